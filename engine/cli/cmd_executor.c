@@ -36,7 +36,7 @@ static const struct glint_job_option own_rows[] = {
     {"log-format", "FORMAT", "text", "lines on standard error: text or json"},
     {"launched", NULL, NULL,
      "end `dead` after the last job, or where none comes within `start`: for launch_command"},
-    {"child", NULL, NULL, NULL},
+    {"executor-process", NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL}};
 
 struct executor_args {
@@ -209,7 +209,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     /* Started by a daemon: configuration comes through the control pipe, not from options. */
-    if (cli_line_flag(&line, "child")) {
+    if (cli_line_flag(&line, "executor-process")) {
         cli_line_fini(&line);
         return executor_process_main(&registry);
     }

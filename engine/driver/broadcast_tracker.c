@@ -150,13 +150,13 @@ static bool add_peer(struct tracker *t, uint32_t number)
     return true;
 }
 
-/* Makes room for the executor as a source of each block in in->have, so that nothing can fail once
- * the state changes. */
+/* Makes room for the executor as a source of each block in in->received, so that nothing can fail
+ * once the state changes. */
 static bool reserve_sources(struct tracker *t, const struct block_request *in)
 {
-    for (uint32_t i = 0; i < in->have_count; i++) {
-        if (in->have[i] >= t->blocks) continue; /* ignored later, too: was never assigned */
-        struct block_sources *h = &t->sources[in->have[i]];
+    for (uint32_t i = 0; i < in->received_count; i++) {
+        if (in->received[i] >= t->blocks) continue; /* ignored later, too: was never assigned */
+        struct block_sources *h = &t->sources[in->received[i]];
         if (h->count < h->capacity) continue;
         uint32_t capacity = h->capacity * 2 + 4;
         uint32_t *numbers = mem_grow(h->numbers, sizeof *numbers * (uint64_t)h->capacity,
@@ -361,14 +361,14 @@ static void assign_blocks(struct tracker *t, struct broadcast_peer *r, uint32_t 
 bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct block_request *in,
                               struct block_assignment *out)
 {
-    assert(in->have_count <= BLOCK_REQUEST_MAX && in->failed_count <= BLOCK_REQUEST_MAX);
+    assert(in->received_count <= BLOCK_REQUEST_MAX && in->failed_count <= BLOCK_REQUEST_MAX);
     assert(executor < EXECUTORS_MAX);
     out->count = 0;
     if (!add_peer(t, executor) || !reserve_sources(t, in)) return false;
     struct broadcast_peer *r = find_peer(t, executor);
     if (r == NULL) return true; /* lost: the request crossed with the loss */
     wait_queue_remove(t, r);
-    for (uint32_t i = 0; i < in->have_count; i++) on_block_received(t, r, in->have[i]);
+    for (uint32_t i = 0; i < in->received_count; i++) on_block_received(t, r, in->received[i]);
     for (uint32_t i = 0; i < in->failed_count; i++) on_block_failed(t, r, in->failed[i]);
     if (in->blocks_max == 0 || r->received_count == t->blocks) return true;
     uint32_t blocks_max = in->blocks_max < TRANSFERS_MAX ? in->blocks_max : TRANSFERS_MAX;

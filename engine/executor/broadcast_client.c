@@ -25,7 +25,7 @@
 /* Times fetch_ms without a new block. More than 2: a block may take a request that hangs for
  * fetch_ms and then one from the driver. */
 #define WAIT_REQUESTS 3u
-static_assert(REQUESTS_TARGET <= BLOCK_REQUEST_MAX, "a BLOCK_REQUEST can ask for them");
+static_assert(REQUESTS_TARGET <= BLOCK_REQUEST_MAX, "a BLOCK_REQUEST can request them");
 
 enum block_state { BLOCK_MISSING, BLOCK_REQUESTED, BLOCK_PRESENT };
 
@@ -137,7 +137,7 @@ static void send_block_request(struct broadcast *broadcast, struct block_request
     if (broadcast->owner->request_blocks(broadcast->owner->arg, t) || ended) return;
     struct glint_error driver_gone = {.code = GLINT_OK};
     error_set(&driver_gone, GLINT_E_CONNECTION, NULL,
-              "the driver is gone, broadcast %llu is not complete",
+              "the driver disconnected before broadcast %llu was complete",
               (unsigned long long)broadcast->id);
     broadcast_fail(broadcast, &driver_gone);
 }
@@ -148,7 +148,8 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     if (find_announced(v, id) != NULL) return 0;
     /* The block count must fit into 32 bits. */
     if (size > UINT32_MAX * (BROADCAST_BLOCK_BYTES_MAX / 2))
-        return error_set(error, GLINT_E_VALUE_LIMIT, NULL, "a broadcast of %llu bytes",
+        return error_set(error, GLINT_E_VALUE_LIMIT, NULL,
+                         "broadcast %llu of %llu bytes is too large", (unsigned long long)id,
                          (unsigned long long)size);
     uint32_t blocks = broadcast_block_count(size);
     struct broadcast *broadcast =
@@ -193,7 +194,7 @@ static void block_arrived(struct broadcast *broadcast, uint32_t block, struct bu
         broadcast->present_count == broadcast->block_count && broadcast->error.code == GLINT_OK;
     if (broadcast->complete) pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
-    struct block_request t = {.have_count = 1, .have = {block}};
+    struct block_request t = {.received_count = 1, .received = {block}};
     send_block_request(broadcast, &t);
 }
 
@@ -238,10 +239,11 @@ static int check_assignment(const struct broadcast *broadcast, const struct bloc
                             struct glint_error *error)
 {
     if (broadcast == NULL)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "no broadcast %llu was announced",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
                          (unsigned long long)t->id);
     if (t->count > BLOCK_REQUEST_MAX - broadcast->requests_in_flight)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "%u blocks to fetch at once", t->count);
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "%u blocks assigned at once, more than allowed", t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t block = t->blocks[i].block;
         bool again = false;
@@ -249,8 +251,9 @@ static int check_assignment(const struct broadcast *broadcast, const struct bloc
         if (!again && block < broadcast->block_count &&
             broadcast->blocks[block].state == BLOCK_MISSING)
             continue;
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "block %u of broadcast %llu is not missing",
-                         block, (unsigned long long)t->id);
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "block %u of broadcast %llu does not exist, or is assigned twice", block,
+                         (unsigned long long)t->id);
     }
     return 0;
 }
@@ -347,7 +350,7 @@ static int check_broadcast(const struct broadcast_client *v, const struct broadc
     *out_deadline_ns = since + limit_ms * 1000000u;
     if (v->env->now_ns(v->env) < *out_deadline_ns) return 1;
     return error_set(error, GLINT_E_CONNECTION, NULL,
-                     "broadcast %llu: %u of %u blocks are here, and none came for %llu ms",
+                     "broadcast %llu: received %u of %u blocks, no progress for %llu ms",
                      (unsigned long long)broadcast->id, broadcast->present_count,
                      broadcast->block_count, (unsigned long long)limit_ms);
 }

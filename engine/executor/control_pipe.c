@@ -54,12 +54,12 @@ static void consume_messages(struct control_pipe *l)
         uint32_t size = get_le32(p);
         enum control_pipe_kind kind = p[4];
         /* Check the header first: the length limits how much of a message is buffered. */
-        bool sound = size <= CONTROL_PIPE_BYTES_MAX && kind > 0 && kind < PIPE_KINDS_END;
-        if (sound && l->in.size - at - HEADER_BYTES < size) break;
-        if (!sound ||
+        bool valid = size <= CONTROL_PIPE_BYTES_MAX && kind > 0 && kind < PIPE_KINDS_END;
+        if (valid && l->in.size - at - HEADER_BYTES < size) break;
+        if (!valid ||
             !l->events->message(l->arg, kind, (struct glint_slice){p + HEADER_BYTES, size}))
             control_pipe_end(l);
-        at += HEADER_BYTES + (sound ? size : 0);
+        at += HEADER_BYTES + (valid ? size : 0);
     }
     if (at == 0) return;
     assert(at <= l->in.size);

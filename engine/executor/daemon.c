@@ -70,13 +70,13 @@ static void on_signal(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     if (d->stopping) return;
     if (d->draining) {
-        log_line(LOG_INFO, NULL, "ends at once: a second signal");
+        log_line(LOG_INFO, NULL, "second signal: stopping now");
         stop_runners_now(d);
         return;
     }
     d->draining = true;
     d->drain_deadline_ns = daemon_now(d) + d->cluster->drain_ms * MS_NS;
-    log_line(LOG_INFO, NULL, "drains: signal %d, %u jobs to end, at most %llu ms", number,
+    log_line(LOG_INFO, NULL, "draining after signal %d: %u jobs running, at most %llu ms", number,
              d->runner_count, (unsigned long long)d->cluster->drain_ms);
     /* Queued drivers never get an executor here: reject them now, so that they use other nodes. */
     job_queue_reject_all(d);
@@ -100,7 +100,7 @@ static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
     /* drain_ms is over: executors get KILL_MS_SHORT to exit, then SIGKILL. */
     if (d->draining && now >= d->drain_deadline_ns) {
         d->drain_deadline_ns = UINT64_MAX;
-        if (d->runner_count > 0) log_line(LOG_WARN, NULL, "the time to drain is over");
+        if (d->runner_count > 0) log_line(LOG_WARN, NULL, "drain timeout");
         stop_runners_now(d);
     }
     if (d->draining) next = d->drain_deadline_ns;
@@ -114,7 +114,7 @@ static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
     }
     /* Only a launched daemon that has had no driver for a while gets past this. */
     if (d->stopping || now < d->idle_deadline_ns) return earlier(next, d->idle_deadline_ns);
-    log_line(LOG_INFO, NULL, "ends: it was started for a job, and none is here");
+    log_line(LOG_INFO, NULL, "shutting down: launched for a job, and no driver is connected");
     daemon_stop(d);
     return UINT64_MAX;
 }

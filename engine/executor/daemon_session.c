@@ -84,7 +84,7 @@ void job_queue_run(struct daemon *d)
 static void reject_draining(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "executor %s drains: it takes no more jobs",
+    error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "executor %s is draining: no new jobs",
               v->d->self->id);
     session_reject(v, &why);
 }
@@ -119,7 +119,7 @@ static bool replace_connection(struct daemon_session *v)
     const struct log_ids ids = {.job = v->job, .peer = conn_peer_address(v->conn)};
     struct daemon_session *other = find_session_of_job(v, v->d->sessions);
     for (; other != NULL && is_same_driver(other, v); other = find_session_of_job(v, other->next)) {
-        log_line(LOG_INFO, &ids, "its driver is here again, and replaces its connection from %s",
+        log_line(LOG_INFO, &ids, "driver reconnected, replacing its connection from %s",
                  conn_peer_address(other->conn));
         /* The old executor serves the lost connections of this driver and cannot continue. */
         if (other->runner != NULL) executor_runner_stop(other->runner);
@@ -128,7 +128,7 @@ static bool replace_connection(struct daemon_session *v)
     }
     if (other == NULL) return true;
     error_set(&why, GLINT_E_NO_EXECUTORS, NULL,
-              "executor %s has a job %016llx of another driver (%s)", v->d->self->id,
+              "executor %s already has job %016llx of another driver (%s)", v->d->self->id,
               (unsigned long long)v->job, conn_peer_address(other->conn));
     log_error(LOG_WARN, &ids, &why);
     session_reject(v, &why);
@@ -139,11 +139,11 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
                                struct glint_error *error)
 {
     struct daemon *d = v->d;
-    struct job_identity admit;
+    struct job_identity requested;
     uint32_t queued = 0;
-    int r = job_identity_decode(payload, &admit, error);
+    int r = job_identity_decode(payload, &requested, error);
     if (r != 0) return r;
-    if (!v->is_driver || v->state != SESSION_NEW || admit.job == 0)
+    if (!v->is_driver || v->state != SESSION_NEW || requested.job == 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate or invalid REQUEST_EXECUTOR");
     if (d->draining) {
         reject_draining(v);
@@ -153,14 +153,14 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
         queued += o->state == SESSION_QUEUED;
     if (queued == QUEUE_LENGTH_MAX) {
         struct glint_error queue_full = {.code = GLINT_OK};
-        error_set(&queue_full, GLINT_E_NO_EXECUTORS, NULL, "%u jobs wait for executor %s already",
-                  queued, d->self->id);
+        error_set(&queue_full, GLINT_E_NO_EXECUTORS, NULL,
+                  "too many queued jobs on executor %s (max %u)", d->self->id, queued);
         session_reject(v, &queue_full);
         return 0;
     }
-    v->job = admit.job;
+    v->job = requested.job;
     /* The job must be known before replace_connection looks for other sessions with it. */
-    text_format(v->name, sizeof v->name, "%s", admit.name);
+    text_format(v->name, sizeof v->name, "%s", requested.name);
     if (!replace_connection(v)) return 0;
     v->state = SESSION_QUEUED;
     v->queue_order = ++d->last_queue_order;
@@ -176,7 +176,7 @@ static int on_progress(struct daemon_session *v, struct glint_slice payload,
                        struct glint_error *error)
 {
     if (!v->is_driver || v->job == 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "PROGRESS of no job");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "PROGRESS without a job");
     return job_progress_decode(payload, &v->progress, error);
 }
 
@@ -196,7 +196,7 @@ static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
     case FRAME_STATUS: return session_reply_status(v, error);
     case FRAME_CANCEL: return session_reply_cancel(v, payload, error);
     default:
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a daemon was sent a %s frame",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame",
                          frame_type_name(f->type));
     }
 }
@@ -231,7 +231,7 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     enum role role = conn_peer_hello(conn)->role;
     assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the handshake rejects other roles */
     if (d->session_count == SESSIONS_MAX) {
-        error_set(error, GLINT_E_CONNECTION, NULL, "executor %s has %u connections already",
+        error_set(error, GLINT_E_CONNECTION, NULL, "too many connections to executor %s (max %u)",
                   d->self->id, SESSIONS_MAX);
         return false;
     }
@@ -268,7 +268,7 @@ uint64_t session_on_timer(struct daemon_session *v, uint64_t now)
     if (liveness_on_timer(&v->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
         /* Without flush: a peer that is dead does not read either. */
         log_line(LOG_WARN, &(struct log_ids){.job = v->job, .peer = conn_peer_address(v->conn)},
-                 "no sign of life for %llu ms: the connection is given up",
+                 "no heartbeat for %llu ms: closing the connection",
                  (unsigned long long)(v->d->cluster->heartbeat.dead_ns / MS_NS));
         v->closing = true;
         conn_close(v->conn, false);

@@ -58,7 +58,7 @@ static void reject_client_secret(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
-              "a client secret may only ask for status, not cancel a job");
+              "a client secret allows status requests only, not cancelling jobs");
     log_error(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(v->conn)}, &why);
     session_reject(v, &why);
 }
@@ -73,7 +73,7 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
     int r = job_identity_decode(payload, &requested, error);
     if (r != 0) return r;
     if (v->is_driver)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver ends its own job, not others");
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver cannot send CANCEL");
     /* A client secret grants status only: a client that has it must not stop jobs. */
     if (conn_has_client_secret(v->conn)) {
         reject_client_secret(v);
@@ -83,15 +83,15 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
         /* Job id 0: cancel by name, which may match several jobs. */
         bool is_requested =
             requested.job != 0 ? o->job == requested.job : strcmp(o->name, requested.name) == 0;
-        struct buffer passed_on = {NULL, 0, 0};
+        struct buffer forwarded = {NULL, 0, 0};
         struct job_identity job = {.job = o->job};
         if (!is_requested || o->state == SESSION_NEW || reported.job_count == STATUS_JOBS_MAX)
             continue;
-        r = job_identity_encode(&job, &passed_on, error);
+        r = job_identity_encode(&job, &forwarded, error);
         if (r != 0) break;
         log_line(LOG_INFO, &(struct log_ids){.job = o->job, .peer = conn_peer_address(v->conn)},
-                 "is to be cancelled");
-        session_send(o, FRAME_CANCEL, 0, &passed_on);
+                 "cancel requested");
+        session_send(o, FRAME_CANCEL, 0, &forwarded);
         text_format(job.name, sizeof job.name, "%s", o->name);
         reported.jobs[reported.job_count++] = job;
     }

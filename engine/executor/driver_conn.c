@@ -25,11 +25,11 @@ void driver_conn_send_drain(struct executor_process *c)
 
 static void send_registration(struct executor_process *c)
 {
-    const struct executor_registration ready = {listener_port(c->listener), c->config.slots,
-                                                c->config.memory_bytes};
+    const struct executor_registration registration = {listener_port(c->listener), c->config.slots,
+                                                       c->config.memory_bytes};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error why = {.code = GLINT_OK};
-    if (executor_registration_encode(&ready, &payload, &why) == 0)
+    if (executor_registration_encode(&registration, &payload, &why) == 0)
         send_control(c, FRAME_REGISTER, &payload);
     else
         executor_process_end(c, &why);
@@ -58,8 +58,8 @@ static void enter_driver_directory(struct executor_process *c, const char *dir)
     int r = uv_chdir(dir);
     if (r == 0) return;
     log_line(LOG_WARN, NULL,
-             "the driver's folder %s is not on this node (%s): relative paths lead "
-             "nowhere",
+             "the driver's directory %s does not exist on this node (%s): relative paths will not "
+             "be found",
              dir, uv_strerror(r));
     r = uv_chdir(c->work_dir.path);
     assert(r == 0); /* this process created and locked it */
@@ -97,8 +97,8 @@ static int start_job(struct executor_process *c, const struct message *m, struct
     struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
                                    .work_dir = c->work_dir.path};
     if (c->has_job || m->id >= EXECUTORS_MAX)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a second JOB, or one for executor %llu",
-                         (unsigned long long)m->id);
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "duplicate JOB, or invalid executor id %llu", (unsigned long long)m->id);
     c->has_job = true;
     c->number = (uint32_t)m->id;
     int r = job_options_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
@@ -124,17 +124,16 @@ static int on_driver_message(struct executor_process *c, struct glint_slice payl
     struct message *m = message_decode(payload, error);
     if (m == NULL) return error->code;
     /* executor_handle_message frees `m`; this is what is_plan_error needs of it. */
-    const struct message like = {.type = m->type, .stage = m->stage};
+    const struct message header = {.type = m->type, .stage = m->stage};
     /* JOB is the first message and comes once: everything else needs what it creates. */
     if (m->type == MSG_JOB || c->executor == NULL) {
-        int r = m->type == MSG_JOB
-                    ? start_job(c, m, error)
-                    : error_set(error, GLINT_E_PROTOCOL, NULL, "a message before JOB");
+        int r = m->type == MSG_JOB ? start_job(c, m, error)
+                                   : error_set(error, GLINT_E_PROTOCOL, NULL, "message before JOB");
         message_destroy(m);
         return r;
     }
     int r = executor_handle_message(c->executor, m, error);
-    if (r == 0 || !is_plan_error(&like, (enum glint_code)r)) return r;
+    if (r == 0 || !is_plan_error(&header, (enum glint_code)r)) return r;
     log_error(LOG_ERROR, NULL, error);
     error->code = GLINT_OK;
     return 0;
@@ -151,7 +150,7 @@ static int on_executor_added(struct executor_process *c, struct glint_slice payl
     if (r != 0) return r;
     if (c->peers == NULL || peer.executor >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "EXECUTOR_ADDED before JOB, or of number %u", peer.executor);
+                         "EXECUTOR_ADDED before JOB, or invalid executor id %u", peer.executor);
     bool ahead = peer.executor > c->number && c->peers_connected_early < PEERS_PRECONNECT_MAX;
     c->peers_connected_early += ahead;
     return peers_add_executor(c->peers, &peer, ahead) == 0 ? 0 : error_no_memory(error);
@@ -168,7 +167,7 @@ static int handle_control_frame(struct executor_process *c, const struct frame *
     case FRAME_MESSAGE: return on_driver_message(c, payload, error);
     case FRAME_EXECUTOR_ADDED: return on_executor_added(c, payload, error);
     default:
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver sent a %s frame",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame from the driver",
                          frame_type_name(f->type));
     }
 }
@@ -176,9 +175,9 @@ static int handle_control_frame(struct executor_process *c, const struct frame *
 static int on_block_assign(struct executor_process *c, struct glint_slice payload,
                            struct glint_error *error)
 {
-    struct block_assignment tracked;
-    int r = block_assignment_decode(payload, &tracked, error);
-    return r != 0 ? r : broadcast_client_on_assign(c->broadcasts, &tracked, error);
+    struct block_assignment assignment;
+    int r = block_assignment_decode(payload, &assignment, error);
+    return r != 0 ? r : broadcast_client_on_assign(c->broadcasts, &assignment, error);
 }
 
 static int handle_data_frame(struct executor_process *c, const struct frame *f,
@@ -190,7 +189,8 @@ static int handle_data_frame(struct executor_process *c, const struct frame *f,
     if (ready && f->type == FRAME_FETCH_ERROR)
         return peers_on_frame(c->peers, c->data, f, payload, error);
     if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign(c, payload, error);
-    return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver sent a %s frame for data",
+    return error_set(error, GLINT_E_PROTOCOL, NULL,
+                     "unexpected %s frame on the driver's data connection",
                      frame_type_name(f->type));
 }
 
@@ -241,7 +241,7 @@ void driver_conn_on_opened(struct executor_process *c, struct conn *conn)
     c->phase = PROCESS_SERVING;
     c->redial_at_ns = UINT64_MAX;
     liveness_init(&c->liveness, &c->config.heartbeat, executor_process_now(c));
-    log_line(LOG_INFO, NULL, "serves the driver at %s with %u slots", conn_peer_address(c->control),
+    log_line(LOG_INFO, NULL, "serving driver at %s with %u slots", conn_peer_address(c->control),
              c->config.slots);
     executor_process_arm_timer(c, executor_process_now(c));
 }
@@ -290,8 +290,8 @@ static void driver_on_closed(void *arg, struct conn *conn, const struct glint_er
         return;
     }
     if (is_normal_close(why->code))
-        log_line(LOG_INFO, NULL, "the driver is gone: %s",
-                 why->code != GLINT_OK ? why->cause : "it has closed the connection");
+        log_line(LOG_INFO, NULL, "driver disconnected: %s",
+                 why->code != GLINT_OK ? why->cause : "it closed the connection");
     else
         log_error(LOG_ERROR, NULL, why);
     /* A lost driver is the normal end of an executor; a protocol error is a failure. */
@@ -336,7 +336,7 @@ uint64_t driver_conn_on_timer(struct executor_process *c, uint64_t now)
     assert(c->phase == PROCESS_SERVING);
     /* A dead driver is like one that has closed its connections: a normal end. */
     if (liveness_on_timer(&c->liveness, now, &due, &next) == LIFE_DEAD) {
-        log_line(LOG_WARN, NULL, "the driver gave no sign of life for %llu ms",
+        log_line(LOG_WARN, NULL, "no heartbeat from the driver for %llu ms",
                  (unsigned long long)(c->config.heartbeat.dead_ns / MS_NS));
         executor_process_end(c, NULL);
         return now;

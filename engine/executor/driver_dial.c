@@ -37,7 +37,7 @@ void driver_dial_failed(struct executor_process *c, const struct glint_error *wh
     if (c->data != NULL) conn_close(c->data, false);
     if (c->last.code == GLINT_OK) c->last = *why;
     if (c->last.code == GLINT_OK)
-        error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver has closed the connection");
+        error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver closed the connection");
     /* Called again when the other connection has closed. */
     if (c->control != NULL || c->data != NULL) return;
     /* Any process that has the driver's port for a moment can cause one TLS failure; only several
@@ -49,7 +49,7 @@ void driver_dial_failed(struct executor_process *c, const struct glint_error *wh
     }
     /* Log only the first failure: retries are frequent. */
     if (!c->waiting_logged)
-        log_line(LOG_INFO, NULL, "waits for a driver at %s:%u: %s", c->config.join_host,
+        log_line(LOG_INFO, NULL, "waiting for a driver at %s:%u: %s", c->config.join_host,
                  c->config.join_port, c->last.cause);
     c->waiting_logged = true;
     c->redial_at_ns = executor_process_now(c) + backoff_ns(c);

@@ -196,7 +196,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     e->store = store_create();
     int r = e->store == NULL ? error_no_memory(error) : 0;
     if (r == 0 && config->env->random(config->env, &e->table_seed, sizeof e->table_seed) != 0)
-        r = error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        r = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     if (r == 0) r = start_slots(e, error);
     if (r == 0) return e;
     executor_destroy(e);
@@ -297,7 +297,7 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     if (queued == NULL) return;
     struct message *outcome = queued->outcome;
     queued->outcome = NULL;
-    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "nobody wants the attempt any more");
+    error_set(outcome->error, GLINT_E_INTERRUPTED, NULL, "attempt superseded");
     message_destroy(queued);
     deliver_outcome(e, outcome);
 }
@@ -350,8 +350,7 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
             store_remove_stage(e->store, m->stage);
         break;
     default:
-        error_set(error, GLINT_E_PROTOCOL, NULL, "an executor was sent a message of type %d",
-                  (int)m->type);
+        error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected message of type %d", (int)m->type);
         message_destroy(m);
         return error->code;
     }

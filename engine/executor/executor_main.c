@@ -33,11 +33,11 @@ static void send_failure(struct executor_process *c, const struct glint_error *w
 
 static void send_started(struct executor_process *c)
 {
-    struct executor_started ready = {.port = listener_port(c->listener)};
+    struct executor_started started = {.port = listener_port(c->listener)};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error why = {.code = GLINT_OK};
-    memcpy(ready.incarnation, c->net.self.incarnation, sizeof ready.incarnation);
-    if (executor_started_encode(&ready, &payload, &why) != 0 ||
+    memcpy(started.incarnation, c->net.self.incarnation, sizeof started.incarnation);
+    if (executor_started_encode(&started, &payload, &why) != 0 ||
         !control_pipe_send(&c->control_pipe, PIPE_READY, &payload)) {
         error_no_memory(&why);
         executor_process_end(c, &why);
@@ -73,7 +73,7 @@ static void on_daemon_closed(void *arg)
 {
     struct executor_main *p = arg;
     if (p->executor_process.phase < PROCESS_ENDING && p->executor_process.control != NULL)
-        log_line(LOG_INFO, NULL, "its daemon lets it go");
+        log_line(LOG_INFO, NULL, "shutdown requested by daemon");
     executor_process_end(&p->executor_process, NULL);
 }
 
@@ -111,10 +111,10 @@ int executor_process_main(const struct glint_config *registry)
     /* Started by hand: there is no control pipe. */
     if (uv_guess_handle(CONTROL_PIPE_FD) != UV_NAMED_PIPE) {
         error_set(&error, GLINT_E_USAGE, "glint executor --cluster FILE --id ID",
-                  "only a daemon starts an executor's child");
+                  "only an executor daemon can start this process");
         return exit_with_error(&error);
     }
-    crash_handler_install("it", send_crash); /* the daemon logs it with the process and job */
+    crash_handler_install("executor", send_crash); /* the daemon logs it with the process and job */
     crash_handler_enter_thread(NULL, NULL);
     thread_lower_priority(); /* let the driver and daemons finish their handshakes first */
     prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* else "exe", from /proc/self/exe */
@@ -130,7 +130,7 @@ int executor_process_main(const struct glint_config *registry)
     int r = control_pipe_open(&c->control_pipe, CONTROL_PIPE_FD);
     if (r == 0) r = control_pipe_read_start(&c->control_pipe);
     if (r != 0) {
-        error_set_system(&error, GLINT_E_SYSTEM, r, "read", "the daemon's pipe");
+        error_set_system(&error, GLINT_E_SYSTEM, r, "read", "the control pipe");
         executor_process_end(c, &error);
     }
     int code = executor_process_run_loop(c);

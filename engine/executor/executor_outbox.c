@@ -47,7 +47,7 @@ uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
     struct glint_error why = {.code = GLINT_OK};
     /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
     static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
-                  "what is sent into the window is not too much");
+                  "a frame sent within the window fits the send queue");
     while (c->phase == PROCESS_SERVING && c->control != NULL) {
         /* Beyond CONN_QUEUE_BYTES_MAX conn_send would close the connection; wait for the socket
          * instead. */

@@ -38,7 +38,7 @@ static void force_exit(struct executor_process *c)
     uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
     char what[2 * NAME_BYTES_MAX] = "";
     if (c->executor != NULL) executor_find_stuck_task(c->executor, what, sizeof what);
-    log_line(LOG_WARN, NULL, "ends with %u tasks that did not stop%s%s", running,
+    log_line(LOG_WARN, NULL, "exiting with %u tasks still running%s%s", running,
              what[0] != '\0' ? ": " : "", what);
     work_dir_close(&c->work_dir);
     log_flush_repeats();
@@ -59,7 +59,7 @@ static void close_remaining(struct executor_process *c, uint64_t now)
            c->inbound_peers == NULL);
     c->phase = PROCESS_CLOSING;
     thread_lower_priority(); /* freeing memory must not delay the driver's exit */
-    error_set(&gone, GLINT_E_INTERRUPTED, NULL, "the executor ends");
+    error_set(&gone, GLINT_E_INTERRUPTED, NULL, "the executor is shutting down");
     if (c->peers != NULL) peers_close(c->peers, &gone, NULL, NULL);
     c->peers = NULL;
     uv_close((uv_handle_t *)&c->outcome_added, NULL);
@@ -119,8 +119,8 @@ static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
         c->executor != NULL ? executor_find_stuck_task(c->executor, what, sizeof what) : 0;
     if (cancel_requested_ns == 0) return UINT64_MAX; /* checked again with the next heartbeat */
     if (now < cancel_requested_ns + limit_ns) return cancel_requested_ns + limit_ns;
-    error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s did not end within %llu ms", what,
-              (unsigned long long)(limit_ns / MS_NS));
+    error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s was cancelled and did not stop within %llu ms",
+              what, (unsigned long long)(limit_ns / MS_NS));
     log_error(LOG_ERROR, NULL, &c->why);
     force_exit(c);
     return UINT64_MAX;
@@ -144,8 +144,7 @@ static uint64_t drain_on_timer(struct executor_process *c, uint64_t now)
         uint64_t next = now + DRAIN_TIMER_NS;
         return next < c->drain_deadline_ns ? next : c->drain_deadline_ns;
     }
-    log_line(LOG_INFO, NULL, "drained: %s",
-             now < c->drain_deadline_ns ? "nothing is left to do" : "its time is over");
+    log_line(LOG_INFO, NULL, now < c->drain_deadline_ns ? "drained" : "drain timeout");
     executor_process_end(c, NULL);
     return now;
 }
@@ -166,7 +165,7 @@ void executor_process_on_signal(struct executor_process *c)
     assert(!c->draining);
     c->draining = true;
     c->drain_deadline_ns = now + c->config.drain_ms * MS_NS;
-    log_line(LOG_INFO, NULL, "drains: no new tasks, at most %llu ms",
+    log_line(LOG_INFO, NULL, "draining: no new tasks, at most %llu ms",
              (unsigned long long)c->config.drain_ms);
     driver_conn_send_drain(c);
     executor_process_arm_timer(c, now);
@@ -183,9 +182,9 @@ static void on_driver_timeout(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (c->phase == PROCESS_STARTING)
-        error_set(&why, GLINT_E_CONNECTION, NULL, "no configuration came from the daemon");
+        error_set(&why, GLINT_E_CONNECTION, NULL, "no configuration received from the daemon");
     else if (c->config.join_host == NULL)
-        error_set(&why, GLINT_E_CONNECTION, NULL, "the driver that asked for it did not come");
+        error_set(&why, GLINT_E_CONNECTION, NULL, "requesting driver did not connect");
     else
         error_set(&why, GLINT_E_CONNECTION, "start one: glint submit --listen HOST:PORT",
                   "no driver at %s:%u within %llu ms%s%s", c->config.join_host, c->config.join_port,
@@ -282,7 +281,8 @@ static int open_work_dir(struct executor_process *c, struct glint_error *error)
     int r = work_dir_open(&c->work_dir, c->env, c->config.work_dir, error);
     if (r != 0 || c->work_dir.path[0] == '/') return r;
     r = uv_cwd(current_dir, &size);
-    if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "find", "the current folder");
+    if (r != 0)
+        return error_set_system(error, GLINT_E_WORK_DIR, r, "determine", "the current directory");
     if (!text_format(path, sizeof path, "%s/%s", current_dir, c->work_dir.path))
         return error_set(error, GLINT_E_WORK_DIR, NULL, "the work directory's path is too long");
     memcpy(c->work_dir.path, path, sizeof path);
@@ -306,7 +306,7 @@ static struct listener *open_listener(struct executor_process *c, struct glint_e
     if (listener == NULL && ports.first < ports.last) {
         const struct glint_error last = *error;
         error->code = GLINT_OK;
-        error_set(error, last.code, "widen ports, in the cluster's file or as --ports",
+        error_set(error, last.code, "use a larger port range: `ports` in cluster.toml, or --ports",
                   "none of the ports %u to %u is free: %s", ports.first, ports.last, last.cause);
     }
     return listener;

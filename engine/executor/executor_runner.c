@@ -112,13 +112,13 @@ static void runner_close(struct executor_runner *w)
 static void send_executor_exited(struct executor_runner *w, bool out_of_memory)
 {
     struct daemon_session *v = w->session;
-    struct executor_exited ended = {.wait_status = w->wait_status, .out_of_memory = out_of_memory};
+    struct executor_exited exited = {.wait_status = w->wait_status, .out_of_memory = out_of_memory};
     struct buffer payload = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};
     if (v == NULL) return;
-    text_format(ended.log, sizeof ended.log, "%s", w->d->log);
-    if (WIFSIGNALED(w->wait_status)) text_format(ended.crash, sizeof ended.crash, "%s", w->crash);
-    if (executor_exited_encode(&ended, &payload, &ignored) == 0)
+    text_format(exited.log, sizeof exited.log, "%s", w->d->log);
+    if (WIFSIGNALED(w->wait_status)) text_format(exited.crash, sizeof exited.crash, "%s", w->crash);
+    if (executor_exited_encode(&exited, &payload, &ignored) == 0)
         session_send(v, FRAME_EXECUTOR_EXITED, 0, &payload);
 }
 
@@ -135,7 +135,7 @@ static void runner_finish(struct executor_runner *w)
     if (killed)
         log_line(LOG_ERROR, runner_log_ids(w, &ids), "process %d was killed by signal %d%s",
                  w->process.pid, WTERMSIG(status),
-                 out_of_memory ? ": its control group was out of memory" : "");
+                 out_of_memory ? " (out of memory in its control group)" : "");
     else if (WEXITSTATUS(status) != 0)
         log_line(LOG_ERROR, runner_log_ids(w, &ids), "process %d ended with status %d",
                  w->process.pid, WEXITSTATUS(status));
@@ -207,8 +207,9 @@ uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now)
     }
     /* runner_finish sends this error to the driver when the killed process has exited. */
     if (w->state == RUNNER_STARTING && w->failure.code == GLINT_OK)
-        error_set(&w->failure, GLINT_E_EXECUTOR_LOST, NULL, "its process did not start in time");
-    log_line(LOG_WARN, runner_log_ids(w, &ids), "process %d does not end, and is killed",
+        error_set(&w->failure, GLINT_E_EXECUTOR_LOST, NULL,
+                  "the executor process did not start in time");
+    log_line(LOG_WARN, runner_log_ids(w, &ids), "killing process %d: it did not exit in time",
              w->process.pid);
     spawn_kill(&w->process, SIGKILL);
     w->deadline_ns = UINT64_MAX;
@@ -219,10 +220,10 @@ uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now)
 
 static bool on_pipe_ready(struct executor_runner *w, struct glint_slice payload)
 {
-    struct executor_started admitted;
+    struct executor_started started;
     struct buffer out = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};
-    if (w->state != RUNNER_STARTING || executor_started_decode(payload, &admitted, &ignored) != 0)
+    if (w->state != RUNNER_STARTING || executor_started_decode(payload, &started, &ignored) != 0)
         return false;
     w->state = RUNNER_RUNNING;
     if (w->d->draining) {
@@ -231,7 +232,7 @@ static bool on_pipe_ready(struct executor_runner *w, struct glint_slice payload)
     }
     /* The driver disconnected; executor_runner_stop was called then. */
     if (w->session == NULL) return true;
-    if (executor_started_encode(&admitted, &out, &ignored) != 0) return false;
+    if (executor_started_encode(&started, &out, &ignored) != 0) return false;
     session_send(w->session, FRAME_EXECUTOR_STARTED, 0, &out);
     return true;
 }
@@ -247,7 +248,7 @@ static bool on_pipe_crashed(struct executor_runner *w, struct glint_slice text)
     log_line(LOG_ERROR, runner_log_ids(w, &ids), "process %d: %.*s", w->process.pid, (int)size,
              first_line);
     if (rest > 1)
-        log_line(LOG_ERROR, runner_log_ids(w, &ids), "its backtrace: %.*s", (int)rest - 1, end + 1);
+        log_line(LOG_ERROR, runner_log_ids(w, &ids), "backtrace: %.*s", (int)rest - 1, end + 1);
     return true;
 }
 
@@ -311,14 +312,14 @@ static int send_config(struct executor_runner *w, struct glint_error *error)
  * Returns 0 or a negative errno. */
 static int spawn_executor(struct executor_runner *w)
 {
-    static char name[] = "glint", command[] = "executor", child[] = "--child";
-    char *words[] = {name, command, child, NULL};
+    static char name[] = "glint", command[] = "executor", option[] = "--executor-process";
+    char *argv[] = {name, command, option, NULL};
     int pair[2]; /* the daemon's end, the executor's end */
     int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
     if (r != 0) return r;
     r = control_pipe_open(&w->control_pipe, pair[0]);
     if (r == 0) {
-        struct spawn_program p = {.path = "/proc/self/exe", .words = words};
+        struct spawn_program p = {.path = "/proc/self/exe", .words = argv};
         p.files[0] = -1;
         p.files[1] = p.files[2] = STDERR_FILENO;
         p.files[CONTROL_PIPE_FD] = pair[1];
@@ -346,12 +347,12 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     d->runner_count++;
     int r = spawn_executor(w);
     if (r != 0) {
-        spawn_set_error(error, GLINT_E_SYSTEM, r, "a process");
+        spawn_set_error(error, GLINT_E_SYSTEM, r, "the executor process");
         runner_close(w);
         return error->code;
     }
     r = control_pipe_read_start(&w->control_pipe);
-    if (r != 0) error_set_system(error, GLINT_E_SYSTEM, r, "read", "a pipe");
+    if (r != 0) error_set_system(error, GLINT_E_SYSTEM, r, "read", "the control pipe");
     if (r == 0) r = send_config(w, error);
     if (r != 0) {
         executor_runner_stop(w);

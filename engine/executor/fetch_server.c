@@ -132,7 +132,7 @@ static void send_bytes(struct response *a, struct glint_slice bytes, struct glin
 {
     response_set_size(a, bytes.size);
     if (conn_send_data(a->client->conn, a->request, bytes, on_sent, a)) return;
-    error_set(why, GLINT_E_CONNECTION, NULL, "the connection ends");
+    error_set(why, GLINT_E_CONNECTION, NULL, "the connection is closed");
 }
 
 static void send_fetch_error(struct fetch_client *c, uint64_t request,
@@ -156,8 +156,9 @@ static void on_file_read(struct file_read *r, int code)
         send_bytes(a, (struct glint_slice){r->bytes, r->size}, &why);
         if (why.code == GLINT_OK) return;
     } else if (code != 0) {
-        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir", "reading %s: %s",
-                  r->run->path, code == UV_EOF ? "the file ends early" : uv_strerror(code));
+        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
+                  "cannot read %s: %s", r->run->path,
+                  code == UV_EOF ? "the file ends early" : uv_strerror(code));
     }
     /* The connection may have closed while the pool read the file. */
     if (c->conn != NULL) send_fetch_error(c, a->request, &why);
@@ -175,8 +176,9 @@ static bool is_inside(const struct get_request *g, uint64_t bytes, uint64_t most
 static void set_not_found(const struct get_request *g, struct glint_error *why, uint32_t map,
                           uint32_t attempt)
 {
-    error_set(why, GLINT_E_FETCH_FAILED, NULL, "it is not there (shuffle %llu, map %u, attempt %u)",
-              (unsigned long long)g->id, map, attempt);
+    error_set(why, GLINT_E_FETCH_FAILED, NULL,
+              "map output not found (shuffle %llu, map %u, attempt %u)", (unsigned long long)g->id,
+              map, attempt);
 }
 
 /* Responds with the index entry of each requested map output's segment, and the small segments
@@ -186,22 +188,22 @@ static void send_index(struct response *a, const struct get_request *g, struct g
     struct fetch_server *s = a->client->fetch_server;
     uint64_t room = g->size;
     uint32_t acquired = 0;
-    struct index_entry *parts = mem_alloc(g->map_count * sizeof *parts);
+    struct index_entry *entries = mem_alloc(g->map_count * sizeof *entries);
     const struct run **runs = mem_alloc(g->map_count * sizeof *runs);
-    if (parts == NULL || runs == NULL) error_no_memory(why);
+    if (entries == NULL || runs == NULL) error_no_memory(why);
     for (uint32_t i = 0; why->code == GLINT_OK && i < g->map_count; i++) {
         const struct run *run =
             store_acquire_map_output(s->store, g->id, g->maps[i][0], g->maps[i][1]);
         if (run != NULL) runs[acquired++] = run;
         if (run != NULL && g->partition < run->partitions)
-            parts[i] = index_entry_create(run, g->partition, &room);
+            entries[i] = index_entry_create(run, g->partition, &room);
         else
             set_not_found(g, why, g->maps[i][0], g->maps[i][1]);
     }
-    if (why->code == GLINT_OK) map_output_index_encode(parts, g->map_count, &a->bytes, why);
+    if (why->code == GLINT_OK) map_output_index_encode(entries, g->map_count, &a->bytes, why);
     while (acquired > 0) store_release_map_output(s->store, runs[--acquired]);
     mem_free(runs);
-    mem_free(parts);
+    mem_free(entries);
     assert(a->bytes.size <= DATA_FRAME_BYTES_MAX);
     if (why->code == GLINT_OK)
         send_bytes(a, (struct glint_slice){a->bytes.data, a->bytes.size}, why);
@@ -218,7 +220,7 @@ static int send_map_output(struct response *a, const struct get_request *g, stru
     a->acquired = ACQUIRED_RUN;
     a->acquired_ref = (void *)(uintptr_t)run;
     if (!is_inside(g, run->source.bytes, FETCH_CHUNK_BYTES_MAX)) {
-        error_set(why, GLINT_E_PROTOCOL, NULL, "bytes beyond a map output's end were asked for");
+        error_set(why, GLINT_E_PROTOCOL, NULL, "requested range is outside the map output");
         return 0;
     }
     if (run->source.memory != NULL) {
@@ -238,7 +240,7 @@ static void send_result(struct response *a, const struct get_request *g, struct 
     struct glint_slice bytes;
     struct fetch_server *s = a->client->fetch_server;
     if (!store_acquire_result(s->store, g->id, &bytes, &a->acquired_ref)) {
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "result %llu is not there",
+        error_set(why, GLINT_E_FETCH_FAILED, NULL, "result %llu not found",
                   (unsigned long long)g->id);
         return;
     }
@@ -246,7 +248,7 @@ static void send_result(struct response *a, const struct get_request *g, struct 
     if (is_inside(g, bytes.size, DATA_FRAME_BYTES_MAX))
         send_bytes(a, (struct glint_slice){bytes.data + g->offset, g->size}, why);
     else
-        error_set(why, GLINT_E_PROTOCOL, NULL, "bytes beyond a result's end were asked for");
+        error_set(why, GLINT_E_PROTOCOL, NULL, "requested range is outside the result");
 }
 
 static void send_broadcast_block(struct response *a, const struct get_request *g,
@@ -258,8 +260,8 @@ static void send_broadcast_block(struct response *a, const struct get_request *g
         broadcast_client_find_block(s->broadcasts, g->id, g->block, &bytes))
         send_bytes(a, bytes, why);
     else
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "block %u of broadcast %llu is not there",
-                  g->block, (unsigned long long)g->id);
+        error_set(why, GLINT_E_FETCH_FAILED, NULL, "block %u of broadcast %llu not found", g->block,
+                  (unsigned long long)g->id);
 }
 
 /* ---- Clients */
@@ -345,7 +347,7 @@ int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct 
     /* A correct peer has at most PEER_CONN_REQUESTS_MAX in flight; limit a bad one. */
     if (c->queued_gets == QUEUED_GETS_MAX) {
         queued_get_free(w);
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "more than %u requests at a time",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "too many queued requests (max %u)",
                          QUEUED_GETS_MAX);
     }
     w->request = f->request;

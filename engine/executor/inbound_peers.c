@@ -20,7 +20,7 @@ static int inbound_peer_on_frame(void *arg, struct conn *conn, const struct fram
     if (c->phase >= PROCESS_ENDING) return 0;
     if (f->type == FRAME_GET && c->fetch_server != NULL)
         return fetch_server_on_get(c->fetch_server, conn, f, payload, error);
-    return error_set(error, GLINT_E_PROTOCOL, NULL, "an executor sent a %s frame",
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame from an executor",
                      frame_type_name(f->type));
 }
 
@@ -49,7 +49,7 @@ static bool accept_inbound_peer(struct executor_process *c, struct conn *conn,
     /* More than one per executor: an old connection may still be open when its peer has
      * reconnected. */
     if (c->inbound_peer_count == INBOUND_PEERS_MAX) {
-        error_set(error, GLINT_E_CONNECTION, NULL, "%u connections of executors are enough",
+        error_set(error, GLINT_E_CONNECTION, NULL, "too many executor connections (max %u)",
                   INBOUND_PEERS_MAX);
         return false;
     }
@@ -85,7 +85,7 @@ static bool accept_driver(struct executor_process *c, struct conn *conn, struct 
      * EXECUTOR_STARTED; both its connections must have the same incarnation. */
     if (c->config.join_host != NULL || c->phase != PROCESS_WAITING ||
         incarnation_is_zero(peer->expected_incarnation) || !known || again) {
-        error_set(error, GLINT_E_PEER_MISMATCH, "ask its daemon for an executor of your own",
+        error_set(error, GLINT_E_PEER_MISMATCH, "request an executor from its daemon",
                   "%s serves another driver", c->config.node);
         return false;
     }
@@ -104,7 +104,7 @@ bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_err
     struct executor_process *c = arg;
     enum role role = conn_peer_hello(conn)->role;
     if (c->phase >= PROCESS_ENDING) {
-        error_set(error, GLINT_E_CONNECTION, NULL, "%s ends", c->config.node);
+        error_set(error, GLINT_E_CONNECTION, NULL, "%s is shutting down", c->config.node);
         return false;
     }
     if (role == ROLE_DRIVER) return accept_driver(c, conn, error);

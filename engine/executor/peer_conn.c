@@ -12,8 +12,8 @@
 #define NS_PER_MS       1000000u
 
 static_assert((PEER_CONN_REQUESTS_MAX & (PEER_CONN_REQUESTS_MAX - 1)) == 0,
-              "an id has a place in it");
-static_assert(FETCH_CHUNK_BYTES_MAX <= PEER_WINDOW_BYTES, "a chunk fits into the window");
+              "a request id contains its index");
+static_assert(FETCH_CHUNK_BYTES_MAX <= PEER_WINDOW_BYTES, "a chunk fits the window");
 
 static uint64_t clock_ns(const struct peer_conn *l)
 {
@@ -198,10 +198,10 @@ static void fail_with_address(struct peer_conn *l, const struct glint_error *why
 {
     struct glint_error error = {.code = GLINT_OK};
     if (l->external)
-        error_set(&error, GLINT_E_CONNECTION, NULL, "the driver: %s", why->cause);
+        error_set(&error, GLINT_E_CONNECTION, NULL, "driver: %s", why->cause);
     else
         error_set(&error, why->code == GLINT_E_NO_MEMORY ? why->code : GLINT_E_CONNECTION,
-                  "look at that executor's log", "%s (%s:%u): %s", l->address.node, l->address.host,
+                  "see that executor's log", "%s (%s:%u): %s", l->address.node, l->address.host,
                   l->address.port, why->cause);
     l->redials_left = REDIALS;
     fail_all_requests(l, &error);
@@ -304,7 +304,7 @@ bool peer_conn_on_timer(struct peer_conn *l)
     bool waits = l->state == PEER_CONN_OPEN || (l->external && l->state == PEER_CONN_IDLE);
     if (!waits || at - l->progress_ns < l->fetch_ms * NS_PER_MS) return true;
     l->why.code = GLINT_OK;
-    error_set(&l->why, GLINT_E_CONNECTION, NULL, "nothing came for %llu ms",
+    error_set(&l->why, GLINT_E_CONNECTION, NULL, "no data for %llu ms",
               (unsigned long long)l->fetch_ms);
     l->progress_ns = at;
     if (l->external)
@@ -374,12 +374,12 @@ int peer_conn_on_frame(struct peer_conn *l, const struct frame *f, struct glint_
 {
     if (f->type == FRAME_DATA) return 0; /* peer_conn_buffer_for did not want it */
     if (f->type != FRAME_FETCH_ERROR)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of type %d is no answer",
-                         (int)f->type);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected frame type %d", (int)f->type);
     struct glint_error why = {.code = GLINT_OK};
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
-    if (why.code == GLINT_OK) return error_set(error, GLINT_E_PROTOCOL, NULL, "gone without error");
+    if (why.code == GLINT_OK)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "malformed error response");
     mark_progress(l);
     struct in_flight *in_flight = find_in_flight(l, f->request);
     /* Cancelled meanwhile, or the peer responds twice to one request. */
@@ -401,7 +401,7 @@ static uint8_t *response_buffer(struct fetch_request *r, const struct frame *f,
     bool packed = r->get.kind == GET_BROADCAST_BLOCK && f->length > 0 && f->length < most;
     bool in_place = r->into != NULL && !packed;
     if (in_place ? f->length != most : f->length > most) {
-        error_set(why, GLINT_E_PROTOCOL, NULL, "%u bytes were answered for %llu", f->length,
+        error_set(why, GLINT_E_PROTOCOL, NULL, "response of %u bytes, expected %llu", f->length,
                   (unsigned long long)most);
         return NULL;
     }

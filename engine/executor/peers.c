@@ -235,7 +235,7 @@ static void dispatch_request(struct peers *p, struct fetch_request *r)
         if (l == NULL) error_no_memory(&why);
     }
     if (l == NULL) {
-        error_set(&why, GLINT_E_CONNECTION, NULL, "executor %u is not known here", r->executor);
+        error_set(&why, GLINT_E_CONNECTION, NULL, "unknown executor %u", r->executor);
         fetch_request_end(r, &why);
         return;
     }
@@ -284,7 +284,7 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
     int r = uv_async_init(net->loop, &p->request_added, on_request_added);
     if (r != 0) {
         error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
-                  "cannot wake the event loop: %s", uv_strerror(r));
+                  "cannot create a wakeup of the event loop: %s", uv_strerror(r));
         mem_free(p);
         return NULL;
     }
@@ -320,7 +320,7 @@ void peers_on_conn_closed(struct peers *p, struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct peer_conn *l = find_external_conn(p, c);
-    error_set(&why, GLINT_E_CONNECTION, NULL, "the connection ended");
+    error_set(&why, GLINT_E_CONNECTION, NULL, "the connection is closed");
     if (l != NULL) peer_conn_on_closed(l, &why);
     free_if_idle(p);
 }

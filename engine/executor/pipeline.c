@@ -44,7 +44,7 @@ struct pipeline {
 static int set_function_failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
-                     "a function of the job answered an error that it did not set");
+                     "a user function failed without setting an error");
 }
 
 static int set_cancelled(struct pipeline *p)
@@ -123,7 +123,7 @@ static int run_source(struct pipeline *p, struct walk_frame *f)
 {
     struct glint_slice split = unpack_bytes(&p->splits);
     if (p->splits.failed)
-        return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task lacks a split");
+        return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
     struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
     void *state = NULL;
     if (out == NULL) return p->task->error.code;

@@ -25,8 +25,7 @@ void work_dir_remove_stale(struct env *env, const char *parent)
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error)
 {
-    const char *hint =
-        "name a folder that you may write to: --work-dir, or work_dir in the cluster's file";
+    const char *hint = "use a writable directory: --work-dir, or work_dir in cluster.toml";
     uint64_t id = 0;
     w->env = env;
     w->lock = LOCKED_DIR_NONE;
@@ -34,7 +33,7 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     parent = parent_or_default(parent);
     work_dir_remove_stale(env, parent);
     if (env->random(env, &id, sizeof id) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
         return error_set(error, GLINT_E_WORK_DIR, hint, "the work directory's path is too long");

@@ -7,8 +7,9 @@
 #include <assert.h>
 #include <lz4.h>
 
-static_assert(BROADCAST_BLOCK_BYTES_MAX <= LZ4_MAX_INPUT_SIZE, "a block can be packed at once");
-static_assert(BROADCAST_BLOCK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a block is one frame");
+static_assert(BROADCAST_BLOCK_BYTES_MAX <= LZ4_MAX_INPUT_SIZE,
+              "a block can be compressed in one call");
+static_assert(BROADCAST_BLOCK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a block fits one DATA frame");
 
 /* Identifies a block by value id and block number. */
 static uint64_t block_seed(uint64_t id, uint32_t block)
@@ -62,6 +63,6 @@ int broadcast_block_decode(uint64_t id, uint32_t block, uint64_t checksum,
         return 0;
 corrupt:
     return error_set(
-        error, GLINT_E_SHUFFLE_CORRUPT, "the network or a machine's memory may be broken",
-        "block %u of the broadcast value %llu is damaged: %s", block, (unsigned long long)id, what);
+        error, GLINT_E_SHUFFLE_CORRUPT, "the network or a machine's memory may be faulty",
+        "block %u of broadcast %llu is damaged: %s", block, (unsigned long long)id, what);
 }

@@ -74,12 +74,12 @@ static int set_uv_error(struct conn *c, int code, const char *operation, struct 
     if (code == UV_EOF || (code == UV_ECONNRESET && !has_opened))
         return error_set(why, GLINT_E_CONNECTION,
                          has_opened            ? NULL
-                         : c->net->tls != NULL ? "its log may say why; secret_file and "
+                         : c->net->tls != NULL ? "see the peer's log; secret_file and "
                                                  "insecure_plaintext must be the same on both sides"
-                                               : "its log may say why; insecure_plaintext must be "
+                                               : "see the peer's log; insecure_plaintext must be "
                                                  "the same on both sides",
-                         "the other side has closed the connection%s",
-                         has_opened ? "" : " before it was open");
+                         "the peer closed the connection%s",
+                         has_opened ? "" : " before the handshake was complete");
     return error_set(why, GLINT_E_CONNECTION, NULL, "cannot %s: %s", operation, uv_strerror(code));
 }
 
@@ -143,13 +143,13 @@ void conn_on_write_error(struct conn *c, int code, const char *operation)
 static void on_open_timeout(uv_timer_t *timer)
 {
     struct conn *c = timer->data;
-    static const char *const missing[CONN_OPEN] = {[CONN_DIALLING] = "an answer",
+    static const char *const missing[CONN_OPEN] = {[CONN_DIALLING] = "a TCP connection",
                                                    [CONN_TLS_HANDSHAKE] = "a TLS handshake",
                                                    [CONN_HANDSHAKE] = "a hello"};
     struct glint_error why = {.code = GLINT_OK};
     assert(c->state < CONN_OPEN);
-    error_set(&why, GLINT_E_CONNECTION, NULL, "%s did not come within %llu ms", missing[c->state],
-              (unsigned long long)c->net->connect_ms);
+    error_set(&why, GLINT_E_CONNECTION, NULL, "timed out waiting for %s after %llu ms",
+              missing[c->state], (unsigned long long)c->net->connect_ms);
     conn_fail(c, &why);
 }
 
@@ -202,7 +202,7 @@ void conn_set_peer_address(struct conn *c)
     /* The address of a dialled connection is the configured one, as the user knows it. */
     if (!c->dialling)
         text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",
-                    c->host[0] != '\0' ? c->host : "somebody who has gone", port);
+                    c->host[0] != '\0' ? c->host : "unknown peer", port);
 }
 
 void conn_on_connected(struct conn *c)
@@ -216,7 +216,7 @@ void conn_on_connected(struct conn *c)
     int r = uv_tcp_nodelay(&c->tcp, 1);
     if (r == 0) r = conn_read_start(c);
     if (r != 0) {
-        conn_fail_uv(c, r, "use the socket");
+        conn_fail_uv(c, r, "set up the socket");
         return;
     }
     /* The accepting side starts TLS on the first received byte (tls_handshake_step). */

@@ -54,7 +54,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     assert(c->state == CONN_DIALLING);
     c->addresses = found;
     if (status != 0) {
-        conn_fail_uv(c, status, "find the address");
+        conn_fail_uv(c, status, "resolve the address");
         return;
     }
     c->next_address = found->ai_next;

@@ -94,7 +94,7 @@ static int check_secret(const struct conn *c, struct glint_error *why)
         c->tls != NULL && !c->dialling && tls_peer_secret_kind(c->tls) == SECRET_CLIENT;
     if (!client_only || c->peer.role == ROLE_CLIENT) return 0;
     return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
-                     "%s has a client secret: it may only ask for status", c->peer.node);
+                     "%s has a client secret, which allows status requests only", c->peer.node);
 }
 
 void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_slice payload)

@@ -79,7 +79,7 @@ static void on_data_frame_header(struct conn *c)
     }
     /* This side sent no request on this connection. */
     if (c->events->buffer_for == NULL) {
-        error_set(&why, GLINT_E_PROTOCOL, NULL, "a DATA frame that nobody has asked for");
+        error_set(&why, GLINT_E_PROTOCOL, NULL, "unsolicited DATA frame");
         conn_fail(c, &why);
         return;
     }
@@ -201,7 +201,7 @@ static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
     memset(c->header + c->header_fill, 0, FRAME_HEADER_BYTES - c->header_fill);
     if (memcmp(c->header, "GLNT", MAGIC_BYTES) == 0)
         error_set(&why, GLINT_E_PROTOCOL, "insecure_plaintext must be the same on both sides",
-                  "the other side speaks plain text, this one is set to TLS");
+                  "the peer uses plain text, this side TLS");
     else
         frame_decode(c->header, &frames_before_hello, &ignored, &why);
     conn_fail(c, &why);
@@ -217,7 +217,7 @@ static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
     /* Checked before feeding, so that the bytes of one last read may exceed the limit: a fast peer
      * may send its first frames with the end of its handshake. */
     if (c->unauthenticated_bytes > UNAUTHENTICATED_BYTES_MAX) {
-        error_set(&why, GLINT_E_AUTH, NULL, "a TLS handshake of more than %llu bytes",
+        error_set(&why, GLINT_E_AUTH, NULL, "the TLS handshake exceeds %llu bytes",
                   (unsigned long long)UNAUTHENTICATED_BYTES_MAX);
     } else {
         uint64_t all = c->unauthenticated_bytes + bytes.size;
@@ -260,7 +260,7 @@ static void consume_encrypted(struct conn *c, struct glint_slice bytes)
      * without limit. */
     if (n >= 0 && tls_output_bytes(c->tls) > TLS_REPLY_BYTES_MAX)
         n = error_set(&why, GLINT_E_PROTOCOL, NULL,
-                      "the other side asks for new keys, and does not read them");
+                      "the peer sends KeyUpdate requests without reading the responses");
     if (tls_output_bytes(c->tls) > 0) conn_flush(c); /* a response to KeyUpdate, or an alert */
     if (n < 0) conn_fail(c, &why);
 }
@@ -271,13 +271,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *c = handle->data;
     (void)suggested;
-    bool plain = c->net->tls == NULL, little = c->half_duplex || (plain && c->short_read);
+    bool plain = c->net->tls == NULL, short_read = c->half_duplex || (plain && c->short_read);
     uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place)
         *out = uv_buf_init((char *)c->data_buffer + c->fill, (unsigned)n);
     else
-        *out = uv_buf_init((char *)read_buffer, little ? READ_SHORT_BYTES : READ_BYTES);
+        *out = uv_buf_init((char *)read_buffer, short_read ? READ_SHORT_BYTES : READ_BYTES);
 }
 
 /* Half duplex: stops reading while responses are queued, so that a peer that does not read them

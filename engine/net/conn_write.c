@@ -13,7 +13,7 @@
 #define KEEP_BYTES     (16 * KIB) /* buffer that an idle connection keeps */
 #define FRAME_BYTES(f) (FRAME_HEADER_BYTES + (f)->bytes.size)
 
-static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "whole records");
+static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "a chunk is whole TLS records");
 
 /* ---- Freeing frames */
 
@@ -74,7 +74,7 @@ static void on_shutdown(uv_shutdown_t *shutdown, int status)
 {
     struct conn *c = shutdown->data;
     if (c->state != CONN_CLOSED && status != 0)
-        conn_on_write_error(c, status, "end the connection");
+        conn_on_write_error(c, status, "shut down the connection");
 }
 
 /* The queue is empty. An ending connection sends FIN and waits for the peer's FIN: closing a socket
@@ -90,7 +90,7 @@ static void write_idle(struct conn *c)
     if (!c->ending || c->shut) return;
     c->shut = true;
     int r = uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shutdown);
-    if (r != 0) conn_fail_uv(c, r, "end the connection");
+    if (r != 0) conn_fail_uv(c, r, "shut down the connection");
 }
 
 static void on_written(uv_write_t *write, int status)
@@ -295,14 +295,15 @@ static int check_send_limits(const struct conn *c, enum frame_type type,
     uint64_t size = payload != NULL ? payload->size : 0;
     uint64_t memory = sizeof(struct out_frame) + (payload != NULL ? payload->capacity : 0);
     if (size > frame_payload_bytes_max(type))
-        return error_set(why, GLINT_E_PROTOCOL, NULL, "a %s frame of %llu bytes, at most %u",
-                         frame_type_name(type), (unsigned long long)size,
-                         frame_payload_bytes_max(type));
+        return error_set(why, GLINT_E_PROTOCOL, NULL,
+                         "%s frame of %llu bytes exceeds the limit of %u", frame_type_name(type),
+                         (unsigned long long)size, frame_payload_bytes_max(type));
     /* Bounds the memory for a peer that does not read. DATA is not counted: its senders limit it
      * themselves (conn_queued_bytes). */
     if (c->queued_control + memory > CONN_QUEUE_BYTES_MAX)
-        return error_set(why, GLINT_E_CONNECTION, "its machine or the network may be overloaded",
-                         "the other side does not read: %llu bytes wait for it",
+        return error_set(why, GLINT_E_CONNECTION,
+                         "the peer's machine or the network may be overloaded",
+                         "send queue full: %llu bytes that the peer does not read",
                          (unsigned long long)c->queued_control);
     return 0;
 }

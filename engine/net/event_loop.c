@@ -32,14 +32,15 @@ int event_loop_init(uv_loop_t *loop, struct env *env, struct glint_error *error)
 
 void signal_close_and_ignore(uv_signal_t *handler)
 {
-    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
-    sigset_t held;
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t blocked;
     assert(!uv_is_closing((uv_handle_t *)handler));
-    sigemptyset(&held);
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) sigaddset(&held, ends[i]);
+    sigemptyset(&blocked);
+    for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        sigaddset(&blocked, signals[i]);
     /* A signal between uv_close, which restores the default action, and SIG_IGN would kill
      * the process. */
-    pthread_sigmask(SIG_BLOCK, &held, NULL); /* stay blocked; ignored below */
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL); /* stay blocked; ignored below */
     uv_close((uv_handle_t *)handler, NULL);
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) signal(ends[i], SIG_IGN);
+    for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], SIG_IGN);
 }

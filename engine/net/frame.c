@@ -18,8 +18,9 @@
 #define AT_REQUEST  16
 #define AT_CHECKSUM 24
 
-static_assert(AT_CHECKSUM + sizeof(uint64_t) == FRAME_HEADER_BYTES, "see the picture");
-static_assert(FRAME_TYPES_END <= 32, "a set of types has 32 bits");
+static_assert(AT_CHECKSUM + sizeof(uint64_t) == FRAME_HEADER_BYTES,
+              "the offsets match the picture in frame.h");
+static_assert(FRAME_TYPES_END <= 32, "a frame_type_set has 32 bits");
 
 static const uint8_t magic[4] = {'G', 'L', 'N', 'T'};
 
@@ -51,7 +52,7 @@ static const struct {
 };
 
 const struct frame_type_set frames_before_hello = {FRAME_BIT(FRAME_HELLO) | FRAME_BIT(FRAME_REJECT),
-                                                   "before any hello"};
+                                                   "before the hello"};
 
 const char *frame_type_name(enum frame_type type)
 {
@@ -97,18 +98,18 @@ static int error_other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct gli
     static const char *const http[] = {"GET ", "POST", "HEAD", "PUT ", "DELE", "OPTI",
                                        "CONN", "TRAC", "PATC", "PRI ", "HTTP"};
     static const char *const hint =
-        "this port speaks glint's own protocol; check what connects to it";
+        "this port uses glint's protocol; check which program connects to it";
     for (size_t i = 0; i < sizeof http / sizeof http[0]; i++)
         if (memcmp(in, http[i], 4) == 0)
-            return error_set(error, GLINT_E_PROTOCOL, hint, "the other side speaks HTTP");
+            return error_set(error, GLINT_E_PROTOCOL, hint, "the peer uses HTTP");
     if (memcmp(in, "SSH-", 4) == 0)
-        return error_set(error, GLINT_E_PROTOCOL, hint, "the other side speaks SSH");
+        return error_set(error, GLINT_E_PROTOCOL, hint, "the peer uses SSH");
     if (in[0] >= 0x14 && in[0] <= 0x17 && in[1] == 0x03)
         return error_set(error, GLINT_E_PROTOCOL,
                          "insecure_plaintext must be the same on both sides",
-                         "the other side speaks TLS, this one is set to plain text");
+                         "the peer uses TLS, this side plain text");
     return error_set(error, GLINT_E_PROTOCOL, hint,
-                     "no frame begins with the bytes %02x %02x %02x %02x", in[0], in[1], in[2],
+                     "invalid frame: its first bytes are %02x %02x %02x %02x", in[0], in[1], in[2],
                      in[3]);
 }
 
@@ -118,25 +119,25 @@ int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_type_s
     memset(out, 0, sizeof *out);
     if (memcmp(in, magic, sizeof magic) != 0) return error_other_protocol(in, error);
     if (in[AT_VERSION] != FRAME_VERSION)
-        return error_set(error, GLINT_E_PROTOCOL, "install the same build of glint everywhere",
-                         "a frame of version %u, where version %u is spoken", in[AT_VERSION],
-                         FRAME_VERSION);
+        return error_set(error, GLINT_E_PROTOCOL, "install the same build of glint on every node",
+                         "frame version %u, expected version %u", in[AT_VERSION], FRAME_VERSION);
     enum frame_type type = in[AT_TYPE];
     if (type == 0 || type >= FRAME_TYPES_END)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a frame of unknown type %u", in[AT_TYPE]);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unknown frame type %u", in[AT_TYPE]);
     if ((expected->types & FRAME_BIT(type)) == 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame %s", frame_type_name(type),
-                         expected->where);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame %s",
+                         frame_type_name(type), expected->where);
     if (in[AT_FLAGS] != 0 || in[AT_FLAGS + 1] != 0)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame with unknown flags %02x%02x",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "%s frame with unknown flags %02x%02x",
                          frame_type_name(type), in[AT_FLAGS + 1], in[AT_FLAGS]);
     uint32_t length = get_le32(in + AT_LENGTH), head = get_le32(in + AT_HEAD);
     if (length > frame_payload_bytes_max(type))
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame of %u bytes, at most %u",
-                         frame_type_name(type), length, frame_payload_bytes_max(type));
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "%s frame of %u bytes exceeds the limit of %u", frame_type_name(type),
+                         length, frame_payload_bytes_max(type));
     if (head != (type == FRAME_DATA ? 0 : length))
         return error_set(error, GLINT_E_PROTOCOL, NULL,
-                         "a %s frame of %u bytes with %u of them checked", frame_type_name(type),
+                         "%s frame of %u bytes whose checksum covers %u", frame_type_name(type),
                          length, head);
     *out = (struct frame){
         .type = type, .length = length, .head = head, .request = get_le64(in + AT_REQUEST)};
@@ -147,12 +148,11 @@ int frame_verify_checksum(const uint8_t in[FRAME_HEADER_BYTES], const struct fra
                           const uint8_t *head, struct glint_error *error)
 {
     assert(frame->head <= frame->length);
-    /* `is` is computed from the received bytes, `said` is in the header. */
-    uint64_t is = frame_checksum(in, head, frame->head), said = get_le64(in + AT_CHECKSUM);
-    if (is == said) return 0;
-    return error_set(
-        error, GLINT_E_PROTOCOL, "the network or a machine's memory may be broken",
-        "a %s frame of %u bytes was damaged on its way: checksum %016llx, said %016llx",
-        frame_type_name(frame->type), frame->length, (unsigned long long)is,
-        (unsigned long long)said);
+    /* `actual` is computed from the received bytes, `expected` is in the header. */
+    uint64_t actual = frame_checksum(in, head, frame->head), expected = get_le64(in + AT_CHECKSUM);
+    if (actual == expected) return 0;
+    return error_set(error, GLINT_E_PROTOCOL, "the network or a machine's memory may be faulty",
+                     "%s frame of %u bytes is corrupt: checksum %016llx, expected %016llx",
+                     frame_type_name(frame->type), frame->length, (unsigned long long)actual,
+                     (unsigned long long)expected);
 }

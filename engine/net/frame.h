@@ -63,7 +63,7 @@ uint32_t frame_payload_bytes_max(enum frame_type type);
  * complete payload, or nothing for DATA. */
 void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FRAME_HEADER_BYTES]);
 /* The frame types a peer may send, one bit each, and a description of the connection for error
- * messages, e.g. "before any hello". */
+ * messages, e.g. "before the hello". */
 struct frame_type_set {
     uint32_t types;
     const char *where;

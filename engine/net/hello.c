@@ -16,10 +16,10 @@
 /* Limits for the error in a rejection, so that it fits HELLO_BYTES_MAX. */
 #define REJECT_CAUSE_MAX 512u
 #define REJECT_HINT_MAX  256u
-static_assert(REJECT_CAUSE_MAX + REJECT_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a refusal fits");
+static_assert(REJECT_CAUSE_MAX + REJECT_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a rejection fits");
 static_assert(3 * (NAME_BYTES_MAX + 2) + 2 * (INCARNATION_BYTES + 2) + 32 <= HELLO_BYTES_MAX,
               "a hello fits");
-static_assert(PROTOCOL_MIN <= PROTOCOL_MAX && PROTOCOL_MIN > 0, "there is a protocol");
+static_assert(PROTOCOL_MIN <= PROTOCOL_MAX && PROTOCOL_MIN > 0, "the protocol range is not empty");
 
 static const char *const roles[ROLES_END] = {"", "driver", "executor", "daemon", "client"};
 static const char *const channels[CHANNELS_END] = {"", "control", "data"};
@@ -64,10 +64,10 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     if (!u.failed && min > 0 && min <= max &&
         !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
         unpacker_fini(&u);
-        return error_set(error, GLINT_E_PEER_MISMATCH,
-                         "install the same build of glint on every node",
-                         "one side speaks the protocols %u to %u (build %s), the other %u to %u",
-                         PROTOCOL_MIN, PROTOCOL_MAX, build_id(), min, max);
+        return error_set(
+            error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
+            "one side supports protocol versions %u to %u (build %s), the other %u to %u",
+            PROTOCOL_MIN, PROTOCOL_MAX, build_id(), min, max);
     }
     struct hello h = {.protocol_min = min, .protocol_max = max};
     h.role = (enum role)unpack_u64(&u, ROLES_END - 1);
@@ -105,8 +105,8 @@ struct frame_type_set hello_allowed_frames(const struct hello *self, const struc
 {
     enum {
         PING = FRAME_BIT(FRAME_PING),
-        ANSWERS = FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_FETCH_ERROR),
-        BYTES = FRAME_BIT(FRAME_GET) | ANSWERS,
+        RESPONSES = FRAME_BIT(FRAME_DATA) | FRAME_BIT(FRAME_FETCH_ERROR),
+        TRANSFER = FRAME_BIT(FRAME_GET) | RESPONSES,
     };
     static const uint32_t control[ROLES_END][ROLES_END] = {
         /* from, to */
@@ -136,11 +136,11 @@ struct frame_type_set hello_allowed_frames(const struct hello *self, const struc
     if (peer->channel == CHANNEL_CONTROL) /* the accepting side may still reject */
         set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REJECT) : 0);
     else if (peer->role == ROLE_DRIVER)
-        set.types = BYTES | FRAME_BIT(FRAME_BLOCK_ASSIGN);
+        set.types = TRANSFER | FRAME_BIT(FRAME_BLOCK_ASSIGN);
     else if (self->role == ROLE_DRIVER)
-        set.types = BYTES | FRAME_BIT(FRAME_BLOCK_REQUEST);
+        set.types = TRANSFER | FRAME_BIT(FRAME_BLOCK_REQUEST);
     else /* between executors the dialling side sends the requests */
-        set.types = dialled ? ANSWERS : FRAME_BIT(FRAME_GET);
+        set.types = dialled ? RESPONSES : FRAME_BIT(FRAME_GET);
     return set;
 }
 
@@ -150,14 +150,15 @@ static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char 
     for (unsigned i = 0; i < 8; i++) snprintf(out + (size_t)2 * i, 3, "%02x", incarnation[i]);
 }
 
-static int error_other_incarnation(const char *node, const uint8_t *is,
+static int error_other_incarnation(const char *node, const uint8_t *actual,
                                    const uint8_t *expected_incarnation, struct glint_error *error)
 {
-    char is_text[17], wanted_text[17];
-    incarnation_text(is, is_text);
-    incarnation_text(expected_incarnation, wanted_text);
-    return error_set(error, GLINT_E_PEER_MISMATCH, "it was restarted; the old one is gone",
-                     "%s was started as %s, and %s was wanted", node, is_text, wanted_text);
+    char actual_text[17], expected_text[17];
+    incarnation_text(actual, actual_text);
+    incarnation_text(expected_incarnation, expected_text);
+    return error_set(error, GLINT_E_PEER_MISMATCH, "it was restarted",
+                     "%s is incarnation %s, expected incarnation %s", node, actual_text,
+                     expected_text);
 }
 
 static bool build_is_marked(const char *build)
@@ -172,31 +173,33 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
     const char *a = self->node, *b = peer->node;
     if (!ranges_overlap(self->protocol_min, self->protocol_max, peer->protocol_min,
                         peer->protocol_max))
-        return error_set(error, GLINT_E_PEER_MISMATCH,
-                         "install the same build of glint on every node",
-                         "%s speaks the protocols %u to %u, %s %u to %u", a, self->protocol_min,
-                         self->protocol_max, b, peer->protocol_min, peer->protocol_max);
+        return error_set(
+            error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
+            "%s supports protocol versions %u to %u, %s %u to %u", a, self->protocol_min,
+            self->protocol_max, b, peer->protocol_min, peer->protocol_max);
     /* A configured address leads back to this process. */
     if (memcmp(self->incarnation, peer->incarnation, INCARNATION_BYTES) == 0)
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
-                         "%s has reached itself as %s", a, b);
+                         "%s is connected to itself as %s", a, b);
     if (strcmp(self->cluster, peer->cluster) != 0)
         return error_set(error, GLINT_E_PEER_MISMATCH,
-                         "give both the same cluster file; its `cluster` says which one it is",
-                         "%s is of the cluster %s, %s of %s", a, self->cluster, b, peer->cluster);
+                         "use the same cluster file on both; its `cluster` names the cluster",
+                         "%s belongs to cluster %s, %s to cluster %s", a, self->cluster, b,
+                         peer->cluster);
     if (strcmp(self->build, peer->build) != 0)
         return error_set(error, GLINT_E_PEER_MISMATCH,
                          "install the same build of glint on every node, and restart its executors",
-                         "%s is the build %s, %s is %s", a, self->build, b, peer->build);
+                         "%s runs build %s, %s runs build %s", a, self->build, b, peer->build);
     /* Without a build id equal texts do not mean equal programs, and the payloads and plans of
      * different builds are incompatible. */
     if (!build_is_marked(self->build))
-        return error_set(error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
-                         "%s and %s cannot tell if they are the same program: the build is %s", a,
-                         b, self->build);
+        return error_set(
+            error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
+            "cannot check that %s and %s run the same program: build %s has no build id", a, b,
+            self->build);
     if ((channels_between(self->role, peer->role) & 1u << peer->channel) == 0)
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
-                         "%s is a %s, %s a %s: there is no %s connection between them", a,
+                         "%s (%s) and %s (%s): these roles have no %s connection", a,
                          roles[self->role], b, roles[peer->role], channels[peer->channel]);
     if (!incarnation_is_zero(peer->expected_incarnation) &&
         memcmp(peer->expected_incarnation, self->incarnation, INCARNATION_BYTES) != 0)
@@ -233,7 +236,7 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error)
     unpack_text(&u, hint, sizeof hint);
     bool ok = !u.failed && code < 0;
     unpacker_fini(&u);
-    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a refusal does not parse");
+    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a rejection does not parse");
     /* From the network, and printed to a terminal or a log. */
     text_make_printable(cause);
     text_make_printable(hint);

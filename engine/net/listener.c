@@ -31,7 +31,7 @@ struct listener {
     uv_timer_t plaintext_warning; /* every minute, without TLS */
     unsigned handles;             /* not closed yet; the listener is freed at 0 */
     bool closed, backing_off, rejecting;
-    bool another_waits; /* another connection came while rejected_conn was closing */
+    bool another_pending; /* another connection came while rejected_conn was closing */
     struct sockaddr_storage address;
     uint16_t port;
     bool (*accepted)(void *arg, struct conn *c, struct glint_error *error);
@@ -71,8 +71,8 @@ void listener_remove_pending(struct conn *c)
     if (pending_count(g, PENDING_UNKNOWN) == 0) g->unknown_max = PENDING_MAX;
     c->listener = NULL;
     if (c->why.code != GLINT_OK)
-        log_line(LOG_WARN, NULL, "%s was not let in: %s",
-                 c->address[0] != '\0' ? c->address : "a connection", c->why.cause);
+        log_line(LOG_WARN, NULL, "rejected connection from %s: %s",
+                 c->address[0] != '\0' ? c->address : "unknown peer", c->why.cause);
 }
 
 static void drop_conn(struct conn *c, const char *cause)
@@ -87,7 +87,7 @@ static void make_room(struct listener *g, enum pending_class class, uint32_t max
 {
     if (pending_count(g, class) <= max) return;
     drop_conn(pending_conns_choose_victim(&g->pending, class),
-              "too many connections wait for their handshake, and its source had the most");
+              "too many pending connections; its source has the most");
     assert(pending_count(g, class) <= max);
 }
 
@@ -184,17 +184,17 @@ static void accept_backoff(struct listener *g)
 static void on_rejected_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
-    bool another_waits = g->another_waits;
-    g->rejecting = g->another_waits = false;
+    bool another_pending = g->another_pending;
+    g->rejecting = g->another_pending = false;
     /* The other connection is still pending in libuv, which reports no more until it
      * is accepted. */
-    if (another_waits && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
+    if (another_pending && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
     on_handle_closed(handle);
 }
 
 static void reject_without_memory(struct listener *g)
 {
-    g->another_waits = g->rejecting;
+    g->another_pending = g->rejecting;
     if (g->rejecting) return;
     int r = uv_tcp_init(g->net->loop, &g->rejected_conn);
     assert(r == 0);
@@ -306,8 +306,8 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
     else
         error_set(error, GLINT_E_ADDRESS,
                   r == UV_EADDRINUSE
-                      ? "another process listens there: end it, or choose another port"
-                  : r == UV_EACCES ? "choose a port from 1024 on"
+                      ? "another process uses this port: stop it, or choose another port"
+                  : r == UV_EACCES ? "choose a port of 1024 or higher"
                                    : "listen on an address of this host",
                   "cannot listen on %s port %u: %s", host, port, uv_strerror(r));
     return NULL;

@@ -210,7 +210,7 @@ int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
     f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
     f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
     f->unreachable = unpack_u64(&u, 1) != 0;
-    return payload_unpack_end(&u, "a fault", error);
+    return payload_unpack_end(&u, "a fetch failure", error);
 }
 
 /* A small floating-point format: three bits after the leading one, so that a step is an eighth.

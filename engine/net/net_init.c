@@ -21,7 +21,7 @@ static int check_secret_kind(const struct secrets *secrets, enum role role, cons
 {
     if (secrets->kind == SECRET_PEER || role == ROLE_CLIENT) return 0;
     return error_set(error, GLINT_E_NOT_PERMITTED, client_hint,
-                     "%s holds a client secret: it may only ask for status", path);
+                     "%s contains a client secret, which allows status requests only", path);
 }
 
 /* stat before reading: if the file is replaced in between, the next check sees a change and
@@ -56,7 +56,8 @@ static int open_tls(struct net *net, const struct net_config *c, struct glint_er
     if (c->insecure_plaintext) return 0;
     /* No core dumps, and no ptrace or /proc/PID/mem by other processes of the user. */
     if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)
-        return error_set_system(error, GLINT_E_SYSTEM, -errno, "keep core dumps from", "the key");
+        return error_set_system(error, GLINT_E_SYSTEM, -errno, "exclude",
+                                "the key from core dumps");
     if (copy_secret_path(net, c->secret_file, error) != 0) return error->code;
     if (load_secrets(net, &secrets, error) == 0) {
         /* Only drivers and executors transfer bulk data; only daemons serve clients. */
@@ -87,7 +88,7 @@ void net_reload_secrets(struct net *net)
     if (load_secrets(net, &secrets, &why) == 0 && !tls_context_set_secrets(net->tls, &secrets))
         error_no_memory(&why);
     if (why.code != GLINT_OK)
-        log_line(LOG_WARN, NULL, "the secrets stay as they are: %s", why.cause);
+        log_line(LOG_WARN, NULL, "keeping the old secrets: %s", why.cause);
     else if (net->self.role == ROLE_DAEMON || net->self.role == ROLE_EXECUTOR)
         log_line(LOG_INFO, NULL, "%u secret%s read from %s", secrets.count,
                  secrets.count == 1 ? "" : "s", path);
@@ -107,11 +108,11 @@ int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net
                 text_format(h->node, sizeof h->node, "%s", config->node) &&
                 text_format(h->build, sizeof h->build, "%s", build_id());
     if (!fits)
-        return error_set(error, GLINT_E_CONFIG, "choose a shorter one",
-                         "the name of a cluster or an executor has more than %u bytes",
+        return error_set(error, GLINT_E_CONFIG, "choose a shorter name",
+                         "the name of the cluster or the executor is longer than %u bytes",
                          NAME_BYTES_MAX - 1);
     if (env->random(env, h->incarnation, sizeof h->incarnation) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     return open_tls(net, config, error);
 }
 

@@ -22,7 +22,7 @@
 #define CLIENT_INFO    "glint client 1 secret"
 #define LINE_BYTES_MAX (sizeof CLIENT_WORD + HEX_BYTES + 2) /* with an end of line */
 #define FILE_BYTES_MAX (SECRETS_MAX * LINE_BYTES_MAX)
-#define HINT_NEW       "make one with `glint secret new FILE`, and copy it to every node"
+#define HINT_NEW       "create one with `glint secret new FILE`, and copy it to every node"
 
 static int set_secret_error(struct glint_error *error, const char *path, const char *what,
                             const char *hint)
@@ -52,7 +52,7 @@ static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets
     static const uint64_t word = sizeof CLIENT_WORD - 1;
     bool client = size > word && memcmp(text, CLIENT_WORD, word) == 0;
     enum secret_kind kind = client ? SECRET_CLIENT : SECRET_PEER;
-    if (out->count == SECRETS_MAX) return "more secrets than a file may list (8)";
+    if (out->count == SECRETS_MAX) return "more secrets than a file may contain (8)";
     if (out->count > 0 && kind != out->kind) return "secrets and client secrets in one file";
     if (client) {
         text += word;
@@ -110,8 +110,8 @@ static int write_secret_file(struct env *env, const char *path, const char *word
     text[size++] = '\n';
     int r = 0, file = env->open(env, ENV_CWD, path, ENV_CREATE);
     if (file == -EEXIST)
-        r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another file; a secret is never replaced",
-                      "%s exists", path);
+        r = error_set(error, GLINT_E_OUTPUT_EXISTS,
+                      "name another file; an existing secret is never replaced", "%s exists", path);
     else if (file < 0)
         r = error_set_system(error, GLINT_E_SECRET, file, "create", path);
     if (r == 0) {
@@ -132,7 +132,7 @@ int secret_file_create(struct env *env, const char *path, struct glint_error *er
 {
     struct secret s;
     if (env->random(env, s.bytes, sizeof s.bytes) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     int r = write_secret_file(env, path, "", &s, error);
     OPENSSL_cleanse(&s, sizeof s);
     return r;
@@ -145,7 +145,7 @@ int client_secret_file_create(struct env *env, const struct secrets *from, const
     assert(from->kind == SECRET_PEER && from->count > 0);
     if (!secret_derive_client_secret(&from->list[0], &s))
         return error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3",
-                         "a secret cannot be derived");
+                         "cannot derive a secret");
     int r = write_secret_file(env, path, CLIENT_WORD, &s, error);
     OPENSSL_cleanse(&s, sizeof s);
     return r;
@@ -193,10 +193,10 @@ static int create_temp_secret(struct env *env, const char *path, char temp[PATH_
 {
     uint64_t number = 0;
     if (env->random(env, &number, sizeof number) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "the system gave no random numbers");
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     if (!text_format(temp, PATH_MAX, "%s.%016llx", path, (unsigned long long)number))
         return set_secret_error(error, path, "the path is too long",
-                                "set XDG_STATE_HOME to a shorter one");
+                                "set XDG_STATE_HOME to a shorter path");
     return secret_file_create(env, temp, error);
 }
 
@@ -207,12 +207,14 @@ static int create_default_secret(struct env *env, char path[PATH_MAX], struct gl
 {
     char temp[PATH_MAX];
     int r = make_directories(env, path);
-    if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "make the folder of", path);
+    if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "create the directory of", path);
     if (create_temp_secret(env, path, temp, error) != 0) return error->code;
     r = env->rename(env, ENV_CWD, temp, ENV_CWD, path, ENV_RENAME_NOREPLACE);
     if (r == 0) return 0;
     env->remove(env, ENV_CWD, temp, false);
-    return r == -EEXIST ? 0 : error_set_system(error, GLINT_E_SECRET, r, "put in place", path);
+    return r == -EEXIST
+               ? 0
+               : error_set_system(error, GLINT_E_SECRET, r, "rename a new secret to", path);
 }
 
 int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error *error)
@@ -227,7 +229,7 @@ int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error 
         fits = text_format(out, PATH_MAX, "%s/.local/state/glint/secret", home);
     if (!fits)
         return error_set(error, GLINT_E_SECRET, "set HOME, or configure secret_file",
-                         "there is no folder for a secret: neither XDG_STATE_HOME nor HOME is set");
+                         "no directory for a secret: neither XDG_STATE_HOME nor HOME is set");
     if (env->stat(env, out, &s) == -ENOENT && create_default_secret(env, out, error) != 0)
         return error->code;
     return 0;

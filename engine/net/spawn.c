@@ -45,9 +45,8 @@ int spawn_set_error(struct glint_error *error, enum glint_code code, int failed,
     struct env_stat s;
     if (failed != -ENOENT || env_real()->stat(env_real(), NULL_DEVICE, &s) == 0)
         return error_set_system(error, code, failed, "start", name);
-    return error_set(error, code,
-                     "a root directory of one's own needs it: mknod -m 666 dev/null c 1 3",
-                     "cannot start %s: there is no " NULL_DEVICE " for its standard input", name);
+    return error_set(error, code, "a chroot needs it: mknod -m 666 dev/null c 1 3",
+                     "cannot start %s: " NULL_DEVICE ", its standard input, was not found", name);
 }
 
 static int spawn_process(struct spawn *s, const struct spawn_program *p)

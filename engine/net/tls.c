@@ -26,7 +26,7 @@
 #define GROUP        "X25519"
 #define RECORD_EXTRA (SSL3_RT_HEADER_LENGTH + 1 + EVP_GCM_TLS_TAG_LEN) /* per record, at most */
 
-static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "a record of TLS");
+static_assert(TLS_RECORD_BYTES == SSL3_RT_MAX_PLAIN_LENGTH, "the payload size of a TLS record");
 
 /* A pre-shared key, derived from a secret. */
 struct key {
@@ -236,7 +236,7 @@ struct tls_context *tls_context_create(const struct secrets *secrets, unsigned o
     if (context_set_up(c, secrets)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
-    error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "TLS cannot be set up");
+    error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "cannot set up TLS");
     return NULL;
 }
 
@@ -319,15 +319,15 @@ static int translate_ssl_error(struct tls *t, int result, struct glint_error *er
     ERR_clear_error();
     if (t->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
     if (why == SSL_ERROR_ZERO_RETURN)
-        return error_set(error, GLINT_E_CONNECTION, NULL,
-                         "the other side has ended the connection");
+        return error_set(error, GLINT_E_CONNECTION, NULL, "the peer closed the connection");
     /* Wrong binder, unknown identity, no common suite, not TLS 1.3: all mean that the peer does not
      * use our key. */
     if (!t->ready)
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
-                         "the other side does not have this side's secret (TLS: %s)", text);
-    return error_set(error, GLINT_E_PROTOCOL, "the network may be broken, or not to be trusted",
-                     "bytes were changed on their way (TLS: %s)", text);
+                         "the peer does not have this side's secret (TLS: %s)", text);
+    return error_set(error, GLINT_E_PROTOCOL,
+                     "the network may be faulty, or an attacker may modify its data",
+                     "received data was changed on the network (TLS: %s)", text);
 }
 
 static int do_handshake(struct tls *t, struct glint_error *error)
@@ -336,7 +336,7 @@ static int do_handshake(struct tls *t, struct glint_error *error)
     if (result != 1) return translate_ssl_error(t, result, error);
     if (SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
-                         "the other side did not use the secret");
+                         "the peer did not use the secret");
     t->ready = true;
     return 0;
 }
@@ -373,7 +373,7 @@ static int count_records(struct tls *t, uint64_t records, struct glint_error *er
     t->key_records = records;
     if (SSL_key_update(t->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1) return 0;
     ERR_clear_error();
-    return error_set(error, GLINT_E_SYSTEM, NULL, "TLS cannot renew its key");
+    return error_set(error, GLINT_E_SYSTEM, NULL, "cannot renew the TLS key");
 }
 
 int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)

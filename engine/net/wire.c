@@ -11,8 +11,9 @@
 
 static_assert(STATUS_JOBS_MAX * (2 * (NAME_BYTES_MAX + 2) + 48) + 2 * (NAME_BYTES_MAX + 2) + 64 <=
                   SMALL_FRAME_BYTES_MAX,
-              "a status is a small frame");
-static_assert(sizeof(struct glint_error) + 64 <= SMALL_FRAME_BYTES_MAX, "an error is one too");
+              "a status fits a small frame");
+static_assert(sizeof(struct glint_error) + 64 <= SMALL_FRAME_BYTES_MAX,
+              "an error fits a small frame");
 
 int ping_encode(const struct ping *v, struct buffer *out, struct glint_error *error)
 {
@@ -33,7 +34,7 @@ int ping_decode(struct glint_slice bytes, struct ping *v, struct glint_error *er
     v->sent_ns = unpack_u64(&u, UINT64_MAX);
     v->memory_bytes = unpack_u64(&u, UINT64_MAX);
     v->tasks_running = (uint32_t)unpack_u64(&u, SLOTS_MAX);
-    return payload_unpack_end(&u, "a sign of life", error);
+    return payload_unpack_end(&u, "a heartbeat", error);
 }
 
 /* Reads a number; 0 fails the unpacker. */
@@ -66,7 +67,7 @@ int executor_registration_decode(struct glint_slice bytes, struct executor_regis
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
     v->slots = (uint32_t)unpack_positive(&u, SLOTS_MAX);
     v->memory_bytes = unpack_positive(&u, UINT64_MAX);
-    return payload_unpack_end(&u, "what an executor offers", error);
+    return payload_unpack_end(&u, "an executor registration", error);
 }
 
 int executor_address_encode(const struct executor_address *v, struct buffer *out,
@@ -96,7 +97,7 @@ int executor_address_decode(struct glint_slice bytes, struct executor_address *v
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
     unpack_fixed_bytes(&u, v->incarnation, sizeof v->incarnation);
     if (v->host[0] == '\0') u.failed = true;
-    return payload_unpack_end(&u, "the address of an executor", error);
+    return payload_unpack_end(&u, "an executor address", error);
 }
 
 int job_identity_encode(const struct job_identity *v, struct buffer *out, struct glint_error *error)
@@ -118,7 +119,7 @@ int job_identity_decode(struct glint_slice bytes, struct job_identity *v, struct
     v->job = unpack_u64(&u, UINT64_MAX);
     unpack_name(&u, v->name, sizeof v->name);
     if (v->job == 0 && v->name[0] == '\0') u.failed = true;
-    return payload_unpack_end(&u, "a job's number and name", error);
+    return payload_unpack_end(&u, "a job id and name", error);
 }
 
 int cancelled_jobs_encode(const struct cancelled_jobs *v, struct buffer *out,
@@ -150,7 +151,7 @@ int cancelled_jobs_decode(struct glint_slice bytes, struct cancelled_jobs *v,
         unpack_name(&job, to->name, sizeof to->name);
         if (!unpack_is_complete(&job)) u.failed = true;
     }
-    return payload_unpack_end(&u, "the jobs that were cancelled", error);
+    return payload_unpack_end(&u, "a list of cancelled jobs", error);
 }
 
 int executor_started_encode(const struct executor_started *v, struct buffer *out,
@@ -173,7 +174,7 @@ int executor_started_decode(struct glint_slice bytes, struct executor_started *v
     unpacker_init(&u, bytes);
     v->port = (uint16_t)unpack_positive(&u, UINT16_MAX);
     unpack_fixed_bytes(&u, v->incarnation, sizeof v->incarnation);
-    return payload_unpack_end(&u, "an admission", error);
+    return payload_unpack_end(&u, "EXECUTOR_STARTED", error);
 }
 
 int executor_exited_encode(const struct executor_exited *v, struct buffer *out,
@@ -204,7 +205,7 @@ int executor_exited_decode(struct glint_slice bytes, struct executor_exited *v,
     text_make_printable(v->crash);
     /* Does not fit 32 bits. */
     if (status != v->wait_status) u.failed = true;
-    return payload_unpack_end(&u, "the end of an executor", error);
+    return payload_unpack_end(&u, "EXECUTOR_EXITED", error);
 }
 
 int fetch_error_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
@@ -222,7 +223,7 @@ int fetch_error_decode(struct glint_slice bytes, struct glint_error *why, struct
     struct unpacker u;
     unpacker_init(&u, bytes);
     unpack_error(&u, why);
-    return payload_unpack_end(&u, "why there are no bytes", error);
+    return payload_unpack_end(&u, "a fetch error", error);
 }
 
 /* ---- Progress of a job */
@@ -267,7 +268,7 @@ int job_progress_decode(struct glint_slice bytes, struct job_progress *v, struct
     memset(v, 0, sizeof *v);
     unpacker_init(&u, bytes);
     job_progress_unpack(&u, v);
-    return payload_unpack_end(&u, "how far a job is", error);
+    return payload_unpack_end(&u, "job progress", error);
 }
 
 /* ---- Status of a daemon */
@@ -341,5 +342,5 @@ int daemon_status_decode(struct glint_slice bytes, struct daemon_status *v,
     v->job_count = jobs.failed ? 0 : (uint32_t)jobs.count;
     for (uint32_t i = 0; i < v->job_count; i++) status_job_unpack(&jobs, &v->jobs[i]);
     if (!unpack_is_complete(&jobs)) u.failed = true;
-    return payload_unpack_end(&u, "the status of an executor", error);
+    return payload_unpack_end(&u, "a daemon status", error);
 }

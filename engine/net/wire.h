@@ -115,8 +115,8 @@ void get_request_fini(struct get_request *g);
 struct block_request {
     uint64_t id;
     uint32_t blocks_max;
-    uint32_t have_count; /* received since the last BLOCK_REQUEST; others may fetch them here */
-    uint32_t have[BLOCK_REQUEST_MAX];
+    uint32_t received_count; /* received since the last BLOCK_REQUEST; others may fetch them here */
+    uint32_t received[BLOCK_REQUEST_MAX];
     uint32_t failed_count; /* assigned, but fetching failed: the driver assigns another source */
     uint32_t failed[BLOCK_REQUEST_MAX];
 };
@@ -172,8 +172,8 @@ struct index_entry index_entry_create(const struct run *run, uint32_t partition,
 static_assert(PARTITIONS_MAX * (uint64_t)INDEX_ENTRY_BYTES_MAX + INDEX_HEAD_BYTES_MAX +
                       FETCH_CHUNK_BYTES_MAX <=
                   DATA_FRAME_BYTES_MAX,
-              "one DATA answers such a GET");
-int map_output_index_encode(const struct index_entry *parts, uint32_t count, struct buffer *out,
+              "the response fits one DATA frame");
+int map_output_index_encode(const struct index_entry *entries, uint32_t count, struct buffer *out,
                             struct glint_error *error);
 int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, uint32_t count,
                             struct glint_error *error);

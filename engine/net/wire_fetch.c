@@ -11,7 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-static_assert(EXECUTORS_MAX < EXECUTOR_ID_DRIVER, "the driver is not an executor's number");
+static_assert(EXECUTORS_MAX < EXECUTOR_ID_DRIVER, "no executor has the driver's id");
 
 void get_request_fini(struct get_request *g)
 {
@@ -109,7 +109,7 @@ int get_request_decode(struct glint_slice bytes, struct get_request *v, struct g
     }
     if (v->kind == 0) u.failed = true;
     if (r == 0)
-        r = payload_unpack_end(&u, "a request for bytes", error);
+        r = payload_unpack_end(&u, "a GET request", error);
     else
         unpacker_fini(&u);
     if (r != 0) get_request_fini(v);
@@ -144,7 +144,7 @@ int block_request_encode(const struct block_request *v, struct buffer *out,
     payload_pack_begin(&p, out, 4);
     pack_u64(&p, v->id);
     pack_u64(&p, v->blocks_max);
-    block_list_pack(&p, v->have, v->have_count);
+    block_list_pack(&p, v->received, v->received_count);
     block_list_pack(&p, v->failed, v->failed_count);
     return payload_pack_end(&p, out, before, error);
 }
@@ -157,9 +157,9 @@ int block_request_decode(struct glint_slice bytes, struct block_request *v,
     unpacker_init(&u, bytes);
     v->id = unpack_u64(&u, UINT64_MAX);
     v->blocks_max = (uint32_t)unpack_u64(&u, BLOCK_REQUEST_MAX);
-    v->have_count = block_list_unpack(&u, v->have);
+    v->received_count = block_list_unpack(&u, v->received);
     v->failed_count = block_list_unpack(&u, v->failed);
-    return payload_unpack_end(&u, "a request for blocks", error);
+    return payload_unpack_end(&u, "a block request", error);
 }
 
 int block_assignment_encode(const struct block_assignment *v, struct buffer *out,
@@ -197,7 +197,7 @@ int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v
             u.failed = true;
     }
     if (!unpack_is_complete(&a)) u.failed = true;
-    return payload_unpack_end(&u, "a list of blocks", error);
+    return payload_unpack_end(&u, "a block assignment", error);
 }
 
 /* ---- Segments of map outputs. Decoded without an unpacker, for speed: there are many, and their
@@ -212,31 +212,31 @@ struct index_entry index_entry_create(const struct run *run, uint32_t partition,
     return a;
 }
 
-int map_output_index_encode(const struct index_entry *parts, uint32_t count, struct buffer *out,
+int map_output_index_encode(const struct index_entry *entries, uint32_t count, struct buffer *out,
                             struct glint_error *error)
 {
     assert(count <= PARTITIONS_MAX);
     static const uint8_t none[INDEX_CHECKSUM_BYTES];
     struct packer p;
     uint64_t start = out->size, most = INDEX_HEAD_BYTES_MAX + count * INDEX_ENTRY_BYTES_MAX;
-    for (uint32_t i = 0; i < count; i++) most += parts[i].bytes.size;
+    for (uint32_t i = 0; i < count; i++) most += entries[i].bytes.size;
     /* Reserves space for the checksum, which is computed when the list is complete. */
     if (!buffer_reserve(out, most) || !buffer_append(out, none, sizeof none))
         return error_no_memory(error);
     uint64_t before = out->size;
     payload_pack_begin(&p, out, 5 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
-        pack_u64(&p, parts[i].part.offset);
-        pack_u64(&p, parts[i].part.bytes);
-        pack_u64(&p, parts[i].part.raw);
-        pack_u64(&p, parts[i].part.records);
-        pack_u64(&p, parts[i].bytes.size > 0);
+        pack_u64(&p, entries[i].part.offset);
+        pack_u64(&p, entries[i].part.bytes);
+        pack_u64(&p, entries[i].part.raw);
+        pack_u64(&p, entries[i].part.records);
+        pack_u64(&p, entries[i].bytes.size > 0);
     }
     int r = payload_pack_end(&p, out, before, error);
     if (r == 0) put_le64(out->data + start, XXH3_64bits(out->data + before, out->size - before));
     for (uint32_t i = 0; r == 0 && i < count; i++) {
-        struct glint_slice bytes = parts[i].bytes;
-        assert(bytes.size == 0 || bytes.size == parts[i].part.bytes);
+        struct glint_slice bytes = entries[i].bytes;
+        assert(bytes.size == 0 || bytes.size == entries[i].part.bytes);
         if (bytes.size > 0 && !buffer_append(out, bytes.data, bytes.size))
             r = error_no_memory(error);
     }
@@ -284,14 +284,14 @@ static bool consume_index(struct glint_slice *bytes, struct index_entry *out, ui
     consume_prefix(bytes, head.head_size);
     for (uint32_t i = 0; i < count; i++) {
         struct run_part *p = &out[i].part;
-        uint64_t here;
-        /* `here`: the bytes are inlined; an empty segment has none to inline. */
+        uint64_t inlined;
+        /* 0 or 1; an empty segment has no bytes to inline. */
         if (!consume_u64(bytes, &p->offset) || !consume_u64(bytes, &p->bytes) ||
             !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
-            !consume_u64(bytes, &here) || !is_valid_segment(p) || here > (p->records > 0))
+            !consume_u64(bytes, &inlined) || !is_valid_segment(p) || inlined > (p->records > 0))
             return false;
-        /* Only the size here: the bytes follow the list. */
-        out[i].bytes = (struct glint_slice){NULL, here > 0 ? p->bytes : 0};
+        /* Only the size: the bytes follow the list. */
+        out[i].bytes = (struct glint_slice){NULL, inlined > 0 ? p->bytes : 0};
     }
     return true;
 }
@@ -310,6 +310,6 @@ int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, u
     }
     if (ok && bytes.size == 0) return 0;
     memset(out, 0, count * sizeof *out);
-    return error_set(error, GLINT_E_PROTOCOL, NULL, "the parts of %u map outputs do not parse",
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "the index of %u map outputs does not parse",
                      count);
 }

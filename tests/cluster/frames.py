@@ -32,7 +32,7 @@ BYTES_MAX = {"HELLO": 1 << 10, "REJECT": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 
 # The fields of each payload, in order, with a value that fits; 0 where any number does.
 PAYLOADS = {
     "HELLO": {"protocol_min": 1, "protocol_max": 1, "role": CLIENT, "channel": CONTROL_CHANNEL, "cluster": "test",
-              "node": "stranger", "incarnation": bytes(16), "wanted": bytes(16), "build": ""},
+              "node": "peer", "incarnation": bytes(16), "expected_incarnation": bytes(16), "build": ""},
     "REJECT": {"code": -904, "cause": "", "hint": ""},
     "PING": {"sent_ns": 0, "memory_bytes": 0, "tasks_running": 0},
     "REGISTER": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
@@ -47,11 +47,11 @@ PAYLOADS = {
                   "draining": 0, "jobs": []},
     "STATUS_REPLY job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0], "running": 0, "tasks_running": 0, "age_ns": 0,
                       "heartbeat_age_ns": 0, "memory_bytes": 0},
-    "GET INDEX": {"kind": 1, "shuffle": 0, "partition": 0, "along": 0, "outputs": [0, 0]},
+    "GET INDEX": {"kind": 1, "shuffle": 0, "partition": 0, "inline_bytes_max": 0, "outputs": [0, 0]},
     "GET MAP_OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
     "GET BROADCAST_BLOCK": {"kind": 3, "broadcast": 1, "block": 0},
     "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
-    "BLOCK_REQUEST": {"broadcast": 1, "want": 1, "have": [], "failed": []},
+    "BLOCK_REQUEST": {"broadcast": 1, "blocks_max": 1, "received": [], "failed": []},
     "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
     "MESSAGE": {"type": MSG_CANCEL, "stage": 0, "task": 0, "attempt": 0, "partition": 0, "id": 0, "size": 0, "run": 0,

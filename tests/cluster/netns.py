@@ -211,7 +211,7 @@ class CountingTest(NetworkTest):
         until(lambda: any(j["running"] and j["stage"] for j in self.executor_status(name)["jobs"]), f"{name} works")
 
     def until_serves_again(self, executor):
-        until(lambda: executor.err.count("serves the driver") == 2, f"{executor.name} serves again")
+        until(lambda: executor.err.count("serving driver") == 2, f"{executor.name} serves again")
 
     def assert_done(self, job, out="out"):
         self.assertEqual(job.wait(), 0, job.err)

@@ -79,7 +79,7 @@ class AuthTest(ClusterTest):
             peer.until_closed()
             peer.close()
             self.assert_served()
-            found = re.findall(r"(?:was not let in: |E\d{4} )(.*)", self.e1.err[said:])
+            found = re.findall(r"(?:rejected connection from \S+: |E\d{4} )(.*)", self.e1.err[said:])
             return found if not found or re.search(cause, found[0]) else self.fail(f"{found}, not {cause}")
         until(refuse, f"a line with: {cause}")
 
@@ -103,27 +103,29 @@ class Frames(AuthTest):
         ping = frames.encode("PING")
         wrong = {"nothing for a hello": (frames.frame(frames.HELLO, b""), "a hello does not parse"),
                  "4 GB of hello": (frames.frame(frames.HELLO, b"", length=0xffffffff),
-                                   "HELLO frame of 4294967295 bytes, at most 1024"),
-                 "2 KiB of hello": (frames.frame(frames.HELLO, bytes(2048)), "HELLO frame of 2048 bytes, at most 1024"),
-                 "before the hello": (frames.frame(frames.STATUS), "STATUS frame before any hello"),
-                 "unknown before the hello": (frames.frame(99), "unknown type 99"),
-                 "another magic": (b"GLNX" + frames.hello(self.build)[4:], "begins with the bytes 47 4c 4e 58"),
-                 "another version": (frames.frame(frames.HELLO, bytes(9), version=2), "a frame of version 2"),
+                                   "HELLO frame of 4294967295 bytes exceeds the limit of 1024"),
+                 "2 KiB of hello": (frames.frame(frames.HELLO, bytes(2048)),
+                                    "HELLO frame of 2048 bytes exceeds the limit of 1024"),
+                 "before the hello": (frames.frame(frames.STATUS), "unexpected STATUS frame before the hello"),
+                 "unknown before the hello": (frames.frame(99), "unknown frame type 99"),
+                 "another magic": (b"GLNX" + frames.hello(self.build)[4:], "its first bytes are 47 4c 4e 58"),
+                 "another version": (frames.frame(frames.HELLO, bytes(9), version=2),
+                                     "frame version 2, expected version 1"),
                  "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
-                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* was damaged")}
-        behind = {"a second hello": (frames.hello(self.build), "a HELLO frame on the connection of a client"),
-                  "unknown": (frames.frame(99), "unknown type 99"),
-                  "type 0": (frames.frame(0), "unknown type 0"),
-                  "no ping in a ping": (frames.frame(frames.PING, b""), "a sign of life does not parse"),
+                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* is corrupt")}
+        behind = {"a second hello": (frames.hello(self.build), "unexpected HELLO frame on the connection of a client"),
+                  "unknown": (frames.frame(99), "unknown frame type 99"),
+                  "type 0": (frames.frame(0), "unknown frame type 0"),
+                  "no ping in a ping": (frames.frame(frames.PING, b""), "a heartbeat does not parse"),
                   "4 GB of ping": (frames.frame(frames.PING, b"", length=0xffffffff),
-                                   "PING frame of 4294967295 bytes, at most 32768"),
+                                   "PING frame of 4294967295 bytes exceeds the limit of 32768"),
                   "more than a ping may have": (frames.frame(frames.PING, bytes(40000)),
-                                                "PING frame of 40000 bytes, at most 32768"),
-                  "half covered": (frames.frame(frames.PING, ping, head=3), "with 3 of them checked"),
-                  "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* was damaged"),
-                  "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a sign of life does not parse"),
+                                                "PING frame of 40000 bytes exceeds the limit of 32768"),
+                  "half covered": (frames.frame(frames.PING, ping, head=3), "whose checksum covers 3"),
+                  "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* is corrupt"),
+                  "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a heartbeat does not parse"),
                   "what a daemon never hears": (frames.message(frames.MSG_CANCEL),
-                                                "a MESSAGE frame on the connection of a client"),
+                                                "unexpected MESSAGE frame on the connection of a client"),
                   "unsolicited data": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
         with self.memory_flat(self.e1.pid):
             for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
@@ -133,9 +135,9 @@ class Frames(AuthTest):
         self.assert_well()
 
     def test_msgpack_bomb_in_frame_allocates_nothing(self):
-        kinds = {frames.HELLO: "a hello does not parse", frames.PING: "a sign of life does not parse",
-                 frames.CANCEL: "a job's number and name does not parse",
-                 frames.REQUEST_EXECUTOR: "a job's number and name does not parse"}
+        kinds = {frames.HELLO: "a hello does not parse", frames.PING: "a heartbeat does not parse",
+                 frames.CANCEL: "a job id and name does not parse",
+                 frames.REQUEST_EXECUTOR: "a job id and name does not parse"}
         with self.memory_flat(self.e1.pid):
             for name, bomb in BOMBS.items():
                 for kind, cause in kinds.items():
@@ -170,7 +172,7 @@ class Frames(AuthTest):
                 peer.send(frames.frame(frames.MESSAGE, b"x", length=16 << 20))
             for peer in peers:
                 peer.until_closed()
-            self.e1.until_says("a MESSAGE frame on the connection of a client")
+            self.e1.until_says("unexpected MESSAGE frame on the connection of a client")
         self.assertNotIn("memory", self.e1.err)
         self.assert_well()
 
@@ -220,7 +222,7 @@ class Messages(AuthTest):
             resource.prlimit(self.e1.children()[0], resource.RLIMIT_AS, (1 << 30, 1 << 30))
         me = os.urandom(16)
         control, _ = [self.welcome(admitted["port"], role=frames.DRIVER, node="driver", channel=channel,
-                                   wanted=admitted["incarnation"], incarnation=me)
+                                   expected_incarnation=admitted["incarnation"], incarnation=me)
                       for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
         self.assertEqual(control.wait_frame(frames.REGISTER)[0], frames.REGISTER)
         for message in messages:
@@ -288,7 +290,7 @@ class Messages(AuthTest):
                 failed = self.answer(control, self.task, attempt=attempt, body=bomb)
                 self.assertEqual(failed["type"], frames.MSG_FAILED)
                 self.assertEqual(failed["error"][0], -606)
-                self.assertIn(failed["error"][1], ("a task's splits do not parse", "a task lacks a split"))
+                self.assertIn(failed["error"][1], ("a task's splits do not parse", "a task has no split"))
         self.assert_task_done(control)
         self.end_job(driver, control)
 
@@ -322,7 +324,7 @@ class UnauthenticatedPeers(AuthTest):
                 with self.assertRaises((ssl.SSLError, ConnectionError)):
                     context.wrap_socket(s)
         for cause in ("unsupported protocol", "no suitable signature algorithm"):
-            self.e1.until_says(rf"was not let in: the other side does not have this side's secret \(TLS: {cause}\)")
+            self.e1.until_says(rf"rejected connection from \S+: the peer does not have this side's secret \(TLS: {cause}\)")
         self.assert_well()
 
     def test_wrong_secret_is_rejected(self):
@@ -330,12 +332,13 @@ class UnauthenticatedPeers(AuthTest):
         self.addCleanup(peer.close)
         peer.send(frames.hello(self.build))
         peer.until_closed()
-        self.e1.until_says("was not let in: the other side does not have this side's secret")
+        self.e1.until_says(r"rejected connection from \S+: the peer does not have this side's secret")
         self.assert_well()
 
     def test_slow_handshake_times_out(self):
-        for data, cause in ((bytes.fromhex("160301020001") + bytes(512), f"a TLS handshake did not come within {int(1000 * SLOWDOWN)} ms"),
-                            (b"GET / HTTP/1.1\r\n" + b"x" * 512, "the other side speaks HTTP")):
+        for data, cause in ((bytes.fromhex("160301020001") + bytes(512),
+                             f"timed out waiting for a TLS handshake after {int(1000 * SLOWDOWN)} ms"),
+                            (b"GET / HTTP/1.1\r\n" + b"x" * 512, "the peer uses HTTP")):
             peer = frames.Plain(self.e1.port, 0.05)
             self.addCleanup(peer.close)
             sent = 0
@@ -347,7 +350,7 @@ class UnauthenticatedPeers(AuthTest):
                 except TimeoutError:
                     continue
             self.assertLess(sent, len(data))
-            self.e1.until_says(f"was not let in: {cause}")
+            self.e1.until_says(rf"rejected connection from \S+: {cause}")
         self.assert_well()
 
 
@@ -370,7 +373,7 @@ class DriverAuthorization(AuthTest):
             self.assertEqual(kind, frames.REJECT)
             code, cause, _ = frames.unpack(payload)[0]
             self.assertEqual(code, -907)
-            self.assertIn(f"executor e1 has a job {found['id']} of another driver", cause)
+            self.assertIn(f"executor e1 already has job {found['id']} of another driver", cause)
             peer.until_closed()
         self.e1.until_says(r"127\.0\.0\.1:\d+.* of another driver")
         self.assertEqual(self.e1.children(), child)
@@ -382,7 +385,7 @@ class DriverAuthorization(AuthTest):
 
     def test_progress_without_a_job_is_rejected(self):
         progress = frames.frame(frames.PROGRESS, frames.encode("PROGRESS"))
-        self.assert_refused(lambda: self.welcome(role=frames.DRIVER, node="driver"), progress, "PROGRESS of no job")
+        self.assert_refused(lambda: self.welcome(role=frames.DRIVER, node="driver"), progress, "PROGRESS without a job")
 
     def test_driver_without_executor_request_is_rejected(self):
         driver, (kind, payload) = self.admit(7)
@@ -397,7 +400,7 @@ class DriverAuthorization(AuthTest):
         self.assertEqual(frames.unpack(payload)[0][:2], [-904, "e1 serves another driver"])
         other.until_closed()
         for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL):
-            self.welcome(admitted["port"], channel=channel, wanted=admitted["incarnation"], **hello)
+            self.welcome(admitted["port"], channel=channel, expected_incarnation=admitted["incarnation"], **hello)
         driver.close()
         self.assert_well()
 
@@ -411,7 +414,7 @@ class DriverAuthorization(AuthTest):
             kind, _ = second.wait_frame(frames.EXECUTOR_STARTED, frames.REJECT)
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
         first.until_closed()
-        self.e1.until_says("its driver is here again, and replaces its connection from 127.0.0.1:")
+        self.e1.until_says("driver reconnected, replacing its connection from 127.0.0.1:")
         self.assertNotEqual(self.e1.children(), child)
         second.close()
         self.assert_well()
@@ -448,7 +451,7 @@ class PortImpostors(ClusterTest):
             job = self.submit("job", "empty-tasks", "--tasks", "1", "--executors", "2")
             self.refuse(server, 3)
             self.assertEqual(job.wait(), 77, job.err)  # at once, not after `start`
-        self.assertIn("the other side does not have this side's secret", job.err)
+        self.assertIn("the peer does not have this side's secret", job.err)
 
     def test_two_failed_handshakes_do_not_end_joining_executor(self):
         port = free_port()
@@ -477,9 +480,9 @@ class HelloMismatch(AuthTest):
         for hello, words in (({"build": "0.0.9-aa"}, ("0.0.9-aa", self.build)),
                              ({"protocols": (2, 3)}, ("2 to 3", "1 to 1")),
                              ({"cluster": "other"}, ("other", "test")),
-                             ({"role": frames.EXECUTOR}, ("e1 is a daemon", "stranger a executor")),
+                             ({"role": frames.EXECUTOR}, ("e1 (daemon)", "peer (executor)")),
                              ({"channel": frames.DATA_CHANNEL}, ("data",)),
-                             ({"wanted": bytes([171] * 16)}, ("abababababababab",))):
+                             ({"expected_incarnation": bytes([171] * 16)}, ("abababababababab",))):
             with self.subTest(hello):
                 code, cause, hint = self.refusal(**hello)
                 self.assertEqual(code, -904)

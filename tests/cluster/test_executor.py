@@ -39,7 +39,7 @@ class Daemon(ClusterTest):
         self.assertEqual(again.wait(), 78)
         self.assertIn("error[E0905]", again.err)
         self.assertRegex(again.err, rf"cause: .*cluster\.toml:10:8: cannot listen on 127\.0\.0\.1 port {self.ports['e1']}: ")
-        self.assertIn("hint: another process listens there", again.err)
+        self.assertIn("hint: another process uses this port", again.err)
 
     def test_wrong_arguments_are_rejected(self):
         for words, code, text in (
@@ -53,7 +53,7 @@ class Daemon(ClusterTest):
                 (("--join", "127.0.0.1:1", "--memory", "1M"), 78, "at least"),
                 (("--join", "10.0.0.1:7400"), 78, "no secret_file"),
                 (("--join", "127.0.0.1:1", "--listen", "0.0.0.0:7400"), 78, "no secret_file"),
-                (("--child",), 64, "only a daemon")):
+                (("--executor-process",), 64, "only an executor daemon")):
             with self.subTest(words=words):
                 got, _, err = self.run_glint("executor", *words)
                 self.assertEqual(got, code, err)
@@ -62,7 +62,7 @@ class Daemon(ClusterTest):
     def test_help_hides_internal_options(self):
         code, out, _ = self.run_glint("executor", "--help")
         self.assertEqual(code, 0)
-        self.assertNotIn("--child", out)
+        self.assertNotIn("--executor-process", out)
         for name in ("--join", "--launched"):
             self.assertIn(name, out)
 
@@ -86,7 +86,7 @@ class Daemon(ClusterTest):
         self.write_cluster(start="500ms")
         e1 = self.executor("e1", "--launched")
         self.assertEqual(e1.wait(), 0)
-        self.assertIn("none is here", e1.err)
+        self.assertIn("no driver is connected", e1.err)
 
 
 class Confinement(ClusterTest):
@@ -103,7 +103,7 @@ class Confinement(ClusterTest):
         e1 = self.executor("e1")
         job = self.submit("job", *LONG_JOB)
         child = until(e1.children, "a child is there")[0]
-        e1.until_says("serves the driver")
+        e1.until_says("serving driver")
         self.assertEqual(self.status_of(child)["NoNewPrivs"], "1")
         self.assertEqual(self.oom_adjust(child), min(1000, self.oom_adjust(e1.pid) + 200))
         self.assertEqual(self.status_of(e1.pid)["NoNewPrivs"], self.status_of("self")["NoNewPrivs"])
@@ -114,7 +114,7 @@ class Confinement(ClusterTest):
         port = free_port()
         job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--id", "n1")
-        node.until_says("serves the driver")
+        node.until_says("serving driver")
         self.assertEqual(self.status_of(node.pid)["NoNewPrivs"], "1")
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
@@ -144,21 +144,21 @@ class UnauthenticatedPeers(ClusterTest):
         host, port = s.getsockname()
         self.until_closed(s)
         self.assertEqual(self.executor_status("e1")["state"], "idle")
-        return f"{host}:{port} was not let in: {cause}" in e1.err
+        return f"rejected connection from {host}:{port}: {cause}" in e1.err
 
     def test_garbage_connections_are_rejected(self):
         self.write_cluster(connect="400ms")
         e1 = self.executor("e1")
         files = open_files(e1.pid)
         half_record = bytes.fromhex("1603010200010001fc0303")
-        late = f"a TLS handshake did not come within {int(400 * SLOWDOWN)} ms"
+        late = f"timed out waiting for a TLS handshake after {int(400 * SLOWDOWN)} ms"
         silent = [self.connect() for _ in range(100)]
         self.assertEqual(self.executor_status("e1")["state"], "idle")
-        for data, cause in ((b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "the other side speaks HTTP"),
-                            (b"\0" * 100, "no frame begins with the bytes 00 00 00 00"),
-                            (b"\xde\xad" + os.urandom(4096), "no frame begins with the bytes de ad"),
+        for data, cause in ((b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "the peer uses HTTP"),
+                            (b"\0" * 100, "invalid frame: its first bytes are 00 00 00 00"),
+                            (b"\xde\xad" + os.urandom(4096), "invalid frame: its first bytes are de ad"),
                             (half_record, late),
-                            (b"GLNT\x01\x01\0\0" + b"\xff" * 24, "the other side speaks plain text")):
+                            (b"GLNT\x01\x01\0\0" + b"\xff" * 24, "the peer uses plain text")):
             with self.subTest(data=data[:16]):
                 until(lambda: self.refused(e1, data, cause), f"a line with: {cause}")
         for s in silent:
@@ -179,11 +179,11 @@ class UnauthenticatedPeers(ClusterTest):
         other = {"XDG_STATE_HOME": os.path.join(self.directory, "other")}
         code, out, err = self.run_glint("status", "--cluster", self.config, env=other)
         self.assertEqual(code, 69, err)
-        self.assertRegex(out, r"(?m)^e1 .* unreachable .*the other side does not have this side's secret")
+        self.assertRegex(out, r"(?m)^e1 .* unreachable .*the peer does not have this side's secret")
         code, _, err = self.run_glint("submit", "empty-tasks", "--tasks", "1", "--cluster", self.config,
                                       "--executors", "1", env=other)
         self.assertEqual(code, 77, err)
-        self.assertIn("the other side does not have this side's secret", err)
+        self.assertIn("the peer does not have this side's secret", err)
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
     def test_client_of_another_cluster_is_rejected(self):
@@ -194,7 +194,7 @@ class UnauthenticatedPeers(ClusterTest):
             file.write(text.replace("cluster = \"test\"", "cluster = \"other\""))
         code, _, err = self.run_glint("status", "--cluster", self.config)
         self.assertEqual(code, 69)
-        self.assertIn("e1 is of the cluster test, client of other", err)
+        self.assertIn("e1 belongs to cluster test, client to cluster other", err)
 
 
 class ClientCommands(ClusterTest):
@@ -320,7 +320,7 @@ class ProcessExits(ClusterTest):
         job = self.submit("job", *words, "--executors", str(len(names)))
         for e in executors:
             until(e.children, "a child runs")
-            e.until_says("serves the driver")
+            e.until_says("serving driver")
         return (job, *executors)
 
     def test_killed_driver_ends_its_executor(self):
@@ -398,7 +398,7 @@ class ProcessExits(ClusterTest):
         self.assertEqual(self.executor_status("e1")["state"], "draining")
         late = self.submit("late", "empty-tasks", "--tasks", "1", "--start", "300ms")
         self.assertEqual(late.wait(), 69, late.err)
-        self.assertIn("drains", late.err)
+        self.assertIn("is draining", late.err)
         os.kill(child, signal.SIGCONT)
         self.assertEqual(e1.wait(), 0, e1.err)
 
@@ -429,7 +429,7 @@ class Ports(ClusterTest):
             s.close()
         job = self.submit("job", *LONG_JOB, "--executors", "2")
         for e in executors:
-            e.until_says("serves the driver")
+            e.until_says("serving driver")
         self.assertEqual({listening_port(e.children()[0]) for e in executors}, {first + 1, first + 2})
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
@@ -450,7 +450,7 @@ class Ports(ClusterTest):
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1", "--ports",
                           f"{first}-{first}")
         job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
-        node.until_says("serves the driver")
+        node.until_says("serving driver")
         self.assertEqual(listening_port(node.pid), first)
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
@@ -495,7 +495,7 @@ class Join(ClusterTest):
                 nodes = [self.join(f"n{i}-{driver_first}", port) for i in (1, 2)]
                 if not job:
                     for node in nodes:
-                        node.until_says("waits for a driver")
+                        node.until_says("waiting for a driver")
                     job = self.listen(port, *words)
                 self.assertEqual(job.wait(), 0, job.err)
                 self.assertEqual(self.read_output(out), self.expected())
@@ -506,7 +506,7 @@ class Join(ClusterTest):
         """Its own sleep is not the driver's absence."""
         port = free_port()
         node = self.join("n1", port, "--start", "1s", "--suspect", "300ms", "--heartbeat", "100ms")
-        node.until_says("waits for a driver")
+        node.until_says("waiting for a driver")
         node.signal(signal.SIGSTOP)
         stopped = time.monotonic()
         job = self.listen(port, "count-keys", self.ratings(), "out")
@@ -530,7 +530,7 @@ class Join(ClusterTest):
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}",
                           env={"XDG_STATE_HOME": os.path.join(self.directory, "other")})
         self.assertEqual(node.wait(), 77, node.err)
-        self.assertIn("the other side does not have this side's secret", node.err)
+        self.assertIn("the peer does not have this side's secret", node.err)
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
 
@@ -539,7 +539,7 @@ class Join(ClusterTest):
         job = self.listen(port, *SHORT_JOB)
         nodes = [self.join(f"n{i}", port) for i in (1, 2)]
         for node in nodes:
-            node.until_says("serves the driver")
+            node.until_says("serving driver")
         nodes[0].signal(signal.SIGTERM)
         self.assertEqual(nodes[0].wait(), 0, nodes[0].err)
         self.assertIn("drained", nodes[0].err)

@@ -60,7 +60,7 @@ class KilledDuringMap(FaultTest):
         job, e1, _ = self.held()
         os.kill(self.child(e1), signal.SIGSEGV)
         self.ends_well(job)
-        self.assertIn("executor e1 (127.0.0.1) lost: it crashed: signal 11 (Segmentation fault)", job.err)
+        self.assertIn("executor e1 (127.0.0.1) lost: executor crashed: signal 11 (Segmentation fault)", job.err)
         self.serves_the_next()
 
     def test_task_of_killed_daemon_is_rerun(self):

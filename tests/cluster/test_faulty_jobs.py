@@ -213,7 +213,7 @@ class EndlessTasks(FaultyJobTest):
         self.assert_gave_up(job, 130, self.there)
         until(lambda: not e1.children(), "its process has ended")
         self.assertEqual(self.left(), [])
-        self.assertIn("ends with 1 tasks that did not stop: task 0 (attempt 0), in function mistake.map\n", e1.err)
+        self.assertIn("exiting with 1 tasks still running: task 0 (attempt 0), in function mistake.map\n", e1.err)
         job = self.start("next", *self.words("none", "--cluster", self.config))
         self.assertEqual(job.wait(), 0, job.err)
 
@@ -223,11 +223,12 @@ class EndlessTasks(FaultyJobTest):
         executors = [self.executor(name) for name in ("e1", "e2")]
         job = self.start("job", *self.words(f"once:{self.started}", "--then", f"wait:{self.go}", "--split-size", "64K",
                                             "--cluster", self.config, "--executors", "2", "--speculate"))
-        until(lambda: any("did not end within" in e.err for e in executors), "one has given up")
+        until(lambda: any("did not stop within" in e.err for e in executors), "one has given up")
         self.touch(self.go)
         self.assertEqual(job.wait(), 0, job.err)
-        stuck = next(e for e in executors if "did not end within" in e.err)
-        self.assertRegex(stuck.err, r"E0701 task \d+ \(attempt \d\), in function mistake\.map did not end within")
+        stuck = next(e for e in executors if "did not stop within" in e.err)
+        self.assertRegex(stuck.err, r"E0701 task \d+ \(attempt \d\), in function mistake\.map was cancelled and "
+                                    r"did not stop within")
         self.assertIn("its process exited with status 75", job.err)
 
 

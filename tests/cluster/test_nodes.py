@@ -78,14 +78,14 @@ class DuplicateIds(ClusterTest):
         port = free_port()
         job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
         first = self.join("first", port)
-        first.until_says("serves the driver")
+        first.until_says("serving driver")
         second = self.join("second", port)
         self.assertEqual(second.wait(), 78, second.err)
         self.assertIn("executor n1 is already connected from", second.err)
         self.assertIn("unique --id", second.err)
         first.signal(signal.SIGKILL)
         first.wait()
-        self.join("third", port).until_says("serves the driver")
+        self.join("third", port).until_says("serving driver")
         self.assertIsNone(job.popen.poll(), job.err)
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
@@ -108,7 +108,7 @@ class RepeatedSignals(ClusterTest):
             port = free_port()
             job = self.start(f"job-{i}", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
             node = self.start(f"n{i}", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
-            node.until_says("serves the driver")
+            node.until_says("serving driver")
             job.signal(signal.SIGTERM)
             self.assertEqual(job.wait(), 143, job.err)
             self.storm(node)
@@ -156,7 +156,7 @@ class ClockJumps(CountingTest):
         self.let_go()
         self.assert_done(job)
         self.assertNotIn("lost", job.err)
-        self.assertEqual(e1.err.count("serves the driver"), 1, e1.err)
+        self.assertEqual(e1.err.count("serving driver"), 1, e1.err)
         if on_executor:
             self.step("+1d")
             self.stop(e1)
@@ -174,7 +174,7 @@ class Plaintext(ClusterTest):
             self.write_cluster(insecure_plaintext=plain, drain="1h")
             e1 = self.start("e1", "executor", "--cluster", self.config, "--id", "e1", env=fast)
             e1.until_says("ready on")
-            until(lambda e=e1, p=plain: e.err.count("insecure_plaintext: any client that can reach") >= 4 * p, "it is told")
+            until(lambda e=e1, p=plain: e.err.count("insecure_plaintext: any client") >= 4 * p, "it is told")
             if plain:
                 times = re.findall(r"(?m)^\S+T(\d\d):(\d\d):(\d\d)\.\d+Z warn .*insecure_plaintext", e1.err)
                 seconds = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in times]
@@ -196,7 +196,7 @@ class FewDescriptors(ClusterTest):
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", e1.port), 30 * SLOWDOWN))
             e1.until_says("raise the limit on open files")
-            e1.until_says("handshake did not come")
+            e1.until_says("waiting for a TLS handshake")
             self.assertLess(cpu_seconds(e1.pid) - before, 0.5 * SLOWDOWN)
             self.until_state("e1", "idle")
         job = self.submit("job", "count-keys", self.ratings(), "out")
@@ -248,7 +248,7 @@ class StartupErrors(ClusterTest):
         self.assertEqual(code, 77, err)
         self.assertIn("error[E0903]", err)
         for e in executors:
-            self.assertEqual(e.err.count("was not let in"), 3, e.err)
+            self.assertEqual(e.err.count("rejected connection"), 3, e.err)
             self.assertEqual(self.executor_status(e.name)["state"], "idle")
 
 

@@ -115,7 +115,7 @@ class FrameProxy(ClusterTest):
         daemon.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=1, name="carried")))
         admitted = frames.decode("EXECUTOR_STARTED", daemon.wait_frame(frames.EXECUTOR_STARTED)[1])
         child = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
-                               wanted=admitted["incarnation"])
+                               expected_incarnation=admitted["incarnation"])
         driver = self.dial_both(port, build, role=frames.EXECUTOR, node="e1", cluster="glint")
         threads = [threading.Thread(target=self.carry, args=pair)
                    for a, b in zip(driver, child) for pair in ((a, b), (b, a))]

@@ -83,7 +83,7 @@ class Rotation(SecretTest):
         self.write("bad", "what is this\n")
         self.put("e1", "bad")
         self.assertEqual(self.answers("old"), 2)
-        e1.until_says("the secrets stay as they are: .*e1.secret: not 64 varied hexadecimal digits")
+        e1.until_says("keeping the old secrets: .*e1.secret: not 64 varied hexadecimal digits")
         self.put("e1", "new")
         self.assertEqual(self.answers("old"), 1)
         os.unlink(self.path("e1"))

@@ -1,5 +1,5 @@
 /* Any bytes as a payload of a frame; the first byte chooses of which. It is refused, or encodes to
- * bytes that mean the same: those are taken again and do not change any more. The last choice is a
+ * bytes that mean the same: those are taken recode and do not change any more. The last choice is a
  * packed block of a broadcast. */
 #include "engine/net/broadcast_block.h"
 
@@ -11,14 +11,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_at_payload(wire_again *again, struct glint_slice bytes)
+static void look_at_payload(wire_recode *recode, struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct buffer once = {NULL, 0, 0}, twice = {NULL, 0, 0};
-    int r = again(bytes, &once, &error);
+    int r = recode(bytes, &once, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
     if (r == 0) {
-        r = again((struct glint_slice){once.data, once.size}, &twice, &error);
+        r = recode((struct glint_slice){once.data, once.size}, &twice, &error);
         assert(r == 0 && once.size == twice.size);
         assert(memcmp(once.data, twice.data, once.size) == 0);
     }
@@ -39,16 +39,16 @@ static void look_at_block(struct glint_slice bytes)
     assert(r == error.code && (r == 0 || r == GLINT_E_SHUFFLE_CORRUPT));
     struct glint_slice whole = {value, size};
     assert(r != 0 || broadcast_block_checksum(1, 0, whole) == checksum);
-    struct buffer again = {NULL, 0, 0};
-    r = broadcast_block_compress(0, whole, &again, &error);
-    assert(r == 0 && again.size < size);
-    if (again.size > 0) {
+    struct buffer recode = {NULL, 0, 0};
+    r = broadcast_block_compress(0, whole, &recode, &error);
+    assert(r == 0 && recode.size < size);
+    if (recode.size > 0) {
         r = broadcast_block_decode(1, 0, broadcast_block_checksum(1, 0, whole),
-                                   (struct glint_slice){again.data, again.size}, value, size,
+                                   (struct glint_slice){recode.data, recode.size}, value, size,
                                    &error);
         assert(r == 0);
     }
-    buffer_fini(&again);
+    buffer_fini(&recode);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned choice = data[0] % (WIRE_CODECS_COUNT + 1);
     struct glint_slice bytes = {data + 1, size - 1};
     if (choice < WIRE_CODECS_COUNT)
-        look_at_payload(wire_codecs[choice].again, bytes);
+        look_at_payload(wire_codecs[choice].recode, bytes);
     else
         look_at_block(bytes);
     assert(mem_live_blocks() == 0);

@@ -54,7 +54,7 @@ static int send_all(uint32_t executor)
     return r == 0 || error.code == r ? r : GLINT_E_PROTOCOL;
 }
 
-static bool settled(const struct driver *d, uint64_t end_ns)
+static bool is_finished(const struct driver *d, uint64_t end_ns)
 {
     return d->no_executors > 0 || d->lost > 0 || d->messages >= 2 * NODES ||
            env_real()->now_ns(env_real()) >= end_ns;
@@ -82,10 +82,10 @@ static bool try(int64_t n, bool from)
     if (r == 0) {
         uint64_t end_ns =
             env_real()->now_ns(env_real()) + (from ? WAIT_NS : 20 * (uint64_t)WAIT_NS);
-        uint32_t told = 0;
-        while (!settled(d, end_ns)) {
+        uint32_t sent_to = 0;
+        while (!is_finished(d, end_ns)) {
             fake_context_wait_ms(&context, 20);
-            while (told < d->executors && r == 0 && d->lost == 0) r = send_all(told++);
+            while (sent_to < d->executors && r == 0 && d->lost == 0) r = send_all(sent_to++);
             if (r != 0) break;
         }
         ok = ok && (r == 0 || r == GLINT_E_NO_MEMORY);

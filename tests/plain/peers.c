@@ -54,7 +54,7 @@ static void run_with_fault(enum plane_fault fault, uint64_t fetch_ms)
     plane_start(&plane, SLOTS, 3, 0);
     plane_run(&plane);
     for (uint32_t i = 0; i < SLOTS; i++)
-        check(plane.slots[i].result == (fault == PLANE_CUTS_ONCE ? 0 : GLINT_E_FETCH_FAILED),
+        check(plane.slots[i].result == (fault == PLANE_CLOSES_ONCE ? 0 : GLINT_E_FETCH_FAILED),
               "a broken peer");
     check(plane_close(&plane), "closing");
 }
@@ -63,9 +63,9 @@ int main(void)
 {
     run_with_cancels(false);
     run_with_cancels(true);
-    run_with_fault(PLANE_CUTS_ONCE, 60000);
-    run_with_fault(PLANE_CUTS, 60000);
-    run_with_fault(PLANE_TEARS, 60000);
+    run_with_fault(PLANE_CLOSES_ONCE, 60000);
+    run_with_fault(PLANE_CLOSES, 60000);
+    run_with_fault(PLANE_TRUNCATES, 60000);
     run_with_fault(PLANE_SILENT, 300);
     printf("%u passed, %u failed\n", passed, failed);
     return failed > 0;

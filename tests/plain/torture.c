@@ -22,7 +22,7 @@
 
 enum { QUIET_RUNS = 12 };
 
-enum kind { NO_FAULT, MEMORY_ONCE, MEMORY_FROM, WORLD_ONCE, WORLD_FROM, WORLD_SHORT, REMOVAL_ONCE };
+enum kind { NO_FAULT, MEMORY_ONCE, MEMORY_FROM, ENV_ONCE, ENV_FROM, ENV_SHORT, REMOVAL_ONCE };
 static const char *const kind_names[] = {
     "no fault",    "no memory at", "no memory from",         "a fault at",
     "faults from", "short calls",  "a removal that fails at"};
@@ -78,7 +78,7 @@ static int run_spills(struct glint *g)
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(large, true), 2);
     glint_save_as_text_file(glint_map(sorted, FN_FIRST, NULL), "out");
     if (glint_error(g)->code == GLINT_OK && glint_counter_value(g, "spills") == 0)
-        glint_abort(g, GLINT_E_PROTOCOL, NULL, "this was to spill");
+        glint_abort(g, GLINT_E_PROTOCOL, NULL, "the job did not spill");
     return glint_error(g)->code;
 }
 
@@ -97,8 +97,7 @@ static int take_rows(struct glint *g, struct glint_rdd *rdd)
     right = right && rows.count == 25;
     glint_rows_free(&rows);
     r = glint_count(rdd, &n);
-    if (r == 0 && (n != 100 || !right))
-        r = glint_abort(g, GLINT_E_PROTOCOL, NULL, "wrong rows came back");
+    if (r == 0 && (n != 100 || !right)) r = glint_abort(g, GLINT_E_PROTOCOL, NULL, "wrong rows");
     return r;
 }
 
@@ -126,7 +125,7 @@ static int run_join(struct glint *g)
     struct glint_rdd *joined = glint_with_partitions(glint_join(left, right), 1);
     glint_save_as_text_file(glint_map(joined, FN_FIRSTS, NULL), "out");
     if (glint_error(g)->code == GLINT_OK && glint_counter_value(g, "spills") < 10)
-        glint_abort(g, GLINT_E_PROTOCOL, NULL, "each key's values were to spill");
+        glint_abort(g, GLINT_E_PROTOCOL, NULL, "the values of a key did not spill");
     return glint_error(g)->code;
 }
 
@@ -162,8 +161,8 @@ static bool fits(const struct trial *t, int code)
 static void arm(const struct trial *t)
 {
     static const enum fault_mode modes[] = {
-        [NO_FAULT] = FAULT_NONE,    [MEMORY_ONCE] = FAULT_NONE,        [MEMORY_FROM] = FAULT_NONE,
-        [WORLD_ONCE] = FAULT_ONCE,  [WORLD_FROM] = FAULT_FROM_THEN_ON, [WORLD_SHORT] = FAULT_SHORT,
+        [NO_FAULT] = FAULT_NONE,    [MEMORY_ONCE] = FAULT_NONE,      [MEMORY_FROM] = FAULT_NONE,
+        [ENV_ONCE] = FAULT_ONCE,    [ENV_FROM] = FAULT_FROM_THEN_ON, [ENV_SHORT] = FAULT_SHORT,
         [REMOVAL_ONCE] = FAULT_NONE};
     faults_set(modes[t->kind], t->n, t->error);
     removal_fails = t->kind == REMOVAL_ONCE ? t->n : 0;
@@ -210,7 +209,7 @@ static bool outputs_right(const struct trial *t, int code)
  * error says so. */
 static bool is_stuck(const struct trial *t, const struct glint_error *error)
 {
-    return t->kind == WORLD_FROM &&
+    return t->kind == ENV_FROM &&
            strcmp(error->effect, "an output was published and could not be rolled back") == 0;
 }
 
@@ -250,7 +249,7 @@ static bool outputs_kept(const struct trial *t)
 }
 
 /* Restores the old outputs and removes everything else. */
-static void put_back(const struct trial *t)
+static void restore_outputs(const struct trial *t)
 {
     for (int i = 0; i < 2 && t->outputs[i] != NULL; i++) {
         scratch_remove(t->outputs[i]);
@@ -288,7 +287,7 @@ static int run_one(const struct trial *t)
     }
     check(mem_live_blocks() == live, t, "leaked memory");
     check(open_files() == files, t, "leaked a file");
-    put_back(t);
+    restore_outputs(t);
     return code;
 }
 
@@ -319,21 +318,21 @@ static void torture(struct trial *t)
     t->error = -EIO;
     t->kind = NO_FAULT;
     t->n = 1;
-    put_back(t);
+    restore_outputs(t);
     check(run_plan(t, &error) == GLINT_OK, t, error.cause);
     for (int i = 0; i < 2 && t->outputs[i] != NULL; i++)
         t->expected[i] = output_read(t->outputs[i]);
-    put_back(t);
+    restore_outputs(t);
     for (int shape = 0; shape < 3 && error.code == GLINT_OK; shape++) {
         t->slots = shape == 0 ? 1 : 2;
         t->encode = shape == 2;
-        t->kind = WORLD_SHORT;
+        t->kind = ENV_SHORT;
         t->n = 1;
         if (!t->skips) check(run_one(t) == GLINT_OK, t, "failed");
         int64_t allocations = torture_kind(t, MEMORY_FROM, -EIO);
         torture_kind(t, MEMORY_ONCE, -EIO);
-        int64_t calls = torture_kind(t, WORLD_ONCE, -EIO);
-        torture_kind(t, WORLD_FROM, shape == 0 ? -EIO : shape == 1 ? -ENOSPC : -EMFILE);
+        int64_t calls = torture_kind(t, ENV_ONCE, -EIO);
+        torture_kind(t, ENV_FROM, shape == 0 ? -EIO : shape == 1 ? -ENOSPC : -EMFILE);
         int64_t removed = torture_kind(t, REMOVAL_ONCE, -EIO);
         printf("%s, %u slots%s: %lld allocations, %lld calls, %lld removals\n", t->name, t->slots,
                t->encode ? ", encoded" : "", (long long)allocations, (long long)calls,
@@ -344,7 +343,7 @@ static void torture(struct trial *t)
 
 int main(void)
 {
-    static char old[] = "what stood there before\n";
+    static char old[] = "previous output\n";
     struct trial trials[] = {
         {.name = "sort", .plan = run_sort, .outputs = {"out"}},
         {.name = "replace",

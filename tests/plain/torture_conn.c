@@ -41,15 +41,15 @@ static void use(struct side *s, struct conn *c, enum moment at)
     }
 }
 
-static bool all_came(const struct side *s)
+static bool all_arrived(const struct side *s)
 {
     return s->frames == FRAMES && s->datas == DATAS && s->sent == DATAS;
 }
 
 static bool is_over(void)
 {
-    return (all_came(&fixture.client) && all_came(&fixture.server)) || fixture.client.closed ||
-           fixture.server.closed;
+    return (all_arrived(&fixture.client) && all_arrived(&fixture.server)) ||
+           fixture.client.closed || fixture.server.closed;
 }
 
 /* Returns whether everything arrived. */
@@ -65,17 +65,20 @@ static bool run_one(unsigned secrets, bool stays, int64_t n)
     mem_fail_at(n, stays);
     bool dialled = conn_fixture_dial(CHANNEL_DATA, NULL, &error);
     if (dialled) CONN_FIXTURE_WAIT(is_over());
-    bool well = dialled && all_came(client) && all_came(server);
+    bool well = dialled && all_arrived(client) && all_arrived(server);
     if (client->conn != NULL) conn_close(client->conn, well);
     if (server->conn != NULL) conn_close(server->conn, well);
     CONN_FIXTURE_WAIT(client->conn == NULL && server->conn == NULL);
     mem_fail_at(0, false);
-    check(!fixture.late, secrets, stays, n, "it hangs");
-    check(dialled || error.code == GLINT_E_NO_MEMORY, secrets, stays, n, "no error of dialling");
-    bool told = client->why.code != GLINT_OK || server->why.code != GLINT_OK;
-    check(well || !dialled || gave_up || told, secrets, stays, n, "it ended without a reason");
-    check(client->sent + client->unsent == data_queued[1], secrets, stays, n, "data of the client");
-    check(server->sent + server->unsent == data_queued[0], secrets, stays, n, "data of the server");
+    check(!fixture.late, secrets, stays, n, "timeout");
+    check(dialled || error.code == GLINT_E_NO_MEMORY, secrets, stays, n,
+          "dialling failed without an error");
+    bool has_reason = client->why.code != GLINT_OK || server->why.code != GLINT_OK;
+    check(well || !dialled || gave_up || has_reason, secrets, stays, n, "closed without an error");
+    check(client->sent + client->unsent == data_queued[1], secrets, stays, n,
+          "`sent` calls of the client");
+    check(server->sent + server->unsent == data_queued[0], secrets, stays, n,
+          "`sent` calls of the server");
     if (well) {
         check(conn_fixture_is_filled(client->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
         check(conn_fixture_is_filled(server->into, DATA_BYTES, 1), secrets, stays, n, "wrong data");
@@ -96,7 +99,7 @@ int main(void)
                 quiet = run_one(secrets, stays, n) ? quiet + 1 : 0;
             check(n > 20, secrets, stays, n, "nothing failed");
             printf("%s TLS, %s: %lld allocations\n", secrets ? "with" : "without",
-                   stays ? "from then on" : "once", (long long)(n - QUIET_RUNS));
+                   stays ? "from there on" : "once", (long long)(n - QUIET_RUNS));
         }
     }
     free(data);

@@ -24,7 +24,7 @@ struct trial {
     struct output expected[OUTPUTS_MAX];
 };
 
-enum kind { MEMORY_ONCE, MEMORY_FROM, WORLD_ONCE, WORLD_FROM, WORLD_SHORT };
+enum kind { MEMORY_ONCE, MEMORY_FROM, ENV_ONCE, ENV_FROM, ENV_SHORT };
 
 struct fault {
     enum kind kind;
@@ -38,9 +38,9 @@ static void check(bool good, const struct trial *t, const struct fault *f, const
 {
     static const char *const kinds[] = {[MEMORY_ONCE] = "no memory at",
                                         [MEMORY_FROM] = "no memory from",
-                                        [WORLD_ONCE] = "fault at",
-                                        [WORLD_FROM] = "faults from",
-                                        [WORLD_SHORT] = "short calls"};
+                                        [ENV_ONCE] = "fault at",
+                                        [ENV_FROM] = "faults from",
+                                        [ENV_SHORT] = "short calls"};
     if (good) {
         passed++;
         return;
@@ -88,7 +88,7 @@ static bool outputs_right(const struct trial *t, int code)
 static void arm(const struct fault *f)
 {
     static const enum fault_mode modes[] = {
-        [WORLD_ONCE] = FAULT_ONCE, [WORLD_FROM] = FAULT_FROM_THEN_ON, [WORLD_SHORT] = FAULT_SHORT};
+        [ENV_ONCE] = FAULT_ONCE, [ENV_FROM] = FAULT_FROM_THEN_ON, [ENV_SHORT] = FAULT_SHORT};
     if (f->kind == MEMORY_ONCE || f->kind == MEMORY_FROM) {
         faults_set(FAULT_NONE, 1, -EIO);
         mem_fail_at(f->n, f->kind == MEMORY_FROM);
@@ -139,7 +139,7 @@ static int64_t torture_memory(const struct trial *t)
 }
 
 /* Returns the first n that no call reached. */
-static int64_t torture_world(const struct trial *t, enum kind kind, int error)
+static int64_t torture_env_calls(const struct trial *t, enum kind kind, int error)
 {
     for (int64_t n = 1;; n++) {
         struct fault fault = {kind, n, error};
@@ -168,13 +168,13 @@ static void torture(struct trial *t)
         assert(t->expected[i].data != NULL);
         scratch_remove(t->outputs[i]);
     }
-    struct fault small = {WORLD_SHORT, 1, -EIO};
+    struct fault small = {ENV_SHORT, 1, -EIO};
     check(run_one(t, &small) == GLINT_OK, t, &small, "failed");
     int64_t allocations = torture_memory(t);
-    int64_t calls = torture_world(t, WORLD_ONCE, -EIO);
-    torture_world(t, WORLD_FROM, -EIO);
-    torture_world(t, WORLD_FROM, -ENOSPC);
-    torture_world(t, WORLD_FROM, -EMFILE);
+    int64_t calls = torture_env_calls(t, ENV_ONCE, -EIO);
+    torture_env_calls(t, ENV_FROM, -EIO);
+    torture_env_calls(t, ENV_FROM, -ENOSPC);
+    torture_env_calls(t, ENV_FROM, -EMFILE);
     printf("%s %s %s: %lld allocations, %lld calls\n", t->words[0], t->words[1], t->words[2],
            (long long)allocations, (long long)calls);
     for (unsigned i = 0; i < OUTPUTS_MAX; i++) output_free(&t->expected[i]);

@@ -11,7 +11,7 @@
 /* ---- Serving */
 
 /* Sends the header and the first byte of a DATA frame, then closes. Only without TLS. */
-static void answer_half(struct conn *c, const struct frame *f, struct glint_slice payload)
+static void send_half(struct conn *c, const struct frame *f, struct glint_slice payload)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct get_request get;
@@ -40,12 +40,12 @@ static int server_frame(void *arg, struct conn *c, const struct frame *f,
     struct plane_server *s = arg;
     uint64_t number = s->gets++;
     assert(f->type == FRAME_GET);
-    if (s->fault == PLANE_CUTS_ONCE && number == s->fault_at)
+    if (s->fault == PLANE_CLOSES_ONCE && number == s->fault_at)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cut");
-    if (s->fault == PLANE_CUTS && number >= s->fault_at)
+    if (s->fault == PLANE_CLOSES && number >= s->fault_at)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cut");
-    if (s->fault == PLANE_TEARS && number >= s->fault_at) {
-        answer_half(c, f, payload);
+    if (s->fault == PLANE_TRUNCATES && number >= s->fault_at) {
+        send_half(c, f, payload);
         return 0;
     }
     if (s->fault == PLANE_STRAY && number == s->fault_at) answer_stray(c, f);
@@ -236,7 +236,7 @@ static void on_peers_closed(void *arg)
 void plane_close_peers(struct plane *p)
 {
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_CONNECTION, NULL, "it is over");
+    error_set(&why, GLINT_E_CONNECTION, NULL, "the test has ended");
     if (p->peers != NULL) peers_close(p->peers, &why, on_peers_closed, p);
     p->peers = NULL;
 }
@@ -266,6 +266,6 @@ bool plane_close(struct plane *p)
     for (uint32_t k = 0; k < PLANE_PARTITIONS; k++) free(p->expected[k].data);
     for (uint32_t i = 0; i < PLANE_SLOTS_MAX; i++) free(p->slots[i].seen.data);
     tls_context_destroy(p->tls);
-    good &= none_left(test_task_fini(&p->t), "what the task that made the runs owns");
+    good &= none_left(test_task_fini(&p->t), "data of the task that made the runs");
     return good;
 }

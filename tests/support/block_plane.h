@@ -16,11 +16,11 @@ enum { PLANE_SERVERS = 3, PLANE_SLOTS_MAX = 4, PLANE_MAPS = 24, PLANE_PARTITIONS
 
 enum plane_fault {
     PLANE_FINE,
-    PLANE_CUTS_ONCE, /* GET number fault_at closes its connection */
-    PLANE_CUTS,      /* so does every later one */
-    PLANE_TEARS,     /* from fault_at on the connection closes in the middle of a response */
-    PLANE_STRAY,     /* before the response to GET fault_at comes DATA for an unknown request */
-    PLANE_SILENT,    /* from fault_at on there is no response */
+    PLANE_CLOSES_ONCE, /* GET number fault_at closes its connection */
+    PLANE_CLOSES,      /* so does every later one */
+    PLANE_TRUNCATES,   /* from fault_at on the connection closes in the middle of a response */
+    PLANE_STRAY,       /* before the response to GET fault_at comes DATA for an unknown request */
+    PLANE_SILENT,      /* from fault_at on there is no response */
 };
 
 struct plane;

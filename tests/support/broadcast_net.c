@@ -10,7 +10,7 @@
 struct net_packet {
     struct net_packet *next;
     uint32_t node; /* sender, or receiver */
-    enum { LETTER_TRACK, LETTER_TRACKED, LETTER_REQUEST } kind;
+    enum { PACKET_BLOCK_REQUEST, PACKET_BLOCK_ASSIGN, PACKET_GET } kind;
     struct block_request track;
     struct block_assignment tracked;
     struct fetch_request *request;
@@ -38,9 +38,9 @@ static struct net_packet *add_packet(struct broadcast_net *net, uint32_t node, i
 static bool on_track(void *arg, const struct block_request *t)
 {
     struct net_node *n = arg;
-    if (n->mute) return false;
-    assert(t->id == n->net->id && t->have_count <= BLOCK_REQUEST_MAX);
-    add_packet(n->net, n->number, LETTER_TRACK)->track = *t;
+    if (n->disconnected) return false;
+    assert(t->id == n->net->id && t->received_count <= BLOCK_REQUEST_MAX);
+    add_packet(n->net, n->number, PACKET_BLOCK_REQUEST)->track = *t;
     return true;
 }
 
@@ -50,7 +50,7 @@ static void on_submit(void *arg, struct fetch_request *first)
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
         assert(r->get.kind == GET_BROADCAST_BLOCK && r->get.id == n->net->id && r->into != NULL);
-        add_packet(n->net, n->number, LETTER_REQUEST)->request = r;
+        add_packet(n->net, n->number, PACKET_GET)->request = r;
         if (++n->net->requests_out > n->net->requests_most)
             n->net->requests_most = n->net->requests_out;
     }
@@ -79,10 +79,10 @@ static void send_assign(struct broadcast_net *net, uint32_t node, struct block_a
     t->id = net->id;
     for (uint32_t i = 0; i < t->count; i++)
         t->blocks[i].checksum = broadcast_block_checksum(net->id, t->blocks[i].block, net->value);
-    add_packet(net, node, LETTER_TRACKED)->tracked = *t;
+    add_packet(net, node, PACKET_BLOCK_ASSIGN)->tracked = *t;
 }
 
-static void deliver_track(struct broadcast_net *net, const struct net_packet *l)
+static void deliver_block_request(struct broadcast_net *net, const struct net_packet *l)
 {
     struct block_assignment t = {.count = 0};
     bool kept = tracker_on_block_request(net->tracker, l->node, &l->track, &t);
@@ -141,9 +141,9 @@ static void deliver_request(struct broadcast_net *net, struct fetch_request *r)
     bool spared = r->executor == EXECUTOR_ID_DRIVER && !net->corrupt_always;
     if (!spared && luck < net->fail_share) {
         net->failures++;
-        error_set(&r->error, GLINT_E_CONNECTION, NULL, "a cable was cut");
+        error_set(&r->error, GLINT_E_CONNECTION, NULL, "the link was cut");
     } else if (!answer(net, r)) {
-        error_set(&r->error, GLINT_E_CONNECTION, NULL, "the block is not there");
+        error_set(&r->error, GLINT_E_CONNECTION, NULL, "block not found");
     } else if (!spared && luck < net->fail_share + net->corrupt_share) {
         net->failures++;
         corrupt(net, r, luck);
@@ -168,15 +168,15 @@ bool net_step(struct broadcast_net *net)
 {
     if (net->first == NULL) return false;
     /* Requests may be reordered; messages on one connection may not. */
-    uint64_t n = net->first->kind == LETTER_REQUEST ? draw(net) % 4 : 0;
+    uint64_t n = net->first->kind == PACKET_GET ? draw(net) % 4 : 0;
     struct net_packet *l = net->first;
     for (uint64_t i = 0; i < n && l->next != NULL; i++)
-        if ((l = l->next)->kind != LETTER_REQUEST) n = i;
+        if ((l = l->next)->kind != PACKET_GET) n = i;
     l = unlink_nth(net, n);
     struct glint_error error = {.code = GLINT_OK};
-    if (l->kind == LETTER_TRACK) deliver_track(net, l);
-    if (l->kind == LETTER_REQUEST) deliver_request(net, l->request);
-    if (l->kind == LETTER_TRACKED) {
+    if (l->kind == PACKET_BLOCK_REQUEST) deliver_block_request(net, l);
+    if (l->kind == PACKET_GET) deliver_request(net, l->request);
+    if (l->kind == PACKET_BLOCK_ASSIGN) {
         int r = broadcast_client_on_assign(net->nodes[l->node].broadcasts, &l->tracked, &error);
         assert(r == 0);
     }
@@ -188,9 +188,9 @@ void net_close(struct broadcast_net *net)
 {
     while (net->first != NULL) {
         struct net_packet *l = unlink_nth(net, 0);
-        net->nodes[l->node].mute = true;
-        if (l->kind == LETTER_REQUEST) {
-            error_set(&l->request->error, GLINT_E_CONNECTION, NULL, "the network is gone");
+        net->nodes[l->node].disconnected = true;
+        if (l->kind == PACKET_GET) {
+            error_set(&l->request->error, GLINT_E_CONNECTION, NULL, "the network was destroyed");
             end(net, l->request);
         }
         mem_free(l);

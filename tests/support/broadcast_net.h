@@ -21,7 +21,7 @@ struct net_node {
     uint32_t number;
     struct broadcast_client *broadcasts;
     struct fetcher fetcher;
-    bool mute; /* cannot send BLOCK_REQUEST */
+    bool disconnected; /* cannot send BLOCK_REQUEST */
 };
 
 struct broadcast_net {

@@ -28,7 +28,7 @@ static void call_hook(struct side *s, struct conn *c, enum moment at)
 static void on_opened(void *arg, struct conn *c)
 {
     struct side *s = arg;
-    need(s->opened == 0 && s->conn == c && conn_is_open(c), "opened what it should not");
+    need(s->opened == 0 && s->conn == c && conn_is_open(c), "unexpected `opened`");
     s->opened++;
     call_hook(s, c, AT_OPENED);
 }
@@ -37,22 +37,23 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
                     struct glint_error *error)
 {
     struct side *s = arg;
-    need(s->closed == 0 && s->opened == 1 && s->conn == c, "a frame out of its time");
-    need(payload.size == f->length && f->type != FRAME_DATA, "a frame that is none");
+    need(s->closed == 0 && s->opened == 1 && s->conn == c, "unexpected `frame`");
+    need(payload.size == f->length && f->type != FRAME_DATA, "`frame` with an invalid frame");
     s->frames++;
     s->last_request = f->request;
     s->last_size = payload.size;
     if (payload.size > 0 && payload.size <= CONN_FIXTURE_LAST_MAX)
         memcpy(s->last, payload.data, payload.size);
     call_hook(s, c, AT_FRAME);
-    if (s->refuse_frames) return error_set(error, GLINT_E_PROTOCOL, NULL, "not that one");
+    if (s->reject_frames) return error_set(error, GLINT_E_PROTOCOL, NULL, "rejected by the test");
     return 0;
 }
 
 static uint8_t *on_into(void *arg, struct conn *c, const struct frame *f)
 {
     struct side *s = arg;
-    need(s->closed == 0 && f->type == FRAME_DATA && f->length <= CONN_FIXTURE_INTO_MAX, "odd DATA");
+    need(s->closed == 0 && f->type == FRAME_DATA && f->length <= CONN_FIXTURE_INTO_MAX,
+         "unexpected DATA");
     call_hook(s, c, AT_INTO);
     return s->wants_data ? s->into : NULL;
 }
@@ -60,7 +61,7 @@ static uint8_t *on_into(void *arg, struct conn *c, const struct frame *f)
 static void on_data(void *arg, struct conn *c, const struct frame *f)
 {
     struct side *s = arg;
-    need(s->closed == 0 && s->wants_data, "DATA that went nowhere");
+    need(s->closed == 0 && s->wants_data, "`data` without a buffer");
     s->datas++;
     s->data_bytes += f->length;
     s->last_request = f->request;
@@ -94,11 +95,11 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 {
     (void)arg;
     fixture.accepted++;
-    if (fixture.refusal != NULL) {
-        error_set(error, GLINT_E_PEER_MISMATCH, "try another", "%s", fixture.refusal);
+    if (fixture.reject_cause != NULL) {
+        error_set(error, GLINT_E_PEER_MISMATCH, "try another", "%s", fixture.reject_cause);
         return false;
     }
-    need(fixture.server.conn == NULL, "two came");
+    need(fixture.server.conn == NULL, "a second connection was accepted");
     conn_set_events(c, &conn_fixture_events, &fixture.server);
     fixture.server.conn = c;
     on_opened(&fixture.server, c);
@@ -249,7 +250,7 @@ bool conn_fixture_send(struct side *s, uint64_t size, uint64_t request)
     if (size > 0) conn_fixture_fill(payload.data, size, request);
     payload.size = size;
     bool ok = conn_send(s->conn, FRAME_GET, request, &payload);
-    need(payload.data == NULL, "a payload was not taken over");
+    need(payload.data == NULL, "conn_send did not take the payload");
     return ok;
 }
 
@@ -298,7 +299,7 @@ static void raw_client_connected(uv_connect_t *connect, int status)
         return;
     }
     s->connected = true;
-    if (!s->stays) uv_read_start((uv_stream_t *)&s->tcp, raw_client_alloc, raw_client_read);
+    if (!s->never_reads) uv_read_start((uv_stream_t *)&s->tcp, raw_client_alloc, raw_client_read);
     if (s->size > 0) uv_timer_start(&s->pace, raw_client_write, 0, 1);
 }
 

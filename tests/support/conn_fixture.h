@@ -27,7 +27,7 @@ struct side {
     uint8_t *last, *into;
     /* Called last in each callback; c may be NULL (AT_SENT). */
     void (*hook)(struct side *s, struct conn *c, enum moment at);
-    bool refuse_frames; /* `frame` returns an error */
+    bool reject_frames; /* `frame` returns an error */
 };
 
 struct conn_fixture {
@@ -37,7 +37,7 @@ struct conn_fixture {
     struct side server, client;
     struct listener *listener;
     struct tls_context *server_tls, *client_tls;
-    const char *refusal; /* if set, `accepted` rejects with this cause */
+    const char *reject_cause; /* if set, `accepted` rejects with this cause */
     unsigned accepted;
     int64_t live;
 };
@@ -84,7 +84,7 @@ struct raw_client {
     const uint8_t *bytes;
     uint64_t size, at;
     uint64_t step; /* bytes per write; 0: all */
-    bool stays;    /* does not read */
+    bool never_reads;
     bool connected, ended;
     uint64_t got;
 };

@@ -121,7 +121,7 @@ static void on_block(struct process *p, uint32_t block, uint32_t size)
     free(p->arriving);
     p->arriving = NULL;
     struct block_request have = {
-        .id = p->value_id, .blocks_max = 2, .have_count = 1, .have = {block}};
+        .id = p->value_id, .blocks_max = 2, .received_count = 1, .received = {block}};
     if (--p->blocks_left > 0) {
         track(p, &have);
         return;

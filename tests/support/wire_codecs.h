@@ -12,10 +12,10 @@
 #define WIRE_PARTS 3u /* entries in an INDEX response */
 
 /* Returns the decoder's code. If 0, appends the decoded value, encoded again, to *out. */
-typedef int wire_again(struct glint_slice in, struct buffer *out, struct glint_error *error);
+typedef int wire_recode(struct glint_slice in, struct buffer *out, struct glint_error *error);
 
 #define WIRE_AGAIN(name)                                                                           \
-    static int name##_again(struct glint_slice in, struct buffer *out, struct glint_error *error)  \
+    static int name##_recode(struct glint_slice in, struct buffer *out, struct glint_error *error) \
     {                                                                                              \
         struct name v;                                                                             \
         int r = name##_decode(in, &v, error);                                                      \
@@ -34,7 +34,7 @@ WIRE_AGAIN(cancelled_jobs)
 WIRE_AGAIN(job_progress)
 #undef WIRE_AGAIN
 
-static int get_request_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
+static int get_request_recode(struct glint_slice in, struct buffer *out, struct glint_error *error)
 {
     struct get_request v;
     int r = get_request_decode(in, &v, error);
@@ -43,7 +43,7 @@ static int get_request_again(struct glint_slice in, struct buffer *out, struct g
     return r;
 }
 
-static int fetch_error_again(struct glint_slice in, struct buffer *out, struct glint_error *error)
+static int fetch_error_recode(struct glint_slice in, struct buffer *out, struct glint_error *error)
 {
     struct glint_error why;
     int r = fetch_error_decode(in, &why, error);
@@ -63,8 +63,8 @@ static uint64_t index_list_size(struct glint_slice in)
 }
 
 /* Fixes the checksum first, so that corrupted input reaches the checks after it. */
-static int map_output_index_again(struct glint_slice in, struct buffer *out,
-                                  struct glint_error *error)
+static int map_output_index_recode(struct glint_slice in, struct buffer *out,
+                                   struct glint_error *error)
 {
     struct index_entry parts[WIRE_PARTS];
     struct buffer summed = {NULL, 0, 0};
@@ -83,22 +83,22 @@ static int map_output_index_again(struct glint_slice in, struct buffer *out,
 /* The first byte of a fuzzer seed is an index into this table: add at the end. */
 static const struct wire_codec {
     const char *name;
-    wire_again *again;
+    wire_recode *recode;
 } wire_codecs[] = {
-    {"ping", ping_again},
-    {"executor_registration", executor_registration_again},
-    {"executor_address", executor_address_again},
-    {"job_identity", job_identity_again},
-    {"executor_started", executor_started_again},
-    {"executor_exited", executor_exited_again},
-    {"daemon_status", daemon_status_again},
-    {"get_request", get_request_again},
-    {"block_request", block_request_again},
-    {"block_assignment", block_assignment_again},
-    {"fetch_error", fetch_error_again},
-    {"map_output_index", map_output_index_again},
-    {"cancelled_jobs", cancelled_jobs_again},
-    {"job_progress", job_progress_again},
+    {"ping", ping_recode},
+    {"executor_registration", executor_registration_recode},
+    {"executor_address", executor_address_recode},
+    {"job_identity", job_identity_recode},
+    {"executor_started", executor_started_recode},
+    {"executor_exited", executor_exited_recode},
+    {"daemon_status", daemon_status_recode},
+    {"get_request", get_request_recode},
+    {"block_request", block_request_recode},
+    {"block_assignment", block_assignment_recode},
+    {"fetch_error", fetch_error_recode},
+    {"map_output_index", map_output_index_recode},
+    {"cancelled_jobs", cancelled_jobs_recode},
+    {"job_progress", job_progress_recode},
 };
 #define WIRE_CODECS_COUNT (sizeof wire_codecs / sizeof wire_codecs[0])
 

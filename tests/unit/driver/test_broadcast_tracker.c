@@ -101,7 +101,7 @@ static void send_block_request(unsigned e, int have, int failed)
     l->request.blocks_max = n->count < w.s.blocks && n->transfer_count < TRANSFERS_WANTED
                                 ? TRANSFERS_WANTED - n->transfer_count
                                 : 0;
-    if (have >= 0) l->request.have[l->request.have_count++] = (uint32_t)have;
+    if (have >= 0) l->request.received[l->request.received_count++] = (uint32_t)have;
     if (failed >= 0) l->request.failed[l->request.failed_count++] = (uint32_t)failed;
 }
 
@@ -419,10 +419,10 @@ Test(broadcast_tracker, unsolicited_reports_are_ignored)
                             one = {.count = 1, .blocks = {{0, EXECUTOR_ID_DRIVER, 0}}};
     expect_track(t, 0, (struct block_request){.blocks_max = 1}, &one);
     struct block_request odd = {
-        .have_count = 3, .have = {1, 2, UINT32_MAX}, .failed_count = 2, .failed = {1, 9}};
+        .received_count = 3, .received = {1, 2, UINT32_MAX}, .failed_count = 2, .failed = {1, 9}};
     expect_track(t, 1, odd, &none);
     struct block_request twice = {
-        .have_count = 2, .have = {0, 0}, .failed_count = 1, .failed = {0}};
+        .received_count = 2, .received = {0, 0}, .failed_count = 1, .failed = {0}};
     expect_track(t, 0, twice, &none);
     one.blocks[0] = (struct assigned_block){1, EXECUTOR_ID_DRIVER, 0};
     expect_track(t, 0, (struct block_request){.blocks_max = 16}, &one);
@@ -441,12 +441,12 @@ Test(broadcast_tracker, unsolicited_reports_are_ignored)
 Test(broadcast_tracker, blocks_come_from_driver_after_peer_failure)
 {
     struct tracker *t = tracker_create(6);
-    struct block_request all = {.blocks_max = 4, .have_count = 0};
+    struct block_request all = {.blocks_max = 4, .received_count = 0};
     struct block_assignment out;
     for (uint32_t have = 0; have < 6;) {
         cr_assert(tracker_on_block_request(t, 5, &all, &out));
-        all.have_count = out.count;
-        for (uint32_t i = 0; i < out.count; i++, have++) all.have[i] = out.blocks[i].block;
+        all.received_count = out.count;
+        for (uint32_t i = 0; i < out.count; i++, have++) all.received[i] = out.blocks[i].block;
     }
     cr_assert(tracker_on_block_request(t, 5, &all, &out));
     cr_assert_eq(out.count, 0);
@@ -475,7 +475,8 @@ Test(broadcast_tracker, out_of_memory_changes_nothing)
         done = tracker_on_block_request(t, 3, &in, &out);
         if (!done) cr_expect_eq(tracker_blocks_sent_by_driver(t), 0);
     }
-    in = (struct block_request){.blocks_max = 1, .have_count = 1, .have = {out.blocks[0].block}};
+    in = (struct block_request){
+        .blocks_max = 1, .received_count = 1, .received = {out.blocks[0].block}};
     mem_fail_at(1, false);
     cr_expect_not(tracker_on_block_request(t, 3, &in, &out));
     mem_fail_at(0, false);

@@ -16,9 +16,9 @@ Test(broadcast_tracker, small_broadcasts_come_from_the_driver)
                 cr_assert_eq(out.count, 2);
                 for (uint32_t i = 0; i < 2; i++)
                     cr_expect_eq(out.blocks[i].from == EXECUTOR_ID_DRIVER, e < 4, "executor %u", e);
-                in.have_count = 2;
-                in.have[0] = out.blocks[0].block;
-                in.have[1] = out.blocks[1].block;
+                in.received_count = 2;
+                in.received[0] = out.blocks[0].block;
+                in.received[1] = out.blocks[1].block;
             }
             in.blocks_max = 0;
             cr_assert(tracker_on_block_request(t, e, &in, &out));

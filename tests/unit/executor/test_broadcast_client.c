@@ -71,7 +71,7 @@ Test(broadcast_client, driver_sends_each_block_once)
     struct glint_error error;
     net_open(&net, 3, ID, large_value(), 1000, 1);
     for (uint32_t n = 0; n < 3; n++) cr_assert_eq(announce(&net, n), 0);
-    cr_assert_eq(announce(&net, 0), 0, "the second time it is known");
+    cr_assert_eq(announce(&net, 0), 0, "an announced broadcast is known");
     while (net_step(&net)) {
     }
     for (uint32_t n = 0; n < 3; n++) cr_expect_eq(get(&net, n, &error), 0);
@@ -90,7 +90,7 @@ Test(broadcast_client, blocks_are_served_in_place_or_compressed)
     net_open(&net, 1, ID, value(), 1000, 1);
     cr_assert_eq(announce(&net, 0), 0);
     struct broadcast_client *v = net.nodes[0].broadcasts;
-    cr_expect_not(broadcast_client_find_block(v, ID, 0, &a), "not here yet");
+    cr_expect_not(broadcast_client_find_block(v, ID, 0, &a), "not received yet");
     while (net_step(&net)) {
     }
     cr_expect_not(broadcast_client_find_block(v, ID, 3, &a));
@@ -167,8 +167,9 @@ Test(broadcast_client, corrupt_blocks_are_requested_again)
         while (net_step(&net)) {
         }
         for (uint32_t n = 0; n < 5; n++) cr_expect_eq(get(&net, n, &error), 0);
-        cr_expect_leq(net.driver_blocks, 6 * 5, "the driver never sends a block twice to one");
-        cr_expect_gt(net.peer_blocks, 0, "others send, too, and what they send is damaged");
+        cr_expect_leq(net.driver_blocks, 6 * 5,
+                      "the driver never sends a block to one executor twice");
+        cr_expect_gt(net.peer_blocks, 0, "peers send blocks too, corrupted");
         repeats += (unsigned)net.failures;
         net_close(&net);
     }
@@ -198,7 +199,7 @@ Test(broadcast_client, lost_driver_ends_the_wait)
     cr_assert_eq(announce(&net, 0), 0);
     cr_assert(net_step(&net) && net_step(&net));
     cr_assert_gt(net.requests_out, 0);
-    net.nodes[0].mute = true;
+    net.nodes[0].disconnected = true;
     while (net_step(&net)) {
     }
     cr_expect_eq(get(&net, 0, &error), (int)GLINT_E_CONNECTION);
@@ -216,7 +217,7 @@ Test(broadcast_client, lack_of_progress_times_out)
     cr_expect(strstr(error.cause, "0 of 6 blocks") != NULL, "%s", error.cause);
     while (net_step(&net)) {
     }
-    cr_expect_eq(get(&net, 0, &error), 0, "it came after all");
+    cr_expect_eq(get(&net, 0, &error), 0, "it arrived after all");
     net_close(&net);
 }
 

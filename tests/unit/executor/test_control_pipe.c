@@ -101,7 +101,7 @@ Test(control_pipe, largest_message_is_accepted)
 Test(control_pipe, oversized_message_is_rejected)
 {
     const uint8_t bytes[] = {1, 0x80, 0, 0, PIPE_METRICS};
-    static_assert(CONTROL_PIPE_BYTES_MAX == 0x8000, "one more than that");
+    static_assert(CONTROL_PIPE_BYTES_MAX == 0x8000, "the invalid header has one byte more");
     put(bytes, sizeof bytes);
     cr_expect(side.ended == 1 && side.messages == 0);
 }

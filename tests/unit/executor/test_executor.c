@@ -23,7 +23,7 @@ enum { MAPS = 4, REDUCES = 3, NUMBERS = 1000, EXECUTORS = 2, MAP_STAGE = 1, REDU
 struct executors_fixture {
     struct glint *g;
     struct glint_config config;
-    struct glint_rdd *pairs, *counts, *wide;
+    struct glint_rdd *pairs, *counts, *shuffle_rdd;
     struct work_dir dirs[EXECUTORS];
     struct executor *executors[EXECUTORS]; /* at index i: executor i + 1 */
     struct fetcher fetcher;
@@ -74,24 +74,24 @@ static void read_output(const struct run *run, const struct get_request *g, uint
 }
 
 /* Responds at once from the other executor's store, as fetch_server.c does. */
-static void answer(struct fetch_request *r)
+static void serve_request(struct fetch_request *r)
 {
     const struct get_request *g = &r->get;
     struct store *s = executor_store(w.executors[r->executor - 1]);
     struct index_entry parts[MAPS];
     const struct run *runs[MAPS];
     uint64_t room = g->size;
-    uint32_t count = g->kind == GET_INDEX ? g->map_count : 1, held = 0;
-    if (r->executor == w.silent) error_set(&r->error, GLINT_E_CONNECTION, NULL, "no answer");
+    uint32_t count = g->kind == GET_INDEX ? g->map_count : 1, acquired = 0;
+    if (r->executor == w.silent) error_set(&r->error, GLINT_E_CONNECTION, NULL, "no response");
     for (uint32_t i = 0; i < count && r->error.code == GLINT_OK; i++) {
         uint32_t map = g->kind == GET_INDEX ? g->maps[i][0] : g->map;
         uint32_t attempt = g->kind == GET_INDEX ? g->maps[i][1] : g->attempt;
         const struct run *run = store_acquire_map_output(s, g->id, map, attempt);
         if (run == NULL) {
-            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "it is not there");
+            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map output not found");
             break;
         }
-        runs[held++] = run;
+        runs[acquired++] = run;
         if (g->kind == GET_INDEX)
             parts[i] = index_entry_create(run, g->partition, &room);
         else
@@ -99,7 +99,7 @@ static void answer(struct fetch_request *r)
     }
     if (g->kind == GET_INDEX && r->error.code == GLINT_OK)
         map_output_index_encode(parts, g->map_count, &r->response, &r->error);
-    while (held > 0) store_release_map_output(s, runs[--held]);
+    while (acquired > 0) store_release_map_output(s, runs[--acquired]);
 }
 
 static void submit(void *arg, struct fetch_request *first)
@@ -108,32 +108,33 @@ static void submit(void *arg, struct fetch_request *first)
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
         r->error.code = GLINT_OK;
-        answer(r);
+        serve_request(r);
         r->done(r);
     }
 }
 
-static void send(uint32_t executor, enum message_type type, const struct message *like)
+static void send(uint32_t executor, enum message_type type, const struct message *fields)
 {
     struct message *m = message_create(type);
     cr_assert_not_null(m);
-    m->stage = like->stage;
-    m->task = m->partition = like->task;
-    m->attempt = like->attempt;
-    m->id = like->id;
-    if (like->body.size > 0) cr_assert(buffer_append(&m->body, like->body.data, like->body.size));
+    m->stage = fields->stage;
+    m->task = m->partition = fields->task;
+    m->attempt = fields->attempt;
+    m->id = fields->id;
+    if (fields->body.size > 0)
+        cr_assert(buffer_append(&m->body, fields->body.data, fields->body.size));
     cr_assert_eq(executor_handle_message(w.executors[executor - 1], m, &error), 0, "%s",
                  error.cause);
 }
 
-static void send_stage(uint32_t stage, const struct action *action, struct glint_rdd *wide)
+static void send_stage(uint32_t stage, const struct action *action, struct glint_rdd *shuffle_rdd)
 {
     struct stage_plan s;
-    struct message like = {.stage = stage};
-    cr_assert_eq(stage_plan_create(&s, action, wide), 0);
-    cr_assert_eq(stage_plan_encode(&s, &like.body, &error), 0);
-    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &like);
-    buffer_fini(&like.body);
+    struct message fields = {.stage = stage};
+    cr_assert_eq(stage_plan_create(&s, action, shuffle_rdd), 0);
+    cr_assert_eq(stage_plan_encode(&s, &fields.body, &error), 0);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &fields);
+    buffer_fini(&fields.body);
     stage_plan_fini(&s);
 }
 
@@ -151,7 +152,7 @@ static void open_fixture(const char *function, uint64_t numbers)
     w.pairs = endless ? glint_flat_map(all, function, NULL) : glint_map(all, function, NULL);
     cr_assert_not_null(w.pairs);
     w.counts = glint_partition_by(w.pairs, REDUCES);
-    w.wide = w.counts->shuffle != NULL ? w.counts->shuffle : w.counts;
+    w.shuffle_rdd = w.counts->shuffle != NULL ? w.counts->shuffle : w.counts;
     cr_assert_eq(rdd_partition_count(w.counts), REDUCES);
     w.fetcher = (struct fetcher){.submit = submit};
     for (uint32_t i = 0; i < EXECUTORS; i++) {
@@ -170,7 +171,7 @@ static void open_fixture(const char *function, uint64_t numbers)
         w.executors[i] = executor_create(&config, &error);
         cr_assert_not_null(w.executors[i]);
     }
-    send_stage(MAP_STAGE, NULL, w.wide);
+    send_stage(MAP_STAGE, NULL, w.shuffle_rdd);
     struct action action = {.op = &op_collect, .rdd = w.counts};
     send_stage(REDUCE_STAGE, &action, NULL);
 }
@@ -188,17 +189,17 @@ static void close_fixture(void)
 
 static void send_map(uint32_t executor, uint32_t map, uint32_t attempt)
 {
-    struct message like = {.stage = MAP_STAGE, .task = map, .attempt = attempt};
-    cr_assert_eq(rdd_encode_partition_splits(w.g, w.wide->parents[0], map, &like.body), 0);
-    send(executor, MSG_TASK, &like);
-    buffer_fini(&like.body);
+    struct message fields = {.stage = MAP_STAGE, .task = map, .attempt = attempt};
+    cr_assert_eq(rdd_encode_partition_splits(w.g, w.shuffle_rdd->parents[0], map, &fields.body), 0);
+    send(executor, MSG_TASK, &fields);
+    buffer_fini(&fields.body);
 }
 
 /* Bit i of `locations`: 0: executor 1 runs map i, 1: executor 2. */
 static void run_maps(uint32_t locations, uint32_t attempt)
 {
     struct map_output_location list[MAPS];
-    struct message like = {.id = w.wide->id};
+    struct message fields = {.id = w.shuffle_rdd->id};
     for (uint32_t i = 0; i < MAPS; i++) {
         w.locations[i] = 1 + (locations >> i & 1);
         list[i] = (struct map_output_location){w.locations[i], attempt};
@@ -208,17 +209,17 @@ static void run_maps(uint32_t locations, uint32_t attempt)
         cr_expect_eq(done->body.size, REDUCES);
         message_destroy(done);
     }
-    cr_assert_eq(map_outputs_encode(list, MAPS, &like.body, &error), 0);
-    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_MAP_OUTPUTS, &like);
-    buffer_fini(&like.body);
+    cr_assert_eq(map_outputs_encode(list, MAPS, &fields.body, &error), 0);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_MAP_OUTPUTS, &fields);
+    buffer_fini(&fields.body);
 }
 
 static struct message *run_reduce(uint32_t executor, uint32_t task)
 {
-    struct message like = {.stage = REDUCE_STAGE, .task = task};
-    cr_assert(buffer_append(&like.body, "\x90", 1));
-    send(executor, MSG_TASK, &like);
-    buffer_fini(&like.body);
+    struct message fields = {.stage = REDUCE_STAGE, .task = task};
+    cr_assert(buffer_append(&fields.body, "\x90", 1));
+    send(executor, MSG_TASK, &fields);
+    buffer_fini(&fields.body);
     return receive();
 }
 
@@ -251,7 +252,7 @@ static void expect_fault(struct message *m, uint32_t map, uint32_t executor, uin
     cr_assert_eq(m->error->code, GLINT_E_FETCH_FAILED, "%s", m->error->cause);
     cr_assert_eq(
         fetch_failure_decode((struct glint_slice){m->body.data, m->body.size}, &fault, &error), 0);
-    cr_expect_eq(fault.shuffle, w.wide->id);
+    cr_expect_eq(fault.shuffle, w.shuffle_rdd->id);
     cr_expect_eq(fault.map, map);
     cr_expect_eq(fault.executor, executor);
     cr_expect_eq(fault.attempt, attempt);
@@ -297,7 +298,7 @@ Test(executor, silent_peer_is_reported_unreachable)
 static void flip(uint32_t executor, uint32_t map, uint32_t partition)
 {
     struct store *s = executor_store(w.executors[executor - 1]);
-    const struct run *run = store_acquire_map_output(s, w.wide->id, map, 0);
+    const struct run *run = store_acquire_map_output(s, w.shuffle_rdd->id, map, 0);
     uint8_t byte;
     cr_assert_not_null(run);
     cr_assert_not_null(run->path);
@@ -316,7 +317,7 @@ Test(executor, corrupt_output_is_named_in_the_error)
     run_maps(0x6, 0);
     uint32_t partition = 0;
     struct store *s = executor_store(w.executors[0]);
-    const struct run *run = store_acquire_map_output(s, w.wide->id, 0, 0);
+    const struct run *run = store_acquire_map_output(s, w.shuffle_rdd->id, 0, 0);
     while (run->parts[partition].records == 0) partition++;
     store_release_map_output(s, run);
     flip(1, 0, partition);
@@ -338,18 +339,18 @@ Test(executor, large_results_are_stored_until_released)
         struct store *s = executor_store(w.executors[1]);
         struct message *m = run_reduce(2, task);
         struct glint_slice bytes;
-        void *held;
+        void *ref;
         cr_assert_eq(m->type, MSG_DONE);
         total += m->id != 0 ? m->size : m->body.size;
         if (m->id != 0) {
             cr_expect_gt(m->size, RESULT_INLINE_BYTES_MAX);
-            cr_assert(store_acquire_result(s, m->id, &bytes, &held));
+            cr_assert(store_acquire_result(s, m->id, &bytes, &ref));
             cr_expect_eq(bytes.size, m->size);
             cr_assert_eq(m->body.size, RESULT_CHECKSUM_BYTES);
             cr_expect_eq(get_le64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
-            store_release_result(s, held);
+            store_release_result(s, ref);
             send(2, MSG_RELEASE, &(struct message){.id = m->id});
-            cr_expect(!store_acquire_result(s, m->id, &bytes, &held));
+            cr_expect(!store_acquire_result(s, m->id, &bytes, &ref));
         }
         message_destroy(m);
     }

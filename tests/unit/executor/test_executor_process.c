@@ -24,8 +24,8 @@ struct process_fixture {
     struct net net;
     struct listener *listener;
     struct conn *control, *data;
-    unsigned pings, readies, dones, faileds, gones;
-    struct executor_registration ready;
+    unsigned pings, registrations, done_count, failed_count, fetch_errors;
+    struct executor_registration registration;
     struct glint_error failure;
     struct glint_config registry;
     struct executor_process_config config;
@@ -40,7 +40,7 @@ static int64_t live;
 
 /* ---- Driver */
 
-static void say(struct conn *c, enum frame_type type, struct buffer *payload)
+static void send_frame(struct conn *c, enum frame_type type, struct buffer *payload)
 {
     conn_send(c, type, 0, payload);
     if (payload != NULL) buffer_fini(payload);
@@ -51,16 +51,16 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
 {
     (void)arg, (void)c;
     w.pings += f->type == FRAME_PING;
-    w.gones += f->type == FRAME_FETCH_ERROR;
+    w.fetch_errors += f->type == FRAME_FETCH_ERROR;
     if (f->type == FRAME_REGISTER) {
-        w.readies++;
-        return executor_registration_decode(payload, &w.ready, error);
+        w.registrations++;
+        return executor_registration_decode(payload, &w.registration, error);
     }
     if (f->type != FRAME_MESSAGE) return 0;
     struct message *m = message_decode(payload, error);
     cr_assert_not_null(m);
-    w.dones += m->type == MSG_DONE;
-    w.faileds += m->type == MSG_FAILED;
+    w.done_count += m->type == MSG_DONE;
+    w.failed_count += m->type == MSG_FAILED;
     if (m->error != NULL) w.failure = *m->error;
     message_destroy(m);
     return 0;
@@ -156,7 +156,7 @@ static void begin(void)
 static void start(void)
 {
     cr_assert_eq(pthread_create(&w.thread, NULL, run, NULL), 0);
-    UNTIL(w.readies == 1 && w.data != NULL);
+    UNTIL(w.registrations == 1 && w.data != NULL);
 }
 
 /* Closes everything and checks for leftovers. Returns executor_process_run's code. */
@@ -169,7 +169,7 @@ static int finish(void)
     uv_run(&w.loop, UV_RUN_DEFAULT);
     cr_assert_eq(uv_loop_close(&w.loop), 0);
     pthread_join(w.thread, NULL);
-    cr_expect_eq(rmdir(w.dir), 0, "it left files");
+    cr_expect_eq(rmdir(w.dir), 0, "the process left files");
     cr_expect_eq(w.code, (int)w.error.code);
     return w.code;
 }
@@ -188,7 +188,7 @@ static void send_message(const struct message *m)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
     cr_assert_eq(message_encode(m, &payload, &error), 0);
-    say(w.control, FRAME_MESSAGE, &payload);
+    send_frame(w.control, FRAME_MESSAGE, &payload);
 }
 
 static void send_job(void)
@@ -240,7 +240,7 @@ static void send_peer(uint32_t executor, uint16_t port)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
     cr_assert_eq(executor_address_encode(&peer, &payload, &error), 0);
-    say(w.control, FRAME_EXECUTOR_ADDED, &payload);
+    send_frame(w.control, FRAME_EXECUTOR_ADDED, &payload);
 }
 
 static void send_get(void)
@@ -249,7 +249,7 @@ static void send_get(void)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
     cr_assert_eq(get_request_encode(&get, &payload, &error), 0);
-    say(w.data, FRAME_GET, &payload);
+    send_frame(w.data, FRAME_GET, &payload);
 }
 
 /* ---- Tests */
@@ -257,7 +257,8 @@ static void send_get(void)
 Test(executor_process, registers_and_exits_with_the_driver)
 {
     start();
-    cr_expect(w.ready.slots == 2 && w.ready.memory_bytes == 64 * MIB && w.ready.port != 0);
+    cr_expect(w.registration.slots == 2 && w.registration.memory_bytes == 64 * MIB &&
+              w.registration.port != 0);
     UNTIL(w.pings >= 2);
     cr_expect_eq(finish(), GLINT_OK);
 }
@@ -268,10 +269,10 @@ Test(executor_process, runs_tasks_and_answers_block_requests)
     send_job();
     send_peer(1, 1);
     send_tasks(FN_MAP, MAPS);
-    UNTIL(w.dones == MAPS);
+    UNTIL(w.done_count == MAPS);
     send_get();
-    UNTIL(w.gones == 1);
-    cr_expect_eq(w.faileds, 0);
+    UNTIL(w.fetch_errors == 1);
+    cr_expect_eq(w.failed_count, 0);
     cr_expect_eq(finish(), GLINT_OK);
 }
 
@@ -336,7 +337,7 @@ Test(executor_process, invalid_plan_fails_its_tasks_with_the_cause)
     w.registry.modules = none; /* read when JOB arrives */
     send_job();
     send_tasks(FN_MAP, 1);
-    UNTIL(w.faileds == 1);
+    UNTIL(w.failed_count == 1);
     cr_expect_eq(w.failure.code, GLINT_E_PLAN_FUNCTION);
     cr_expect_not_null(strstr(w.failure.cause, "this executor has no function local."), "%s",
                        w.failure.cause);
@@ -399,7 +400,7 @@ Test(executor_process, get_before_job_is_rejected)
 Test(executor_process, unexpected_frame_is_rejected)
 {
     start();
-    say(w.control, FRAME_STATUS, NULL);
+    send_frame(w.control, FRAME_STATUS, NULL);
     UNTIL(w.control == NULL);
     cr_expect_eq(finish(), GLINT_E_PROTOCOL);
 }
@@ -409,7 +410,7 @@ Test(executor_process, malformed_payload_is_rejected)
     struct buffer payload = {NULL, 0, 0};
     start();
     cr_assert(buffer_append(&payload, "nonsense", 8));
-    say(w.control, FRAME_MESSAGE, &payload);
+    send_frame(w.control, FRAME_MESSAGE, &payload);
     UNTIL(w.control == NULL);
     cr_expect_eq(finish(), GLINT_E_PROTOCOL);
 }
@@ -433,7 +434,7 @@ Test(executor_process, driver_of_other_cluster_is_rejected)
 
 Test(executor_process, missing_work_dir_is_an_error)
 {
-    w.config.work_dir = "/nonexistent/folder";
+    w.config.work_dir = "/nonexistent/directory";
     cr_assert_eq(pthread_create(&w.thread, NULL, run, NULL), 0);
     cr_expect_eq(finish(), GLINT_E_WORK_DIR);
 }

@@ -15,7 +15,7 @@ static struct file_reader blocks;
 static uv_loop_t loop;
 static struct run here, missing;
 static struct file_read reads[READS];
-static uint32_t begun, done;
+static uint32_t started, done;
 static int codes[READS];
 
 static uint8_t byte_at(uint64_t offset)
@@ -35,7 +35,7 @@ static void begin(void)
     cr_assert(f != NULL && fwrite(bytes, 1, sizeof bytes, f) == sizeof bytes && fclose(f) == 0);
     here = (struct run){.path = path, .env = env_real()};
     missing = (struct run){.path = nowhere, .env = env_real()};
-    begun = done = 0;
+    started = done = 0;
     uv_loop_init(&loop);
     file_reader_init(&blocks, &loop);
 }
@@ -51,10 +51,10 @@ static void end(void)
 TestSuite(file_reader, .init = begin, .fini = end);
 
 /* Starts reads until no buffer is free. */
-static int ask(void)
+static int start_reads(void)
 {
     int r = 0;
-    while (begun < READS && (r = file_reader_start(&blocks, &reads[begun])) == 0) begun++;
+    while (started < READS && (r = file_reader_start(&blocks, &reads[started])) == 0) started++;
     return r;
 }
 
@@ -67,10 +67,10 @@ static void on_done(struct file_read *r, int code)
     done++;
     file_reader_release_buffer(&blocks, r);
     cr_expect_null(r->bytes);
-    ask();
+    start_reads();
 }
 
-static void want_all(void)
+static void init_reads(void)
 {
     for (uint64_t i = 0; i < READS; i++)
         reads[i] =
@@ -79,9 +79,9 @@ static void want_all(void)
 
 Test(file_reader, reads_return_their_own_bytes)
 {
-    want_all();
-    cr_expect_eq(ask(), FILE_READER_BUSY);
-    cr_expect_eq(begun, FILE_READER_BUFFERS_MAX);
+    init_reads();
+    cr_expect_eq(start_reads(), FILE_READER_BUSY);
+    cr_expect_eq(started, FILE_READER_BUFFERS_MAX);
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect_eq(done, READS);
     for (uint32_t i = 0; i < READS; i++) cr_expect_eq(codes[i], 0);
@@ -89,10 +89,10 @@ Test(file_reader, reads_return_their_own_bytes)
 
 Test(file_reader, failed_read_affects_no_other)
 {
-    want_all();
+    init_reads();
     reads[MISSING].run = &missing;
     reads[PAST_END].offset = FILE_BYTES - 1;
-    ask();
+    start_reads();
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect_eq(done, READS);
     for (uint32_t i = 0; i < READS; i++)
@@ -101,12 +101,12 @@ Test(file_reader, failed_read_affects_no_other)
 
 Test(file_reader, out_of_memory_starts_no_read)
 {
-    want_all();
+    init_reads();
     mem_fail_at(1, true);
-    cr_expect_eq(ask(), GLINT_E_NO_MEMORY);
+    cr_expect_eq(start_reads(), GLINT_E_NO_MEMORY);
     mem_fail_at(0, false);
-    cr_expect_eq(begun, 0);
-    cr_expect_eq(ask(), FILE_READER_BUSY);
+    cr_expect_eq(started, 0);
+    cr_expect_eq(start_reads(), FILE_READER_BUSY);
     uv_run(&loop, UV_RUN_DEFAULT);
     cr_expect_eq(done, READS);
 }

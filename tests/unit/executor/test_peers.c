@@ -67,7 +67,7 @@ Test(peers, broken_connection_is_redialed, .timeout = 100)
 {
     for (uint64_t at = 0; at < 12; at += 3) {
         cr_assert(plane_open(&p, at % 2 == 0, 60000, 30000));
-        p.servers[1].fault = PLANE_CUTS_ONCE;
+        p.servers[1].fault = PLANE_CLOSES_ONCE;
         p.servers[1].fault_at = at;
         plane_start(&p, 2, at, 0);
         plane_run(&p);
@@ -104,7 +104,7 @@ Test(peers, peer_that_always_disconnects_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
-        p.servers[2].fault = PLANE_CUTS;
+        p.servers[2].fault = PLANE_CLOSES;
         p.servers[2].fault_at = at;
         plane_start(&p, 2, 5, 0);
         plane_run(&p);
@@ -118,7 +118,7 @@ Test(peers, peer_with_torn_responses_is_named, .timeout = 100)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
-        p.servers[2].fault = PLANE_TEARS;
+        p.servers[2].fault = PLANE_TRUNCATES;
         p.servers[2].fault_at = at;
         plane_start(&p, 2, 5, 0);
         plane_run(&p);
@@ -136,7 +136,7 @@ Test(peers, silent_peer_is_named, .timeout = 100)
         p.servers[0].fault_at = at;
         plane_start(&p, 2, 5, 0);
         plane_run(&p);
-        expect_lost(1, "nothing came");
+        expect_lost(1, "no data for");
         cr_expect(plane_close(&p));
     }
 }
@@ -158,7 +158,7 @@ Test(peers, missing_output_is_named, .timeout = 100)
     p.wrong_map = 7;
     plane_start(&p, 1, 5, 0);
     plane_run(&p);
-    expect_lost(2, "it is not there");
+    expect_lost(2, "map output not found");
     cr_expect_eq(p.slots[0].lost, 7);
     cr_expect(plane_close(&p));
 }
@@ -198,7 +198,7 @@ static struct fetch_request torn(const struct get_request *get)
     struct fetch_request r = {.executor = 1, .get = *get, .into = place, .done = value_done};
     int64_t live = mem_live_blocks();
     cr_assert(get->size <= sizeof place && plane_open(&p, false, 60000, 2000));
-    p.servers[0].fault = PLANE_TEARS;
+    p.servers[0].fault = PLANE_TRUNCATES;
     p.fetcher.submit(p.fetcher.arg, &r);
     uv_run(&p.loop, UV_RUN_DEFAULT);
     cr_expect_null(r.response.data);

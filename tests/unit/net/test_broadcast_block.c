@@ -38,7 +38,7 @@ static struct glint_slice make(uint64_t size)
 }
 
 /* Transfers a block as the network does: compressed, or copied to its position. */
-static void travel(struct glint_slice value, uint32_t block, uint8_t *back)
+static void transfer_block(struct glint_slice value, uint32_t block, uint8_t *back)
 {
     struct buffer packed = pack(block, value);
     struct glint_slice raw = broadcast_block_slice(value, block);
@@ -69,7 +69,7 @@ Test(broadcast_block, every_size_round_trips)
         uint32_t blocks = broadcast_block_count(sizes[i]);
         cr_assert_eq(blocks,
                      (sizes[i] + BROADCAST_BLOCK_BYTES_MIN - 1) / BROADCAST_BLOCK_BYTES_MIN);
-        for (uint32_t b = blocks; b-- > 0;) travel(value, b, back);
+        for (uint32_t b = blocks; b-- > 0;) transfer_block(value, b, back);
         cr_expect_eq(memcmp(back, value.data, sizes[i]), 0);
         mem_free(back);
         mem_free((void *)(uintptr_t)value.data);
@@ -134,7 +134,7 @@ struct damaged {
 };
 
 /* A changed byte that decompresses to the same bytes is not corruption. */
-static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+static void check_corrupted(struct glint_slice bad, bool cut, void *arg)
 {
     struct damaged *d = arg;
     (void)cut;
@@ -152,7 +152,7 @@ Test(broadcast_block, damage_is_detected)
     struct buffer packed = pack(0, value);
     d.good = whole(&packed);
     d.checksum = broadcast_block_checksum(ID, 0, value);
-    damage(d.good, look_at_damage, &d);
+    damage(d.good, check_corrupted, &d);
     for (unsigned i = 0; i < 8 * sizeof d.value; i++) { /* uncompressed, one bit flipped */
         memcpy(d.value, d.whole, sizeof d.value);
         d.value[i / 8] ^= (uint8_t)(1u << i % 8);

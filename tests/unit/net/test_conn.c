@@ -235,13 +235,15 @@ Test(conn, bulk_data_is_encrypted_in_parts)
     while (client->datas < MANY) {
         cr_assert(conn_fixture_run_once());
         cr_assert_leq(server->conn->encrypted.capacity, MIB);
-        cr_assert_leq(server->net.bytes_sent - sent, 4 * MIB, "others have their turn meanwhile");
+        cr_assert_leq(server->net.bytes_sent - sent, 4 * MIB,
+                      "other connections are served in between");
         sent = server->net.bytes_sent;
     }
     cr_expect(memcmp(client->into, data, 8 * MIB) == 0);
     CONN_FIXTURE_WAIT(conn_queued_bytes(server->conn) == 0);
     for (int i = 0; i < 3; i++) uv_run(&fixture.loop, UV_RUN_NOWAIT);
-    cr_expect_leq(server->conn->encrypted.capacity, 64 * KIB, "an idle one keeps little");
+    cr_expect_leq(server->conn->encrypted.capacity, 64 * KIB,
+                  "an idle connection keeps only a small buffer");
     conn_fixture_close();
     free(data);
 }
@@ -301,7 +303,7 @@ Test(conn, flush_sends_everything_despite_unread_input)
         cr_assert(conn_fixture_send(server, 1000, 5));
         for (unsigned i = 0; i < 100; i++) cr_assert(conn_fixture_send(client, 20000, i));
         conn_close(server->conn, true);
-        cr_expect_not(conn_fixture_send(server, 1, 6), "it takes no more");
+        cr_expect_not(conn_fixture_send(server, 1, 6), "a closing connection accepts no frames");
         CONN_FIXTURE_WAIT(client->closed && server->closed);
         cr_expect_not(fixture.late);
         cr_expect_eq(client->datas, 4);
@@ -323,8 +325,8 @@ Test(conn, unsent_data_is_reported)
         conn_fixture_connect();
         for (unsigned i = 0; i < 20; i++) send_data(server, data, 8 * MIB, i);
         conn_close(server->conn, false);
-        cr_expect_not(send_data(server, data, 1, 20), "it takes no more");
-        cr_expect_eq(server->sent + server->unsent, 0, "never from inside a call");
+        cr_expect_not(send_data(server, data, 1, 20), "a closing connection accepts no frames");
+        cr_expect_eq(server->sent + server->unsent, 0, "`sent` is never called from inside a call");
         CONN_FIXTURE_WAIT(server->closed);
         cr_expect_eq(server->sent + server->unsent, 20);
         cr_expect_geq(server->unsent, 19);
@@ -362,7 +364,7 @@ Test(conn, input_before_a_failed_write_is_delivered)
             cr_assert(conn_fixture_run_once());
         }
         cr_expect_eq(client->frames, 0);
-        cr_expect_not(conn_fixture_send(client, 100, 2), "it takes no more");
+        cr_expect_not(conn_fixture_send(client, 100, 2), "a closing connection accepts no frames");
         cr_assert_eq(conn_read_start(client->conn), 0);
         CONN_FIXTURE_WAIT(client->closed);
         cr_expect_not(fixture.late);
@@ -379,7 +381,7 @@ Test(conn, rejected_frame_closes_the_connection)
     {
         conn_fixture_open(secrets);
         conn_fixture_connect();
-        server->refuse_frames = true;
+        server->reject_frames = true;
         cr_assert(conn_fixture_send(client, 3, 0));
         cr_assert(conn_fixture_send(client, 3, 0));
         CONN_FIXTURE_WAIT(client->closed && server->closed);

@@ -19,23 +19,24 @@ static struct frame make(enum frame_type type)
 }
 
 /* The types allowed before the hello, or all that may follow it. */
-static const struct frame_type_set *expected(bool greeted)
+static const struct frame_type_set *expected(bool after_hello)
 {
     static const struct frame_type_set all = {UINT32_MAX & ~FRAME_BIT(FRAME_HELLO),
                                               "after the handshake"};
-    return greeted ? &all : &frames_before_hello;
+    return after_hello ? &all : &frames_before_hello;
 }
 
-static bool greeted_for(enum frame_type type)
+static bool needs_hello(enum frame_type type)
 {
     return type != FRAME_HELLO;
 }
 
 /* Decodes a header and verifies the checksum. Returns 0 or a code. */
-static int read_frame(const uint8_t *header, bool greeted, const uint8_t *head, struct frame *out)
+static int read_frame(const uint8_t *header, bool after_hello, const uint8_t *head,
+                      struct frame *out)
 {
     memset(&error, 0, sizeof error);
-    int r = frame_decode(header, expected(greeted), out, &error);
+    int r = frame_decode(header, expected(after_hello), out, &error);
     if (r == 0) r = frame_verify_checksum(header, out, head, &error);
     cr_assert_eq(r, error.code);
     cr_assert(r == 0 || r == GLINT_E_PROTOCOL);
@@ -49,7 +50,7 @@ Test(frame, every_type_round_trips)
         struct frame f = make(type), back;
         uint8_t header[FRAME_HEADER_BYTES];
         frame_encode(&f, payload, header);
-        cr_expect_eq(read_frame(header, greeted_for(type), payload, &back), 0, "%s", error.cause);
+        cr_expect_eq(read_frame(header, needs_hello(type), payload, &back), 0, "%s", error.cause);
         cr_expect(back.type == f.type && back.length == f.length && back.head == f.head &&
                   back.request == f.request);
         cr_expect_str_neq(frame_type_name(type), "unknown");
@@ -82,9 +83,9 @@ Test(frame, every_flipped_bit_is_detected)
         memcpy(bytes + FRAME_HEADER_BYTES, payload, sizeof payload);
         for (unsigned bit = 0; bit < 8 * (FRAME_HEADER_BYTES + f.head); bit++) {
             bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            for (int greeted = 0; greeted < 2; greeted++) {
+            for (int after_hello = 0; after_hello < 2; after_hello++) {
                 memset(&error, 0, sizeof error);
-                int r = frame_decode(bytes, expected(greeted), &back, &error);
+                int r = frame_decode(bytes, expected(after_hello), &back, &error);
                 /* If the flipped bit makes the frame longer, the receiver would wait for
                  * more bytes. */
                 if (r == 0 && back.head <= sizeof payload)
@@ -108,7 +109,7 @@ Test(frame, checksum_does_not_cover_data)
     cr_expect(back.head == 0 && back.length == sizeof payload);
 }
 
-static void expect_refused(struct frame f, bool greeted, const char *what)
+static void expect_rejected(struct frame f, bool after_hello, const char *what)
 {
     struct frame back = {FRAME_PING, 1, 1, 1};
     uint8_t header[FRAME_HEADER_BYTES];
@@ -117,7 +118,7 @@ static void expect_refused(struct frame f, bool greeted, const char *what)
     uint32_t sizes[2] = {htole32(f.length), htole32(f.head)};
     memcpy(header + 8, sizes, sizeof sizes);
     memset(&error, 0, sizeof error);
-    cr_expect_eq(frame_decode(header, expected(greeted), &back, &error), GLINT_E_PROTOCOL);
+    cr_expect_eq(frame_decode(header, expected(after_hello), &back, &error), GLINT_E_PROTOCOL);
     cr_expect_not_null(strstr(error.cause, what), "\"%s\" has no \"%s\"", error.cause, what);
     cr_expect(back.type == 0 && back.length == 0);
 }
@@ -130,13 +131,13 @@ Test(frame, length_beyond_its_type_is_rejected)
         uint8_t header[FRAME_HEADER_BYTES];
         uint8_t *full = mem_zalloc((uint64_t)most + 1);
         frame_encode(&f, full, header);
-        cr_expect_eq(read_frame(header, greeted_for(type), full, &back), 0, "%s", error.cause);
+        cr_expect_eq(read_frame(header, needs_hello(type), full, &back), 0, "%s", error.cause);
         mem_free(full);
         f.length = most + 1;
         f.head = type == FRAME_DATA ? 0 : f.length;
-        expect_refused(f, greeted_for(type), frame_type_name(type));
+        expect_rejected(f, needs_hello(type), frame_type_name(type));
         f.length = f.head = UINT32_MAX;
-        expect_refused(f, greeted_for(type), "4294967295");
+        expect_rejected(f, needs_hello(type), "4294967295");
     }
     cr_expect_eq(frame_payload_bytes_max(FRAME_HELLO), HELLO_BYTES_MAX);
     cr_expect_eq(frame_payload_bytes_max(FRAME_REJECT), HELLO_BYTES_MAX);
@@ -144,9 +145,9 @@ Test(frame, length_beyond_its_type_is_rejected)
 
 Test(frame, wrong_checksummed_length_is_rejected)
 {
-    expect_refused((struct frame){FRAME_DATA, 100, 1, 0}, true, "1 of them");
-    expect_refused((struct frame){FRAME_PING, 100, 99, 0}, true, "99 of them");
-    expect_refused((struct frame){FRAME_PING, 100, 101, 0}, true, "101 of them");
+    expect_rejected((struct frame){FRAME_DATA, 100, 1, 0}, true, "covers 1");
+    expect_rejected((struct frame){FRAME_PING, 100, 99, 0}, true, "covers 99");
+    expect_rejected((struct frame){FRAME_PING, 100, 101, 0}, true, "covers 101");
 }
 
 Test(frame, hello_comes_first_and_once)
@@ -182,10 +183,11 @@ Test(frame, other_protocols_are_recognized)
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct frame back;
-        for (int greeted = 0; greeted < 2; greeted++) {
+        for (int after_hello = 0; after_hello < 2; after_hello++) {
             memset(&error, 0, sizeof error);
             const uint8_t *bytes = (const uint8_t *)others[i].bytes;
-            cr_expect_eq(frame_decode(bytes, expected(greeted), &back, &error), GLINT_E_PROTOCOL);
+            cr_expect_eq(frame_decode(bytes, expected(after_hello), &back, &error),
+                         GLINT_E_PROTOCOL);
             cr_expect_not_null(strstr(error.cause, others[i].what), "%s", error.cause);
             cr_expect(error.hint[0] != '\0');
         }
@@ -200,10 +202,10 @@ Test(frame, bad_version_flags_or_type_is_named)
         unsigned at;
         uint8_t value;
         const char *what;
-    } changes[] = {{4, 2, "version 2, where version 1"},
-                   {4, 0, "version 0, where version 1"},
+    } changes[] = {{4, 2, "version 2, expected version 1"},
+                   {4, 0, "version 0, expected version 1"},
                    {5, 0, "type 0"},
-                   {5, FRAME_TYPES_END, "unknown type"},
+                   {5, FRAME_TYPES_END, "unknown frame type"},
                    {5, 255, "type 255"},
                    {6, 1, "flags 0001"},
                    {7, 128, "flags 8000"}};

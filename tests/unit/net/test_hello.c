@@ -75,7 +75,7 @@ Test(hello, round_trips)
         }
 }
 
-static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+static void check_corrupted(struct glint_slice bad, bool cut, void *arg)
 {
     struct hello h;
     (void)arg;
@@ -91,7 +91,7 @@ Test(hello, damaged_bytes_are_rejected_or_valid)
 {
     struct hello h = executor();
     struct buffer bytes = encode(&h);
-    damage(whole(&bytes), look_at_damage, NULL);
+    damage(whole(&bytes), check_corrupted, NULL);
     cr_assert(buffer_append(&bytes, "\xc0", 1));
     cr_expect_eq(decode(whole(&bytes), &h), GLINT_E_PROTOCOL); /* trailing bytes */
     buffer_fini(&bytes);
@@ -134,8 +134,8 @@ Test(hello, other_protocol_is_rejected_naming_both)
     cr_expect_eq(decode(whole(&p.out), &back), GLINT_E_PEER_MISMATCH);
     snprintf(range, sizeof range, "the other %u to %u", PROTOCOL_MAX + 4, PROTOCOL_MAX + 6);
     cr_expect_not_null(strstr(error.cause, range), "%s", error.cause);
-    snprintf(range, sizeof range, "protocols %u to %u (build %s)", PROTOCOL_MIN, PROTOCOL_MAX,
-             build_id());
+    snprintf(range, sizeof range, "protocol versions %u to %u (build %s)", PROTOCOL_MIN,
+             PROTOCOL_MAX, build_id());
     cr_expect_not_null(strstr(error.cause, range), "%s", error.cause);
     packer_fini(&p);
 }
@@ -186,9 +186,9 @@ Test(hello, mismatches_name_both_values)
     cr_expect_eq(hello_check_compatible(&self, &peer, &(struct glint_error){.code = 0}), 0);
     /* The dialling side: another incarnation than the expected one responds. */
     peer = driver();
-    memcpy(peer.expected_incarnation, "somebody else", 13);
+    memcpy(peer.expected_incarnation, "another start", 13);
     struct hello answer = executor();
-    expect_mismatch(&peer, &answer, "0707070707070707", "736f6d65626f6479");
+    expect_mismatch(&peer, &answer, "0707070707070707", "616e6f7468657220");
     memcpy(peer.expected_incarnation, answer.incarnation, INCARNATION_BYTES);
     cr_expect_eq(hello_check_compatible(&peer, &answer, &(struct glint_error){.code = 0}), 0);
 }
@@ -333,8 +333,8 @@ Test(hello, unknown_or_unsafe_reject_is_sanitized)
         {-9999, "new rules", "new rules", GLINT_E_PEER_MISMATCH},
         {INT64_MIN, "far out", "far out", GLINT_E_PEER_MISMATCH},
         {GLINT_E_AUTH, "\033[2Jgone\n\xff", "?[2Jgone ?", GLINT_E_AUTH},
-        {0, "fine", "a refusal does not parse", GLINT_E_PROTOCOL},
-        {5, "fine", "a refusal does not parse", GLINT_E_PROTOCOL},
+        {0, "fine", "a rejection does not parse", GLINT_E_PROTOCOL},
+        {5, "fine", "a rejection does not parse", GLINT_E_PROTOCOL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct packer p;

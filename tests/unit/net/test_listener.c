@@ -15,7 +15,7 @@ static struct side *const server = &fixture.server, *const client = &fixture.cli
 
 /* ---- Incompatible peers */
 
-static void expect_refused(enum glint_code code, const char *a, const char *b)
+static void expect_rejected(enum glint_code code, const char *a, const char *b)
 {
     struct glint_error error = {.code = GLINT_OK};
     cr_assert(conn_fixture_dial(CHANNEL_DATA, NULL, &error));
@@ -35,7 +35,7 @@ Test(listener, other_build_is_rejected_naming_both)
     {
         conn_fixture_open(secrets);
         memcpy(client->net.self.build, "0.2.0-def", 10);
-        expect_refused(GLINT_E_PEER_MISMATCH, "0.1.0-abc", "0.2.0-def");
+        expect_rejected(GLINT_E_PEER_MISMATCH, "0.1.0-abc", "0.2.0-def");
         conn_fixture_close();
     }
 }
@@ -46,7 +46,7 @@ Test(listener, other_cluster_is_rejected_naming_both)
     {
         conn_fixture_open(secrets);
         memcpy(client->net.self.cluster, "prod", 5);
-        expect_refused(GLINT_E_PEER_MISMATCH, "prod", "test");
+        expect_rejected(GLINT_E_PEER_MISMATCH, "prod", "test");
         conn_fixture_close();
     }
 }
@@ -57,7 +57,7 @@ Test(listener, other_protocol_is_rejected_naming_both)
     {
         conn_fixture_open(secrets);
         client->net.self.protocol_min = client->net.self.protocol_max = 98;
-        expect_refused(GLINT_E_PEER_MISMATCH, "98", "1");
+        expect_rejected(GLINT_E_PEER_MISMATCH, "98", "1");
         conn_fixture_close();
     }
 }
@@ -66,7 +66,7 @@ Test(listener, connection_to_itself_is_rejected)
 {
     conn_fixture_open(1);
     memcpy(client->net.self.incarnation, server->net.self.incarnation, INCARNATION_BYTES);
-    expect_refused(GLINT_E_PEER_MISMATCH, "itself", "");
+    expect_rejected(GLINT_E_PEER_MISMATCH, "itself", "");
     conn_fixture_close();
 }
 
@@ -95,7 +95,7 @@ Test(listener, unexpected_incarnation_is_rejected)
 Test(listener, wrong_secret_is_rejected)
 {
     conn_fixture_open(2);
-    expect_refused(GLINT_E_AUTH, "secret", "");
+    expect_rejected(GLINT_E_AUTH, "secret", "");
     cr_expect_not_null(strstr(client->why.hint, "secret"));
     cr_expect_eq(fixture.accepted, 0);
     conn_fixture_close();
@@ -121,8 +121,8 @@ Test(listener, owner_may_reject_a_peer)
     FOR_BOTH(secrets)
     {
         conn_fixture_open(secrets);
-        fixture.refusal = "there is an e1 already";
-        expect_refused(GLINT_E_PEER_MISMATCH, "there is an e1 already", "");
+        fixture.reject_cause = "e1 is already connected";
+        expect_rejected(GLINT_E_PEER_MISMATCH, "e1 is already connected", "");
         cr_expect_eq(fixture.accepted, 1);
         cr_expect_str_eq(client->why.hint, "try another");
         conn_fixture_close();
@@ -313,7 +313,7 @@ Test(listener, unauthenticated_clients_cannot_exhaust_fds)
     cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
     for (int i = 0; i < MANY; i++) {
         raw_client_dial(&many[i], "", 0, 0);
-        many[i].stays = true;
+        many[i].never_reads = true;
     }
     next = open("/dev/null", O_RDONLY | O_CLOEXEC);
     cr_assert_geq(next, 0);
@@ -368,7 +368,7 @@ Test(listener, backs_off_without_descriptors)
     close(fixture.loop.emfile_fd); /* as if another thread had used libuv's reserve descriptor */
     fixture.loop.emfile_fd = -1;
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-    cr_expect_leq(count_turns(3 * LISTENER_BACKOFF_MS), 40, "it spins");
+    cr_expect_leq(count_turns(3 * LISTENER_BACKOFF_MS), 40, "busy loop");
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     CONN_FIXTURE_WAIT(s.ended);
     cr_expect_not(fixture.late);
@@ -458,7 +458,7 @@ Test(listener, silent_server_times_out)
                                  &conn_fixture_events, client, &error);
         CONN_FIXTURE_WAIT(client->closed);
         cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
-        cr_expect_not_null(strstr(client->why.cause, "within 50 ms"), "%s", client->why.cause);
+        cr_expect_not_null(strstr(client->why.cause, "after 50 ms"), "%s", client->why.cause);
         uv_close((uv_handle_t *)&mute, NULL);
         conn_fixture_close();
     }

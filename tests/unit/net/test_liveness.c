@@ -9,7 +9,7 @@ static const struct liveness_limits limits = {1000 * MS, 5000 * MS, 10000 * MS};
 
 struct step {
     uint64_t at_ms;
-    bool heard; /* a heartbeat arrives before the timer fires */
+    bool heartbeat; /* a heartbeat arrives before the timer fires */
     enum life life;
     bool heartbeat_due;
     uint64_t next_ms; /* 0: never */
@@ -24,7 +24,7 @@ static void play(const struct step *steps, size_t count)
         const struct step *s = &steps[i];
         uint64_t now = start + s->at_ms * MS, next = 0;
         bool heartbeat_due = false;
-        if (s->heard) liveness_on_heartbeat(&l, now);
+        if (s->heartbeat) liveness_on_heartbeat(&l, now);
         cr_expect_eq(liveness_on_timer(&l, now, &heartbeat_due, &next), s->life, "at %lu ms",
                      s->at_ms);
         cr_expect_eq(heartbeat_due, s->heartbeat_due, "at %lu ms", s->at_ms);

@@ -14,7 +14,7 @@
 
 static struct side *const server = &fixture.server, *const client = &fixture.client;
 
-static int dial_gate(void)
+static int dial_listener(void)
 {
     struct sockaddr_in to;
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -30,7 +30,7 @@ struct tls_peer {
     int max_version;
     const char *suite; /* NULL: any */
     bool key;          /* uses a wrong key with the right identity */
-    bool shook;        /* the handshake succeeded */
+    bool handshake_done; /* the handshake succeeded */
 };
 
 static int use_wrong_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
@@ -54,7 +54,7 @@ static void *tls_peer_main(void *arg)
 {
     struct tls_peer *o = arg;
     char byte;
-    int s = dial_gate();
+    int s = dial_listener();
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_max_proto_version(context, o->max_version);
     if (o->suite != NULL) SSL_CTX_set_ciphersuites(context, o->suite);
@@ -62,9 +62,9 @@ static void *tls_peer_main(void *arg)
     SSL *ssl = SSL_new(context);
     SSL_set_app_data(ssl, key_name);
     SSL_set_fd(ssl, s);
-    o->shook = SSL_connect(ssl) == 1;
-    if (o->shook) SSL_write(ssl, "GLNT", 4);
-    while (o->shook && SSL_read(ssl, &byte, 1) == 1) continue;
+    o->handshake_done = SSL_connect(ssl) == 1;
+    if (o->handshake_done) SSL_write(ssl, "GLNT", 4);
+    while (o->handshake_done && SSL_read(ssl, &byte, 1) == 1) continue;
     SSL_free(ssl);
     SSL_CTX_free(context);
     close(s);
@@ -103,7 +103,7 @@ Test(malicious_peer, tls_without_the_key_is_rejected)
         CONN_FIXTURE_WAIT(server->net.rejected == i + 1);
         cr_assert_not(fixture.late, "%u", i);
         pthread_join(thread, NULL);
-        cr_expect_not(others[i].shook, "%u", i);
+        cr_expect_not(others[i].handshake_done, "%u", i);
     }
     cr_expect_eq(fixture.accepted, 0);
     conn_fixture_connect(); /* a peer with the key is accepted */
@@ -117,7 +117,7 @@ struct malicious_peer {
     uint64_t size;
     uint64_t step;    /* bytes per TLS record; 0: all in one */
     struct tls *tls;  /* NULL: without TLS */
-    bool refused_key; /* TLS rejected the key */
+    bool key_rejected; /* TLS rejected the key */
 };
 
 static void put(int s, const uint8_t *bytes, uint64_t size)
@@ -130,7 +130,7 @@ static void put(int s, const uint8_t *bytes, uint64_t size)
     }
 }
 
-static void say(int s, struct malicious_peer *i, struct glint_slice part)
+static void send_part(int s, struct malicious_peer *i, struct glint_slice part)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct buffer out = {NULL, 0, 0};
@@ -144,12 +144,12 @@ static void say(int s, struct malicious_peer *i, struct glint_slice part)
     buffer_fini(&out);
 }
 
-static void say_all(int s, struct malicious_peer *i)
+static void send_all_parts(int s, struct malicious_peer *i)
 {
     uint64_t n;
     for (uint64_t at = 0; at < i->size; at += n) {
         n = i->step > 0 && i->step < i->size - at ? i->step : i->size - at;
-        say(s, i, (struct glint_slice){i->bytes + at, n});
+        send_part(s, i, (struct glint_slice){i->bytes + at, n});
     }
 }
 
@@ -158,20 +158,20 @@ static void *malicious_peer_main(void *arg)
     struct malicious_peer *i = arg;
     struct glint_error error = {.code = GLINT_OK};
     uint8_t in[4096], plain[4096];
-    int s = dial_gate();
-    bool said = i->tls == NULL;
-    if (said) say_all(s, i);
-    if (!said) say(s, i, (struct glint_slice){NULL, 0});
+    int s = dial_listener();
+    bool sent = i->tls == NULL;
+    if (sent) send_all_parts(s, i);
+    if (!sent) send_part(s, i, (struct glint_slice){NULL, 0});
     for (;;) {
         ssize_t n = recv(s, in, sizeof in, 0);
         if (n <= 0) break;
         if (i->tls == NULL) continue;
-        i->refused_key |= tls_feed(i->tls, (struct glint_slice){in, (uint64_t)n}, &error) != 0;
-        if (i->refused_key) break;
+        i->key_rejected |= tls_feed(i->tls, (struct glint_slice){in, (uint64_t)n}, &error) != 0;
+        if (i->key_rejected) break;
         if (!tls_is_handshake_done(i->tls)) continue;
-        say(s, i, (struct glint_slice){NULL, 0});
-        if (!said) say_all(s, i);
-        said = true;
+        send_part(s, i, (struct glint_slice){NULL, 0});
+        if (!sent) send_all_parts(s, i);
+        sent = true;
         while (tls_read(i->tls, plain, sizeof plain, &error) > 0) continue;
     }
     close(s);
@@ -193,7 +193,7 @@ static pthread_t malicious_peer_start(struct malicious_peer *i, const void *byte
 static void malicious_peer_end(struct malicious_peer *i, pthread_t thread)
 {
     pthread_join(thread, NULL);
-    cr_expect_not(i->refused_key);
+    cr_expect_not(i->key_rejected);
     tls_close(i->tls);
 }
 
@@ -333,7 +333,7 @@ static int use_right_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, s
 static void *asks_for_keys_main(void *arg)
 {
     uint8_t hello[FRAME_HEADER_BYTES + HELLO_BYTES_MAX];
-    int s = dial_gate();
+    int s = dial_listener();
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_psk_use_session_callback(context, use_right_key);
     SSL *ssl = SSL_new(context);
@@ -359,7 +359,7 @@ Test(malicious_peer, endless_key_update_requests_are_cut_off)
     CONN_FIXTURE_WAIT(server->closed);
     cr_assert_not(fixture.late);
     cr_expect_eq(server->why.code, GLINT_E_PROTOCOL);
-    cr_expect_not_null(strstr(server->why.cause, "asks for new keys"), "%s", server->why.cause);
+    cr_expect_not_null(strstr(server->why.cause, "KeyUpdate requests"), "%s", server->why.cause);
     pthread_join(thread, NULL);
     conn_fixture_close();
 }

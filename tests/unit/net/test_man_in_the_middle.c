@@ -14,7 +14,7 @@ static struct tap tap;
 static uint8_t data[DATA_BYTES];
 
 /* Hook of both sides: on open sends frames and data; verifies what is received. */
-static void talk(struct side *s, struct conn *c, enum moment at)
+static void exchange_data(struct side *s, struct conn *c, enum moment at)
 {
     if (at == AT_FRAME) cr_assert_eq(s->last_request, s->frames);
     if (at == AT_FRAME) cr_assert(conn_fixture_is_filled(s->last, s->last_size, s->last_request));
@@ -29,7 +29,7 @@ static void open_fixture(unsigned secrets, uint64_t step)
 {
     conn_fixture_open(secrets);
     conn_fixture_fill(data, sizeof data, 7);
-    client->hook = server->hook = talk;
+    client->hook = server->hook = exchange_data;
     client->wants_data = server->wants_data = true;
     tap_open(&tap, step);
 }
@@ -41,7 +41,7 @@ static void close_fixture(void)
     tap_free(&tap);
 }
 
-static bool all_came(void)
+static bool all_arrived(void)
 {
     return server->frames == FRAMES && client->frames == FRAMES && server->datas == 1 &&
            client->datas == 1;
@@ -53,7 +53,7 @@ Test(man_in_the_middle, byte_by_byte_delivery_works)
     {
         open_fixture(secrets, 1);
         tap_dial(&tap);
-        CONN_FIXTURE_WAIT(all_came());
+        CONN_FIXTURE_WAIT(all_arrived());
         cr_expect_not(fixture.late);
         close_fixture();
     }
@@ -64,7 +64,7 @@ static void measure(unsigned secrets, uint64_t sizes[TAP_DIRECTIONS])
 {
     open_fixture(secrets, MIB);
     tap_dial(&tap);
-    CONN_FIXTURE_WAIT(all_came());
+    CONN_FIXTURE_WAIT(all_arrived());
     cr_assert_not(fixture.late);
     for (int i = 0; i < TAP_DIRECTIONS; i++) sizes[i] = tap.directions[i].size;
     close_fixture();
@@ -85,7 +85,7 @@ Test(man_in_the_middle, cut_at_any_byte_closes_both_sides)
                 cr_assert_not(fixture.late, "way %d, byte %llu", way, (unsigned long long)at);
                 cr_expect_neq(client->why.code, GLINT_OK);
                 struct side *reader = way == TAP_TO_SERVER ? server : client;
-                cr_expect_eq(reader->datas, 0, "its end did not come");
+                cr_expect_eq(reader->datas, 0, "a truncated frame was delivered");
                 close_fixture();
             }
         }
@@ -122,7 +122,7 @@ Test(man_in_the_middle, replayed_traffic_is_rejected)
     struct raw_client s;
     open_fixture(1, MIB);
     tap_dial(&tap);
-    CONN_FIXTURE_WAIT(all_came());
+    CONN_FIXTURE_WAIT(all_arrived());
     cr_assert_not(fixture.late);
     raw_client_dial(&s, tap.directions[TAP_TO_SERVER].bytes, tap.directions[TAP_TO_SERVER].size, 0);
     CONN_FIXTURE_WAIT(s.ended);
@@ -160,7 +160,7 @@ Test(man_in_the_middle, slow_handshakes_do_not_block_peers)
     {
         open_fixture(secrets, MIB);
         tap_dial(&tap);
-        CONN_FIXTURE_WAIT(all_came());
+        CONN_FIXTURE_WAIT(all_arrived());
         uint64_t size = tap.directions[TAP_TO_SERVER].size;
         if (size > sizeof first) size = sizeof first;
         memcpy(first, tap.directions[TAP_TO_SERVER].bytes, size);

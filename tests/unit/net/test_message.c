@@ -55,7 +55,7 @@ Test(message, every_type_round_trips)
     message_destroy(NULL);
 }
 
-static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+static void check_corrupted(struct glint_slice bad, bool cut, void *arg)
 {
     (void)arg;
     memset(&error, 0, sizeof error);
@@ -72,7 +72,7 @@ Test(message, damaged_bytes_are_rejected_or_valid)
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
         struct buffer good = encode(m);
-        damage(whole(&good), look_at_damage, NULL);
+        damage(whole(&good), check_corrupted, NULL);
         message_destroy(m);
         buffer_fini(&good);
     }
@@ -218,7 +218,7 @@ Test(message, job_options_round_trip)
                   back.skip_bad_rows == rows[i].skip_bad_rows &&
                   back.bad_rows_max == rows[i].bad_rows_max && back.no_sync == rows[i].no_sync);
         cr_expect_str_eq(back.dir, rows[i].dir);
-        cr_expect_eq(back.memory_bytes, 12345, "what is the executor's own stays");
+        cr_expect_eq(back.memory_bytes, 12345, "the executor's own options are kept");
         damage(whole(&bytes), look_at_job, NULL);
         memset(&error, 0, sizeof error);
         buffer_fini(&bytes);

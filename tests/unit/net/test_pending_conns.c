@@ -52,7 +52,7 @@ static void end(void)
 
 TestSuite(pending_conns, .init = begin, .fini = end);
 
-static struct conn *come(uint64_t source)
+static struct conn *add_pending(uint64_t source)
 {
     struct conn *c = calloc(1, sizeof *c);
     cr_assert_not_null(c);
@@ -76,7 +76,7 @@ static struct conn *displace(enum pending_class class)
 }
 
 /* As displace; frees it and returns its source. */
-static uint64_t give_way(enum pending_class class)
+static uint64_t drop_victim(enum pending_class class)
 {
     struct conn *c = displace(class);
     uint64_t source = c->source_key;
@@ -107,11 +107,11 @@ Test(pending_conns, ipv6_prefix_64_is_one_source)
 Test(pending_conns, lone_source_survives_a_flood)
 {
     enum { SOURCES = PENDING_MAX - 1, FLOOD = 20000 };
-    struct conn *alone = come(7);
+    struct conn *alone = add_pending(7);
     for (uint64_t i = 0; i < FLOOD; i++) {
-        come(1000 + i % SOURCES);
+        add_pending(1000 + i % SOURCES);
         if (count(PENDING_UNKNOWN) <= PENDING_MAX) continue;
-        cr_assert_neq(give_way(PENDING_UNKNOWN), 7, "newcomer %d", (int)i);
+        cr_assert_neq(drop_victim(PENDING_UNKNOWN), 7, "connection %d", (int)i);
     }
     cr_expect_eq(pending->classes[PENDING_UNKNOWN].list[alone->pending_at], alone);
     cr_expect_eq(count(PENDING_UNKNOWN), PENDING_MAX);
@@ -120,36 +120,37 @@ Test(pending_conns, lone_source_survives_a_flood)
 Test(pending_conns, any_connection_of_one_source_may_be_evicted)
 {
     enum { FLOOD = 50 * PENDING_MAX };
-    bool went[PENDING_MAX + 1] = {false};
-    for (unsigned i = 0; i < PENDING_MAX; i++) come(1);
+    bool dropped[PENDING_MAX + 1] = {false};
+    for (unsigned i = 0; i < PENDING_MAX; i++) add_pending(1);
     for (unsigned i = 0; i < FLOOD; i++) {
-        come(1);
+        add_pending(1);
         struct conn *c = pending_conns_choose_victim(pending, PENDING_UNKNOWN);
-        went[c->pending_at] = true;
+        dropped[c->pending_at] = true;
         pending_conns_remove(pending, c);
         free(c);
     }
-    for (unsigned i = 0; i <= PENDING_MAX; i++) cr_expect(went[i], "place %u", i);
+    for (unsigned i = 0; i <= PENDING_MAX; i++) cr_expect(dropped[i], "place %u", i);
 }
 
 Test(pending_conns, known_key_is_evicted_only_by_known_keys)
 {
-    struct conn *known = come(1);
+    struct conn *known = add_pending(1);
     pending_conns_mark_known(pending, known);
     for (unsigned i = 0; i < 10 * PENDING_MAX; i++) {
-        come(1);
-        if (count(PENDING_UNKNOWN) > PENDING_MAX) give_way(PENDING_UNKNOWN);
+        add_pending(1);
+        if (count(PENDING_UNKNOWN) > PENDING_MAX) drop_victim(PENDING_UNKNOWN);
     }
     cr_expect_eq(count(PENDING_KNOWN), 1);
     /* In the class KNOWN, too, the only connection of a source is kept. */
     for (unsigned i = 0; i < 10 * PENDING_MAX; i++) {
-        struct conn *c = come(2 + i % 3), *displaced = NULL;
+        struct conn *c = add_pending(2 + i % 3), *displaced = NULL;
         if (count(PENDING_UNKNOWN) > PENDING_MAX) displaced = displace(PENDING_UNKNOWN);
         free(displaced);
         if (i % 2 == 0 || displaced == c) continue;
         pending_conns_mark_known(pending, c);
         if (count(PENDING_KNOWN) > PENDING_MAX)
-            cr_assert_neq(give_way(PENDING_KNOWN), 1, "the first one was alone");
+            cr_assert_neq(drop_victim(PENDING_KNOWN), 1,
+                          "a source with one connection was dropped");
     }
     cr_expect_eq(count(PENDING_KNOWN), PENDING_MAX);
     cr_expect_eq(pending->classes[PENDING_KNOWN].list[known->pending_at], known);

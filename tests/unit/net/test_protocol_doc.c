@@ -43,7 +43,7 @@ static uint64_t expect_field(struct glint_slice in, uint64_t at, uint64_t n, con
     if (head.kind == MSGPACK_KIND_INT) right = head.i64 == -(int64_t)n;
     if (head.kind == MSGPACK_KIND_STR) right = content[0] == 'a' + n - 1;
     if (head.kind == MSGPACK_KIND_BIN) right = content[0] == n;
-    cr_expect(right, "%s: field %d is another one", list, (int)n);
+    cr_expect(right, "%s: field %d differs", list, (int)n);
     return at + size;
 }
 
@@ -87,13 +87,13 @@ Test(protocol_doc, lists_the_fields_of_payloads)
 Test(protocol_doc, lists_the_fields_of_requests)
 {
     uint32_t maps[1][2] = {{1, 2}};
-    EXPECT("kind, shuffle, partition, along, outputs", get_request, .kind = 1, .id = 2,
+    EXPECT("kind, shuffle, partition, inline_bytes_max, outputs", get_request, .kind = 1, .id = 2,
            .partition = 3, .size = 4, .map_count = 1, .maps = maps);
     EXPECT("kind, shuffle, map, attempt, offset, size", get_request, .kind = 2, .id = 2, .map = 3,
            .attempt = 4, .offset = 5, .size = 6);
     EXPECT("kind, broadcast, block", get_request, .kind = 3, .id = 2, .block = 3);
     EXPECT("kind, result, offset, size", get_request, .kind = 4, .id = 2, .offset = 3, .size = 4);
-    EXPECT("broadcast, want, have, failed", block_request, .id = 1, .blocks_max = 2);
+    EXPECT("broadcast, blocks_max, received, failed", block_request, .id = 1, .blocks_max = 2);
     EXPECT("broadcast, blocks", block_assignment, .id = 1);
     EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done", job_progress,
            .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5, .stage_tasks = 6,
@@ -126,9 +126,9 @@ Test(protocol_doc, lists_the_fields_of_a_status)
 
 Test(protocol_doc, lists_the_fields_of_a_hello)
 {
-    static const char *const fields[] = {"protocol_min", "protocol_max", "role",
-                                         "channel",      "cluster",      "node",
-                                         "incarnation",  "wanted",       "build"};
+    static const char *const fields[] = {
+        "protocol_min", "protocol_max",         "role", "channel", "cluster", "node",
+        "incarnation",  "expected_incarnation", "build"};
     enum { FIELDS = sizeof fields / sizeof fields[0] };
     struct msgpack_head head;
     const struct hello h = {.protocol_min = 1,
@@ -146,7 +146,7 @@ Test(protocol_doc, lists_the_fields_of_a_hello)
         at = strstr(at, row);
         cr_assert_not_null(at, "docs/protocol.md must have the row%s", row);
     }
-    cr_expect_eq(strncmp(strchr(at + 1, '\n'), "\n\n", 2), 0, "a row too many");
+    cr_expect_eq(strncmp(strchr(at + 1, '\n'), "\n\n", 2), 0, "the table has an extra row");
     cr_assert_eq(hello_encode(&h, &encoded, &error), 0);
     cr_assert(msgpack_read_head(encoded.data, encoded.size, &head) &&
               head.kind == MSGPACK_KIND_ARRAY);
@@ -186,8 +186,8 @@ Test(protocol_doc, lists_the_fields_of_messages)
 Test(protocol_doc, lists_the_fields_of_errors)
 {
     const struct glint_error why = {(enum glint_code) - 1, "b", "c", "d"};
-    const struct glint_error refusal = {(enum glint_code) - 1, "b", "", "c"};
-    cr_assert_eq(reject_encode(&refusal, &encoded, &error), 0);
+    const struct glint_error rejection = {(enum glint_code) - 1, "b", "", "c"};
+    cr_assert_eq(reject_encode(&rejection, &encoded, &error), 0);
     expect_fields("code, cause, hint");
     cr_assert_eq(fetch_error_encode(&why, &encoded, &error), 0);
     cr_assert_eq(encoded.data[0], 0x91);

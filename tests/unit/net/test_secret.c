@@ -58,7 +58,7 @@ static int load_default(struct env *env, struct secrets *out)
 }
 
 /* Loading fails, with the path and a hint in the error. */
-static void expect_refused(const char *what)
+static void expect_rejected(const char *what)
 {
     static const struct secrets cleared;
     memset(&secret, 7, sizeof secret);
@@ -111,11 +111,11 @@ Test(secret, file_accessible_to_others_is_rejected)
     begin();
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         put(good, sizeof good - 1, modes[i]);
-        expect_refused("other users may");
+        expect_rejected("other users may");
     }
     put(good, sizeof good - 1, 0640);
     if (geteuid() != 0)
-        expect_refused("other users may"); /* a file of root may be readable by a group */
+        expect_rejected("other users may"); /* a file of root may be readable by a group */
     else
         cr_expect_eq(load(), 0, "%s", error.cause);
     end();
@@ -125,7 +125,7 @@ Test(secret, file_of_another_user_is_rejected)
 {
     begin();
     put(good, sizeof good - 1, 0600);
-    if (chown(path, 65534, 65534) == 0) expect_refused("another user");
+    if (chown(path, 65534, 65534) == 0) expect_rejected("another user");
     end();
 }
 
@@ -145,13 +145,13 @@ Test(secret, malformed_secret_is_rejected)
     begin();
     for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         put(texts[i], strlen(texts[i]), 0600);
-        expect_refused("64 varied");
+        expect_rejected("64 varied");
     }
     char *large = calloc(1, 100000);
     memset(large, 'a', 100000);
     put(large, 100000, 0600);
     free(large);
-    expect_refused("64 varied");
+    expect_rejected("64 varied");
     end();
 }
 
@@ -195,10 +195,10 @@ Test(secret, file_may_list_several_secrets)
     static const char *const many[] = {HEX("0"), HEX("1"), HEX("2"), HEX("3"), HEX("4"),
                                        HEX("5"), HEX("6"), HEX("7"), HEX("8")};
     put_lines(9, many);
-    expect_refused("more secrets than");
+    expect_rejected("more secrets than");
     static const char *const bad[] = {HEX("0"), HEX("")};
     put_lines(2, bad);
-    expect_refused("64 varied");
+    expect_rejected("64 varied");
     end();
 }
 
@@ -217,11 +217,11 @@ Test(secret, client_secret_is_derived_and_distinguished)
     cr_assert_eq(load(), 0, "%s", error.cause);
     cr_expect(secret.kind == SECRET_CLIENT && secret.count == 2 && is_good(0));
     put_lines(2, mixed);
-    expect_refused("in one file");
+    expect_rejected("in one file");
     put_lines(1, wrong);
-    expect_refused("64 varied");
+    expect_rejected("64 varied");
     put_lines(1, other);
-    expect_refused("64 varied");
+    expect_rejected("64 varied");
     unlink(path);
     cr_assert_eq(client_secret_file_create(env_real(), &from, path, &error), 0, "%s", error.cause);
     cr_assert_eq(stat(path, &s), 0);
@@ -242,23 +242,23 @@ Test(secret, own_symlink_is_followed)
     cr_assert_eq(rename(path, target), 0);
     cr_assert_eq(symlink(target, path), 0);
     cr_expect_eq(load(), 0, "%s", error.cause);
-    if (lchown(path, 65534, 65534) == 0) expect_refused("another user");
+    if (lchown(path, 65534, 65534) == 0) expect_rejected("another user");
     unlink(path);
     cr_assert_eq(symlink("/nowhere", path), 0);
-    expect_refused("No such file");
+    expect_rejected("No such file");
     end();
 }
 
 Test(secret, directory_or_pipe_is_rejected)
 {
     begin();
-    expect_refused("No such file");
+    expect_rejected("No such file");
     cr_expect_not_null(strstr(error.hint, "glint secret new"), "%s", error.hint);
     cr_assert_eq(mkdir(path, 0700), 0);
-    expect_refused("a directory");
+    expect_rejected("a directory");
     rmdir(path);
     cr_assert_eq(mkfifo(path, 0600), 0);
-    expect_refused("a pipe or a device");
+    expect_rejected("a pipe or a device");
     end();
 }
 
@@ -308,7 +308,7 @@ Test(secret, default_is_created_once_in_user_state_dir)
     cr_expect_eq(load(), 0);
     setenv("XDG_STATE_HOME", "/proc/none", 1);
     cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);
-    cr_expect_not_null(strstr(error.cause, "make the folder of"), "%s", error.cause);
+    cr_expect_not_null(strstr(error.cause, "create the directory of"), "%s", error.cause);
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME");
     cr_expect_eq(load_default(env_real(), &secret), GLINT_E_SECRET);

@@ -23,7 +23,7 @@ static void end(void)
 {
     cr_expect_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
     cr_expect_eq(uv_loop_close(&loop), 0);
-    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "nobody is left");
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "a child is left");
 }
 
 TestSuite(spawn, .init = begin, .fini = end);

@@ -195,7 +195,7 @@ Test(tls, secrets_can_change_between_handshakes)
     cr_assert(tls_context_set_secrets(contexts[0], &new));
     cr_assert_eq(tls_write(sides[1], (struct glint_slice){bytes, sizeof bytes}, &error), 0);
     collect(1);
-    cr_expect_eq(deliver(1, 0, &plain, 1000), 0, "an open session stays");
+    cr_expect_eq(deliver(1, 0, &plain, 1000), 0, "an open session continues");
     cr_expect_eq(plain.size, sizeof bytes);
     buffer_fini(&plain);
     for (unsigned i = 0; i < 2; i++) {
@@ -313,7 +313,7 @@ Test(tls, out_of_memory_in_write_is_reported)
         close_sides();
         if (code == 0) return;
     }
-    cr_assert(false, "it never succeeded");
+    cr_assert(false, "it never succeeds");
 }
 
 Test(tls, out_of_memory_in_open_is_reported)

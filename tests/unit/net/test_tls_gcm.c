@@ -55,7 +55,7 @@ static EVP_CIPHER_CTX *start(const EVP_CIPHER *cipher, bool encrypts, int aad_si
 }
 
 /* Encrypts or decrypts in pieces of `piece` bytes. */
-static void turn(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, int piece)
+static void cipher_update(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, int piece)
 {
     for (int at = 0, n; at < size; at += n) {
         int wanted = size - at < piece ? size - at : piece;
@@ -64,12 +64,12 @@ static void turn(EVP_CIPHER_CTX *c, const uint8_t *in, uint8_t *out, int size, i
     }
 }
 
-static void seal(const EVP_CIPHER *cipher, int aad_size, int size, int piece, uint8_t *out,
-                 uint8_t tag[TAG_BYTES])
+static void encrypt(const EVP_CIPHER *cipher, int aad_size, int size, int piece, uint8_t *out,
+                    uint8_t tag[TAG_BYTES])
 {
     int n = 0;
     EVP_CIPHER_CTX *c = start(cipher, true, aad_size);
-    turn(c, text, out, size, piece);
+    cipher_update(c, text, out, size, piece);
     cr_assert_eq(EVP_CipherFinal_ex(c, out + size, &n), 1);
     cr_assert_eq(n, 0);
     cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1);
@@ -77,13 +77,13 @@ static void seal(const EVP_CIPHER *cipher, int aad_size, int size, int piece, ui
 }
 
 /* Decrypts in place. Returns whether the tag was valid. */
-static bool unseal(const EVP_CIPHER *cipher, int aad_size, uint8_t *bytes, int size, int piece,
-                   uint8_t tag[TAG_BYTES])
+static bool decrypt(const EVP_CIPHER *cipher, int aad_size, uint8_t *bytes, int size, int piece,
+                    uint8_t tag[TAG_BYTES])
 {
     int n = 0;
     EVP_CIPHER_CTX *c = start(cipher, false, aad_size);
     cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1);
-    turn(c, bytes, bytes, size, piece);
+    cipher_update(c, bytes, bytes, size, piece);
     bool right = EVP_CipherFinal_ex(c, bytes + size, &n) == 1;
     EVP_CIPHER_CTX_free(c);
     return right;
@@ -92,12 +92,12 @@ static bool unseal(const EVP_CIPHER *cipher, int aad_size, uint8_t *bytes, int s
 static void expect_same(int aad_size, int size, int piece)
 {
     uint8_t closed[2][TEXT_BYTES + 1], tags[2][TAG_BYTES];
-    seal(ours, aad_size, size, piece, closed[0], tags[0]);
-    seal(theirs, aad_size, size, size + 1, closed[1], tags[1]);
+    encrypt(ours, aad_size, size, piece, closed[0], tags[0]);
+    encrypt(theirs, aad_size, size, size + 1, closed[1], tags[1]);
     cr_assert_eq(memcmp(closed[0], closed[1], (size_t)size), 0, "%d bytes", size);
     cr_assert_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0, "%d bytes, %d of AAD", size, aad_size);
-    cr_assert(unseal(ours, aad_size, closed[1], size, piece, tags[1]));
-    cr_assert(unseal(theirs, aad_size, closed[0], size, size + 1, tags[0]));
+    cr_assert(decrypt(ours, aad_size, closed[1], size, piece, tags[1]));
+    cr_assert(decrypt(theirs, aad_size, closed[0], size, size + 1, tags[0]));
     cr_assert_eq(memcmp(closed[0], text, (size_t)size), 0);
     cr_assert_eq(memcmp(closed[1], text, (size_t)size), 0);
 }
@@ -132,7 +132,7 @@ Test(tls_gcm, one_key_works_with_many_ivs)
         cr_assert_eq(EVP_CipherUpdate(c, out[0], &n, text, 100), 1);
         cr_assert_eq(EVP_CipherFinal_ex(c, out[0], &n), 1);
         cr_assert_eq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tags[0]), 1);
-        seal(theirs, 0, 100, 100, out[1], tags[1]);
+        encrypt(theirs, 0, 100, 100, out[1], tags[1]);
         cr_expect_eq(memcmp(out[0], out[1], 100), 0);
         cr_expect_eq(memcmp(tags[0], tags[1], TAG_BYTES), 0);
     }
@@ -144,13 +144,13 @@ Test(tls_gcm, every_flipped_bit_is_detected)
 {
     uint8_t closed[201], bytes[201], tag[TAG_BYTES];
     open_ciphers();
-    seal(ours, 5, 200, 200, closed, tag);
+    encrypt(ours, 5, 200, 200, closed, tag);
     memcpy(bytes, closed, sizeof bytes);
-    cr_assert(unseal(ours, 5, bytes, 200, 200, tag));
+    cr_assert(decrypt(ours, 5, bytes, 200, 200, tag));
     for (unsigned bit = 0; bit < 200 * 8; bit++) {
         memcpy(bytes, closed, sizeof bytes);
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        cr_expect_not(unseal(ours, 5, bytes, 200, 200, tag), "bit %u", bit);
+        cr_expect_not(decrypt(ours, 5, bytes, 200, 200, tag), "bit %u", bit);
     }
     uint8_t *others[] = {tag, iv, key, aad};
     const unsigned sizes[] = {TAG_BYTES, IV_BYTES, KEY_BYTES, 5};
@@ -158,7 +158,7 @@ Test(tls_gcm, every_flipped_bit_is_detected)
         for (unsigned bit = 0; bit < sizes[i] * 8; bit++) {
             memcpy(bytes, closed, sizeof bytes);
             others[i][bit / 8] ^= (uint8_t)(1 << bit % 8);
-            cr_expect_not(unseal(ours, 5, bytes, 200, 200, tag), "%u, bit %u", i, bit);
+            cr_expect_not(decrypt(ours, 5, bytes, 200, 200, tag), "%u, bit %u", i, bit);
             others[i][bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
     close_ciphers();
@@ -180,13 +180,13 @@ Test(tls_gcm, unsupported_use_is_rejected)
     cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 1), 1);
     cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag), 1, "encrypts");
     cr_expect_eq(EVP_CipherUpdate(c, NULL, &n, aad, 5), 1);
-    cr_expect_neq(EVP_CipherUpdate(c, NULL, &n, aad, 5), 1, "a second piece");
+    cr_expect_neq(EVP_CipherUpdate(c, NULL, &n, aad, 5), 1, "AAD in two pieces");
     cr_expect_eq(EVP_CipherUpdate(c, out, &n, text, 10), 1);
-    cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1, "not over");
+    cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, tag), 1, "not finished");
     cr_expect_neq(EVP_CIPHER_CTX_copy(copy, c), 1, "a copy");
     cr_expect_eq(EVP_CipherFinal_ex(c, out, &n), 1);
     cr_expect_neq(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES - 1, tag), 1, "short");
-    cr_expect_neq(EVP_CipherUpdate(c, out, &n, text, 10), 1, "its iv is used up");
+    cr_expect_neq(EVP_CipherUpdate(c, out, &n, text, 10), 1, "the iv was used");
     cr_assert_eq(EVP_CipherInit_ex(c, NULL, NULL, NULL, iv, 0), 1);
     cr_expect_eq(EVP_CipherUpdate(c, out, &n, text, 10), 1);
     cr_expect_neq(EVP_CipherFinal_ex(c, out, &n), 1, "no tag");

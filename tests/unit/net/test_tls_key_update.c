@@ -147,7 +147,7 @@ static void send_out(uint64_t size, uint64_t step)
 }
 
 /* Receives `size` bytes from the peer. */
-static void take_in(uint64_t size)
+static void receive_from_peer(uint64_t size)
 {
     static uint8_t bytes[20000];
     size_t n;
@@ -182,9 +182,9 @@ Test(tls_key_update, keys_are_updated_at_the_record_limit)
             if (steps[i] < SIZE)
                 cr_expect_geq(other.updates, records / 5, "%u of %u", other.updates, records);
             else
-                cr_expect_eq(other.updates, 1, "what is written at once is under one key");
+                cr_expect_eq(other.updates, 1, "one write uses one key");
             cr_expect_eq(other.requests, 0);
-            take_in(SIZE); /* the other direction has a different key */
+            receive_from_peer(SIZE); /* the other direction has a different key */
             close_pair();
         }
     }
@@ -208,7 +208,7 @@ Test(tls_key_update, peer_may_update_and_request_updates)
             for (unsigned i = 1; i <= 60; i++) {
                 cr_assert(SSL_key_update(other.ssl, wants ? SSL_KEY_UPDATE_REQUESTED
                                                           : SSL_KEY_UPDATE_NOT_REQUESTED));
-                take_in(i * 700);
+                receive_from_peer(i * 700);
                 send_out(i * 900, 16384);
                 cr_assert_eq(other.updates, wants ? i : 0, "round %u", i);
                 cr_assert_eq(other.requests, 0);

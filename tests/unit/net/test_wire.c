@@ -25,11 +25,11 @@ TestSuite(wire, .init = begin, .fini = end);
 Test(wire, ping_and_register_round_trip)
 {
     static const struct ping pings[] = {{0, 0, 0}, {UINT64_MAX, UINT64_MAX, SLOTS_MAX}};
-    static const struct executor_registration readies[] = {{1, 1, 1},
-                                                           {UINT16_MAX, SLOTS_MAX, UINT64_MAX}};
+    static const struct executor_registration registrations[] = {
+        {1, 1, 1}, {UINT16_MAX, SLOTS_MAX, UINT64_MAX}};
     for (int i = 0; i < 2; i++) {
         ROUND_TRIP(ping, &pings[i]);
-        ROUND_TRIP(executor_registration, &readies[i]);
+        ROUND_TRIP(executor_registration, &registrations[i]);
     }
 }
 
@@ -95,7 +95,7 @@ Test(wire, cancelled_jobs_round_trip)
 Test(wire, impossible_counts_are_rejected)
 {
     struct packer p;
-    struct cancelled_jobs told;
+    struct cancelled_jobs decoded;
     struct job_progress progress;
     for (uint32_t jobs = STATUS_JOBS_MAX; jobs <= STATUS_JOBS_MAX + 1; jobs++) {
         packer_init(&p);
@@ -107,7 +107,7 @@ Test(wire, impossible_counts_are_rejected)
         }
         error.code = GLINT_OK;
         cr_expect_eq(
-            cancelled_jobs_decode((struct glint_slice){p.out.data, p.out.size}, &told, &error),
+            cancelled_jobs_decode((struct glint_slice){p.out.data, p.out.size}, &decoded, &error),
             jobs <= STATUS_JOBS_MAX ? 0 : GLINT_E_PROTOCOL, "%u jobs", jobs);
         packer_fini(&p);
     }
@@ -153,7 +153,7 @@ Test(wire, block_requests_round_trip)
     static const struct block_request first = {.id = 1, .blocks_max = 4};
     static const struct block_assignment nothing = {.id = 1};
     for (uint32_t i = 0; i < BLOCK_REQUEST_MAX; i++) {
-        full.have[i] = i;
+        full.received[i] = i;
         full.failed[i] = UINT32_MAX - i;
         answer.blocks[i].block = UINT32_MAX - i;
         answer.blocks[i].from = i == 0 ? EXECUTOR_ID_DRIVER : EXECUTORS_MAX - i;
@@ -313,17 +313,17 @@ static const struct wire_codec *codec_of(const struct sample *s)
     return NULL;
 }
 
-static void look_at_damage(struct glint_slice bad, bool cut, void *arg)
+static void check_corrupted(struct glint_slice bad, bool cut, void *arg)
 {
     const struct wire_codec *codec = arg;
     struct buffer again = {NULL, 0, 0}, stable = {NULL, 0, 0};
     memset(&error, 0, sizeof error);
-    int r = codec->again(bad, &again, &error);
+    int r = codec->recode(bad, &again, &error);
     cr_assert(r == 0 || r == GLINT_E_PROTOCOL, "%s: %d", codec->name, r);
     cr_assert_eq(r, error.code);
     if (cut) cr_assert_eq(r, GLINT_E_PROTOCOL, "%s", codec->name);
     if (r == 0) {
-        cr_assert_eq(codec->again(whole(&again), &stable, &error), 0, "%s", codec->name);
+        cr_assert_eq(codec->recode(whole(&again), &stable, &error), 0, "%s", codec->name);
         cr_assert(same(&again, &stable), "%s", codec->name);
     }
     buffer_fini(&again);
@@ -340,12 +340,12 @@ Test(wire, damaged_bytes_are_rejected_or_valid)
         struct buffer *bytes = &samples[i].bytes, again = {NULL, 0, 0};
         seen[codec - wire_codecs] = true;
         memset(&error, 0, sizeof error);
-        cr_assert_eq(codec->again(whole(bytes), &again, &error), 0, "%s", codec->name);
+        cr_assert_eq(codec->recode(whole(bytes), &again, &error), 0, "%s", codec->name);
         cr_expect(same(bytes, &again), "%s", codec->name);
-        damage(whole(bytes), look_at_damage, (void *)(uintptr_t)codec);
+        damage(whole(bytes), check_corrupted, (void *)(uintptr_t)codec);
         memset(&error, 0, sizeof error);
         cr_assert(buffer_append(bytes, "\xc0", 1));
-        cr_expect_eq(codec->again(whole(bytes), &again, &error), GLINT_E_PROTOCOL);
+        cr_expect_eq(codec->recode(whole(bytes), &again, &error), GLINT_E_PROTOCOL);
         buffer_fini(&again);
         buffer_fini(bytes);
     }
@@ -359,7 +359,7 @@ Test(wire, errors_say_what_does_not_parse)
     for (size_t i = 0; i < WIRE_CODECS_COUNT; i++) {
         struct buffer out = {NULL, 0, 0};
         memset(&error, 0, sizeof error);
-        cr_expect_eq(wire_codecs[i].again((struct glint_slice){NULL, 0}, &out, &error),
+        cr_expect_eq(wire_codecs[i].recode((struct glint_slice){NULL, 0}, &out, &error),
                      GLINT_E_PROTOCOL);
         cr_expect_not_null(strstr(error.cause, "not parse"), "%s", error.cause);
         cr_expect_eq(out.size, 0);
@@ -376,7 +376,7 @@ Test(wire, out_of_memory_is_reported)
             struct buffer out = {NULL, 0, 0};
             memset(&error, 0, sizeof error);
             mem_fail_at(n, false);
-            int r = codec->again(whole(&samples[i].bytes), &out, &error);
+            int r = codec->recode(whole(&samples[i].bytes), &out, &error);
             mem_fail_at(0, false);
             cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%s: %d", codec->name, r);
             cr_expect_eq(out.size, r == 0 ? samples[i].bytes.size : 0);
@@ -436,7 +436,7 @@ Test(wire, out_of_range_values_are_rejected)
         struct buffer out = {NULL, 0, 0};
         memset(&error, 0, sizeof error);
         struct glint_slice bytes = {(const uint8_t *)rows[i].bytes, rows[i].size};
-        cr_expect_eq(codec_of(&s)->again(bytes, &out, &error), GLINT_E_PROTOCOL, "row %zu: %s", i,
+        cr_expect_eq(codec_of(&s)->recode(bytes, &out, &error), GLINT_E_PROTOCOL, "row %zu: %s", i,
                      rows[i].codec);
         buffer_fini(&out);
     }
@@ -473,7 +473,7 @@ Test(wire, bombs_are_rejected_before_allocating)
         struct buffer out = {NULL, 0, 0};
         memset(&error, 0, sizeof error);
         struct glint_slice bytes = {(const uint8_t *)bombs[i].bytes, bombs[i].size};
-        cr_expect_eq(codec_of(&s)->again(bytes, &out, &error), GLINT_E_PROTOCOL, "%zu", i);
+        cr_expect_eq(codec_of(&s)->recode(bytes, &out, &error), GLINT_E_PROTOCOL, "%zu", i);
     }
     mem_fail_at(0, false);
 }
