@@ -162,7 +162,8 @@ class Frames(AuthTest):
                     whose = "the connection of a client"
                     if role == frames.DRIVER:
                         whose = "the control connection of a driver"
-                    self.assert_refused(lambda role=role: self.welcome(role=role), header, f"a {name} frame on {whose}")
+                    self.assert_refused(lambda role=role: self.welcome(role=role), header,
+                                        f"unexpected {name} frame on {whose}")
         self.assert_well()
 
     def test_frame_not_allowed_for_role_allocates_nothing(self):

@@ -139,7 +139,7 @@ Test(executor_loss, unexpected_frame_loses_the_executor)
     start_joined(1);
     act(0, FAKE_BAD_FRAME, 0);
     UNTIL_TRUE(context.driver.lost == 1);
-    cr_expect_not_null(strstr(context.driver.why.cause, "a QUEUED frame on the control"));
+    cr_expect_not_null(strstr(context.driver.why.cause, "unexpected QUEUED frame on the control"));
     stop();
 }
 
