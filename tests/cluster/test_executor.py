@@ -383,7 +383,7 @@ class ProcessExits(ClusterTest):
         job, e1 = self.busy("e1")
         os.kill(e1.children()[0], signal.SIGSTOP)
         e1.signal(signal.SIGTERM)
-        e1.until_says("drains")
+        e1.until_says("draining")
         e1.signal(signal.SIGTERM)
         self.assertEqual(e1.wait(), 0, e1.err)
         job.signal(signal.SIGTERM)
@@ -394,7 +394,7 @@ class ProcessExits(ClusterTest):
         child = e1.children()[0]
         os.kill(child, signal.SIGSTOP)
         e1.signal(signal.SIGTERM)
-        e1.until_says("drains")
+        e1.until_says("draining")
         self.assertEqual(self.executor_status("e1")["state"], "draining")
         late = self.submit("late", "empty-tasks", "--tasks", "1", "--start", "300ms")
         self.assertEqual(late.wait(), 69, late.err)

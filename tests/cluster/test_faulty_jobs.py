@@ -123,7 +123,7 @@ class Crashes(FaultyJobTest):
         until(lambda: not any(e.children() for e in executors), "processes of the job have ended")
         logs = "".join(e.err for e in executors)
         self.assert_tells(logs, signal.SIGSEGV)
-        self.assertRegex(logs, r"job=[0-9a-f]+: its backtrace: .*glint\(\+0x[0-9a-f]+\)")
+        self.assertRegex(logs, r"job=[0-9a-f]+: backtrace: .*glint\(\+0x[0-9a-f]+\)")
         self.assertEqual(self.left(), [])
 
     def test_crash_of_joined_executor_is_reported(self):

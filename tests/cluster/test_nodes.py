@@ -39,7 +39,7 @@ class Draining(CountingTest):
         job, e1, e2 = self.start_all()
         self.until_has_output("e1")
         e1.signal(signal.SIGTERM)
-        e1.until_says("drains")
+        e1.until_says("draining")
         until(lambda: self.executor_status("e1")["state"] == "draining", "its status says so")
         self.let_go()
         self.assert_done(job)
