@@ -45,7 +45,7 @@ static int print_commands(const char *prefix, const char *about,
     printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", prefix, about);
     for (uint32_t i = 0; commands[i] != NULL; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nMore about one of them: %s COMMAND --help\n", prefix);
+    printf("\nHelp for one of them: %s COMMAND --help\n", prefix);
     return cli_flush_stdout(0);
 }
 
@@ -72,16 +72,16 @@ static int unknown_command(const struct cli_program *program, const char *prefix
     suggest_init(&suggest, name);
     for (uint32_t i = 0; commands[i] != NULL; i++) suggest_offer(&suggest, commands[i]->name);
     if (option)
-        text_format(hint, sizeof hint, "options follow a verb; see %s --help", prefix);
+        text_format(hint, sizeof hint, "options follow a command; see %s --help", prefix);
     else if (job)
-        text_format(hint, sizeof hint, "it is a job: %s submit %s", prefix, name);
+        text_format(hint, sizeof hint, "this is a job: %s submit %s", prefix, name);
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", suggest.name);
     else
         join_names(hint, sizeof hint, commands, ", ");
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
-              prefix, option ? "option" : "verb", name);
+              prefix, option ? "option" : "command", name);
     return cli_fail(&error);
 }
 
@@ -124,7 +124,7 @@ static bool stack_is_enough(struct glint_error *error)
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES_MIN) return true;
     error_set(error, GLINT_E_SYSTEM, "raise the limit: ulimit -s 8192",
-              "the limit of the stack is %llu KiB, it must be %llu KiB at least",
+              "the stack limit is %llu KiB; it must be at least %llu KiB",
               (unsigned long long)(limit.rlim_cur / KIB),
               (unsigned long long)(STACK_BYTES_MIN / KIB));
     return false;

@@ -54,9 +54,8 @@ static bool check_heartbeat(const struct cluster_file *f, struct glint_error *er
         if (at.line == 0) at = origin_of(f, names[i])->at;
         return cluster_file_error(
             f, at, error, "set all three, in the file or as --heartbeat, --suspect and --dead",
-            "heartbeat, suspect and dead must ascend: %s is %llu ms, %s is "
-            "%llu ms",
-            names[i], (unsigned long long)(values[i] / 1000000), names[i + 1],
+            "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms", names[i],
+            (unsigned long long)(values[i] / 1000000), names[i + 1],
             (unsigned long long)(values[i + 1] / 1000000));
     }
     return true;
@@ -80,13 +79,13 @@ static bool check_duplicates(const struct cluster_file *f, uint32_t executor,
         uint32_t line = place_of(f, i, "id").line;
         if (strcmp(e->id, other->id) == 0)
             return cluster_file_error(f, place_of(f, executor, "id"), error,
-                                      "give each executor an id of its own",
-                                      "id %s has been given in line %u", e->id, line);
+                                      "give each executor a unique id", "duplicate id %s (line %u)",
+                                      e->id, line);
         if (e->port == other->port && same_host(e->host, other->host))
             return cluster_file_error(f, place_of(f, executor, "port"), error,
-                                      "give each executor of a host a port of its own",
-                                      "%s and %s have one address, %s port %u", other->id, e->id,
-                                      e->host, e->port);
+                                      "give each executor on the same host a different port",
+                                      "%s and %s have the same address, %s port %u", other->id,
+                                      e->id, e->host, e->port);
     }
     return true;
 }
@@ -106,8 +105,8 @@ bool cluster_may_listen(const struct cluster *c, const char *host)
 }
 
 const char cluster_secret_hint[] =
-    "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n"
-    "2. or, where all who reach the ports may run code as you, insecure_plaintext = true";
+    "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n2. or set "
+    "insecure_plaintext = true: any process that can reach a port can then run code as you";
 
 static bool check_host(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
 {
@@ -115,8 +114,8 @@ static bool check_host(const struct cluster_file *f, uint32_t executor, struct g
     const struct cluster_executor *e = &c->executors[executor];
     struct toml_place at = place_of(f, executor, "host");
     if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
-        return cluster_file_error(f, at, error, "name the address that others reach it by",
-                                  "host %s is the wildcard address, which cannot be dialled",
+        return cluster_file_error(f, at, error, "use an address that other nodes can connect to",
+                                  "host %s is the wildcard address; no node can connect to it",
                                   e->host);
     if (cluster_may_listen(c, e->host)) return true;
     return cluster_file_error(f, at, error, cluster_secret_hint,
@@ -158,9 +157,9 @@ static bool check_launch_path(const struct cluster_file *f, struct glint_error *
     return cluster_file_error(
         f, origin_of(f, "launch")->at, error,
         "move the file to a path of letters, digits and _ . / - on every node, or write the path "
-        "into launch_command instead of {config}, quoted for the shell on the other side",
-        "with launch = \"ssh\" a shell on each host reads the path of this file, which has the "
-        "character '%c': %s",
+        "into launch_command instead of {config}, quoted for the remote shell",
+        "with launch = \"ssh\" a shell on each host parses the path of this file, which contains "
+        "the character '%c': %s",
         c->path[sound], c->path);
 }
 
@@ -180,8 +179,8 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
                         sizeof plaintext_from);
     return cluster_file_error(
         f, plaintext->at.line > 0 ? plaintext->at : secret->at, error,
-        "take insecure_plaintext away to use the secret, or secret_file to do without TLS",
-        "secret_file (%s) and insecure_plaintext (%s) exclude each other", secret_from,
+        "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
+        "secret_file (%s) and insecure_plaintext (%s) cannot both be set", secret_from,
         plaintext_from);
 }
 
@@ -193,8 +192,8 @@ static bool check_ports(const struct cluster_file *f, struct glint_error *error)
     /* 0: the system chooses ports. */
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
     return cluster_file_error(f, origin_of(f, "ports")->at, error,
-                              "widen ports, or lower drivers_max",
-                              "ports are %u, for drivers_max = %u", count, c->drivers_max);
+                              "use a larger range of ports, or lower drivers_max",
+                              "%u ports for drivers_max = %u", count, c->drivers_max);
 }
 
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
@@ -205,11 +204,11 @@ bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint
     if (c->executor_count == 0 && f->name != NULL && !listens)
         return cluster_file_error(f, (struct toml_place){1, 1}, error,
                                   "add an [[executor]] with id and port; example: docs/cluster.md",
-                                  "the file names no executor");
+                                  "the file has no [[executor]]");
     if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
         return cluster_file_error(f, origin_of(f, "launch")->at, error, "set log_dir",
-                                  "executors that are launched need a folder for their logs, and "
-                                  "neither XDG_STATE_HOME nor HOME is set");
+                                  "launched executors need a directory for their logs, and neither "
+                                  "XDG_STATE_HOME nor HOME is set");
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (!check_executor(f, i, error)) return false;
     return check_launch_path(f, error);

@@ -17,7 +17,7 @@
 #define CAUSE_MAX      512u
 
 static const char missing_hint[] =
-    "--cluster FILE or the variable GLINT_CLUSTER names it; its keys: docs/cluster.md";
+    "pass --cluster FILE or set GLINT_CLUSTER; all keys: docs/cluster.md";
 
 struct cluster_file_reader {
     struct cluster_file *file;
@@ -75,7 +75,7 @@ static bool set_value(struct cluster_file_reader *r, const struct cluster_key *k
     switch (key_set(key, value, dir, &r->file->memory, target)) {
     case KEY_SET: return true;
     case KEY_NO_MEMORY: return no_memory(r);
-    case KEY_REFUSED: break;
+    case KEY_INVALID: break;
     }
     char wanted[256], found[80];
     key_expected(key, wanted, sizeof wanted);
@@ -114,8 +114,8 @@ static bool find_directory(struct cluster_file_reader *r, const char *name)
     if (cwd == NULL) return no_memory(r);
     r->cwd = getcwd(cwd, PATH_BYTES_MAX);
     if (r->cwd == NULL) {
-        error_set(r->error, GLINT_E_CONFIG, "go to a folder that exists",
-                  "the current folder cannot be named");
+        error_set(r->error, GLINT_E_CONFIG, "change to a directory that exists",
+                  "cannot determine the current directory");
         return false;
     }
     if (name == NULL) return true;
@@ -177,14 +177,14 @@ static bool unknown_key(struct cluster_file_reader *r, const struct toml_value *
     if (!in_executor) suggest_offer(&suggest, "executor");
     /* A known key in the wrong table is the most frequent mistake in TOML: say where it belongs. */
     if (find_key(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
-        text_format(hint, sizeof hint, "%s stands before the first [[executor]]", value->key);
+        text_format(hint, sizeof hint, "put %s before the first [[executor]]", value->key);
     else if (find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
-        text_format(hint, sizeof hint, "%s stands in an [[executor]]", value->key);
+        text_format(hint, sizeof hint, "put %s into an [[executor]]", value->key);
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
     else
         text_format(hint, sizeof hint, "all keys: docs/cluster.md, or glint config show");
-    return cluster_file_error(r->file, value->key_at, r->error, hint, "there is no key %.64s%s",
+    return cluster_file_error(r->file, value->key_at, r->error, hint, "unknown key %.64s%s",
                               value->key, in_executor ? " in [[executor]]" : "");
 }
 
@@ -223,8 +223,8 @@ static bool set_executors(struct cluster_file_reader *r, const struct toml_value
                                   "executor must be a list of tables");
     if (count > CLUSTER_EXECUTORS_MAX)
         return cluster_file_error(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
-                                  "several clusters can share a machine, on other ports",
-                                  "%u executors, at most %u", count, CLUSTER_EXECUTORS_MAX);
+                                  "several clusters can share a machine on different ports",
+                                  "%u executors; the maximum is %u", count, CLUSTER_EXECUTORS_MAX);
     uint64_t slots = (uint64_t)count + 1; /* avoids allocating 0 bytes */
     f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
     f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
@@ -283,7 +283,7 @@ static bool read_environment(struct cluster_file_reader *r)
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
         char name[64];
         key_env_name(&cluster_keys[i], name, sizeof name);
-        const char *text = cluster_keys[i].flag != NULL ? getenv(name) : NULL;
+        const char *text = cluster_keys[i].option != NULL ? getenv(name) : NULL;
         if (text == NULL || text[0] == '\0') continue;
         if (!set_from_text(r, &cluster_keys[i], text, name, &r->file->cluster)) return false;
         r->file->origins[i] = (struct cluster_origin){.from = FROM_ENVIRONMENT};
@@ -293,36 +293,36 @@ static bool read_environment(struct cluster_file_reader *r)
 
 /* Options override the file only in this process. Pass them on as environment variables to the
  * executors that it launches, which read the same file. */
-static bool add_launch_variable(struct cluster_file_reader *r, const struct cluster_flag *flag,
+static bool add_launch_variable(struct cluster_file_reader *r, const struct cluster_option *option,
                                 const char **out)
 {
     char name[64];
-    key_env_name(flag->key, name, sizeof name);
-    size_t size = strlen(name) + strlen(flag->text) + 2;
+    key_env_name(option->key, name, sizeof name);
+    size_t size = strlen(name) + strlen(option->text) + 2;
     char *text = arena_alloc(&r->file->memory, size);
     if (text == NULL) return no_memory(r);
-    text_format(text, size, "%s=%s", name, flag->text);
+    text_format(text, size, "%s=%s", name, option->text);
     *out = text;
     return true;
 }
 
-static bool read_flags(struct cluster_file_reader *r)
+static bool read_options(struct cluster_file_reader *r)
 {
     r->code = GLINT_E_BAD_VALUE;
-    uint64_t size = (r->source->flag_count + 1) * sizeof(char *);
+    uint64_t size = (r->source->option_count + 1) * sizeof(char *);
     const char **variables = arena_alloc(&r->file->memory, size);
     if (variables == NULL) return no_memory(r);
     memset(variables, 0, size);
     r->file->cluster.launch_variables = variables;
-    for (uint32_t i = 0; i < r->source->flag_count; i++) {
-        const struct cluster_flag *flag = &r->source->flags[i];
+    for (uint32_t i = 0; i < r->source->option_count; i++) {
+        const struct cluster_option *option = &r->source->options[i];
         char name[64];
-        assert(flag->key->flag != NULL && flag->key >= cluster_keys);
-        text_format(name, sizeof name, "--%s", flag->key->flag);
-        if (!set_from_text(r, flag->key, flag->text, name, &r->file->cluster)) return false;
-        if (!add_launch_variable(r, flag, &variables[i])) return false;
-        assert(flag->key < cluster_keys + CLUSTER_KEYS);
-        r->file->origins[flag->key - cluster_keys] = (struct cluster_origin){.from = FROM_FLAG};
+        assert(option->key->option != NULL && option->key >= cluster_keys);
+        text_format(name, sizeof name, "--%s", option->key->option);
+        if (!set_from_text(r, option->key, option->text, name, &r->file->cluster)) return false;
+        if (!add_launch_variable(r, option, &variables[i])) return false;
+        assert(option->key < cluster_keys + CLUSTER_KEYS);
+        r->file->origins[option->key - cluster_keys] = (struct cluster_origin){.from = FROM_OPTION};
     }
     return true;
 }
@@ -369,7 +369,7 @@ int cluster_file_read(struct cluster_file *out, struct env *env,
     *out = (struct cluster_file){.name = NULL};
     bool sound = find_directory(&r, name) &&
                  set_defaults(&r, cluster_keys, CLUSTER_KEYS, &out->cluster) &&
-                 (name == NULL || read_file(&r)) && read_environment(&r) && read_flags(&r) &&
+                 (name == NULL || read_file(&r)) && read_environment(&r) && read_options(&r) &&
                  derive_defaults(&r) && cluster_file_check(out, source->listens, error);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
@@ -396,6 +396,6 @@ void cluster_origin_text(const struct cluster_file *file, const struct cluster_k
         key_env_name(key, variable, sizeof variable);
         text_format(out, capacity, "environment %s", variable);
         break;
-    case FROM_FLAG: text_format(out, capacity, "flag --%s", key->flag); break;
+    case FROM_OPTION: text_format(out, capacity, "option --%s", key->option); break;
     }
 }

@@ -11,7 +11,7 @@
 #include "engine/cli/cluster_keys.h"
 
 /* An option on the command line that overrides a key. */
-struct cluster_flag {
+struct cluster_option {
     const struct cluster_key *key;
     const char *text;
 };
@@ -21,12 +21,12 @@ struct cluster_source {
     /* From --cluster; NULL: $GLINT_CLUSTER, and if that is empty, no file: only defaults, the
      * environment and options. */
     const char *path;
-    const struct cluster_flag *flags; /* flag_count of them */
-    uint32_t flag_count;
+    const struct cluster_option *options; /* option_count of them */
+    uint32_t option_count;
     bool listens; /* executors connect by themselves: the file need not list any */
 };
 
-enum origin_from { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
+enum origin_from { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_OPTION };
 
 /* Where the value of a key came from. */
 struct cluster_origin {
@@ -50,7 +50,7 @@ int cluster_file_read(struct cluster_file *out, struct env *env,
                       const struct cluster_source *source, struct glint_error *error);
 void cluster_file_fini(struct cluster_file *file);
 
-/* Formats an origin: "default", "cluster.toml:12", "environment GLINT_DEAD", "flag --dead". */
+/* Formats an origin: "default", "cluster.toml:12", "environment GLINT_DEAD", "option --dead". */
 void cluster_origin_text(const struct cluster_file *file, const struct cluster_key *key,
                          const struct cluster_origin *origin, char *out, size_t capacity);
 /* True if it is allowed to listen on `host`: a loopback address, or with a secret, or with

@@ -29,7 +29,7 @@ enum key_kind {
 /* One key: its form, range and documentation, and the field that it sets. */
 struct cluster_key {
     const char *name;
-    const char *flag; /* the option's name; NULL: only in the file */
+    const char *option; /* the option's name; NULL: only in the file */
     enum key_kind kind;
     const char *default_value; /* as text, like in the environment; NULL: none */
     /* Without a default, for the docs: what applies then; NULL: the key is required. */
@@ -54,13 +54,13 @@ void key_range(const struct cluster_key *key, char *out, size_t capacity);
 /* Writes the environment variable's name: GLINT_HEARTBEAT. */
 void key_env_name(const struct cluster_key *key, char *out, size_t capacity);
 
-enum key_set_result { KEY_SET, KEY_REFUSED, KEY_NO_MEMORY };
+enum key_set_result { KEY_SET, KEY_INVALID, KEY_NO_MEMORY };
 /* Sets the key's field in `target`. Relative paths are relative to `dir`. Writes nothing unless it
  * returns KEY_SET. */
 enum key_set_result key_set(const struct cluster_key *key, const struct toml_value *value,
                             const char *dir, struct arena *memory, void *target);
 /* Converts text that is not TOML (an option, an environment variable, a default) to a value. Text
- * of the wrong form becomes a TOML text, which key_set refuses. Returns false when out of
+ * that is not valid becomes a TOML string, which key_set rejects. Returns false when out of
  * memory. */
 bool key_value_from_text(const struct cluster_key *key, const char *text, struct arena *memory,
                          struct toml_value *out);

@@ -24,20 +24,20 @@ void cluster_options_make(struct glint_job_option *out)
     uint32_t n = 0;
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
         const struct cluster_key *key = &cluster_keys[i];
-        if (key->flag == NULL) continue;
-        out[n++] = (struct glint_job_option){key->flag, value_name(key->kind), NULL, key->help};
+        if (key->option == NULL) continue;
+        out[n++] = (struct glint_job_option){key->option, value_name(key->kind), NULL, key->help};
     }
     assert(n <= CLUSTER_KEYS);
     out[n] = (struct glint_job_option){NULL, NULL, NULL, NULL};
 }
 
-uint32_t cluster_options_read(const struct cli_line *line, struct cluster_flag *out)
+uint32_t cluster_options_read(const struct cli_line *line, struct cluster_option *out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
         const struct cluster_key *key = &cluster_keys[i];
-        const char *text = key->flag != NULL ? cli_line_option(line, key->flag) : NULL;
-        if (text != NULL) out[n++] = (struct cluster_flag){key, text};
+        const char *text = key->option != NULL ? cli_line_option(line, key->option) : NULL;
+        if (text != NULL) out[n++] = (struct cluster_option){key, text};
     }
     assert(n <= CLUSTER_KEYS);
     return n;

@@ -9,6 +9,6 @@
 void cluster_options_make(struct glint_job_option *out);
 /* Collects the options that were given; all must be in the line's tables. `out` has room for
  * CLUSTER_KEYS. Returns the count. Texts are borrowed from the line. */
-uint32_t cluster_options_read(const struct cli_line *line, struct cluster_flag *out);
+uint32_t cluster_options_read(const struct cli_line *line, struct cluster_option *out);
 
 #endif

@@ -54,7 +54,7 @@ static void on_timeout(uv_timer_t *timer)
 {
     struct executor_request *q = timer->data;
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_CONNECTION, NULL, "no answer within %llu ms",
+    error_set(&why, GLINT_E_CONNECTION, NULL, "no response within %llu ms",
               (unsigned long long)q->state->net.connect_ms);
     finish_request(q, &why);
 }
@@ -84,7 +84,7 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
     /* Frames may still arrive after the timeout; heartbeats are no response. */
     if (q->done || f->type == FRAME_PING) return 0;
     if (f->type != request->response_type)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a %s frame is no answer",
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame",
                          frame_type_name(f->type));
     int r = request->responded(request->arg, q->executor, f, payload, error);
     if (r == 0) finish_request(q, NULL);
@@ -98,7 +98,7 @@ static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
     assert(q->conn == c);
     q->conn = NULL;
     if (closed.code == GLINT_OK)
-        error_set(&closed, GLINT_E_CONNECTION, NULL, "it has closed the connection");
+        error_set(&closed, GLINT_E_CONNECTION, NULL, "the executor closed the connection");
     finish_request(q, &closed);
 }
 

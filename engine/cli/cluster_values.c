@@ -87,8 +87,8 @@ void key_expected(const struct cluster_key *key, char *out, size_t capacity)
                     "digit",
                     NAME_MAX_OWN);
         break;
-    case KEY_HOST: text_format(out, capacity, "the name or the address of a host"); break;
-    case KEY_PATH: text_format(out, capacity, "a path; ~ and $ mean nothing in it"); break;
+    case KEY_HOST: text_format(out, capacity, "a host name or address"); break;
+    case KEY_PATH: text_format(out, capacity, "a path; ~ and $ are not expanded"); break;
     case KEY_BOOL: text_format(out, capacity, "true or false"); break;
     case KEY_COUNT: text_format(out, capacity, "a whole number, %s", range); break;
     case KEY_PORTS:
@@ -107,8 +107,8 @@ void key_expected(const struct cluster_key *key, char *out, size_t capacity)
     case KEY_LAUNCH: text_format(out, capacity, "\"local\", \"ssh\" or \"none\""); break;
     case KEY_WORDS:
         text_format(out, capacity,
-                    "a program and its arguments, as in [\"ssh\", \"{host}\"]; "
-                    "{host}, {id} and {config} are all that stands in braces");
+                    "a program and its arguments, as in [\"ssh\", \"{host}\"]; only {host}, {id} "
+                    "and {config} are allowed in braces");
         break;
     }
 }
@@ -169,7 +169,7 @@ static bool is_host(const char *text)
 static enum key_set_result set_path(const struct cluster_key *key, const char *text,
                                     const char *dir, struct arena *memory, void *target)
 {
-    if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_REFUSED;
+    if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_INVALID;
     bool absolute = text[0] == '/';
     size_t size = strlen(dir) + strlen(text) + 2;
     char *path = arena_alloc(memory, size);
@@ -196,11 +196,11 @@ static enum key_set_result set_words(const struct cluster_key *key, const struct
                                      struct arena *memory, void *target)
 {
     if (value->kind != TOML_ARRAY || value->count < 1 || value->count > WORDS_MAX)
-        return KEY_REFUSED;
+        return KEY_INVALID;
     for (uint32_t i = 0; i < value->count; i++)
         if (value->items[i].kind != TOML_TEXT || !is_template(value->items[i].text))
-            return KEY_REFUSED;
-    if (value->items[0].text[0] == '\0') return KEY_REFUSED;
+            return KEY_INVALID;
+    if (value->items[0].text[0] == '\0') return KEY_INVALID;
     const char **words = arena_alloc(memory, ((uint64_t)value->count + 1) * sizeof *words);
     if (words == NULL) return KEY_NO_MEMORY;
     for (uint32_t i = 0; i < value->count; i++) words[i] = value->items[i].text;
@@ -214,7 +214,7 @@ static enum key_set_result set_number(const struct cluster_key *key, bool sound,
                                       void *target)
 {
     assert(key->max > 0);
-    if (!sound || value < key->min || value > key->max) return KEY_REFUSED;
+    if (!sound || value < key->min || value > key->max) return KEY_INVALID;
     put_number(key, target, value);
     return KEY_SET;
 }
@@ -226,7 +226,7 @@ static enum key_set_result set_launch(const struct cluster_key *key, const char 
         put_number(key, target, i);
         return KEY_SET;
     }
-    return KEY_REFUSED;
+    return KEY_INVALID;
 }
 
 /* Parses FIRST-LAST. */
@@ -236,9 +236,9 @@ static enum key_set_result set_ports(const struct cluster_key *key, const char *
     int64_t first, last;
     if (dash == NULL || !text_parse_i64((const uint8_t *)text, (size_t)(dash - text), &first) ||
         !text_parse_i64((const uint8_t *)dash + 1, strlen(dash + 1), &last))
-        return KEY_REFUSED;
+        return KEY_INVALID;
     if (first < 1 || last < first || last > UINT16_MAX || last - first >= PORTS_MAX)
-        return KEY_REFUSED;
+        return KEY_INVALID;
     assert(key->size == sizeof(struct port_range));
     *(struct port_range *)((char *)target + key->offset) =
         (struct port_range){(uint16_t)first, (uint16_t)last};
@@ -253,7 +253,7 @@ static enum key_set_result set_text(const struct cluster_key *key, const char *t
     switch (key->kind) {
     case KEY_NAME:
     case KEY_HOST:
-        if (key->kind == KEY_NAME ? !is_name(text) : !is_host(text)) return KEY_REFUSED;
+        if (key->kind == KEY_NAME ? !is_name(text) : !is_host(text)) return KEY_INVALID;
         put_text(key, target, text);
         return KEY_SET;
     case KEY_PATH: return set_path(key, text, dir, memory, target);
@@ -267,7 +267,7 @@ static enum key_set_result set_text(const struct cluster_key *key, const char *t
         sound = settings_parse_duration(text, &number);
         if (key->kind == KEY_TIME_MS) number /= NS_OF_MS;
         return set_number(key, sound, number, target);
-    default: return KEY_REFUSED;
+    default: return KEY_INVALID;
     }
 }
 
@@ -279,7 +279,7 @@ enum key_set_result key_set(const struct cluster_key *key, const struct toml_val
     bool number = key->kind == KEY_COUNT || key->kind == KEY_BYTES;
     if (value->kind == TOML_INTEGER && number)
         return set_number(key, value->integer >= 0, (uint64_t)value->integer, target);
-    if (value->kind != TOML_BOOL || key->kind != KEY_BOOL) return KEY_REFUSED;
+    if (value->kind != TOML_BOOL || key->kind != KEY_BOOL) return KEY_INVALID;
     assert(key->size == sizeof(bool));
     *(bool *)((char *)target + key->offset) = value->boolean;
     return KEY_SET;

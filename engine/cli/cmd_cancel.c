@@ -97,7 +97,8 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     struct buffer payload = {NULL, 0, 0};
     read_job(job, &target);
     if (strlen(job) >= sizeof target.name || job[0] == '\0' || !text_is_printable(job)) {
-        error_set(error, GLINT_E_BAD_VALUE, "glint status lists jobs", "JOB is no name of a job");
+        error_set(error, GLINT_E_BAD_VALUE, "glint status lists jobs",
+                  "JOB is not a valid job name or id");
         return;
     }
     if (job_identity_encode(&target, &payload, error) != 0) return;
@@ -117,10 +118,10 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
         *error = c.why;
     else if (c.responses == 0)
         error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
-                  "none of %u executors answers: %s", cluster->executor_count, c.why.cause);
+                  "none of %u executors responds: %s", cluster->executor_count, c.why.cause);
     else if (c.job_count == 0)
-        error_set(error, GLINT_E_JOB_NOT_FOUND, "glint status lists the jobs that run",
-                  "%u of %u executors answer, and none has a job %s", c.responses,
+        error_set(error, GLINT_E_JOB_NOT_FOUND, "glint status lists running jobs",
+                  "%u of %u executors respond, and none has a job %s", c.responses,
                   cluster->executor_count, job);
     print_cancelled(&c);
     for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
@@ -133,11 +134,10 @@ static int cancel_run(const struct cli_program *program, int argc, char **argv)
     cluster_args_options(shown, rows);
     const struct cli_syntax syntax = {
         .command = "glint cancel",
-        .summary = "Ends a job of a cluster; it removes what it has written.",
-        .help =
-            "JOB is the name or the id that `glint status` shows, and `glint submit` as the job "
-            "begins; of several jobs of one name all end. Prints which jobs end, and on which "
-            "executors.",
+        .summary = "Cancels a job of a cluster; the job removes its output.",
+        .help = "JOB is the name or id that `glint status` shows, and `glint submit` prints when "
+                "the job starts; of several jobs with the same name, all are cancelled. Prints the "
+                "cancelled jobs and their executors.",
         .arguments = "JOB",
         .arguments_min = 1,
         .arguments_max = 1,
@@ -156,6 +156,6 @@ static int cancel_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_command cmd_cancel = {.name = "cancel",
-                                       .summary = "end a job of a cluster",
+                                       .summary = "cancel a job of a cluster",
                                        .usage = "--cluster FILE JOB",
                                        .run = cancel_run};

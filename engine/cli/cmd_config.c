@@ -121,11 +121,11 @@ static bool print_json(const struct cluster_file *file)
 
 static int show_config(const struct cli_line *line)
 {
-    struct cluster_flag flags[CLUSTER_KEYS];
-    struct cluster_source source = {.path = cli_line_option(line, "cluster"), .flags = flags};
+    struct cluster_option options[CLUSTER_KEYS];
+    struct cluster_source source = {.path = cli_line_option(line, "cluster"), .options = options};
     struct glint_error error = {.code = GLINT_OK};
     struct cluster_file file;
-    source.flag_count = cluster_options_read(line, flags);
+    source.option_count = cluster_options_read(line, options);
     int code = cluster_file_read(&file, env_real(), &source, &error);
     if (code == GLINT_OK) {
         bool kept = cli_line_flag(line, "json") ? print_json(&file) : print_text(&file);
@@ -142,9 +142,9 @@ static int show_run(const struct cli_program *program, int argc, char **argv)
         {"json", NULL, NULL, "print one JSON object"}};
     const struct cli_syntax syntax = {
         .command = "glint config show",
-        .summary = "Prints each key of a cluster, its value, and where that is from.",
-        .help = "A value is that of the option, else of the environment (GLINT_HEARTBEAT), else of "
-                "the file, else the default. All keys: docs/cluster.md",
+        .summary = "Prints each key of a cluster, its value, and where it was set.",
+        .help = "An option overrides the environment (GLINT_HEARTBEAT), which overrides the file, "
+                "which overrides the default. All keys: docs/cluster.md",
         .own = options};
     struct cli_line line;
     int status;
@@ -158,11 +158,11 @@ static int show_run(const struct cli_program *program, int argc, char **argv)
 
 static int config_run(const struct cli_program *program, int argc, char **argv)
 {
-    static const struct cli_command config_show = {.name = "show",
-                                                   .summary =
-                                                       "print each key, its value, its origin",
-                                                   .usage = "[OPTION...]",
-                                                   .run = show_run};
+    static const struct cli_command config_show = {
+        .name = "show",
+        .summary = "print each key, its value, and where it was set",
+        .usage = "[OPTION...]",
+        .run = show_run};
     static const struct cli_command *const commands[] = {&config_show, NULL};
     return cli_dispatch(program, "glint config", "Shows how a cluster is configured.", commands,
                         argc, argv);

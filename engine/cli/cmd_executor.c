@@ -24,18 +24,17 @@ static const char *const shown[] = {"secret-file", "insecure-plaintext",
                                     NULL};
 
 static const struct glint_job_option own_rows[] = {
-    {"id", "ID", NULL,
-     "which executor of the file to be; with --join: its name (default: made up)"},
-    {"join", "HOST:PORT", NULL, "dial a driver that waits: glint submit --listen HOST:PORT"},
-    {"slots", "N", NULL, "with --join: tasks at a time (default: processors)"},
+    {"id", "ID", NULL, "the executor's id in the file; with --join: its name (default: generated)"},
+    {"join", "HOST:PORT", NULL, "connect to a driver started with glint submit --listen HOST:PORT"},
+    {"slots", "N", NULL, "with --join: tasks at a time (default: number of processors)"},
     {"memory", "BYTES", "1G", "with --join: memory for tasks, all slots together"},
-    {"work-dir", "DIR", NULL, "with --join: where to spill (default: $TMPDIR or /tmp)"},
+    {"work-dir", "DIR", NULL, "with --join: directory for spills (default: $TMPDIR or /tmp)"},
     {"listen", "HOST:PORT", NULL,
-     "with --join: where other executors reach it (default: any port; beyond loopback, of every "
-     "address)"},
-    {"log-format", "FORMAT", "text", "lines on standard error: text or json"},
+     "with --join: where other executors connect to it (default: any port; on all addresses, "
+     "unless the driver is on loopback)"},
+    {"log-format", "FORMAT", "text", "log format on standard error: text or json"},
     {"launched", NULL, NULL,
-     "end `dead` after the last job, or where none comes within `start`: for launch_command"},
+     "exit `dead` after the last job, or if none arrives within `start`: for launch_command"},
     {"executor-process", NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL}};
 
@@ -75,7 +74,7 @@ static bool run_daemon(struct executor_args *l, struct glint_error *error)
     }
     if (id == NULL)
         return usage_error(error, "glint executor --cluster FILE --id ID, or --join HOST:PORT",
-                           "--id is missing: which executor of the cluster is this?");
+                           "--id is missing");
     if (!cluster_args_read(l->line, false, &l->file, error)) return false;
     const struct daemon_config config = {.cluster = &l->file.cluster,
                                          .id = id,
@@ -141,7 +140,7 @@ static bool read_listen(struct executor_args *l, struct executor_process_config 
     if (cluster_may_listen(cluster, c->host) && cluster_may_listen(cluster, c->join_host))
         return true;
     error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
-              "%s is reached by others, but no secret_file is configured",
+              "other hosts can connect to %s, but no secret_file is configured",
               cluster_may_listen(cluster, c->host) ? c->join_host : c->host);
     return false;
 }
@@ -177,7 +176,7 @@ static bool run_join(struct executor_args *l, struct glint_error *error)
                                              .log_json = l->log_json};
     make_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
-        return usage_error(error, "choose a shorter one", "--id is no name");
+        return usage_error(error, "choose a shorter one", "--id is not a valid name");
     if (!read_address(l, "join", &config.join_host, &config.join_port, error) ||
         !read_size(l, &config, error) || !read_listen(l, &config, error))
         return false;
@@ -195,11 +194,11 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     cluster_args_options(shown, rows);
     const struct cli_syntax syntax = {
         .command = "glint executor",
-        .summary = "Runs tasks for jobs: a node of a cluster, in the foreground.",
+        .summary = "Runs an executor daemon in the foreground: it runs the tasks of jobs.",
         .help =
-            "With --cluster FILE --id ID it serves one job after the other until SIGTERM, which "
-            "lets running jobs end. With --join it serves the one job that it dials, and ends "
-            "with it; options come from the environment, or --cluster, as with that.",
+            "With --cluster FILE --id ID it serves jobs until SIGTERM, and finishes running jobs "
+            "first. With --join it serves one job, that of the driver it connects to, and exits "
+            "with it; keys of the cluster are read from options, the environment and --cluster.",
         .own = own_rows,
         .common = rows,
         .common_title = "The cluster:"};
@@ -222,6 +221,6 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
 }
 
 const struct cli_command cmd_executor = {.name = "executor",
-                                         .summary = "run a node of a cluster",
+                                         .summary = "run an executor daemon",
                                          .usage = "--cluster FILE --id ID | --join HOST:PORT",
                                          .run = executor_run};

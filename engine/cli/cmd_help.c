@@ -38,6 +38,6 @@ static int help_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_command cmd_help = {.name = "help",
-                                     .summary = "describe a verb or a job",
+                                     .summary = "describe a command or a job",
                                      .usage = "[COMMAND|JOB]",
                                      .run = help_run};

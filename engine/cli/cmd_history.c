@@ -11,9 +11,9 @@ static int history_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_syntax syntax = {
         .command = "glint history",
-        .summary = "Prints what happened in a job: stages, tasks, retries, executors.",
-        .help = "FILE is what --event-log has written, also of a job that still runs or was "
-                "killed.",
+        .summary = "Prints the history of a job: stages, tasks, retries, executors.",
+        .help = "FILE is an event log written with --event-log; the job may still be running, or "
+                "may have been killed.",
         .arguments = "FILE",
         .arguments_min = 1,
         .arguments_max = 1,

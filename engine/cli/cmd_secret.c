@@ -10,10 +10,10 @@ static int new_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_syntax syntax = {
         .command = "glint secret new",
-        .summary = "Makes a new secret in FILE, which only you may read; replaces nothing.",
-        .help = "Copy FILE to every node of the cluster, over a way that nobody else reads, and "
-                "name it in the cluster's file: secret_file = \"FILE\". Whoever has it runs code "
-                "as you.",
+        .summary = "Creates FILE with a new secret, readable only by you; never replaces a file.",
+        .help =
+            "Copy FILE to every node of the cluster over a private channel, and set it in the "
+            "cluster's file: secret_file = \"FILE\". Any process that has it can run code as you.",
         .arguments = "FILE",
         .arguments_min = 1,
         .arguments_max = 1};
@@ -33,8 +33,9 @@ static void derive_secret(const char *from, const char *path, struct glint_error
     if (secrets_load(env_real(), from, &secrets, error) != 0) return;
     /* A secret derived from a client secret would not match anything in the cluster. */
     if (secrets.kind == SECRET_CLIENT)
-        error_set(error, GLINT_E_SECRET, "name the file of the cluster's own secret",
-                  "%s holds a client secret, from which no other is derived", from);
+        error_set(error, GLINT_E_SECRET, "use the file with the cluster's secret",
+                  "%s contains a client secret; only a cluster secret can derive another one",
+                  from);
     else
         client_secret_file_create(env_real(), &secrets, path, error);
     secrets_clear(&secrets);
@@ -44,10 +45,11 @@ static int derive_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_syntax syntax = {
         .command = "glint secret derive",
-        .summary = "Makes the client secret of the first secret in SECRET, in a new FILE.",
-        .help = "Whoever has FILE may ask for the status of the cluster, and nothing else: "
-                "glint status --cluster CLUSTER --secret-file FILE. It is valid for as long as the "
-                "executors accept the secret that it was derived from.",
+        .summary =
+            "Derives the client secret of the first secret in SECRET, and creates FILE with it.",
+        .help = "The holder of FILE may request the status of the cluster, and nothing else: glint "
+                "status --cluster CLUSTER --secret-file FILE. It is valid as long as the executors "
+                "accept the secret that it was derived from.",
         .arguments = "SECRET FILE",
         .arguments_min = 2,
         .arguments_max = 2};
@@ -64,18 +66,18 @@ static int derive_run(const struct cli_program *program, int argc, char **argv)
 static int secret_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_command secret_new = {
-        .name = "new", .summary = "make a secret", .usage = "FILE", .run = new_run};
+        .name = "new", .summary = "create a secret", .usage = "FILE", .run = new_run};
     static const struct cli_command secret_derive = {.name = "derive",
                                                      .summary =
-                                                         "make one that only asks for status",
+                                                         "derive one that only permits status",
                                                      .usage = "SECRET FILE",
                                                      .run = derive_run};
     static const struct cli_command *const commands[] = {&secret_new, &secret_derive, NULL};
-    return cli_dispatch(program, "glint secret", "Makes secrets for clusters.", commands, argc,
+    return cli_dispatch(program, "glint secret", "Creates secrets for clusters.", commands, argc,
                         argv);
 }
 
 const struct cli_command cmd_secret = {.name = "secret",
-                                       .summary = "make a secret for a cluster",
+                                       .summary = "create a secret for a cluster",
                                        .usage = "new FILE | derive SECRET FILE",
                                        .run = secret_run};

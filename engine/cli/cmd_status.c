@@ -104,9 +104,9 @@ static void print_job(const struct status_job *j)
         text_format(tasks, sizeof tasks, "%u task%s here", j->tasks_running,
                     j->tasks_running == 1 ? "" : "s");
     else
-        text_format(tasks, sizeof tasks, "waits");
-    printf("%016llx %s, %s, for %s, heard %s ago", (unsigned long long)j->job, j->name, tasks, age,
-           heartbeat);
+        text_format(tasks, sizeof tasks, "queued");
+    printf("%016llx %s, %s, for %s, last heartbeat %s ago", (unsigned long long)j->job, j->name,
+           tasks, age, heartbeat);
     if (p->stage_name[0] == '\0') return;
     printf(", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done, p->stage_tasks);
     if (p->retries > 0) printf(", %u retried", p->retries);
@@ -248,7 +248,7 @@ static void check_responses(const struct cluster_status *s, struct glint_error *
     error_set(error, GLINT_E_NO_EXECUTORS,
               why->hint[0] != '\0' ? why->hint
                                    : "start them: glint executor --cluster FILE --id ID",
-              "none of %u executors answers; %s: %s", s->cluster->executor_count,
+              "none of %u executors responds; %s: %s", s->cluster->executor_count,
               s->cluster->executors[0].id, why->cause);
 }
 

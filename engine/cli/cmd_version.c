@@ -72,7 +72,7 @@ static void print_libraries(void)
 static int version_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct glint_job_option options[] = {
-        {"libraries", NULL, NULL, "the libraries it runs with: version, and how it is linked"},
+        {"libraries", NULL, NULL, "also print the libraries: version, and how each is linked"},
         {.name = NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint version", .summary = "Prints the version and the build.", .own = options};

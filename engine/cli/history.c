@@ -182,15 +182,16 @@ static int on_event(void *arg, json_t *o, struct glint_error *error)
     /* Exactly the first event is "job". */
     if ((h->job == NULL) != is_event(o, "job"))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
-                         h->job == NULL ? "a log begins with its job" : "a second job begins here");
+                         h->job == NULL ? "the first event must be \"job\""
+                                        : "duplicate \"job\" event");
     if (h->end != NULL)
-        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "something follows the job's end");
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "event after \"job_end\"");
     /* Counted, but not kept: see the top of the file. */
     if (is_event(o, "task")) return on_task(h, o, error);
     if (json_array_append(h->events, o) != 0) return error_no_memory(error);
     if (is_event(o, "job")) h->job = o;
     if (is_event(o, "job_end")) h->end = o;
-    if (is_event(o, "full")) h->full = true;
+    if (is_event(o, "full")) h->size_limited = true;
     if (is_event(o, "executor")) return on_executor(h, o, error);
     bool staged = is_event(o, "stage") || is_event(o, "stage_end") || is_event(o, "retry");
     return staged ? on_stage(h, o, error) : 0;
@@ -208,9 +209,10 @@ int history_read(struct history *h, struct env *env, const char *path, struct gl
     history_lines_init();
     h->events = json_array();
     if (h->events == NULL) return error_no_memory(error);
-    int r = history_read_lines(env, path, on_event, h, &h->torn, error);
+    int r = history_read_lines(env, path, on_event, h, &h->truncated_line, error);
     if (r == 0 && h->job == NULL)
-        r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: no job is in this log", path);
+        r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",
+                      path);
     for (uint32_t i = 0; r == 0 && i < h->stage_count; i++) {
         struct history_stage *s = &h->stages[i];
         if (s->task_count > 0) qsort(s->task_ms, s->task_count, sizeof *s->task_ms, compare_ms);

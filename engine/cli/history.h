@@ -42,8 +42,8 @@ struct history_stage {
 struct history {
     json_t *events;                     /* all events except tasks, in order */
     const json_t *job, *end;            /* kept; end NULL: the log ends before the job did */
-    bool torn;                          /* the last line was incomplete and was ignored */
-    bool full;                          /* the log reached its size limit */
+    bool truncated_line;                /* the last line was incomplete and was ignored */
+    bool size_limited;                  /* the log reached its size limit */
     double last_ms;                     /* time of the last line */
     struct history_executor *executors; /* indexed by number */
     uint32_t executor_count;

@@ -175,10 +175,10 @@ static int check_event(json_t *o, struct glint_error *error)
     const json_t *schema = json_object_get(o, "schema");
     const char *event = json_string_value(json_object_get(o, "event"));
     if (!json_is_integer(schema) || event == NULL)
-        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
-                         "this is no event of an event log");
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "not an event log event");
     if (json_integer_value(schema) != EVENT_LOG_SCHEMA)
-        return error_set(error, GLINT_E_EVENT_LOG_INVALID, "read it with the version that wrote it",
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID,
+                         "use the version of glint that wrote the log",
                          "schema %lld, this version reads %d",
                          (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
     if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
@@ -225,7 +225,7 @@ static int parse_line(struct event_log_reader *r, const uint8_t *data, uint64_t 
     else if (o == NULL)
         error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
     else if (!json_is_object(o))
-        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "this is no event of an event log");
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "not an event log event");
     else if (check_event(o, &why) == 0)
         r->line(r->arg, o, &why);
     json_decref(o);
@@ -248,7 +248,7 @@ static int parse_lines(struct event_log_reader *r, struct buffer *b)
     if (code != 0 || b->size <= EVENT_LOG_LINE_BYTES_MAX) return code;
     r->number++;
     struct glint_error why = {.code = GLINT_OK};
-    error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "a line of more than %llu bytes",
+    error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "a line is longer than %llu bytes",
               (unsigned long long)EVENT_LOG_LINE_BYTES_MAX);
     return fail_at(r, &why);
 }
@@ -264,7 +264,7 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
     if (file < 0) return error_set_system(error, GLINT_E_INPUT_IO, file, "open", path);
     int r = env->stat_open(env, file, &st);
     if (r < 0)
-        r = error_set_system(error, GLINT_E_INPUT_IO, r, "look at", path);
+        r = error_set_system(error, GLINT_E_INPUT_IO, r, "stat", path);
     else if (st.kind != ENV_FILE)
         r = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     if (r == 0)
@@ -276,7 +276,7 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
 
 int history_read_lines(struct env *env, const char *path,
                        int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
-                       bool *out_torn, struct glint_error *error)
+                       bool *out_truncated, struct glint_error *error)
 {
     struct event_log_reader r = {.path = path, .line = line, .arg = arg, .error = error};
     struct buffer b = {NULL, 0, 0};
@@ -296,7 +296,7 @@ int history_read_lines(struct env *env, const char *path,
         more = (uint64_t)n == READ_BYTES;
         code = parse_lines(&r, &b);
     }
-    *out_torn = b.size > 0;
+    *out_truncated = b.size > 0;
     buffer_fini(&b);
     if (file >= 0) env->close(env, file);
     return code;

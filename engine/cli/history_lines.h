@@ -13,9 +13,9 @@
 void history_lines_init(void);
 /* Calls `line` for each line; it must json_incref what it keeps. It returns 0, or a code with
  * *error set, to whose cause file and line are prepended. Returns 0, INPUT_..., EVENT_LOG_INVALID
- * or NO_MEMORY. *out_torn: an incomplete last line was ignored. */
+ * or NO_MEMORY. *out_truncated: an incomplete last line was ignored. */
 int history_read_lines(struct env *env, const char *path,
                        int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
-                       bool *out_torn, struct glint_error *error);
+                       bool *out_truncated, struct glint_error *error);
 
 #endif

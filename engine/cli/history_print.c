@@ -71,7 +71,7 @@ static struct history_totals totals_of(const struct history *h)
         t.stages_skipped += json_array_size(json_object_get(o, "skipped"));
     }
     /* Events after the size limit are missing, so counting them would give too little. */
-    if (!h->full || h->end == NULL) return t;
+    if (!h->size_limited || h->end == NULL) return t;
     t.stages = u64_of(h->end, "stages");
     t.stages_skipped = u64_of(h->end, "stages_skipped");
     t.tasks = u64_of(h->end, "tasks");
@@ -99,11 +99,11 @@ static void print_job(FILE *out, const struct history *h)
     print_text(out, history_text(h->job, "master"));
     fputs(", version ", out);
     print_text(out, history_text(h->job, "version"));
-    fputs(", begun ", out);
+    fputs(", started ", out);
     print_text(out, history_text(h->job, "time"));
     fputs("\n  ", out);
     bool failed = json_is_object(json_object_get(h->end, "error"));
-    fputs(h->end == NULL ? "no end yet: the job runs, or was killed; its last event came"
+    fputs(h->end == NULL ? "incomplete: the job is running or was killed; last event"
           : failed       ? "failed"
                          : "ok",
           out);
@@ -113,8 +113,8 @@ static void print_job(FILE *out, const struct history *h)
         print_error_of(out, "  ", h->end);
         fputc('\n', out);
     }
-    if (h->torn) fputs("  the last line is not whole and was passed over\n", out);
-    if (h->full) fputs("  the log reached its bound: later events are not in it\n", out);
+    if (h->truncated_line) fputs("  ignored a truncated last line\n", out);
+    if (h->size_limited) fputs("  log size limit reached; later events are missing\n", out);
 }
 
 static void print_executors(FILE *out, const struct history *h)
@@ -192,7 +192,7 @@ static void print_stage(FILE *out, const struct history_stage *s)
         uint32_t count;
         const char *text;
     } rest[] = {{s->failed, "failed"},
-                {s->lost, "lost with their executor"},
+                {s->lost, "failed: executor lost"},
                 {s->killed, "killed"},
                 {s->speculative, "speculative"}};
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
@@ -200,7 +200,7 @@ static void print_stage(FILE *out, const struct history_stage *s)
     if (s->started != NULL && s->ended != NULL)
         fprintf(out, "; %.3f s to %.3f s", ms_of(s->started) / 1000, ms_of(s->ended) / 1000);
     else
-        fputs("; not ended", out);
+        fputs("; not finished", out);
     print_error_of(out, "; ", s->ended);
     fputc('\n', out);
     if (s->task_count > 0)
@@ -352,7 +352,7 @@ static json_t *entries_json(const struct history *h, bool executors)
 
 static const char *status_of(const struct history *h)
 {
-    if (h->end == NULL) return "no end yet";
+    if (h->end == NULL) return "incomplete";
     return json_is_object(json_object_get(h->end, "error")) ? "failed" : "ok";
 }
 
@@ -387,8 +387,8 @@ bool history_print_json(FILE *out, const struct history *h)
               add_field(o, "attempts", json_integer((json_int_t)totals.attempts)) &&
               add_field(o, "retry_count", json_integer((json_int_t)totals.retries)) &&
               add_field(o, "last_ms", json_real(h->last_ms)) &&
-              add_field(o, "torn", json_boolean(h->torn)) &&
-              add_field(o, "full", json_boolean(h->full)) &&
+              add_field(o, "truncated_line", json_boolean(h->truncated_line)) &&
+              add_field(o, "size_limited", json_boolean(h->size_limited)) &&
               add_field(o, "executors", entries_json(h, true)) &&
               add_field(o, "stages", entries_json(h, false)) &&
               add_field(o, "actions", events_json(h, "action")) &&

@@ -53,7 +53,7 @@ static const struct glint_job *find_name(const struct cli_program *program, cons
         snprintf(hint, sizeof hint, "did you mean %s?  all jobs: %s --help", suggest.name, command);
     else
         snprintf(hint, sizeof hint, "all jobs: %s --help", command);
-    error_set(error, GLINT_E_UNKNOWN_JOB, hint, "there is no job %s", name);
+    error_set(error, GLINT_E_UNKNOWN_JOB, hint, "unknown job %s", name);
     return NULL;
 }
 
@@ -91,6 +91,6 @@ const struct glint_job *job_find(const struct cli_program *program, const char *
     if (help) return NULL;
     char hint[128];
     snprintf(hint, sizeof hint, "usage: %s JOB ARGUMENTS... [OPTION...]", command);
-    error_set(error, GLINT_E_USAGE, hint, "no job is named");
+    error_set(error, GLINT_E_USAGE, hint, "the job's name is missing");
     return NULL;
 }

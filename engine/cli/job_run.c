@@ -84,11 +84,11 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
                                 .arguments = "JOB ARGUMENTS...",
                                 .common = settings_options,
                                 .help = (const char *)list.data};
-    syntax.summary = explain
-                         ? "Prints the plan of a job and what it would cost; runs nothing."
-                         : "Runs a job. Its own options: glint submit JOB --help\n"
-                           "With --cluster or --listen, keys of the cluster's file are options, "
-                           "too: glint config show --help";
+    syntax.summary =
+        explain
+            ? "Prints a job's plan and its estimated cost, without running it."
+            : "Runs a job. Options of the job: glint submit JOB --help\nWith --cluster or "
+              "--listen, the keys of the cluster's file are options, too: glint config show --help";
     struct glint_error error = {.code = GLINT_OK};
     if (!kept || !cli_syntax_help(&syntax)) error_no_memory(&error);
     buffer_fini(&list);
@@ -129,7 +129,7 @@ static int stdout_divert(struct job_command *run, struct glint_error *error)
     int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (kept < 0 && errno != EBADF)
         return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
-                         "cannot keep standard output: %s", strerror(errno));
+                         "cannot duplicate standard output: %s", strerror(errno));
     if (kept >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
     run->stdout_kept = kept;
     return 0;
@@ -223,9 +223,8 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     crash_handler_install(run->job->name, NULL);
     /* The main thread needs a signal stack too, to report a stack overflow in the job's code. */
     crash_handler_enter_thread(NULL, NULL);
-    signals_start(
-        "may be left: .NAME.glint-* beside each output NAME, glint-* in the work directory; "
-        "the next job there removes them");
+    signals_start("may remain: .NAME.glint-* next to each output NAME, glint-* in the work "
+                  "directory; the next job there removes them");
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = NULL;
@@ -283,7 +282,7 @@ int job_command_run(const struct cli_program *program, const char *command, bool
     if (cli_line_parse_or_report(&line, &described.syntax, count, words, &status)) {
         bool sound = settings_read(&run.settings, &line, &error);
         if (sound && !explain && run.settings.format != PLAN_TEXT) {
-            error_set(&error, GLINT_E_USAGE, NULL, "--format is of glint explain");
+            error_set(&error, GLINT_E_USAGE, NULL, "--format is an option of glint explain");
             sound = false;
         }
         run.settings.config.job_name = run.job->name;

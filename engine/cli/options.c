@@ -168,7 +168,7 @@ static bool make_options(const struct cli_syntax *s, struct argp_option *out, st
     const struct glint_job_option *row;
     if (own > 0 && shared > own) {
         assert(s->common_title != NULL);
-        *out++ = (struct argp_option){.doc = "Options of its own:", .group = 1};
+        *out++ = (struct argp_option){.doc = "Command options:", .group = 1};
         *out++ = (struct argp_option){.doc = s->common_title, .group = 2};
     }
     for (uint32_t n = 0; (row = cli_syntax_row(s, n)) != NULL; n++) {
@@ -203,11 +203,11 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
     snprintf(usage, sizeof usage, "usage: %s [OPTION...]%s%s", s->command,
              s->arguments != NULL ? " " : "", s->arguments != NULL ? s->arguments : "");
     if (n > s->arguments_max)
-        error_set(error, GLINT_E_USAGE, usage, "one argument too many: %s",
+        error_set(error, GLINT_E_USAGE, usage, "too many arguments: %s",
                   line->arguments[s->arguments_max]);
     else
-        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u where %u %s needed", n,
-                  s->arguments_min, s->arguments_min == 1 ? "is" : "are");
+        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u given, %u needed", n,
+                  s->arguments_min);
     return false;
 }
 
@@ -266,7 +266,7 @@ static uint32_t find_row(const struct cli_line *line, const char *name)
     const struct glint_job_option *row;
     for (uint32_t n = 0; (row = cli_syntax_row(line->syntax, n)) != NULL; n++)
         if (strcmp(row->name, name) == 0) return n;
-    assert(0 && "the option is in no table");
+    assert(0 && "the option is not in any table");
     return 0;
 }
 

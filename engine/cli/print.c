@@ -75,7 +75,7 @@ int cli_flush_stdout(int status)
 {
     bool lost_before = ferror(stdout) != 0; /* by an earlier flush, whose errno is lost */
     bool lost_now = fflush(stdout) != 0;
-    const char *reason = lost_now ? strerror(errno) : "a part of the text got lost";
+    const char *reason = lost_now ? strerror(errno) : "part of the output was lost";
     if (!lost_before && !lost_now) return status;
     clearerr(stdout); /* report it only once */
     struct glint_error error = {.code = GLINT_OK};

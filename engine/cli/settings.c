@@ -14,24 +14,23 @@ const struct glint_job_option settings_options[] = {
     {"master", "MASTER", "local[*]",
      "local[N]: N slots in this process; local[*]: one per processor"},
     {"memory", "BYTES", "1G", "memory of the whole process: 512M, 2G"},
-    {"work-dir", "DIR", NULL, "parent of this run's own folder (default: $TMPDIR, else /tmp)"},
-    {"split-size", "BYTES", NULL, "input per task (default: by the input's size, 1M to 32M)"},
-    {"partitions", "N", NULL, "partitions after a shuffle (default: by the input's size)"},
+    {"work-dir", "DIR", NULL, "parent of this run's work directory (default: $TMPDIR, else /tmp)"},
+    {"split-size", "BYTES", NULL, "input bytes per task (default: by input size, 1M to 32M)"},
+    {"partitions", "N", NULL, "partitions after a shuffle (default: by input size)"},
     {"max-line", "BYTES", "16M", "longest line that is accepted"},
-    {"overwrite", NULL, NULL, "replace outputs that exist"},
-    {"no-sync", NULL, NULL,
-     "end before the disk has the outputs; a power loss may leave them incomplete"},
-    {"bad-rows", "fail|skip", "fail", "what to do with rows that do not fit"},
-    {"max-bad-rows", "N", NULL, "with --bad-rows skip: fail beyond that many"},
-    {"timeout", "TIME", NULL, "end the job after 90, 30s, 5m, 2h"},
-    {"cluster", "FILE", NULL, "run on the executors that FILE names (default: $GLINT_CLUSTER)"},
-    {"listen", "HOST:PORT", NULL, "wait there for executors: glint executor --join HOST:PORT"},
+    {"overwrite", NULL, NULL, "replace existing outputs"},
+    {"no-sync", NULL, NULL, "do not sync outputs to disk; a power loss may leave them incomplete"},
+    {"bad-rows", "fail|skip", "fail", "what to do with invalid rows"},
+    {"max-bad-rows", "N", NULL, "with --bad-rows skip: fail if there are more than N"},
+    {"timeout", "TIME", NULL, "cancel the job after 90, 30s, 5m, 2h"},
+    {"cluster", "FILE", NULL, "run on the executors in FILE (default: $GLINT_CLUSTER)"},
+    {"listen", "HOST:PORT", NULL, "accept executors that run glint executor --join HOST:PORT"},
     {"executors", "N", NULL, "wait for N executors before the first task (default: 1)"},
-    {"event-log", "FILE", NULL, "write what happens to FILE, for glint history"},
-    {"speculate", NULL, NULL, "start slow tasks a second time, elsewhere"},
+    {"event-log", "FILE", NULL, "write an event log to FILE, for glint history"},
+    {"speculate", NULL, NULL, "run a second attempt of slow tasks on other executors"},
     {"json", NULL, NULL, "print one JSON object on standard output at the end"},
-    {"format", "FORMAT", "text", "of explain: text, dot (for Graphviz) or svg"},
-    {"quiet", NULL, NULL, "print nothing but errors and warnings"},
+    {"format", "FORMAT", "text", "format of glint explain: text, dot (for Graphviz) or svg"},
+    {"quiet", NULL, NULL, "print only errors and warnings"},
     {"verbose", NULL, NULL, "print each stage and its time"},
     {"color", "WHEN", "auto", "colour messages: auto, always, never"},
     {"encode-messages", NULL, NULL, NULL}, /* tests only */
@@ -55,7 +54,7 @@ const struct glint_job_option settings_options[] = {
 };
 
 static_assert(MEMORY_BYTES_DEFAULT == GIB && LINE_BYTES_MAX_DEFAULT == 16 * MIB,
-              "the presets above are the limits' defaults");
+              "the defaults above must equal those in limits.h");
 
 struct settings_reader {
     const struct cli_line *line;
@@ -182,7 +181,8 @@ static void read_bad_rows(struct settings_reader *r, struct glint_config *config
     /* An option without effect is an error, so that users do not rely on it. */
     if (config->bad_rows_max >= 0 && !config->skip_bad_rows)
         error_set(r->error, GLINT_E_USAGE, "add --bad-rows skip",
-                  "--max-bad-rows does nothing while the first bad row ends the job");
+                  "--max-bad-rows has no effect: without --bad-rows skip the first bad row fails "
+                  "the job");
 }
 
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
@@ -200,8 +200,8 @@ bool settings_read(struct settings *out, const struct cli_line *line, struct gli
     out->format = (enum plan_format)read_word(&r, "format", formats);
     out->json = cli_line_flag(line, "json");
     if (out->json && out->format != PLAN_TEXT)
-        error_set(error, GLINT_E_USAGE, "leave one of them out",
-                  "--json and --format %s both want standard output", formats[out->format]);
+        error_set(error, GLINT_E_USAGE, "use only one of them",
+                  "--json and --format %s both write to standard output", formats[out->format]);
     out->quiet = cli_line_flag(line, "quiet");
     out->verbose = cli_line_flag(line, "verbose") && !out->quiet;
     read_master(&r, config);

@@ -32,15 +32,15 @@ bool settings_parse_address(const char *text, struct arena *memory, const char *
     return true;
 }
 
-static bool refuse_without_cluster(const struct cli_line *line, struct glint_error *error)
+static bool reject_without_cluster(const struct cli_line *line, struct glint_error *error)
 {
-    struct cluster_flag flags[CLUSTER_KEYS];
+    struct cluster_option options[CLUSTER_KEYS];
     const char *name = NULL;
-    if (cluster_options_read(line, flags) > 0) name = flags[0].key->flag;
+    if (cluster_options_read(line, options) > 0) name = options[0].key->option;
     if (cli_line_has(line, "executors")) name = "executors";
     if (name == NULL) return true;
     error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
-              "--%s does nothing in a job of one process", name);
+              "--%s has no effect in a job of one process", name);
     return false;
 }
 
@@ -55,7 +55,7 @@ static bool read_listen(struct cluster_file *file, const char *text, struct glin
     }
     if (cluster_may_listen(c, c->listen_host)) return true;
     error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
-              "--listen %s: others reach this address, but no secret_file is configured", text);
+              "other hosts can connect to --listen %s, but no secret_file is configured", text);
     return false;
 }
 
@@ -76,28 +76,27 @@ static bool read_executors(struct cluster *c, const char *text, struct glint_err
 bool settings_read_cluster(struct settings *out, const struct cli_line *line,
                            struct glint_error *error)
 {
-    struct cluster_flag flags[CLUSTER_KEYS];
+    struct cluster_option options[CLUSTER_KEYS];
     struct cluster *c = &out->file.cluster;
     const char *listen = cli_line_option(line, "listen"), *variable = getenv("GLINT_CLUSTER");
     bool named = cli_line_has(line, "cluster"), in_process = cli_line_has(line, "master");
     if (in_process && (named || listen != NULL)) {
-        error_set(error, GLINT_E_USAGE, "leave one of them out",
-                  "--master runs the job in this process, --%s elsewhere",
+        error_set(error, GLINT_E_USAGE, "use only one of them",
+                  "--master runs the job in this process, --%s on executors",
                   named ? "cluster" : "listen");
         return false;
     }
     /* --master overrides $GLINT_CLUSTER, which may be set for other jobs. */
     bool by_variable = variable != NULL && variable[0] != '\0' && !in_process;
-    if (!named && listen == NULL && !by_variable) return refuse_without_cluster(line, error);
+    if (!named && listen == NULL && !by_variable) return reject_without_cluster(line, error);
     if (cli_line_has(line, "work-dir")) {
-        error_set(error, GLINT_E_USAGE,
-                  "each executor has a work_dir of its own, in the cluster's file",
-                  "--work-dir does nothing in a cluster");
+        error_set(error, GLINT_E_USAGE, "set work_dir of each executor in the cluster's file",
+                  "--work-dir has no effect in a cluster");
         return false;
     }
     const struct cluster_source source = {.path = cli_line_option(line, "cluster"),
-                                          .flags = flags,
-                                          .flag_count = cluster_options_read(line, flags),
+                                          .options = options,
+                                          .option_count = cluster_options_read(line, options),
                                           .listens = listen != NULL};
     if (cluster_file_read(&out->file, env_real(), &source, error) != GLINT_OK ||
         !read_listen(&out->file, listen, error) ||

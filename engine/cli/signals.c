@@ -32,10 +32,10 @@ static void write_stderr(const char *text)
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
-    write_stderr("\nglint: ended at once: ");
+    write_stderr("\nglint: terminated: ");
     write_stderr(why);
     write_stderr("; ");
-    write_stderr(exit_dirs_remove_all() && any ? "what it had written is removed" : left_behind);
+    write_stderr(exit_dirs_remove_all() && any ? "its output is removed" : left_behind);
     write_stderr("\n");
     _exit(glint_code_exit_status(code));
 }

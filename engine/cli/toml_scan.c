@@ -31,7 +31,7 @@ static bool scan_character(struct toml_scanner *s)
     unsigned size = utf8_size(s->data + s->at, s->size - s->at);
     if (size == 0) {
         char reason[64];
-        snprintf(reason, sizeof reason, "byte 0x%02x is no UTF-8", s->data[s->at]);
+        snprintf(reason, sizeof reason, "byte 0x%02x is not UTF-8", s->data[s->at]);
         return scan_fail(s, reason);
     }
     bool line_ends = s->data[s->at] == '\n';
@@ -98,14 +98,14 @@ static bool scan_structure(struct toml_scanner *s, uint8_t c)
     if (c == '\0' || !is_of_key(c)) s->dots = 0;
     if (c == '[' || c == '{') s->brackets++;
     if ((c == ']' || c == '}') && s->brackets > 0) s->brackets--;
-    if (s->brackets > TOML_NESTING_MAX) return scan_fail(s, "brackets are nested too deep");
+    if (s->brackets > TOML_NESTING_MAX) return scan_fail(s, "brackets are nested too deeply");
     if (s->dots >= TOML_NESTING_MAX) return scan_fail(s, "the key has too many parts");
     bool mark = s->at == 0 && s->size >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0;
     struct toml_place place = s->place;
     if (!scan_character(s)) return false;
     if (c < 0x80 || mark) return true;
     s->place = place;
-    return scan_fail(s, "what is not ASCII stands in quotes");
+    return scan_fail(s, "non-ASCII characters must be quoted");
 }
 
 bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)

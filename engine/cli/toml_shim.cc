@@ -8,7 +8,7 @@
 namespace {
 
 struct library_bug : std::exception {
-    const char *what() const noexcept override { return "this is no TOML"; }
+    const char *what() const noexcept override { return "invalid TOML"; }
 };
 
 [[noreturn]] void broken()
@@ -46,7 +46,7 @@ extern "C" {
 namespace {
 
 /* Valid TOML that a file must not contain. */
-struct refusal {
+struct invalid_value {
     toml_place at;
     const char *reason;
 };
@@ -65,7 +65,8 @@ void *allocate(arena *memory, uint64_t size)
 
 const char *keep_text(arena *memory, std::string_view text, toml_place at)
 {
-    if (text.find('\0') != text.npos) throw refusal{at, "a text may not hold the character 0"};
+    if (text.find('\0') != text.npos)
+        throw invalid_value{at, "a string must not contain the character 0"};
     char *copy = static_cast<char *>(allocate(memory, text.size() + 1));
     std::memcpy(copy, text.data(), text.size());
     copy[text.size()] = '\0';
@@ -132,7 +133,7 @@ std::string_view reason_of(const toml::parse_error &error)
     return opens ? reason.substr(at + between.size()) : reason;
 }
 
-void describe(toml_failure *failure, toml_place at, std::string_view reason)
+void set_failure(toml_failure *failure, toml_place at, std::string_view reason)
 {
     failure->at = at;
     std::snprintf(failure->reason, sizeof failure->reason, "%.*s", static_cast<int>(reason.size()),
@@ -152,15 +153,15 @@ bool toml_read(arena *memory, const uint8_t *data, uint64_t size, toml_value *ou
         convert(memory, table, 0, out);
         return true;
     } catch (const toml::parse_error &error) {
-        describe(failure, place_of(error.source()), reason_of(error));
-    } catch (const refusal &refused) {
-        describe(failure, refused.at, refused.reason);
+        set_failure(failure, place_of(error.source()), reason_of(error));
+    } catch (const invalid_value &invalid) {
+        set_failure(failure, invalid.at, invalid.reason);
     } catch (const std::bad_alloc &) {
         failure->no_memory = true;
     } catch (const std::exception &error) {
-        describe(failure, {0, 0}, error.what());
+        set_failure(failure, {0, 0}, error.what());
     } catch (...) {
-        describe(failure, {0, 0}, "the parser gave up");
+        set_failure(failure, {0, 0}, "parser error");
     }
     return false;
 }

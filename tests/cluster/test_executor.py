@@ -46,7 +46,7 @@ class Daemon(ClusterTest):
                 (("--cluster", self.config), 64, "--id is missing"),
                 (("--cluster", self.config, "--id", "e9"), 78, "no executor e9"),
                 (("--cluster", self.config, "--id", "e1", "--slots", "2"), 64, "--slots needs --join"),
-                (("--id", "e1"), 64, "needs to know the cluster"),
+                (("--id", "e1"), 64, "needs a cluster file"),
                 (("--cluster", self.config, "--id", "e1", "--log-format", "xml"), 64, "text or json"),
                 (("--join", "nowhere"), 64, "HOST:PORT"),
                 (("--join", "127.0.0.1:1", "--slots", "0"), 64, "--slots 0"),

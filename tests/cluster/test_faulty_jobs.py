@@ -180,7 +180,7 @@ class EndlessTasks(FaultyJobTest):
         job.until_says("waiting for task 0")
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
-        self.assertIn("ended at once: a second signal; what it had written is removed\n", job.err)
+        self.assertIn("terminated: a second signal; its output is removed\n", job.err)
         self.assertNotIn("did not end", job.err)
         self.assertEqual(self.left(), [])
 
@@ -201,7 +201,7 @@ class EndlessTasks(FaultyJobTest):
         jobs[1].signal(signal.SIGTERM)
         for job, code in zip(jobs, (75, 143)):
             self.assertEqual(job.wait(), code, job.err)
-            self.assertIn("ended at once: the job's own code did not return; what it had written is removed",
+            self.assertIn("terminated: the job's own code did not return; its output is removed",
                           job.err)
         self.assertEqual(self.left(), [])
 

@@ -125,8 +125,8 @@ class JobMetrics(ClusterTest):
         job = self.begin()
         self.until_held()
         until(lambda: len(self.events("stage")) == 2, "the log tells of the sample")
-        self.assertRegex(self.history(), r"no end yet: the job runs, or was killed; .*; 2 stages, \d+ tasks in ")
-        self.assertEqual(json.loads(self.history("--json"))["status"], "no end yet")
+        self.assertRegex(self.history(), r"incomplete: the job is running or was killed; .*; 2 stages, \d+ tasks in ")
+        self.assertEqual(json.loads(self.history("--json"))["status"], "incomplete")
         os.unlink(self.hold)
         self.assertEqual(job.wait(), 0, job.err)
 

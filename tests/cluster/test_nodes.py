@@ -238,7 +238,7 @@ class StartupErrors(ClusterTest):
     def test_deeply_nested_config_is_rejected(self):
         with open(self.config, "w", encoding="ascii") as file:
             file.write("a = " + "[" * 5000)
-        self.assert_refused("error[E0901]", "cluster.toml:1:21: brackets are nested too deep")
+        self.assert_refused("error[E0901]", "cluster.toml:1:21: brackets are nested too deeply")
 
     def test_wrong_secret_is_tried_three_times(self):
         self.write_cluster(start="300s")

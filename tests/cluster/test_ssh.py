@@ -98,7 +98,7 @@ class Ssh(ClusterTest):
                                               os.path.join(directory, "cluster.toml"))
                 self.assertEqual(code, 78, err)
                 self.assertIn("error[E0901]", err)
-                self.assertIn("with launch = \"ssh\" a shell on each host reads the path of this file", err)
+                self.assertIn("with launch = \"ssh\" a shell on each host parses the path of this file", err)
                 self.assertFalse(os.path.exists(self.path("ran")))
         job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
         self.assertEqual(job.wait(), 0, job.err)

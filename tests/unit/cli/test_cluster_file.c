@@ -12,12 +12,12 @@
 static struct cluster_file file;
 static struct memory_env fake_env;
 static struct glint_error error;
-static struct cluster_flag flags[4];
+static struct cluster_option options[4];
 static struct cluster_source source;
 
 static void init(void)
 {
-    source = (struct cluster_source){.path = "c.toml", .flags = flags};
+    source = (struct cluster_source){.path = "c.toml", .options = options};
     unsetenv("GLINT_CLUSTER");
     setenv("XDG_STATE_HOME", "/state", 1);
 }
@@ -138,14 +138,14 @@ Test(cluster_file, option_over_environment_over_file)
     setenv("GLINT_SPECULATE", "true", 1);
     setenv("GLINT_LAUNCH_COMMAND", "['run', '{id}']", 1);
     setenv("GLINT_EXECUTOR", "ignored", 1);
-    flags[source.flag_count++] = (struct cluster_flag){key_named("heartbeat"), "400ms"};
+    options[source.option_count++] = (struct cluster_option){key_named("heartbeat"), "400ms"};
     const struct cluster *c = read_sound("heartbeat = '2s'\nsuspect = '4s'\ndead = '6s'\n" ONE);
     cr_expect_eq(c->heartbeat.heartbeat_ns, 400000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 3000000000);
     cr_expect_eq(c->heartbeat.dead_ns, 6000000000);
     cr_expect(c->speculate);
     cr_expect_str_eq(c->launch_command[0], "run");
-    static const char *const origins[][2] = {{"heartbeat", "flag --heartbeat"},
+    static const char *const origins[][2] = {{"heartbeat", "option --heartbeat"},
                                              {"suspect", "environment GLINT_SUSPECT"},
                                              {"dead", "c.toml:3"},
                                              {"start", "default"}};
@@ -158,14 +158,14 @@ Test(cluster_file, option_over_environment_over_file)
 
 Test(cluster_file, overriding_values_are_checked)
 {
-    flags[source.flag_count++] = (struct cluster_flag){key_named("drivers_max"), "0"};
+    options[source.option_count++] = (struct cluster_option){key_named("drivers_max"), "0"};
     cr_expect_eq(read_text(ONE), GLINT_E_BAD_VALUE);
     cr_expect_not_null(strstr(error.cause, "--drivers-max is 0"), "%s", error.cause);
-    source.flag_count = 0;
+    source.option_count = 0;
     setenv("GLINT_DEAD", "late", 1);
     expect_refused(ONE, "GLINT_DEAD is \"late\"");
     setenv("GLINT_DEAD", "4s", 1);
-    expect_refused("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat, suspect and dead must ascend");
+    expect_refused("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat < suspect < dead is required");
 }
 
 Test(cluster_file, environment_names_the_file)
@@ -193,11 +193,11 @@ Test(cluster_file, relative_paths_resolve_from_the_file)
 
 Test(cluster_file, errors_name_line_column_and_suggest_a_key)
 {
-    expect_refused("", "c.toml:1:1: the file names no executor");
+    expect_refused("", "c.toml:1:1: the file has no [[executor]]");
     expect_refused("executor = []", "names no executor");
-    expect_refused("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: there is no key hartbeat");
+    expect_refused("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: unknown key hartbeat");
     cr_expect_not_null(strstr(error.hint, "did you mean heartbeat?"));
-    expect_refused(ONE "prot = 1\n", "c.toml:4:1: there is no key prot in [[executor]]");
+    expect_refused(ONE "prot = 1\n", "c.toml:4:1: unknown key prot in [[executor]]");
     cr_expect_not_null(strstr(error.hint, "did you mean port?"));
     expect_refused("[[excutor]]\n", "no key excutor");
     cr_expect_not_null(strstr(error.hint, "did you mean executor?"));
@@ -232,9 +232,9 @@ Test(cluster_file, wrong_types_and_ranges_are_rejected)
     expect_refused("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
     expect_refused("launch_command = []\n" ONE, "a program and its arguments");
     expect_refused("launch_command = ['']\n" ONE, "a program and its arguments");
-    expect_refused("launch_command = ['ssh', '{hots}']\n" ONE, "all that stands in braces");
+    expect_refused("launch_command = ['ssh', '{hots}']\n" ONE, "are allowed in braces");
     expect_refused("log_bytes_max = '1K'\n" ONE, "64K to 1T");
-    expect_refused("log_dir = '~/log'\n" ONE, "~ and $ mean nothing in it");
+    expect_refused("log_dir = '~/log'\n" ONE, "~ and $ are not expanded");
     expect_refused("log_dir = ''\n" ONE, "a path");
     expect_refused("cluster = '-x'\n" ONE, "begin with a letter");
     expect_refused("cluster = 2026-11-21\n" ONE, "is a date");
@@ -242,20 +242,20 @@ Test(cluster_file, wrong_types_and_ranges_are_rejected)
     expect_refused("[[executor]]\nid = '../x'\nport = 1\n", "begin with a letter");
     expect_refused("[[executor]]\nid = 'a'\nport = 0\n", "1 to 65535");
     expect_refused("[[executor]]\nid = 'a'\nport = 65536\n", "1 to 65535");
-    expect_refused(ONE "host = '-oProxyCommand=x'\n", "the name or the address of a host");
+    expect_refused(ONE "host = '-oProxyCommand=x'\n", "a host name or address");
     expect_refused(ONE "memory = '15M'\n", "16M to 128T");
     expect_refused(ONE "slots = 257\n", "1 to 256");
 }
 
 Test(cluster_file, conflicting_values_are_rejected)
 {
-    expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat, suspect and dead");
+    expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat < suspect < dead");
     expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
-    expect_refused(ONE ONE, "c.toml:5:6: id e1 has been given in line 2");
+    expect_refused(ONE ONE, "c.toml:5:6: duplicate id e1 (line 2"));
     expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
                    "c.toml:7:8: e1 and e2 have one address");
     expect_refused("drivers_max = 3\nports = '7500-7501'\n" ONE "slots = 3\n",
-                   "c.toml:2:9: ports are 2, for drivers_max = 3");
+                   "c.toml:2:9: 2 ports for drivers_max = 3");
     expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
     expect_refused(ONE "slots = 2\nmemory = '16M'\n", "c.toml:5:10: executor e1 has less than");
     read_sound(ONE "[[executor]]\nid = 'e2'\nhost = '127.0.0.2'\nport = 7401\n");
@@ -280,8 +280,7 @@ Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
         snprintf(text, sizeof text, "insecure_plaintext = true\n" ONE "host = '%s'\n", others[i]);
         read_sound(text);
     }
-    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n",
-                   "the wildcard address, which cannot be dialled");
+    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "no node can connect to it");
 }
 
 Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
@@ -305,7 +304,7 @@ Test(cluster_file, launched_executors_need_a_log_dir)
     cr_expect_str_eq(read_sound(ONE)->log_dir, "/home/me/.local/state/glint/log/glint");
     unsetenv("HOME");
     cr_expect_null(read_sound(ONE)->log_dir);
-    expect_refused("launch = 'local'\n" ONE, "c.toml:1:10: executors that are launched need");
+    expect_refused("launch = 'local'\n" ONE, "c.toml:1:10: launched executors need");
 }
 
 Test(cluster_file, listening_driver_needs_no_executors)
@@ -324,7 +323,7 @@ Test(cluster_file, executor_count_is_limited)
         used += (size_t)snprintf(text + used, sizeof text - used,
                                  "[[executor]]\nid = 'e%u'\nport = %u\n", i, i + 1);
     }
-    expect_refused(text, "1025 executors, at most 1024");
+    expect_refused(text, "1025 executors; the maximum is 1024");
 }
 
 Test(cluster_file, read_failure_is_an_error)

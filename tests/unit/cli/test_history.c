@@ -74,7 +74,7 @@ Test(history, stages_are_summarized_from_the_log)
     cr_expect_float_eq(history_quantile(s, 1), 100, 1e-3);
     cr_expect_float_eq(history_skew(s), 100.0 / 49, 1e-3);
     cr_expect_eq(history_skew(&h.stages[4]), 0);
-    cr_expect(h.end != NULL && !h.torn && !h.full);
+    cr_expect(h.end != NULL && !h.truncated_line && !h.size_limited);
     history_fini(&h);
 }
 
