@@ -1,5 +1,5 @@
-# What the examples have in common; each sources it. They work on a fresh clone: what is missing is
-# installed and built, and the second time nothing is. All they write is in build/.
+# Shared by the examples, which source it. They work on a fresh clone: missing packages are installed and
+# the release is built on the first run. They write only to build/.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -23,8 +23,8 @@ build() {
         { tail -20 "$log" >&2; exit 1; }
 }
 
-# Puts glint at the head of $PATH. With GLINT=FILE in the environment it is that program, and nothing
-# is installed or built.
+# Builds glint and prepends it to $PATH. With GLINT=FILE in the environment uses that program, and installs
+# and builds nothing.
 set_up() {
     if [[ -n ${GLINT:-} ]]; then
         PATH=$(cd "$(dirname "$GLINT")" && pwd):$PATH

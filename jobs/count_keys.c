@@ -84,7 +84,7 @@ static int count_run(struct glint *g, const struct glint_job_args *args)
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    {"record-form", NULL, NULL, "call the function once per record, not per batch"},
+    {"record-form", NULL, NULL, "call the function for each record instead of each batch"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job count_keys_job = {

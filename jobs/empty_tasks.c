@@ -25,12 +25,11 @@ static int empty_run(struct glint *g, const struct glint_job_args *args)
 }
 
 static const char *const positional[] = {NULL};
-static const struct glint_job_option options[] = {{"tasks", "N", "10000", "how many"},
+static const struct glint_job_option options[] = {{"tasks", "N", "10000", "number of tasks"},
                                                   {NULL, NULL, NULL, NULL}};
 
 const struct glint_job empty_tasks_job = {.name = "empty-tasks",
-                                          .summary =
-                                              "run tasks that do nothing, to measure their cost",
+                                          .summary = "run empty tasks, to measure their cost",
                                           .positional = positional,
                                           .options = options,
                                           .run = empty_run};

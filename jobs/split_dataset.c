@@ -61,7 +61,7 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
     if (slash != NULL && glint_parse_f64(a, &out[0]) && glint_parse_f64(b, &out[1]) &&
         out[0] >= 0 && out[1] >= 0 && out[0] + out[1] > 0)
         return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "two weights, such as 60/40",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use two weights, such as 60/40",
                        "--ratio \"%s\" is not A/B", text);
 }
 
@@ -88,8 +88,8 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     const bool header = glint_job_option(args, "header") != NULL;
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
-        return glint_abort(g, GLINT_E_USAGE, "leave one of them out",
-                           "--header and --no-header do not go together");
+        return glint_abort(g, GLINT_E_USAGE, "use only one of them",
+                           "--header and --no-header cannot both be set");
     if (header)
         lines = glint_with_header(lines);
     else if (!no_header)
@@ -101,17 +101,17 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
 static const char *const positional[] = {"INPUT", "TRAIN", "TEST", NULL};
 static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
-    {"seed", "N", "42", "another seed, another split"},
+    {"seed", "N", "42", "seed of the random split"},
     HEADER_OPTION,
-    {"no-header", NULL, NULL, "the first line is a row"},
+    {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job split_dataset_job = {
     .name = "split-dataset",
-    .summary = "cut a table into two by chance",
+    .summary = "split a table into two at random",
     .help = "The first line is the header; lines equal to it are dropped, or, with --header, the "
-            "first line of each file. Each other line goes to TRAIN or TEST by the seed and its "
-            "place in the input; both appear together.",
+            "first line of each file. Every other line goes to TRAIN or TEST, by the seed and its "
+            "position in the input. Both outputs are committed together.",
     .positional = positional,
     .outputs = (const char *const[]){"TRAIN", "TEST", NULL},
     .options = options,

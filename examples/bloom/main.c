@@ -1,4 +1,4 @@
-/* Puts the lines of standard input into a filter, writes it to FILE, maps that, and asks for each
+/* Adds the lines of standard input to a filter, writes it to FILE, maps the file, and looks up each
  * ID: printf 'tt0000001\ntt0000002\n' | bloom_example FILE tt0000002 tt0000003 */
 #include <glint/bloom.h>
 #include <stdio.h>

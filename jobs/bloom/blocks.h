@@ -10,7 +10,7 @@
  * are set */
 
 enum { BLOCKS_DELAY = 2 }; /* groups; one group's hashing takes less than a cache miss */
-static_assert(BLOCKS_DELAY < (int)BLOOM_RING, "a group is used before its place is taken again");
+static_assert(BLOCKS_DELAY < (int)BLOOM_RING, "a group is used before its slot is reused");
 
 BLOCKS_FN uint32_t blocks_group_rows(const struct bloom_rows *rows, uint32_t first)
 {

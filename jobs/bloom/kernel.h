@@ -10,7 +10,7 @@
 enum { ADDER_DELAY = 2 };
 
 static_assert(ADDER_DELAY < (int)BLOOM_RING,
-              "a group is set before its place in the ring is reused");
+              "a group is set before its slot in the ring is reused");
 
 #define BLOOM_INLINE static inline __attribute__((always_inline))
 

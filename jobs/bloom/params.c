@@ -36,34 +36,36 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_P: return "the false positive probability must be inside (0, 1)";
     case BLOOM_ERR_M: return "the number of bits is 0 or more than the scheme can index";
     case BLOOM_ERR_K: return "the number of hashes is 0 or over 64";
-    case BLOOM_ERR_SEEDS: return "the scheme has fewer seeds than hashes are wanted";
-    case BLOOM_ERR_SCHEME: return "there is no hash scheme of that name";
-    case BLOOM_ERR_MEMORY: return "there is no memory for the filter";
+    case BLOOM_ERR_SEEDS: return "the scheme has fewer seeds than the number of hashes";
+    case BLOOM_ERR_SCHEME: return "unknown hash scheme";
+    case BLOOM_ERR_MEMORY: return "out of memory for the filter";
     case BLOOM_ERR_MISMATCH: return "the filters differ in scheme, bits or hashes";
-    case BLOOM_ERR_TRUNCATED: return "the bytes end before the filter does";
+    case BLOOM_ERR_TRUNCATED: return "the filter is truncated";
     case BLOOM_ERR_TRAILING: return "bytes follow the end of the filter";
     case BLOOM_ERR_FORMAT: return "the bytes are not a filter";
-    case BLOOM_ERR_VERSION: return "the filter is of another version of the format";
-    case BLOOM_ERR_LENGTH: return "the length of the bits is not that of the header";
-    case BLOOM_ERR_UNUSED: return "a bit behind the last one of the filter is set";
-    case BLOOM_ERR_CHECKSUM: return "the checksum is wrong: the bytes are not those written";
+    case BLOOM_ERR_VERSION: return "the filter has another version of the format";
+    case BLOOM_ERR_LENGTH: return "the length of the bits does not match the header";
+    case BLOOM_ERR_UNUSED: return "a bit after the last one of the filter is set";
+    case BLOOM_ERR_CHECKSUM: return "the checksum does not match: the filter is corrupt";
     case BLOOM_ERR_COUNT: return "a set holds 1 to 4096 filters";
-    case BLOOM_ERR_LAYOUT: return "there is no layout of that name";
+    case BLOOM_ERR_LAYOUT: return "unknown layout";
     case BLOOM_ERR_PAIR:
-        return "the layout does not take the scheme: block512 and split-block take xxh64 and wide, "
-               "classic takes all but xxh64";
+        return "the layout does not support the scheme: block512 and split-block support xxh64 and "
+               "wide, classic all but xxh64";
     case BLOOM_ERR_BLOCKS: return "the number of bits is not a whole number of blocks";
     case BLOOM_ERR_K_LAYOUT:
-        return "the layout takes another number of hashes: block512 1 to 24, split-block 8";
-    case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach so small a probability";
+        return "invalid number of hashes for the layout: block512 has 1 to 24, split-block 8";
+    case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach such a small probability";
     case BLOOM_ERR_SEGMENT:
-        return "it is one segment of a filter that --strategy segments built; bloom-test and glint "
-               "filter take it, the others need --strategy indexes or partials";
-    case BLOOM_ERR_MIXED: return "there are segments of several builds";
-    case BLOOM_ERR_TWICE: return "a segment stands there twice";
+        return "it is one segment of a filter built with --strategy segments, which only "
+               "bloom-test and glint filter can read; for other jobs build with --strategy indexes "
+               "or partials";
+    case BLOOM_ERR_MIXED: return "the segments are from several builds";
+    case BLOOM_ERR_TWICE: return "duplicate segment";
     case BLOOM_ERR_MISSING: return "a segment is missing";
     case BLOOM_ERR_PART: return "the segment's size or index is out of bounds";
-    case BLOOM_ERR_SEEDED: return "poly-abs and poly-mod take other seeds, of poly-mod below 2^31";
+    case BLOOM_ERR_SEEDED:
+        return "invalid seeds for poly-abs or poly-mod (those of poly-mod are below 2^31)";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";

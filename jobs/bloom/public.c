@@ -22,10 +22,10 @@ static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
 const char *glint_bloom_strerror(int result)
 {
     switch (result) {
-    case GLINT_BLOOM_ERR_IO: return "the system refused to read or write the file";
-    case GLINT_BLOOM_ERR_READ_ONLY: return "the filter can only be read";
+    case GLINT_BLOOM_ERR_IO: return "cannot read or write the file";
+    case GLINT_BLOOM_ERR_READ_ONLY: return "the filter is read-only";
     case GLINT_BLOOM_ERR_ROOM: return "the buffer is too small for the filter";
-    case GLINT_BLOOM_ERR_KEY: return "a key is neither a text nor a number";
+    case GLINT_BLOOM_ERR_KEY: return "a key is neither a string nor a number";
     default: return bloom_strerror((enum bloom_result)result);
     }
 }

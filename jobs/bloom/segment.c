@@ -20,7 +20,7 @@ enum { VERSION = 1, MAGIC_SIZE = sizeof MAGIC - 1, NUMBERS_SIZE = 9 + 9 + 5 + 9 
 
 static_assert(MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + NUMBERS_SIZE <= BLOOM_SEGMENT_HEADER_MAX,
               "a header with the longest names fits");
-static_assert(1 << BLOOM_SEGMENT_LOG2_MIN >= 512, "no block is cut");
+static_assert(1 << BLOOM_SEGMENT_LOG2_MIN >= 512, "blocks are not split");
 
 uint64_t bloom_segments(uint64_t m, uint64_t size)
 {

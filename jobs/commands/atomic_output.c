@@ -14,12 +14,12 @@ int atomic_output_init(struct atomic_output *b, struct env *env, const char *pat
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/') size--;
     if (size == 0 || size >= sizeof b->path || (size == 1 && path[0] == '/'))
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "\"%s\" cannot name an output", path);
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "\"%s\" is not a valid output name", path);
     memcpy(b->path, path, size);
     b->path[size] = '\0';
     const char *slash = strrchr(b->path, '/'), *name = slash != NULL ? slash + 1 : b->path;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s is a folder", b->path);
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s is a directory", b->path);
     int failed = env->random(env, &number, sizeof number);
     if (failed != 0)
         return error_set_system(error, GLINT_E_SYSTEM, failed, "draw", "a random name");
@@ -36,7 +36,7 @@ int atomic_output_publish(const struct atomic_output *b, struct env *env, enum e
     assert(b->hidden[0] != '\0' && strcmp(b->path, b->hidden) != 0);
     int failed = env->rename(env, ENV_CWD, b->hidden, ENV_CWD, b->path, mode);
     if (failed == -EEXIST)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "something is named %s by now",
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s was created by another process",
                          b->path);
     return failed == 0 ? GLINT_OK
                        : error_set_system(error, GLINT_E_OUTPUT_IO, failed, "rename to", b->path);
@@ -49,7 +49,7 @@ int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char 
     int code = atomic_output_init(b, env, path, error);
     if (code != 0) return code;
     if (env->stat(env, b->path, &stat) == 0)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another folder, or remove it",
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another directory, or remove it",
                          "%s exists", b->path);
     code = env->make_dir(env, ENV_CWD, b->hidden, false);
     if (code == 0) return GLINT_OK;
@@ -86,11 +86,11 @@ int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
         if (failed == 0) return GLINT_OK;
         code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync the name of", b->path);
         text_format(error->effect, sizeof error->effect,
-                    "%s is whole, but a power loss may take it", b->path);
+                    "%s is complete, but a power loss may remove it", b->path);
         return code;
     }
     int left = env_remove_tree(env, ENV_CWD, b->hidden, 0);
-    text_format(error->effect, sizeof error->effect, "%s was not made%s%s", b->path,
-                left != 0 ? "; what is left of it: " : "", left != 0 ? b->hidden : "");
+    text_format(error->effect, sizeof error->effect, "%s was not created%s%s", b->path,
+                left != 0 ? "; remaining files: " : "", left != 0 ? b->hidden : "");
     return code;
 }

@@ -22,12 +22,12 @@ static int copy_bytes(struct output_file *out, int part, const struct input_file
         const uint64_t more = from->size - at < COPY_BYTES ? from->size - at : COPY_BYTES;
         const int64_t n = env_read_full(out->env, part, data, more, at);
         const enum glint_code stop = signals_pending();
-        if (stop != GLINT_OK) return error_set(out->error, stop, NULL, "a signal came");
+        if (stop != GLINT_OK) return error_set(out->error, stop, NULL, "interrupted by a signal");
         if (n < 0)
             return error_set_system(out->error, GLINT_E_INPUT_IO, (int)n, "read", from->path);
         if ((uint64_t)n < more)
-            return error_set(out->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter",
-                             from->path);
+            return error_set(out->error, GLINT_E_INPUT_CHANGED, NULL,
+                             "%s was truncated while it was read", from->path);
         int code = output_file_write(out, data, more);
         if (code != 0) return code;
         at += more;
@@ -80,8 +80,8 @@ static int cat_run(const struct cli_program *program, int argc, char **argv)
     static const struct cli_syntax syntax = {
         .command = "glint cat",
         .summary = "Writes the parts of a job's output one after another.",
-        .help = "Without FILE, or for -, they go to standard output. FILE appears whole, at the "
-                "end. Parts are taken in the order of their names, byte by byte.",
+        .help = "Without FILE, or for -, they go to standard output. FILE is created atomically, "
+                "at the end. Parts are copied byte by byte, in the order of their names.",
         .arguments = "OUTPUT [FILE]",
         .arguments_min = 1,
         .arguments_max = 2,

@@ -9,11 +9,11 @@ static int filter_run(const struct cli_program *program, int argc, char **argv)
     static const struct cli_command *const commands[] = {&filter_info, &filter_query,
                                                          &filter_export, &filter_import, NULL};
     return cli_dispatch(program, "glint filter",
-                        "Looks into Bloom filters, and exchanges them with other programs.",
+                        "Lists and queries Bloom filters, and exchanges them with other programs.",
                         commands, argc, argv);
 }
 
 const struct cli_command cmd_filter = {.name = "filter",
-                                       .summary = "list, ask, export and import Bloom filters",
+                                       .summary = "list, query, export and import Bloom filters",
                                        .usage = "info|query|export|import PATH...",
                                        .run = filter_run};

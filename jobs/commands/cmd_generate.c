@@ -57,7 +57,8 @@ static int write_rows(struct generate *g)
         code = output_file_write(&g->out, chunk,
                                  g->table->format(g->seed, g->first + row, rows, chunk, capacity));
         enum glint_code stop = signals_pending();
-        if (code == 0 && stop != 0) code = error_set(&g->error, stop, NULL, "a signal came");
+        if (code == 0 && stop != 0)
+            code = error_set(&g->error, stop, NULL, "interrupted by a signal");
     }
     mem_free(chunk);
     return code;
@@ -90,14 +91,14 @@ static bool read_number(const struct cli_line *line, const char *name, uint64_t 
 
 #define TABLE_OPTIONS(rows_)                                                                       \
     {"rows", "N", rows_, "rows of the table"},                                                     \
-        {"skip", "N", "0", "leave out as many rows at the beginning of the table"},                \
-        {"seed", "S", "1", "another seed gives another table of the same kind"},                   \
+        {"skip", "N", "0", "skip the first N rows of the table"},                                  \
+        {"seed", "S", "1", "seed of the random values"},                                           \
     {                                                                                              \
         "overwrite", NULL, NULL, "replace OUTPUT if it is a file"                                  \
     }
 #define TABLE_HELP                                                                                 \
-    "Without OUTPUT, or for -, rows go to standard output. The same rows and seed give the same "  \
-    "bytes, always."
+    "Without OUTPUT, or for -, rows go to standard output. The same rows and seed always give "    \
+    "the same bytes."
 
 static int table_run(const struct generated_table *table, const struct cli_syntax *syntax, int argc,
                      char **argv)
@@ -123,11 +124,11 @@ static int ratings_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct glint_job_option options[] = {
         TABLE_OPTIONS("1250000"),
-        {"no-header", NULL, NULL, "leave out the line with the names of the columns"},
+        {"no-header", NULL, NULL, "omit the header line"},
         {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint generate ratings",
-        .summary = "Writes a made-up table of ratings: id, average rating, votes.",
+        .summary = "Writes a random table of ratings: id, average rating, votes.",
         .help = TABLE_HELP,
         .arguments = "[OUTPUT]",
         .arguments_max = 1,
@@ -143,7 +144,7 @@ static int words_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct cli_syntax syntax = {
         .command = "glint generate words",
-        .summary = "Writes made-up words of 30 letters, one a line, no word twice.",
+        .summary = "Writes random words of 30 letters, one per line, without duplicates.",
         .help = TABLE_HELP,
         .arguments = "[OUTPUT]",
         .arguments_max = 1,
@@ -156,7 +157,7 @@ static int urls_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct cli_syntax syntax = {
         .command = "glint generate urls",
-        .summary = "Writes made-up URLs with a number each: URL TAB NUMBER, no URL twice.",
+        .summary = "Writes random URLs with a number each: URL TAB NUMBER, without duplicate URLs.",
         .help = TABLE_HELP,
         .arguments = "[OUTPUT]",
         .arguments_max = 1,
@@ -171,8 +172,8 @@ static int names_run(const struct cli_program *program, int argc, char **argv)
                                                       {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint generate names",
-        .summary = "Writes made-up names of two or three Chinese characters, no name twice.",
-        .help = TABLE_HELP " There are 110,000 of a seed.",
+        .summary = "Writes random names of two or three Chinese characters, without duplicates.",
+        .help = TABLE_HELP " A seed gives at most 110,000.",
         .arguments = "[OUTPUT]",
         .arguments_max = 1,
         .own = options};
@@ -184,7 +185,8 @@ static int visits_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct cli_syntax syntax = {
         .command = "glint generate visits",
-        .summary = "Writes made-up visits of 10,000,000 users: USER TAB 40 letters, to be joined.",
+        .summary =
+            "Writes random visits of 10,000,000 users: USER TAB 40 letters, as input of a join.",
         .help = TABLE_HELP,
         .arguments = "[OUTPUT]",
         .arguments_max = 1,
@@ -194,11 +196,11 @@ static int visits_run(const struct cli_program *program, int argc, char **argv)
 
 static const struct cli_command generate_ratings = {.name = "ratings",
                                                     .summary =
-                                                        "a table of ratings, as IMDb's is spread",
+                                                        "a table of ratings, distributed as IMDb's",
                                                     .usage = "[OUTPUT]",
                                                     .run = ratings_run};
 static const struct cli_command generate_words = {.name = "words",
-                                                  .summary = "words of 30 letters that one can say",
+                                                  .summary = "pronounceable words of 30 letters",
                                                   .usage = "[OUTPUT]",
                                                   .run = words_run};
 static const struct cli_command generate_urls = {
@@ -209,7 +211,7 @@ static const struct cli_command generate_names = {.name = "names",
                                                   .usage = "[OUTPUT]",
                                                   .run = names_run};
 static const struct cli_command generate_visits = {.name = "visits",
-                                                   .summary = "visits of users, to be joined",
+                                                   .summary = "visits of users, as input of a join",
                                                    .usage = "[OUTPUT]",
                                                    .run = visits_run};
 
@@ -218,11 +220,10 @@ static int generate_run(const struct cli_program *program, int argc, char **argv
     static const struct cli_command *const commands[] = {&generate_ratings, &generate_words,
                                                          &generate_urls,    &generate_names,
                                                          &generate_visits,  NULL};
-    return cli_dispatch(program, "glint generate", "Makes input to try things out with.", commands,
-                        argc, argv);
+    return cli_dispatch(program, "glint generate", "Generates test input.", commands, argc, argv);
 }
 
 const struct cli_command cmd_generate = {.name = "generate",
-                                         .summary = "make input to try things out with",
+                                         .summary = "generate test input",
                                          .usage = "ratings|words|urls|names|visits [OUTPUT]",
                                          .run = generate_run};

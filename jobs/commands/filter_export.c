@@ -65,7 +65,7 @@ static int copy_segments(struct export *x, int file, const struct filter_whole *
             if (failed != 0)
                 code = error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
             if (code == 0 && signals_pending() != GLINT_OK)
-                code = error_set(&x->error, signals_pending(), NULL, "a signal came");
+                code = error_set(&x->error, signals_pending(), NULL, "interrupted by a signal");
         }
     }
     mem_free(data);
@@ -112,15 +112,15 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     char name[256], path[PATH_MAX];
     enum glint_code stop = signals_pending();
     assert((filter == NULL) != (whole == NULL));
-    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "interrupted by a signal");
     const char *format = format_names[x->format];
     if (!encode_key(key, name, sizeof name - strlen(format) - 2) ||
         !text_format(path, sizeof path, "%s/%s.%s", x->dir.hidden, name, format))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
                          "%s: the key is too long for the name of a file", from);
     if (x->env->stat(x->env, path, &stat) == 0)
-        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL,
-                         "%s: a second filter for the key %s", from, name);
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL, "%s: duplicate key (%s)", from,
+                         name);
     return write_file(x, path, filter, whole);
 }
 
@@ -130,12 +130,11 @@ static int check_format(struct export *x, const struct filter_record *record)
     const struct bloom_params *params =
         filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
     if (x->format != FORMAT_HADOOP || params->scheme == BLOOM_HADOOP_BLOOM) return GLINT_OK;
-    return error_set(&x->error, GLINT_E_FILTER_MISMATCH,
-                     "build it with --scheme hadoop-bloom, or export it with --format bits",
-                     "%s, byte %llu: the filter has the scheme %s, and Hadoop's BloomFilter hashes "
-                     "as hadoop-bloom does",
-                     record->path, (unsigned long long)record->offset,
-                     bloom_scheme_name(params->scheme));
+    return error_set(
+        &x->error, GLINT_E_FILTER_MISMATCH,
+        "build it with --scheme hadoop-bloom, or export it with --format bits",
+        "%s, byte %llu: the filter has the scheme %s; Hadoop's BloomFilter needs hadoop-bloom",
+        record->path, (unsigned long long)record->offset, bloom_scheme_name(params->scheme));
 }
 
 static int export_record(void *arg, struct filter_record *record)
@@ -180,15 +179,15 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
 {
     (void)program;
     static const struct glint_job_option options[] = {
-        {"output", "DIR", NULL, "the folder to make; it must not exist"},
+        {"output", "DIR", NULL, "directory to create; it must not exist"},
         {"format", "FORMAT", "bits",
-         "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: as Hadoop's BloomFilter class writes "
-         "and reads it, of filters of the scheme hadoop-bloom only"},
+         "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: the format of Hadoop's BloomFilter "
+         "class, for filters of the scheme hadoop-bloom only"},
         {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint filter export",
         .summary = "Writes each filter to DIR/KEY.FORMAT.",
-        .help = "Keys are percent-encoded in file names. The folder appears whole, at the end.",
+        .help = "Keys are percent-encoded in file names. DIR is created atomically, at the end.",
         .arguments = "PATH...",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY,
@@ -197,7 +196,7 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
     struct export x = {.env = env_real(), .parts.env = env_real()};
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    signals_start("a hidden folder beside the output is left");
+    signals_start("a hidden directory next to the output remains");
     status = export_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
     filter_parts_fini(&x.parts);
     cli_line_fini(&line);

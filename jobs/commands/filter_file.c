@@ -53,8 +53,8 @@ void filter_record_fini(struct filter_record *record)
 static int invalid_filter_file(const struct filter_file *f, uint64_t offset, const char *reason)
 {
     return error_set(f->error, GLINT_E_FILTER_INVALID,
-                     "filters are the part-* files that bloom-build writes", "%s, byte %llu: %s",
-                     f->path, (unsigned long long)offset, reason);
+                     "use the part-* files that bloom-build writes", "%s, byte %llu: %s", f->path,
+                     (unsigned long long)offset, reason);
 }
 
 /* The window begins at f->at and is `wanted` bytes wide. */
@@ -72,7 +72,8 @@ static int widen_window(struct filter_file *f, uint64_t wanted)
         env_read_full(f->env, f->file, window->data + window->size, more, f->at + window->size);
     if (n < 0) return error_set_system(f->error, GLINT_E_INPUT_IO, (int)n, "read", f->path);
     if ((uint64_t)n < more)
-        return error_set(f->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter", f->path);
+        return error_set(f->error, GLINT_E_INPUT_CHANGED, NULL,
+                         "%s was truncated while it was read", f->path);
     window->size = wanted;
     return GLINT_OK;
 }
@@ -105,8 +106,7 @@ static int read_record(struct filter_file *f, struct buffer *out)
             assert(size > 0 && size <= have);
             return take_record(f, size, out);
         }
-        if (have >= bytes_max)
-            return invalid_filter_file(f, f->at, "no msgpack value, or it is cut short");
+        if (have >= bytes_max) return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
         while (wanted <= have) wanted *= 2;
         int failed = widen_window(f, wanted < bytes_max ? wanted : bytes_max);
         if (failed != 0) return failed;
@@ -125,7 +125,7 @@ static int key_number(const struct filter_file *f, struct filter_key *key,
         return GLINT_OK;
     }
     if (head->kind == MSGPACK_KIND_UINT && head->u64 > INT64_MAX)
-        return invalid_filter_file(f, f->at, "the key is not a 64-bit signed number");
+        return invalid_filter_file(f, f->at, "the key is not a signed 64-bit integer");
     key->order = (double)head->i64;
     key->size = text_format_i64(key->text, head->i64);
     return GLINT_OK;
@@ -134,8 +134,7 @@ static int key_number(const struct filter_file *f, struct filter_key *key,
 static int key_text(const struct filter_file *f, struct filter_key *key, const uint8_t *data,
                     uint64_t size)
 {
-    if (size > KEY_BYTES_MAX)
-        return invalid_filter_file(f, f->at, "the key is larger than a key can be");
+    if (size > KEY_BYTES_MAX) return invalid_filter_file(f, f->at, "the key is too large");
     key->text = mem_alloc(size + 1);
     if (key->text == NULL) return error_no_memory(f->error);
     memcpy(key->text, data, size);
@@ -162,7 +161,7 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
     else if (head.kind == MSGPACK_KIND_STR || head.kind == MSGPACK_KIND_BIN)
         failed = key_text(f, &record->key, data + at + head.head_size, head.size);
     else
-        failed = invalid_filter_file(f, f->at + at, "the key is neither a text nor a number");
+        failed = invalid_filter_file(f, f->at + at, "the key is neither a string nor a number");
     if (failed != 0) return failed;
     at += key_size;
     enum bloom_result result = bloom_is_segment(data + at, size - at)
@@ -198,7 +197,7 @@ static int open_and_walk(struct env *env, const char *path,
     if (f.file < 0) return error_set_system(error, GLINT_E_INPUT_PERMISSION, f.file, "open", path);
     int result = env->stat_open(env, f.file, &stat);
     if (result != 0) {
-        result = error_set_system(error, GLINT_E_INPUT_IO, result, "look at", path);
+        result = error_set_system(error, GLINT_E_INPUT_IO, result, "stat", path);
     } else if (stat.kind != ENV_FILE) {
         result = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     } else {

@@ -84,8 +84,8 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
     if (out->text == NULL) return error_no_memory(&x->error);
     if (x->key == NULL && ends_with(name, ENDING)) size -= strlen(ENDING);
     if (x->key == NULL && !decode_percents(out->text, &size))
-        return error_set(&x->error, GLINT_E_BAD_VALUE, "give the key with --key",
-                         "%s: the name is no percent-encoded key", path);
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "pass the key with --key",
+                         "%s: the file name is not a percent-encoded key", path);
     out->text[size] = '\0';
     out->size = size;
     type_key(out);
@@ -135,7 +135,7 @@ static int add_path(struct import *x, const char *path)
         return error_set_system(&x->error, input_error_code(failed), failed, "list", path);
     if (x->count > before) return GLINT_OK;
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND,
-                     "name the files one by one if their names end otherwise",
+                     "name the files one by one if their names end differently",
                      "%s has no file *" ENDING, path);
 }
 
@@ -158,8 +158,8 @@ static int list_sources(struct import *x, const struct cli_line *line)
         const struct hadoop_source *a = &x->sources[i - 1], *b = &x->sources[i];
         if (filter_key_compare(&a->key, &b->key) == 0)
             return error_set(&x->error, x->key != NULL ? GLINT_E_USAGE : GLINT_E_FILTER_INVALID,
-                             x->key != NULL ? "--key is for one file" : NULL,
-                             "%s and %s are both of the key %s", a->path, b->path, a->key.text);
+                             x->key != NULL ? "--key needs exactly one file" : NULL,
+                             "%s and %s have the same key, %s", a->path, b->path, a->key.text);
     }
     return GLINT_OK;
 }
@@ -167,8 +167,8 @@ static int list_sources(struct import *x, const struct cli_line *line)
 static int invalid_hadoop_file(struct import *x, const char *path, uint64_t at, const char *reason)
 {
     return error_set(&x->error, GLINT_E_FILTER_INVALID,
-                     "give what BloomFilter.write of org.apache.hadoop.util.bloom wrote, made with "
-                     "Hash.MURMUR_HASH",
+                     "use a file written by BloomFilter.write of org.apache.hadoop.util.bloom, "
+                     "with Hash.MURMUR_HASH",
                      "%s, byte %llu: %s", path, (unsigned long long)at, reason);
 }
 
@@ -178,7 +178,8 @@ static int read_bytes(struct import *x, int file, const char *path, uint8_t *out
     const int64_t n = env_read_full(x->env, file, out, size, 0);
     if (n < 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, (int)n, "read", path);
     if ((uint64_t)n == size) return GLINT_OK;
-    return error_set(&x->error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter", path);
+    return error_set(&x->error, GLINT_E_INPUT_CHANGED, NULL, "%s was truncated while it was read",
+                     path);
 }
 
 /* The head first: a wrong size is known before memory is taken for it. */
@@ -189,7 +190,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     uint8_t head[HADOOP_HEAD_BYTES] = {0};
     uint64_t at;
     int failed = x->env->stat_open(x->env, file, &stat);
-    if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "look at", path);
+    if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "stat", path);
     if (stat.kind != ENV_FILE)
         return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     int code = read_bytes(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
@@ -210,8 +211,8 @@ static int set_n(struct import *x, const char *path, struct bloom_filter *filter
     if (x->n > 0) return GLINT_OK;
     const uint64_t bits_set = bloom_bits_set(filter);
     if (bits_set == filter->params.m)
-        return error_set(&x->error, GLINT_E_FILTER_INVALID, "give it with --n",
-                         "%s: all bits are set, which does not tell how many ids it holds", path);
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass it with --n",
+                         "%s: all bits are set, so the number of ids is unknown", path);
     const double estimate = bloom_ids_estimate(&filter->params, bits_set);
     filter->params.n = estimate > 1 ? (uint64_t)llround(estimate) : 1;
     return GLINT_OK;
@@ -246,7 +247,7 @@ static int import_source(struct import *x, int file, const struct hadoop_source 
     struct buffer bytes = {.data = NULL};
     struct bloom_filter filter = {.bits = NULL};
     enum glint_code stop = signals_pending();
-    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "a signal came");
+    if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "interrupted by a signal");
     const int from = x->env->open(x->env, ENV_CWD, source->path, ENV_READ);
     if (from < 0)
         return error_set_system(&x->error, input_error_code(from), from, "open", source->path);
@@ -317,21 +318,21 @@ static int import_run(const struct cli_program *program, int argc, char **argv)
 {
     (void)program;
     static const struct glint_job_option options[] = {
-        {"output", "DIR", NULL, "the directory of filters to make; it must not exist"},
+        {"output", "DIR", NULL, "directory to create; it must not exist"},
         {"format", "FORMAT", "hadoop",
-         "hadoop: as Hadoop's BloomFilter class writes it, with Murmur"},
-        {"key", "KEY", NULL, "the key of the one file; else it is the file's name, decoded"},
+         "hadoop: the format of Hadoop's BloomFilter class, with Murmur"},
+        {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
         {"n", "N", NULL,
-         "ids in each filter, which a file does not say; else estimated from the X bits that are "
-         "set: -m/k ln(1 - X/m)"},
+         "number of ids in each filter, which a file does not contain (default: estimated from the "
+         "X set bits: -m/k ln(1 - X/m))"},
         {NULL, NULL, NULL, NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint filter import",
-        .summary = "Makes filters, as bloom-build does, of files KEY.hadoop.",
-        .help = "A PATH is a file, or a directory, of which all files *.hadoop are taken, as glint "
-                "filter export writes them. Names are percent-encoded keys; a key that is an "
-                "integer becomes a number, any other a text. The scheme is hadoop-bloom. DIR "
-                "appears whole, at the end.",
+        .summary = "Converts files KEY.hadoop to filters, as bloom-build writes them.",
+        .help = "A PATH is a file, or a directory, of which all files *.hadoop are read, as glint "
+                "filter export writes them. File names are percent-encoded keys; a key that is an "
+                "integer becomes a number, any other a string. The scheme is hadoop-bloom. DIR is "
+                "created atomically, at the end.",
         .arguments = "PATH...",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY,
@@ -340,7 +341,7 @@ static int import_run(const struct cli_program *program, int argc, char **argv)
     struct import x = {.env = env_real()};
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    signals_start("a hidden folder beside the output is left");
+    signals_start("a hidden directory next to the output remains");
     status = import_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
     import_fini(&x);
     cli_line_fini(&line);
@@ -348,6 +349,6 @@ static int import_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_command filter_import = {.name = "import",
-                                          .summary = "make filters of files of other programs",
+                                          .summary = "convert the filters of other programs",
                                           .usage = "PATH... --output DIR",
                                           .run = import_run};

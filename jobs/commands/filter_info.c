@@ -125,7 +125,7 @@ static void put_seeds(struct json *j, const struct info_row *row)
     json_begin(j, '[');
     for (uint32_t i = 0; i < row->params.k; i++) {
         uint32_t seed;
-        static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as the library has it");
+        static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as in the library");
         memcpy(&seed, row->params.seeds + i * sizeof seed, sizeof seed);
         json_u64(j, seed);
     }
@@ -198,8 +198,8 @@ static int info_run(const struct cli_program *program, int argc, char **argv)
         .command = "glint filter info",
         .summary = "Lists filters: size, scheme, fill, expected rate.",
         .help =
-            "PATH is a folder that bloom-build wrote, or one of its files. The expected rate of "
-            "false positives is (1 - e^(-kn/m))^k, in layouts of blocks the mean of the blocks'.",
+            "PATH is a directory that bloom-build wrote, or one of its files. The expected rate of "
+            "false positives is (1 - e^(-kn/m))^k, with a block layout the mean over its blocks.",
         .arguments = "PATH...",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY,

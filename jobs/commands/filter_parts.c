@@ -73,7 +73,7 @@ static int part_fail(const struct filter_parts *p, const struct filter_part *par
 {
     const bool mixed = result == BLOOM_ERR_MIXED;
     return error_set(error, mixed ? GLINT_E_FILTER_MISMATCH : GLINT_E_FILTER_INVALID,
-                     "give all files of one build, and no others",
+                     "name all files of one build, and no others",
                      "the filter of key %.200s, at segment %llu, %s: %s", part->key.text,
                      (unsigned long long)part->segment.index, p->files[part->file].path,
                      bloom_strerror(result));
@@ -122,7 +122,8 @@ int filter_parts_read(struct filter_parts *p, const struct filter_part *part, ui
     int64_t n = env_read_full(p->env, f->file, out, size, part->at + offset);
     if (n < 0) return error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", f->path);
     if ((uint64_t)n == size) return 0;
-    return error_set(error, GLINT_E_INPUT_CHANGED, NULL, "%s became shorter", f->path);
+    return error_set(error, GLINT_E_INPUT_CHANGED, NULL, "%s was truncated while it was read",
+                     f->path);
 }
 
 void filter_parts_fini(struct filter_parts *p)

@@ -203,10 +203,10 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
     (void)program;
     static const struct cli_syntax syntax = {
         .command = "glint filter query",
-        .summary = "Prints, per id, the keys whose filters may hold it.",
-        .help =
-            "Ids are the arguments after PATH, or else the lines of standard input. Each gives a "
-            "line: the id, a tab, the keys with commas between them (a comma inside a key is %2C).",
+        .summary = "Prints, per id, the keys whose filters may contain it.",
+        .help = "Ids are the arguments after PATH, or the lines of standard input. The output has "
+                "a line for each: the id, a tab, the keys separated by commas (a comma inside a "
+                "key is %2C).",
         .arguments = "PATH [ID...]",
         .arguments_min = 1,
         .arguments_max = CLI_ARGUMENTS_ANY};
@@ -230,6 +230,7 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
 }
 
 const struct cli_command filter_query = {.name = "query",
-                                         .summary = "print the keys that may hold an id",
+                                         .summary =
+                                             "print the keys whose filters may contain an id",
                                          .usage = "PATH [ID...]",
                                          .run = query_run};

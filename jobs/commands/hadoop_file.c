@@ -41,10 +41,10 @@ static const char *check_fields(const uint8_t *data, uint64_t *out_at)
     const int32_t k = get_int(data + K_AT), m = get_int(data + M_AT);
     *out_at = K_AT;
     if (k < 1) return "the number of hashes is not positive";
-    if (k > BLOOM_K_MAX) return "there are over 64 hashes, the limit here";
+    if (k > BLOOM_K_MAX) return "there are more than 64 hashes, the limit";
     *out_at = HASH_AT;
-    if (data[HASH_AT] == HASH_JENKINS) return "its hash is Jenkins, only Murmur is read";
-    if (data[HASH_AT] != HASH_MURMUR) return "its hash is unknown, only Murmur is read";
+    if (data[HASH_AT] == HASH_JENKINS) return "its hash is Jenkins; only Murmur is supported";
+    if (data[HASH_AT] != HASH_MURMUR) return "its hash is unknown; only Murmur is supported";
     *out_at = M_AT;
     return m < 1 ? "the number of bits is not positive" : NULL;
 }
@@ -55,17 +55,17 @@ const char *hadoop_file_decode_head(const uint8_t *data, uint64_t size,
     *out_params = (struct bloom_params){.scheme = BLOOM_HADOOP_BLOOM, .layout = BLOOM_CLASSIC};
     *out_at = VERSION_AT;
     if (size >= K_AT && get_int(data + VERSION_AT) > 0)
-        return "it is of the old version, whose hash is Jenkins; only Murmur is read";
+        return "it has the old version, whose hash is Jenkins; only Murmur is supported";
     if (size >= K_AT && get_int(data + VERSION_AT) != VERSION) return "its version is unknown";
     *out_at = size;
-    if (size < HADOOP_HEAD_BYTES) return "the head of 13 bytes is cut short";
+    if (size < HADOOP_HEAD_BYTES) return "the header of 13 bytes is truncated";
     const char *wrong = check_fields(data, out_at);
     if (wrong != NULL) return wrong;
     out_params->k = (uint32_t)get_int(data + K_AT);
     out_params->m = (uint64_t)get_int(data + M_AT);
     const uint64_t whole = HADOOP_HEAD_BYTES + bloom_bytes(out_params->m);
     *out_at = size < whole ? size : whole;
-    if (size < whole) return "the bits are cut short";
+    if (size < whole) return "the bits are truncated";
     return size > whole ? "bytes follow the bits" : NULL;
 }
 
@@ -80,7 +80,7 @@ const char *hadoop_file_decode(const uint8_t *data, uint64_t size, struct bloom_
     assert(bloom_bytes(params.m) == size - HADOOP_HEAD_BYTES);
     *out_at = size - 1;
     if (params.m % 8 != 0 && bits[params.m / 8] >> params.m % 8 != 0)
-        return "a bit behind the last one is set";
+        return "a bit after the last one is set";
     *out_view = (struct bloom_filter){.params = params, .bits = (uint8_t *)(uintptr_t)bits};
     return NULL;
 }

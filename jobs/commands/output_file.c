@@ -39,7 +39,7 @@ int output_file_open(struct output_file *f, struct env *env, const char *output,
     f->file = env->open(env, ENV_CWD, f->atomic.hidden, ENV_CREATE_PUBLIC);
     if (f->file < 0)
         return error_set_system(error, GLINT_E_OUTPUT_CREATE, f->file, "create", f->atomic.path);
-    signals_start("a hidden file beside the output is left");
+    signals_start("a hidden file next to the output remains");
     return GLINT_OK;
 }
 
@@ -66,7 +66,7 @@ int output_file_close(struct output_file *f, int code)
             &f->atomic, env, f->overwrite ? ENV_RENAME_REPLACE : ENV_RENAME_NOREPLACE, f->error);
     if (code == 0) return code;
     int left = env->remove(env, ENV_CWD, f->atomic.hidden, false);
-    text_format(f->error->effect, sizeof f->error->effect, "%s is as it was%s%s", f->atomic.path,
-                left != 0 ? "; what is left: " : "", left != 0 ? f->atomic.hidden : "");
+    text_format(f->error->effect, sizeof f->error->effect, "%s is unchanged%s%s", f->atomic.path,
+                left != 0 ? "; remaining files: " : "", left != 0 ? f->atomic.hidden : "");
     return code;
 }

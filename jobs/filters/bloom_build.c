@@ -55,9 +55,9 @@ static struct estimate estimate_costs(const struct build_plan *p, struct glint_r
 
 static void explain_strategy(const struct build_plan *p, const struct estimate *e, uint64_t memory)
 {
-    glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in all", p->sizes.count,
+    glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in total", p->sizes.count,
                (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
-    glint_note(p->g, "between stages: indexes about %llu bytes, partials about %llu bytes",
+    glint_note(p->g, "shuffle: indexes about %llu bytes, partials about %llu bytes",
                (unsigned long long)e->indexes, (unsigned long long)e->partials);
     glint_note(p->g, "a slot has %llu bytes, indexes need %llu, partials %llu",
                (unsigned long long)memory, (unsigned long long)e->memory[BUILD_INDEXES],
@@ -82,13 +82,13 @@ static int strategy_option(struct build_plan *p)
            strcmp(name, strategy_names[p->strategy]) != 0)
         p->strategy++;
     if (p->strategy == BUILD_STRATEGIES)
-        return glint_abort(p->g, GLINT_E_BAD_VALUE, "auto, indexes, partials, segments or ids",
-                           "--strategy \"%s\" is none", name);
+        return glint_abort(p->g, GLINT_E_BAD_VALUE, "use auto, indexes, partials, segments or ids",
+                           "unknown --strategy \"%s\"", name);
     if (p->chosen || p->strategy == BUILD_SEGMENTS ||
         glint_job_option(p->args, "segment-size") == NULL)
         return 0;
-    return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
-                       "strategy %s has no --segment-size", name);
+    return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
+                       "--segment-size has no effect with --strategy %s", name);
 }
 
 /* Sizes that are too many to be broadcast are joined with ids: the driver does not read on. */
@@ -97,8 +97,10 @@ static int choose_ids(struct build_plan *p)
     if (!p->chosen && p->strategy != BUILD_IDS)
         return sizes_too_many(p->g, &p->source, strategy_names[p->strategy]);
     if (glint_explaining(p->g) && p->chosen)
-        glint_note(p->g, "%s: over %d keys, or an eighth of a slot's memory: sizes are joined",
-                   p->source.path, BLOOM_SET_MAX);
+        glint_note(
+            p->g,
+            "%s: more than %d keys, or than an eighth of a slot's memory: the sizes are joined",
+            p->source.path, BLOOM_SET_MAX);
     if (glint_explaining(p->g)) glint_note(p->g, "strategy: ids%s", p->chosen ? " (auto)" : "");
     p->strategy = BUILD_IDS;
     return 0;
@@ -113,7 +115,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     if (glint_explaining(p->g)) explain_strategy(p, &e, memory);
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
-                           "filters in segments have no seeds of their own");
+                           "filters in segments support only the published seeds");
     if (p->strategy == BUILD_SEGMENTS)
         return segments_choose_size(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
@@ -138,8 +140,8 @@ static int choose_coding(struct build_plan *p, const char *name)
         p->lists = codings[i].coding;
         if (strcmp(name, codings[i].name) == 0) return 0;
     }
-    return glint_abort(p->g, GLINT_E_BAD_VALUE, "varint, fixed or vint", "--coding \"%s\" is none",
-                       name);
+    return glint_abort(p->g, GLINT_E_BAD_VALUE, "use varint, fixed or vint",
+                       "unknown --coding \"%s\"", name);
 }
 
 /* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
@@ -185,16 +187,15 @@ static int64_t rows_taken(const struct glint *g)
 /* Each row may be a new id, for which there is no room. */
 static void note_surplus(const struct build_plan *p, int64_t rows)
 {
-    const char *what = "if their ids differ, the filters are fuller than P allows; run",
+    const char *what = "if all ids differ, the filters are fuller than P allows; run",
                *job = p->source.params ? "params" : "count-keys";
     const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
     if (p->strategy == BUILD_IDS && over > 0)
         glint_note(p->g,
-                   "%s has %lld rows more than %s counts for their keys: %s %s on what is "
-                   "built from",
+                   "%s has %lld rows more than %s counts for their keys: %s %s on the same input",
                    p->paths[0], (long long)over, p->source.path, what, job);
     if (p->strategy == BUILD_IDS || rows <= (int64_t)p->sizes.rows) return;
-    glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on what is built from", p->paths[0],
+    glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on the same input", p->paths[0],
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
@@ -209,11 +210,11 @@ static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
         sizes_seeds_option(p->g, p->args, &random) != 0)
         return glint_error(p->g)->code;
     if (out->layout != BLOOM_CLASSIC)
-        return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+        return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                            "--params has sizes of the layout classic, --layout is %s",
                            bloom_layout_name(out->layout));
     if (!random) return 0;
-    return glint_abort(p->g, GLINT_E_USAGE, "leave one of them out",
+    return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                        "--params has a k for each key, --seeds random draws seeds for one k");
 }
 
@@ -245,24 +246,20 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
     SIZES_PARAMS_OPTION,
-    {"strategy", "NAME", "auto",
-     "what goes between the stages: auto, indexes, partials, segments, ids"},
+    {"strategy", "NAME", "auto", "what is shuffled: auto, indexes, partials, segments, ids"},
     SEGMENTS_OPTION,
     {"coding", "NAME", "varint",
-     "how strategy indexes writes an index: varint, fixed, or vint, as Hadoop does"},
+     "encoding of an index with --strategy indexes: varint, fixed, or vint, as in Hadoop"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_build_job = {
     .name = "bloom-build",
     .summary = "build a Bloom filter per key",
-    .help =
-        "P is the false positive probability, COUNTS what count-keys saved for INPUT. With "
-        "--params "
-        "PARAMS, INPUT OUTPUT are all arguments, and each key has the n, m and k that the job "
-        "params saved for it. Saves the "
-        "filters as msgpack; docs/filter-format.md pictures the file. Filters that no slot can "
-        "hold "
-        "are saved in segments (--strategy segments): bloom-test and glint filter take them so.",
+    .help = "P is the false positive probability, COUNTS the output of count-keys for INPUT. With "
+            "--params PARAMS, the only arguments are INPUT OUTPUT, and each key has the n, m and k "
+            "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
+            "describes the file. Filters that do not fit in a slot's memory are saved in segments "
+            "(--strategy segments), which bloom-test and glint filter can read.",
     .positional = positional,
     .positional_min = 2,
     .outputs = (const char *const[]){"OUTPUT", NULL},

@@ -20,8 +20,8 @@ void bloom_show_key(bool text, const union glint_value *key, char *out, size_t c
 
 const char *bloom_mismatch_hint(bool params)
 {
-    return params ? "give the PARAMS that the filters were built with"
-                  : "give the P and COUNTS that the filters were built with";
+    return params ? "use the PARAMS that the filters were built with"
+                  : "use the P and COUNTS that the filters were built with";
 }
 
 const char *bloom_no_such_key_text(bool params)
@@ -146,7 +146,7 @@ int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
 int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
 {
     if (bytes.size != sizeof *out)
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has a wrong size");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has an invalid size");
     memcpy(out, bytes.data, sizeof *out);
     return 0;
 }

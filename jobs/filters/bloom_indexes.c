@@ -186,7 +186,7 @@ struct fill_state {
     uint64_t indexes[FILL_INDEXES];
 };
 
-static_assert(CHUNK_BYTES <= 1 << 20, "a piece fits a batch");
+static_assert(CHUNK_BYTES <= 1 << 20, "a chunk fits a batch");
 static_assert(FILL_INDEXES % 2 == 0, "narrow indexes share the wide ones' memory");
 
 static int fill_open(struct glint_task *task, void *state)
@@ -276,8 +276,7 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
                               : s->method == BLOOM_LISTS_VINT ? fill_vints(s, at, end)
                                                               : fill_varints(s, at, end);
         if (read == 0)
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                              "a list of indexes does not parse");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
         at += read;
     }
     return 0;

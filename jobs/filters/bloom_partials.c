@@ -164,7 +164,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
     assert(number < s->sizes.count);
     const struct bloom_params *params = &s->sizes.params[number];
     if (in->value.bytes.size != bloom_bytes(params->m))
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a filter has a wrong size");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a filter has an invalid size");
     if (s->memory == NULL) s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size);
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     assert(in->value.bytes.size <= s->size);

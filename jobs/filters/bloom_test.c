@@ -56,7 +56,7 @@ static void tally_rows(struct test_state *s, const uint16_t *filter, uint32_t ro
 /* Eight at once: of unseen ids hardly any is a hit. */
 static void tally_hits(struct test_state *s, const uint16_t *filter, uint32_t rows)
 {
-    static_assert(FIELDS_ROWS_MAX % 8 == 0, "the last eight lie in the array");
+    static_assert(FIELDS_ROWS_MAX % 8 == 0, "the last eight are in the array");
     for (uint32_t row = 0; row < rows; row += 8) {
         uint64_t eight;
         memcpy(&eight, s->hit + row, sizeof eight);
@@ -234,13 +234,13 @@ static int take_filter(struct filter_loader *c, const struct glint_record *recor
     if (result != BLOOM_OK)
         return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->heads.count > 0)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is whole, others are in segments");
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+                           "it is whole, but other filters are in segments");
     if (!c->started && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
         return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
-    if (s->present[number])
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it stands there twice");
+    if (s->present[number]) return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     assert(number < s->count && filter.params.m == s->params[number].m);
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
@@ -256,7 +256,8 @@ static int take_head(struct filter_loader *c, const struct glint_record *record,
     if (result != BLOOM_OK)
         return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->blob != NULL)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "it is in segments, others are whole");
+        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+                           "it is in segments, but other filters are whole");
     if (!c->started && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &segment.params, &number);
     if (r != 0) return r;
@@ -316,8 +317,8 @@ static int strategy_option(struct glint *g, const struct glint_job_args *args,
     *out = TEST_AUTO;
     while (*out < TEST_STRATEGIES && strcmp(name, strategy_names[*out]) != 0) ++*out;
     if (*out < TEST_STRATEGIES) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "auto, broadcast or ids", "--strategy \"%s\" is none",
-                       name);
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use auto, broadcast or ids",
+                       "unknown --strategy \"%s\"", name);
 }
 
 /* The first filter says what all are; where there is none, any kind will do. */
@@ -335,9 +336,9 @@ static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *
     if (result == BLOOM_ERR_SEGMENT)
         r = glint_abort(
             c->g, GLINT_E_FILTER_INVALID, "use --strategy broadcast, for up to 4096 keys",
-            "%s: the filters lie in segments, and --strategy ids takes whole ones", c->path);
+            "%s: the filters are in segments, but --strategy ids needs whole ones", c->path);
     else if (result != BLOOM_OK)
-        r = glint_abort(c->g, GLINT_E_FILTER_INVALID, "give what bloom-build saved", "%s: %s",
+        r = glint_abort(c->g, GLINT_E_FILTER_INVALID, "use the output of bloom-build", "%s: %s",
                         c->path, bloom_strerror(result));
     if (r == 0) r = sizing_of(c, &filter.params, out_sizing);
     glint_rows_free(&rows);
@@ -417,19 +418,17 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_PARAMS_OPTION,
     {"strategy", "NAME", "auto",
-     "broadcast: filters go to the rows; ids: both are shuffled by key; auto: ids where there are "
-     "too many keys to broadcast"},
+     "broadcast: every process gets all filters; ids: rows and filters are shuffled by key; auto: "
+     "ids if there are too many keys to broadcast"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_test_job = {
     .name = "bloom-test",
     .summary = "measure the false positive rate of each key's filter",
-    .help =
-        "INPUT holds rows that were not put into the filters; FILTERS is what bloom-build saved "
-        "for P and COUNTS, whole or in segments. Each row is looked up in the filter of its own "
-        "key. Saves one line "
-        "per key: (KEY, (FALSE POSITIVES, ROWS, RATE)). With --params PARAMS, INPUT FILTERS OUTPUT "
-        "are all arguments.",
+    .help = "INPUT has rows that are not in the filters; FILTERS is the output of bloom-build for "
+            "P and COUNTS, whole or in segments. Each row is looked up in the filter of its key. "
+            "Saves one line per key: (KEY, (FALSE POSITIVES, ROWS, RATE)). With --params PARAMS, "
+            "the only arguments are INPUT FILTERS OUTPUT.",
     .positional = positional,
     .positional_min = 3,
     .outputs = (const char *const[]){"OUTPUT", NULL},

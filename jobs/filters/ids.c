@@ -69,7 +69,7 @@ static int open_sizing(struct glint_task *task, struct bloom_sizing *out)
     if (r != 0) return r;
     if (scheme < 0 || scheme >= BLOOM_SCHEMES || layout < 0 || layout >= BLOOM_LAYOUTS || k < 0 ||
         k > BLOOM_K_MAX || (seeds.size != 0 && seeds.size != sizeof out->seeds))
-        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the sizing does not parse");
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid sizing");
     out->scheme = (enum bloom_scheme)scheme;
     out->layout = (enum bloom_layout)layout;
     out->k = (uint32_t)k;
@@ -101,8 +101,7 @@ int ids_group_decode_value(struct glint_task *task, const struct glint_record *i
     union glint_value which, cell;
     if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
         !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                          "a pair of a cogroup does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a cogroup");
     *out_right = which.i64 != 0;
     *out_bytes = cell.bytes;
     return 0;
@@ -115,11 +114,11 @@ int ids_group_set_size(struct glint_task *task, struct ids_group *group,
     char shown[256];
     bloom_show_key(group->text, key, shown, sizeof shown);
     if (!size_line_read(bytes, &line))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a size does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid size");
     if (group->sized)
         return glint_fail(task, group->params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID,
-                          group->params ? "give one line for each key" : "count each key once",
-                          "%.*s: the key %s stands there twice", (int)group->source.size,
+                          group->params ? "write one line for each key" : "count each key once",
+                          "%.*s: duplicate key (%s)", (int)group->source.size,
                           (const char *)group->source.data, shown);
     enum bloom_result result = size_line_params(&line, &group->sizing, &group->filter.params);
     if (result != BLOOM_OK)
@@ -140,7 +139,7 @@ int ids_group_reserve(struct glint_task *task, struct ids_group *group,
     if (need > (uint64_t)group->room_max) {
         bloom_show_key(group->text, key, shown, sizeof shown);
         return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory",
-                          "the filter of key %s has %llu bytes, a slot has room for %lld", shown,
+                          "the filter of key %s has %llu bytes, a slot has memory for %lld", shown,
                           (unsigned long long)need, (long long)group->room_max);
     }
     if (group->memory == NULL || need > group->room) {

@@ -132,7 +132,7 @@ static int test_filter(struct glint_task *task, struct ids_group *group,
         return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH,
                            bloom_no_such_key_text(group->params));
     if (group->filled)
-        return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, "it stands there twice");
+        return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, "duplicate key");
     if (!bloom_params_alike(&filter.params, &group->filter.params)) {
         bloom_mismatch_text(&filter.params, &group->filter.params, group->params, what,
                             sizeof what);

@@ -28,14 +28,14 @@ static int choose_option(struct glint *g, const struct glint_job_args *args, con
     for (int i = 0; i < 3; i++) {
         if (glint_job_option(args, ways[i]) == NULL) continue;
         if (*out != NULL)
-            return glint_abort(g, GLINT_E_BAD_VALUE, "give one of --p, --bits-per-element and --m",
+            return glint_abort(g, GLINT_E_BAD_VALUE, "use one of --p, --bits-per-element and --m",
                                "--%s and --%s both size the filter", *out, ways[i]);
         *out = ways[i];
     }
     if (*out == NULL) *out = "p";
     if (glint_job_option(args, "k") == NULL || strcmp(*out, "p") != 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "give --bits-per-element or --m with --k",
-                       "--k is what --p decides");
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use --k with --bits-per-element or --m",
+                       "--k cannot be set with --p, which determines it");
 }
 
 int one_filter_options(struct glint *g, const struct glint_job_args *args, struct one_filter *out)
@@ -78,8 +78,8 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
     if (rows == 0 && glint_explaining(g)) rows = (int64_t)sizes_estimate_rows(lines);
     *out = (uint64_t)rows;
     if (r != 0 || rows > 0) return r;
-    return glint_abort(g, GLINT_E_COUNTS_INVALID, "is it empty, or did no row fit?",
-                       "%s: there are no elements", about);
+    return glint_abort(g, GLINT_E_COUNTS_INVALID, "the input is empty, or no row is valid",
+                       "%s: no elements", about);
 }
 
 /* m bits are sized as m / n bits for each element, which says the k; but m itself is not rounded
@@ -157,8 +157,8 @@ int built_filter_read(struct glint *g, const char *path, struct built_filter *ou
     int r = sizes_from_filters(filters, false, path, &out->sizes);
     if (r != 0) return r;
     if (out->sizes.count > 1)
-        return glint_abort(g, GLINT_E_FILTER_MISMATCH, "give what union saved",
-                           "%s: there are %u filters, and one is wanted", path, out->sizes.count);
+        return glint_abort(g, GLINT_E_FILTER_MISMATCH, "use the output of union",
+                           "%s: %u filters, expected one", path, out->sizes.count);
     out->broadcast = filters_broadcast(filters, &out->sizes, path, &out->bits_set, &out->rate);
     return glint_error(g)->code;
 }

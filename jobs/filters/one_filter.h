@@ -8,9 +8,9 @@
 /* By one of --p, --bits-per-element and --m; by p = 0.01 where none is given. */
 #define ONE_FILTER_OPTIONS                                                                         \
     {"p", "P", NULL, "size the filter for this false positive probability (0.01)"},                \
-        {"bits-per-element", "B", NULL, "size it by bits for each element, at least 1"},           \
-        {"m", "BITS", NULL, "this many bits, whatever is in it"},                                  \
-        {"k", "N", NULL, "hashes per element (the best number), with the two above"},              \
+        {"bits-per-element", "B", NULL, "size it by bits per element, at least 1"},                \
+        {"m", "BITS", NULL, "size it to this number of bits"},                                     \
+        {"k", "N", NULL, "hashes per element (the optimal number), with the two above"},           \
         SIZES_OPTIONS
 
 struct one_filter {

@@ -41,7 +41,7 @@ int segments_open(struct glint_task *task, const struct sizes *sizes, struct seg
     if (r != 0) return r;
     if (log2 < BLOOM_SEGMENT_LOG2_MIN || log2 > BLOOM_SEGMENT_LOG2_MAX ||
         segments_total(sizes, (uint32_t)log2) > SEGMENTS_MAX)
-        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "no such size of segments");
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid segment size");
     out->log2 = (uint32_t)log2;
     out->first = glint_scratch(task, sizeof *out->first * (sizes->count + 1));
     if (out->first == NULL) return GLINT_E_NO_MEMORY;

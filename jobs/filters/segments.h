@@ -93,7 +93,7 @@ int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t l
 #define SEGMENTS_OPTION                                                                            \
     {                                                                                              \
         "segment-size", "BITS", NULL,                                                              \
-            "of strategy segments: bits that a task holds, a power of two (16777216)"              \
+            "with --strategy segments: bits of a segment, a power of two (16777216)"               \
     }
 /* Takes a build apart from others: a hash of all sizes and of what `more` hashes, by and by. */
 uint64_t segments_hash(uint64_t more, const void *data, uint64_t size);

@@ -102,7 +102,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     uint32_t number;
     uint64_t index;
     if (!segments_find(&s->segments, &s->sizes, key->i64, &number, &index))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no segment %lld",
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid segment %lld",
                           (long long)key->i64);
     if (s->memory == NULL)
         s->memory = glint_scratch(task, BLOOM_SEGMENT_HEADER_MAX +
@@ -133,7 +133,7 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
         if (sound) target[index / 8] |= (uint8_t)(1u << index % 8);
     }
     if (sound) return 0;
-    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a list of indexes does not parse");
+    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
 }
 
 static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
@@ -183,7 +183,7 @@ static int key_each(struct glint_task *task, void *state, const struct glint_rec
     uint32_t number;
     uint64_t index;
     if (!segments_find(&s->segments, &s->sizes, in->key.i64, &number, &index))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid segment");
     struct glint_record record = {.key = s->sizes.keys[number], .value = in->value};
     glint_emit(out, &record);
     return 0;
@@ -220,8 +220,9 @@ int segments_choose_size(struct glint *g, const struct sizes *sizes, const char 
         (!glint_parse_i64((struct glint_slice){(const uint8_t *)bits, strlen(bits)}, &size) ||
          size < 1 << BLOOM_SEGMENT_LOG2_MIN || size > (int64_t)1 << BLOOM_SEGMENT_LOG2_MAX ||
          (size & (size - 1)) != 0))
-        return glint_abort(g, GLINT_E_BAD_VALUE, "such as 16777216, which is 2 MiB",
-                           "--segment-size \"%s\" is no power of two from 512 to 2147483648", bits);
+        return glint_abort(g, GLINT_E_BAD_VALUE, "use for example 16777216, which is 2 MiB",
+                           "--segment-size \"%s\" is not a power of two from 512 to 2147483648",
+                           bits);
     *out_log2 = (uint32_t)__builtin_ctzll((uint64_t)size);
     if (segments_check_memory(g, sizes, *out_log2) != 0) return glint_error(g)->code;
     const uint64_t total = segments_total(sizes, *out_log2);
@@ -229,7 +230,7 @@ int segments_choose_size(struct glint *g, const struct sizes *sizes, const char 
         glint_note(g, "segments: %llu, of up to %lld bits", (unsigned long long)total,
                    (long long)size);
     if (total <= SEGMENTS_MAX) return 0;
-    return glint_abort(g, GLINT_E_FILTER_LIMIT, "take a larger size",
+    return glint_abort(g, GLINT_E_FILTER_LIMIT, "use a larger size",
                        "--segment-size %lld gives %llu segments, the limit is %u", (long long)size,
                        (unsigned long long)total, (unsigned)SEGMENTS_MAX);
 }

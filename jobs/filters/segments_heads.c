@@ -114,7 +114,7 @@ int segments_heads_check(struct glint *g, struct segments_heads *h, const struct
     sizes_key_text(sizes, h->items[at].number, key, sizeof key);
     return glint_abort(g,
                        result == BLOOM_ERR_MIXED ? GLINT_E_FILTER_MISMATCH : GLINT_E_FILTER_INVALID,
-                       "give all files of one build, and no others",
+                       "name all files of one build, and no others",
                        "%s: the filter of key %s, at segment %llu: %s", path, key,
                        (unsigned long long)h->items[at].segment.index, bloom_strerror(result));
 }

@@ -32,7 +32,7 @@ static int missed_batch(struct glint_task *task, void *state, const struct glint
         const int64_t number = in->key.i64[row];
         const uint64_t key = number < 0 ? (uint64_t)(-1 - number) : segments_row_key(number);
         if (key >= s->sizes.count)
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row is of no key");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row has an unknown key");
         if (number < 0)
             s->tallies[key].rows += (uint64_t)in->value.i64[row];
         else
@@ -76,8 +76,7 @@ static int hits_each(struct glint_task *task, void *state, const struct glint_re
     int r = bloom_tally_read(task, in->value.bytes, &t);
     if (r != 0) return r;
     if (t.hits > t.rows)
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                          "more rows are missed than there are");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "more misses than rows");
     t.hits = t.rows - t.hits;
     struct glint_record record = {.key = in->key, .value.bytes = {(const uint8_t *)&t, sizeof t}};
     glint_emit(out, &record);

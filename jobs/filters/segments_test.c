@@ -129,7 +129,8 @@ static int bits_each(struct glint_task *task, void *state, const struct glint_re
     const uint32_t key = sizes_find(&s->sizes, &in->key);
     if (key == SIZES_NONE || s->sizes.params[key].m != segment.params.m ||
         segment.size != segments_size(&s->segments))
-        return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL, "the filters changed meanwhile");
+        return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
+                          "the filters changed while the job ran");
     assert(segment.index < s->segments.first[key + 1] - s->segments.first[key]);
     struct glint_record record = {
         .key.i64 = s->segments.first[key] + (int64_t)segment.index,
@@ -176,7 +177,7 @@ static int probe_begin(struct glint_task *task, void *state, const union glint_v
     uint64_t index;
     s->size = 0;
     if (!segments_find(&s->segments, &s->sizes, key->i64, &number, &index))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid segment");
     s->key = (uint64_t)number << SEGMENTS_PLACE_BITS;
     return 0;
 }
@@ -215,27 +216,28 @@ static int probe_each(struct glint_task *task, void *state, const struct glint_r
     union glint_value which, cell;
     if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
         !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                          "a pair of a cogroup does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a cogroup");
     const struct glint_slice bytes = cell.bytes;
     if (which.i64 == 0) {
         if (s->size > 0 || bytes.size > s->room)
-            return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL, "the filters changed meanwhile");
+            return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
+                              "the filters changed while the job ran");
         memcpy(s->memory, bytes.data, bytes.size);
         s->size = bytes.size;
         return 0;
     }
     if (s->size == 0)
-        return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL, "the filters changed meanwhile");
+        return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
+                          "the filters changed while the job ran");
     int64_t rows;
-    static_assert(sizeof rows == HEAD_BYTES, "a list that only counts is a head");
+    static_assert(sizeof rows == HEAD_BYTES, "a list that only counts has no indexes");
     if (bytes.size == sizeof rows) {
         memcpy(&rows, bytes.data, sizeof rows);
         emit_number(out, in, -rows);
         return 0;
     }
     if (probe_list(s, in, bytes, out)) return 0;
-    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a list of indexes does not parse");
+    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
 }
 
 static int probe_end(struct glint_task *task, void *state, const union glint_value *key,
@@ -273,7 +275,7 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
         uint64_t index;
         if (value < 0 && !segments_find(&s->numbers.segments, &s->numbers.sizes, in->key.i64[row],
                                         &number, &index))
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "there is no such segment");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid segment");
         s->key[row] = value < 0 ? -1 - (int64_t)number : value;
         s->value[row] = value < 0 ? -value : 1;
     }

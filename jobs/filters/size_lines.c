@@ -51,8 +51,8 @@ static int fail_line(struct glint_task *task, bool params, struct glint_slice li
                      const char *reason)
 {
     static const char *const hints[] = {
-        "COUNTS is what count-keys saves: one line KEY TAB COUNT per key",
-        "--params takes what the job params saves: one line KEY TAB N TAB M TAB K per key"};
+        "COUNTS is the output of count-keys: one line KEY TAB COUNT per key",
+        "--params takes the output of the job params: one line KEY TAB N TAB M TAB K per key"};
     return glint_fail_row(task, params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID, line,
                           hints[params], reason);
 }

@@ -116,7 +116,7 @@ static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint1
 static bool find_small_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     static_assert((int)FIELDS_TABLE <= (int)SIZES_DIRECT && SIZES_NONE == UINT16_MAX,
-                  "the direct table begins with what a kernel looks up in");
+                  "the direct table is the first member: a kernel looks up in it");
     return f->kernel != NULL && f->kernel->look_up != NULL &&
            f->kernel->look_up(f->number, f->rows, s->direct, out);
 }
@@ -266,7 +266,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
         rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS ||
         (head.seeds != 0 && head.seeds != BLOOM_K_MAX * BLOOM_SEED_BYTES) ||
         blob.size - rows_end < head.seeds)
-        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the broadcast sizes do not parse");
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
     out->text = head.text != 0;
     out->count = head.count;
     r = open_memory(task, out);
@@ -287,8 +287,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;
         if (row.key < previous || row.key > text_size)
-            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
-                              "the broadcast sizes do not parse");
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
         if (i > 0) out->keys[i - 1].bytes.size = row.key - previous;
         out->keys[i].bytes =
             (struct glint_slice){blob.data + rows_end + row.key, text_size - row.key};

@@ -87,16 +87,17 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_SEEDS_OPTION                                                                         \
     {                                                                                              \
         "seeds", "published|random", "published",                                                  \
-            "of poly-abs and poly-mod: the published ones, or drawn by --seed and any number"      \
+            "seeds of poly-abs and poly-mod: the published ones, or random ones drawn with --seed" \
     }
 #define SIZES_OPTIONS                                                                              \
     {"scheme", "NAME", NULL,                                                                       \
      "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide; of "   \
      "blocks: xxh64, wide (spark, of blocks xxh64)"},                                              \
-        {"layout", "NAME", "classic", "where an id's bits lie: classic, block512, split-block"},   \
+        {"layout", "NAME", "classic",                                                              \
+         "where the bits of an id are: classic, block512, split-block"},                           \
         SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
-        "seed", "N", "42", "of --seeds random"                                                     \
+        "seed", "N", "42", "seed of --seeds random"                                                \
     }
 /* Of jobs whose arguments begin with P and end with COUNTS OUTPUT, or leave out both P and COUNTS
  * and have --params instead. `forms` shows both in a hint. *out_rest: the arguments between, and
@@ -106,7 +107,7 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
 #define SIZES_PARAMS_OPTION                                                                        \
     {                                                                                              \
         "params", "PARAMS", NULL,                                                                  \
-            "instead of P and COUNTS: each key's own n, m and k, as the job params saved them"     \
+            "instead of P and COUNTS: n, m and k of each key, as saved by the job params"          \
     }
 /* SIZES_TOO_MANY as an error, where --strategy `name` broadcasts the sizes. Returns the code. */
 int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);

@@ -26,13 +26,13 @@ static const struct {
     const char *what, *none_hint, *twice_hint;
 } origins[] = {
     [COUNTED] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "keys",
-                 "is it empty, or a sample of it, or did no row fit?", NULL},
+                 "the input, or the sample of it, is empty, or no row is valid", NULL},
     [COUNTS_FILE] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "counts",
                      "run count-keys on the same input first", "count each key once"},
     [PARAMS_FILE] = {GLINT_E_PARAMS_INVALID, GLINT_E_PARAMS_INVALID, "sizes",
-                     "run params on the same input first", "give one line for each key"},
+                     "run params on the same input first", "write one line for each key"},
     [FILTERS] = {GLINT_E_FILTER_INVALID, GLINT_E_FILTER_MISMATCH, "filters",
-                 "give what bloom-build saved", NULL},
+                 "use the output of bloom-build", NULL},
 };
 
 struct entries {
@@ -144,7 +144,7 @@ static int entries_sizes(struct entries *e, struct sizes *out)
             char key[256];
             sizes_key_text(out, i - 1, key, sizeof key);
             return glint_abort(e->g, origins[e->origin].twice, origins[e->origin].twice_hint,
-                               "%s: the key %s stands there twice", e->about, key);
+                               "%s: duplicate key (%s)", e->about, key);
         }
         out->keys[i] = e->items[i].key;
         out->params[i] = e->items[i].params;
@@ -176,8 +176,8 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     int r = glint_collect_each(rdd, row, e);
     if (r == 0 && e->count == 0 && !from_file(e) && glint_explaining(e->g)) r = add_example(e, rdd);
     if (r == 0 && e->count == 0)
-        r = glint_abort(e->g, origins[e->origin].none, origins[e->origin].none_hint,
-                        "%s: there are no %s", e->about, origins[e->origin].what);
+        r = glint_abort(e->g, origins[e->origin].none, origins[e->origin].none_hint, "%s: no %s",
+                        e->about, origins[e->origin].what);
     if (r == 0) r = entries_sizes(e, out);
     glint_free(e->items);
     if (out->keys != NULL)
@@ -251,8 +251,9 @@ static int take_params(void *arg, const struct glint_record *record)
         return glint_error(e->g)->code;
     const struct bloom_params pair[2] = {e->count > 0 ? e->items[0].params : *params, *params};
     if (bloom_set_check(pair, 2) != BLOOM_OK)
-        return filter_fail(e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
-                           "its scheme, layout, seeds or k do not go with those of the others");
+        return filter_fail(
+            e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
+            "its scheme, layout, seeds or k do not match those of the other filters");
     filter.params.seeds = e->out->seeds; /* the record goes */
     return add_entry(e, &record->key, params);
 }
@@ -288,7 +289,7 @@ static int take_filter(void *arg, const struct glint_record *record)
     uint32_t number = sizes_find_any(s, &record->key);
     if (number == SIZES_NONE || s->present[number] || s->params[number].m != filter.params.m)
         return filter_fail(c->g, GLINT_E_FILTER_MISMATCH, c->about, s->text, &record->key,
-                           "it is not the one that its size says");
+                           "it does not match its size");
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     if (c->bits_set != NULL) c->bits_set[number] = bloom_bits_set(&filter);

@@ -14,15 +14,15 @@ int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
     const char *layout = glint_job_option(args, "layout"),
                *scheme = glint_job_option(args, "scheme");
     if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
-        return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512 or split-block",
-                           "--layout \"%s\" is no layout", layout);
+        return glint_abort(g, GLINT_E_BAD_VALUE, "use classic, block512 or split-block",
+                           "unknown --layout \"%s\"", layout);
     out->scheme = bloom_layout_scheme(out->layout);
     if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
         return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE,
-                       "spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide "
-                       "or xxh64",
-                       "--scheme \"%s\" is no scheme", scheme);
+    return glint_abort(
+        g, GLINT_E_BAD_VALUE,
+        "use spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide or xxh64",
+        "unknown --scheme \"%s\"", scheme);
 }
 
 int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,
@@ -42,7 +42,7 @@ int sizes_probability(struct glint *g, const char *text, double *out)
 {
     struct glint_slice s = {(const uint8_t *)text, strlen(text)};
     if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "a false positive probability such as 0.01",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use a false positive probability such as 0.01",
                        "P \"%s\" is not a number between 0 and 1", text);
 }
 
@@ -54,9 +54,9 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
     assert(full > 2);
     if (params != NULL && args->count == full)
         return glint_abort(g, GLINT_E_USAGE, forms,
-                           "--params has each key's size, so there is no P and no COUNTS");
+                           "--params has each key's size; P and COUNTS cannot be given");
     if (args->count != want)
-        return glint_abort(g, GLINT_E_USAGE, forms, "there are %u arguments, not %u%s", args->count,
+        return glint_abort(g, GLINT_E_USAGE, forms, "%u arguments, expected %u%s", args->count,
                            want, params != NULL ? "" : ", and no --params");
     *out = (struct sizes_source){.path = params, .params = params != NULL};
     for (uint32_t i = 0; i < rest; i++)
@@ -82,7 +82,7 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
     const uint64_t end = scheme == BLOOM_POLY_ABS ? POLY_ABS_SEEDS_END : (uint64_t)INT32_MAX + 1;
     for (uint32_t i = 0; i < BLOOM_K_MAX; i++) {
         const uint32_t drawn = (uint32_t)draw_below(stream, i, end);
-        static_assert(sizeof drawn == BLOOM_SEED_BYTES, "little-endian, as the library wants it");
+        static_assert(sizeof drawn == BLOOM_SEED_BYTES, "little-endian, as in the library");
         memcpy(out + i * sizeof drawn, &drawn, sizeof drawn);
     }
 }
@@ -92,7 +92,7 @@ int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool 
     const char *name = glint_job_option(args, "seeds");
     *out_random = strcmp(name, "random") == 0;
     if (*out_random || strcmp(name, "published") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "published or random", "--seeds \"%s\" is neither",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use published or random", "unknown --seeds \"%s\"",
                        name);
 }
 
@@ -105,7 +105,7 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
     if (sizes_seeds_option(g, args, &random) != 0 || !random) return glint_error(g)->code;
     sizes_draw_seeds(sizing->scheme, (uint64_t)seed, seeds);
     if (bloom_sizing_seed(sizing, seeds) == BLOOM_OK) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "--scheme poly-abs or --scheme poly-mod",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use --scheme poly-abs or --scheme poly-mod",
                        "--seeds random: the scheme %s has no seeds",
                        bloom_scheme_name(sizing->scheme));
 }

@@ -38,7 +38,7 @@ static int name_option(struct join *j, const struct glint_job_args *args, const 
     const char *name = glint_job_option(args, option);
     for (*out = 0; *out < count; ++*out)
         if (strcmp(name, names[*out]) == 0) return 0;
-    return glint_abort(j->g, GLINT_E_BAD_VALUE, hint, "--%s \"%s\" is none of them", option, name);
+    return glint_abort(j->g, GLINT_E_BAD_VALUE, hint, "unknown --%s \"%s\"", option, name);
 }
 
 static int side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
@@ -51,7 +51,7 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     int kind;
     f->key_column = (uint32_t)glint_job_i64(j->g, args, columns[side], 1, FIELDS_COLUMN_MAX) - 1;
     f->id_column = f->key_column;
-    if (name_option(j, args, kinds[side], kind_names, 2, "text or int", &kind) != 0)
+    if (name_option(j, args, kinds[side], kind_names, 2, "use text or int", &kind) != 0)
         return glint_error(j->g)->code;
     f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
     f->header =
@@ -64,7 +64,7 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
     if (side_options(j, args, JOIN_SIDE_LEFT) != 0 || side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
     if (j->fields[JOIN_SIDE_LEFT].key == j->fields[JOIN_SIDE_RIGHT].key) return 0;
-    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "give --left-key and --right-key the same type",
+    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "set --left-key and --right-key to the same type",
                        "the left side's keys are of type %s, the right side's of type %s",
                        glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
 }
@@ -168,7 +168,7 @@ static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_
     if (sizes->bits_bytes <= bytes_max) return true;
     if (!j->chosen)
         glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
-                    "%s: a filter of %llu keys needs %llu bytes, at most %llu are for it",
+                    "%s: a filter of %llu keys needs %llu bytes; the limit is %llu",
                     j->paths[j->build], (unsigned long long)keys,
                     (unsigned long long)sizes->bits_bytes, (unsigned long long)bytes_max);
     return false;
@@ -240,12 +240,12 @@ static enum join_method choose_method(const struct join *j, const uint64_t bytes
 static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
 {
     const uint64_t build = bytes[j->build], probe = bytes[join_probe_side(j)];
-    glint_note(j->g, "left: %llu bytes; right: %llu bytes; the small side is the %s one",
+    glint_note(j->g, "left: %llu bytes; right: %llu bytes; the build side is the %s one",
                (unsigned long long)bytes[JOIN_SIDE_LEFT],
                (unsigned long long)bytes[JOIN_SIDE_RIGHT], side_names[j->build]);
     glint_note(j->g,
-               "estimate: shuffle moves %llu bytes; broadcast %llu to each process; bloom %llu "
-               "and what the filter lets through of %llu",
+               "estimate: shuffle moves %llu bytes; broadcast %llu to each process; bloom %llu and "
+               "the part of %llu that passes the filter",
                (unsigned long long)(build + probe), (unsigned long long)build,
                (unsigned long long)build, (unsigned long long)probe);
     glint_note(j->g, "method: %s%s", method_names[j->method], j->chosen ? ", chosen by auto" : "");
@@ -257,12 +257,12 @@ static void note_result(const struct join *j, const struct key_filter *filter)
     glint_note(j->g, "%s join by %s: %llu bytes shuffled", type_names[j->type],
                method_names[j->method], (unsigned long long)shuffled);
     if (filter->broadcast != NULL)
-        glint_note(
-            j->g,
-            "a filter of %llu keys in %llu bytes, rate %.6g, saved %llu of %llu rows the shuffle",
-            (unsigned long long)filter->keys, (unsigned long long)filter->bytes, filter->rate,
-            (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_FILTERED),
-            (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_PROBED));
+        glint_note(j->g,
+                   "a filter of %llu keys in %llu bytes, rate %.6g, kept %llu of %llu rows out of "
+                   "the shuffle",
+                   (unsigned long long)filter->keys, (unsigned long long)filter->bytes,
+                   filter->rate, (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_FILTERED),
+                   (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_PROBED));
 }
 
 /* The lines of the output. What auto chose and does not fit gives way to the next method. */
@@ -325,23 +325,23 @@ const struct glint_module join_module = {"join", functions};
 static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
-    {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by the files' bytes"},
+    {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by file sizes"},
     JOIN_SIDE_OPTIONS,
-    {"broadcast-limit", "BYTES", "10M", "auto: the largest file that is broadcast"},
+    {"broadcast-limit", "BYTES", "10M", "with auto: size of the largest file to broadcast"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job join_job = {
     .name = "join",
     .summary = "join the rows of two tables that have equal keys",
     .help =
-        "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; a side that has no row "
-        "is \\N. semi and anti save the rows of LEFT whose key RIGHT has, or has not. All methods "
-        "give the same lines, in an order of their own. shuffle moves both sides by key; "
-        "broadcast sends the smaller side to every process; bloom sends a filter of the smaller "
-        "side's keys, and rows of the larger side that it rejects are not shuffled: left and anti "
-        "(LEFT the larger side), right (RIGHT) and full write them out at once, the others drop "
-        "them. auto broadcasts a side up to --broadcast-limit, takes bloom where one file has 8 "
-        "times the other's bytes, else shuffle.",
+        "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; a missing row is \\N. "
+        "semi and anti save the rows of LEFT whose key is in RIGHT, or is not. All methods give "
+        "the same lines, in different orders. shuffle moves both sides by key; broadcast sends the "
+        "smaller side to every process; bloom sends a filter of the smaller side's keys, and rows "
+        "of the larger side that it rejects are not shuffled: left and anti (if LEFT is the larger "
+        "side), right (if RIGHT is) and full write them at once, the others drop them. auto uses "
+        "broadcast for a side up to --broadcast-limit, bloom if one file has 8 times the bytes of "
+        "the other, else shuffle.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

@@ -57,12 +57,12 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* The options that both jobs have, of each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    {"header", NULL, NULL, "both sides: the first line of each input file is no row"},             \
+    {"header", NULL, NULL, "both sides: the first line of each input file is a header"},           \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
         {"left-key-column", "N", "1", "column of LEFT's key, from 1"},                             \
         {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},                           \
-        {"left-key", "text|int", "text", "what LEFT's key column holds"},                          \
-        {"right-key", "text|int", "text", "what RIGHT's key column holds; must be the same"},      \
+        {"left-key", "text|int", "text", "type of LEFT's key column"},                             \
+        {"right-key", "text|int", "text", "type of RIGHT's key column; must be the same"},         \
         {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},            \
         {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},                             \
     {                                                                                              \

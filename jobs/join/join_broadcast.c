@@ -203,7 +203,7 @@ static void broadcast_too_large(const struct join *j, uint64_t limit)
 {
     if (j->chosen) return;
     glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
-                "%s: more than the %llu bytes that a broadcast side may take", j->paths[j->build],
+                "%s: larger than the limit of %llu bytes for a broadcast side", j->paths[j->build],
                 (unsigned long long)limit);
 }
 

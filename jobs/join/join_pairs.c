@@ -23,7 +23,7 @@ static int pairs_each(struct glint_task *task, void *state, const struct glint_r
     if (sound && !no_own) sound = glint_unpack(probe, GLINT_TEXT, &own);
     if (sound && !no_other) sound = glint_unpack(build, GLINT_TEXT, &other);
     if (!sound || (no_own && no_other))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a pair of a join does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a join");
     if (!no_own)
         return join_rows_emit(r, task, own.bytes,
                               no_other ? (struct glint_slice){NULL, 0} : other.bytes, out);
@@ -63,15 +63,14 @@ static int present_each(struct glint_task *task, void *state, const struct glint
     union glint_value number, line;
     if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
         !glint_unpack(side, GLINT_I64, &number))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                          "a record of a cogroup does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid record of a cogroup");
     if (number.i64 == 0) {
         s->right = true;
         return 0;
     }
     if (!s->right) return 0;
     if (!glint_unpack(value, GLINT_TEXT, &line))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a cogroup is no text");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a cogroup is not text");
     struct glint_record record = {.key = in->key, .value = line};
     glint_emit(out, &record);
     return 0;

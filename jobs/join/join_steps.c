@@ -76,9 +76,9 @@ static const struct glint_job_option options[] = {JOIN_SIDE_OPTIONS, {NULL, NULL
 const struct glint_job join_steps_job = {
     .name = "join-steps",
     .summary = "join two tables in three steps of one job",
-    .help = "Saves a filter of RIGHT's keys in FILTER, the rows of LEFT that it lets through in "
-            "KEPT, and in OUTPUT a line per pair of rows with equal keys, as join does. All three "
-            "appear together, or none. RIGHT is to be the smaller side.",
+    .help = "Saves a filter of RIGHT's keys in FILTER, the rows of LEFT that pass it in KEPT, and "
+            "in OUTPUT a line per pair of rows with equal keys, as join does. The three outputs "
+            "are committed together. RIGHT should be the smaller side.",
     .positional = positional,
     .outputs = (const char *const[]){"FILTER", "KEPT", "OUTPUT", NULL},
     .options = options,

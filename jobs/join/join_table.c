@@ -13,7 +13,7 @@ struct head {
     uint64_t rows, slots, bytes;
     uint64_t unused[5];
 };
-static_assert(sizeof(struct head) == 64, "what follows is aligned");
+static_assert(sizeof(struct head) == 64, "the data after the header is aligned");
 
 static uint64_t slots_for(uint64_t rows)
 {
@@ -138,11 +138,11 @@ int join_table_open(struct glint_task *task, struct glint_slice block, struct jo
     struct head head;
     assert((uintptr_t)block.data % sizeof(uint64_t) == 0);
     if (block.size < sizeof head)
-        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a side that was broadcast is cut off");
+        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is truncated");
     memcpy(&head, block.data, sizeof head);
     if (head.rows > UINT32_MAX / 4 || head.slots != slots_for(head.rows) ||
         head.bytes > block.size || block_bytes(head.rows, head.bytes) != block.size)
-        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a side that was broadcast is damaged");
+        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is corrupt");
     out->rows = (const void *)(block.data + sizeof head);
     out->slots = (const void *)(out->rows + head.rows);
     out->bytes = (const uint8_t *)(out->slots + head.slots);

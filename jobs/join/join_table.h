@@ -14,7 +14,7 @@ struct join_table_row {
     uint32_t key_size, line_size;
     uint32_t hash, next; /* next: row + 1 of the same key; 0: none */
 };
-static_assert(sizeof(struct join_table_row) == 24, "rows stand one behind the other");
+static_assert(sizeof(struct join_table_row) == 24, "rows are contiguous");
 
 /* ---- Driver. Zeros but for g and limit before; join_table_fini in any case. */
 

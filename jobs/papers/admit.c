@@ -167,8 +167,8 @@ static int save_report(struct glint *g, const struct built_filter *b, const char
     const long long admitted = glint_counter_value(g, "admitted");
     const long long rejected = glint_counter_value(g, "rejected");
     struct text_table table = {.g = g};
-    text_table_add(&table, "elements\tm\tk\tbits set\tfrom bits\ttextbook\tasked\tadmitted\t"
-                           "rejected");
+    text_table_add(&table,
+                   "elements\tm\tk\tbits set\tfrom bits\ttextbook\tqueried\tadmitted\trejected");
     text_table_add(&table, "%llu\t%llu\t%u\t%llu\t%.9g\t%.9g\t%lld\t%lld\t%lld",
                    (unsigned long long)p->n, (unsigned long long)p->m, p->k,
                    (unsigned long long)b->bits_set, b->rate, bloom_expected_rate(p),
@@ -244,8 +244,8 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     if ((filters != NULL) != (args->count == 2))
         return glint_abort(g, GLINT_E_USAGE,
                            "admit SAMPLE INPUT OUTPUT, or admit --filters DIR INPUT OUTPUT",
-                           filters != NULL ? "--filters has the filter, so there is no SAMPLE"
-                                           : "there is neither a SAMPLE nor --filters");
+                           filters != NULL ? "SAMPLE and --filters cannot both be given"
+                                           : "neither SAMPLE nor --filters is given");
     if (fields_id_options(g, args, &fields) != 0) return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
@@ -261,19 +261,19 @@ static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
-    {"filters", "DIR", NULL, "instead of SAMPLE: the filter that union saved there"},
-    {"admitted", "DIR", NULL, "save the lines there that the filter admits"},
-    {"rejected", "DIR", NULL, "save those there that it does not"},
+    {"filters", "DIR", NULL, "instead of SAMPLE: directory of a filter that union saved"},
+    {"admitted", "DIR", NULL, "directory for the lines that the filter admits"},
+    {"rejected", "DIR", NULL, "directory for the lines that it rejects"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job admit_job = {
     .name = "admit",
-    .summary = "build a filter of a sample, ask it for each line of a file",
-    .help = "An element is the id column of a line: the line, where it has no delimiter. Saves the "
-            "filter's elements, m, k and bits set, the rate of false positives that these bits "
-            "predict beside the textbook's, and how many lines of INPUT were admitted and "
-            "rejected. All of SAMPLE would be admitted. With --filters DIR, INPUT OUTPUT are all "
-            "arguments; lines are counted by map and reduce then, and by counters beside.",
+    .summary = "build a filter of a sample, and look up each line of a file",
+    .help = "An element is the id column of a line, or the whole line if it has no delimiter. "
+            "Saves the filter's elements, m, k and bits set, the rate of false positives that "
+            "these bits predict and the textbook's, and how many lines of INPUT were admitted and "
+            "rejected. All of SAMPLE would be admitted. With --filters DIR, the only arguments are "
+            "INPUT OUTPUT; lines are then counted by map and reduce as well as by counters.",
     .positional = positional,
     .positional_min = 2,
     .outputs = (const char *const[]){"OUTPUT", "admitted", "rejected", NULL},

@@ -134,7 +134,7 @@ static int methods_option(struct method_comparison *c, const struct glint_job_ar
 {
     struct list_cursor cursor = {NULL, false};
     struct glint_slice item;
-    while (list_next(&cursor, glint_job_option(args, "ways"), &item)) {
+    while (list_next(&cursor, glint_job_option(args, "methods"), &item)) {
         int method = 0;
         while (method < BLOOM_METHODS &&
                (strlen(bloom_method_names[method]) != item.size ||
@@ -142,9 +142,9 @@ static int methods_option(struct method_comparison *c, const struct glint_job_ar
             method++;
         if (method == BLOOM_METHODS)
             return glint_abort(c->g, GLINT_E_BAD_VALUE,
-                               "lists-fixed, lists-varint, lists-vint, lists-once, partials",
-                               "--ways: \"%.*s\" is none", (int)(item.size > 100 ? 100 : item.size),
-                               (const char *)item.data);
+                               "use lists-fixed, lists-varint, lists-vint, lists-once, partials",
+                               "--methods: invalid value \"%.*s\"",
+                               (int)(item.size > 100 ? 100 : item.size), (const char *)item.data);
         c->wanted[method] = true;
     }
     return 0;
@@ -167,7 +167,8 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
         c.repeats = 0;
     }
     text_table_add(
-        &c.table, "p\tmappers\tway\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
+        &c.table,
+        "p\tmappers\tmethod\tn\tkeys\tk\tformula bytes\tbytes\tmoved bytes\trecords\tauto%s",
         c.repeats > 0 ? "\twall ms\tlowest\thighest\tcpu ms" : "");
     if (compare_methods(&c, &p, &mappers, args) == 0)
         text_table_save(&c.table, args->positional[1]);
@@ -183,24 +184,24 @@ static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01", "false positive probabilities"},
-    {"ways", "NAME,...", "lists-fixed,lists-varint,partials",
-     "which: also lists-vint, as Hadoop writes numbers, and lists-once, each index once per task"},
-    {"mappers", "N,...", "1,4,16,64", "map tasks; fewer where INPUT has fewer rows"},
+    {"methods", "NAME,...", "lists-fixed,lists-varint,partials",
+     "which methods; also lists-vint, numbers as in Hadoop, and lists-once, each index once per "
+     "task"},
+    {"mappers", "N,...", "1,4,16,64", "numbers of map tasks; fewer if INPUT has fewer rows"},
     SIZES_OPTIONS,
-    {"repeats", "N", "0", "how often to measure times; 0: only bytes, the same in every run"},
+    {"repeats", "N", "0", "time measurements; 0: only bytes, which are the same in every run"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job constructions_job = {
     .name = "constructions",
-    .summary = "what the ways to build filters cost",
+    .summary = "compare the costs of methods to build filters",
     .help =
-        "Builds the filters of INPUT's keys by lists of indexes, of fixed size and as varints, "
-        "and by partial filters, and saves a line per P, mappers and way: the bytes between the "
-        "stages by formula (k n v; mappers x sum of (m / 8 + 8)), as they are made, and as they "
-        "move, "
-        "packed and with their keys; records; whether bloom-build's auto would take the way "
-        "with so many tasks; and with --repeats the median, least and greatest wall time and "
-        "the CPU time of this process, which on a cluster is the driver's.",
+        "Builds the filters of INPUT's keys by lists of indexes, of fixed size and as varints, and "
+        "by partial filters, and saves a line per P, mappers and method: the shuffle bytes by "
+        "formula (k n v; mappers x sum of (m / 8 + 8)), as they are produced, and as they are "
+        "moved, packed and with their keys; records; whether bloom-build's auto would choose the "
+        "method for this number of tasks; and with --repeats the median, lowest and highest wall "
+        "time and the CPU time of this process, which on a cluster is the driver's.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

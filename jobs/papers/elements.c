@@ -66,7 +66,7 @@ static int make_room(struct elements *e, uint64_t size)
     const uint64_t bytes = need + (uint64_t)e->count * 2 * sizeof *e->start;
     if (bytes > e->bytes_max || need > UINT32_MAX || e->count == UINT32_MAX)
         return glint_abort(
-            e->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or give a smaller input",
+            e->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use a smaller input",
             "the elements take more than %llu bytes, after %u of them",
             (unsigned long long)(e->bytes_max < UINT32_MAX ? e->bytes_max : UINT32_MAX), e->count);
     if (need > e->capacity || e->base == NULL)

@@ -213,8 +213,8 @@ static int make_room(struct filter_comparison *d)
     const uint64_t count = d->elements.count;
     const uint64_t set = exact_set_bytes_max(d->n);
     if (set > glint_slot_memory(d->g) / 2)
-        return glint_abort(d->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or give fewer --elements",
-                           "a set of %u elements may take %llu bytes, a slot has %llu", d->n,
+        return glint_abort(d->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or lower --elements",
+                           "a set of %u elements may need %llu bytes, a slot has %llu", d->n,
                            (unsigned long long)set, (unsigned long long)glint_slot_memory(d->g));
     d->order = glint_alloc(d->g, count * sizeof *d->order);
     d->expected = glint_alloc(d->g, count);

@@ -34,8 +34,8 @@ static int read_layouts(struct glint *g, const struct glint_job_args *args, stru
     while (list_next(&c, glint_job_option(args, "layout"), &item)) {
         if (out->count == LIST_MAX || bloom_layout_parse((const char *)item.data, item.size,
                                                          &out->items[out->count]) != BLOOM_OK)
-            return glint_abort(g, GLINT_E_BAD_VALUE, "classic, block512, split-block",
-                               "--layout: \"%.*s\" is none",
+            return glint_abort(g, GLINT_E_BAD_VALUE, "use classic, block512, split-block",
+                               "--layout: invalid value \"%.*s\"",
                                (int)(item.size > 100 ? 100 : item.size), (const char *)item.data);
         out->count++;
     }
@@ -64,7 +64,7 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
         return glint_error(g)->code;
     if (out->bits.count * out->layout.count * out->scheme.count < CONTENDERS_MAX) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
-                       "sizes, layouts and schemes make over %d filters", CONTENDERS_MAX);
+                       "sizes, layouts and schemes give more than %d filters", CONTENDERS_MAX);
 }
 
 /* One of each kind and size. An m that is given is exact, but for whole blocks. */
@@ -113,8 +113,8 @@ static int size_contenders(struct filter_comparison *d, const struct choice *c)
                 r = size_contender(d, c, c->layout.items[l], c->scheme.items[s], c->bits.items[b]);
     if (r != 0 || d->count > 1) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE,
-                       "block512 and split-block take xxh64 and wide, classic takes all but xxh64",
-                       "no layout of --layout takes a scheme of --scheme");
+                       "block512 and split-block support xxh64 and wide, classic all but xxh64",
+                       "no layout of --layout supports a scheme of --scheme");
 }
 
 /* ---- Tables */
@@ -152,8 +152,8 @@ static void save_contenders(struct filter_comparison *d, const char *output)
 {
     struct text_table table = {.g = d->g};
     text_table_add(&table,
-                   "structure\tscheme\tm\tk\tbytes\tbits per key\ttrials\tasked\tfalse positives\t"
-                   "rate\tdeviation\tfrom bits\ttextbook%s",
+                   "structure\tscheme\tm\tk\tbytes\tbits per key\ttrials\tqueried\tfalse "
+                   "positives\trate\tdeviation\tfrom bits\ttextbook%s",
                    d->repeats > 0 ? "\tbuild ns\tbuild lowest\tbuild highest\tquery ns\t"
                                     "query lowest\tquery highest"
                                   : "");
@@ -201,25 +201,26 @@ static void save_rounds(struct filter_comparison *d, const char *output)
 static int check_count(const struct filter_comparison *d, const char *about)
 {
     if (d->n < d->elements.count) return 0;
-    return glint_abort(d->g, GLINT_E_BAD_VALUE, "give a smaller --elements, or a larger input",
-                       "%s: %u elements, of which %u are put in and none is left to ask for", about,
+    return glint_abort(d->g, GLINT_E_BAD_VALUE, "use a smaller --elements, or a larger input",
+                       "%s: %u elements, of which %u are added, so none is left to look up", about,
                        d->elements.count, d->n);
 }
 
-/* INPUT is what is drawn from, or, with --strangers, what is put in. */
+/* INPUT is what is drawn from, or, with --non-members, what is put in. */
 static int collect_elements(struct filter_comparison *d, struct glint_rdd *elements,
-                            const struct fields *fields, const char *input, const char *strangers)
+                            const struct fields *fields, const char *input, const char *non_members)
 {
     int r = elements_collect(elements, &d->elements);
     const bool unknown = glint_explaining(d->g); /* there are no elements then */
-    if (r != 0 || strangers == NULL) return r != 0 || unknown ? r : check_count(d, input);
+    if (r != 0 || non_members == NULL) return r != 0 || unknown ? r : check_count(d, input);
     d->first = true;
     d->n = d->elements.count;
-    struct glint_rdd *more = fields_text_file(d->g, strangers, fields);
+    struct glint_rdd *more = fields_text_file(d->g, non_members, fields);
     r = elements_collect_more(elements_of_lines(more, fields), &d->elements);
     if (r != 0 || unknown || (d->n > 0 && d->n < d->elements.count)) return r;
-    return glint_abort(d->g, GLINT_E_BAD_VALUE, "give at least one line in each",
-                       "%s: %u elements, %s: %u", input, d->n, strangers, d->elements.count - d->n);
+    return glint_abort(d->g, GLINT_E_BAD_VALUE, "both files need at least one line",
+                       "%s: %u elements, %s: %u", input, d->n, non_members,
+                       d->elements.count - d->n);
 }
 
 static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
@@ -233,7 +234,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.repeats = (uint32_t)glint_job_i64(g, args, "repeats", 0, 1000);
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
     const char *times = glint_job_option(args, "times"), *trials = glint_job_option(args, "rates");
-    const char *strangers = glint_job_option(args, "strangers");
+    const char *non_members = glint_job_option(args, "non-members");
     if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
@@ -241,7 +242,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);
     if (elements == NULL) return glint_error(g)->code;
     d.seeded = choice.seeded;
-    int r = collect_elements(&d, elements, &fields, paths[0], strangers);
+    int r = collect_elements(&d, elements, &fields, paths[0], non_members);
     if (r == 0 && !glint_explaining(g)) r = size_contenders(&d, &choice);
     if (r == 0 && !glint_explaining(g)) r = filter_comparison_run(&d);
     if (r == 0) save_contenders(&d, paths[1]);
@@ -257,36 +258,36 @@ const struct glint_module filter_vs_set_module = {"filter_vs_set", functions};
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
-    {"elements", "N", "250", "put so many into filter and set, and ask for all of INPUT"},
-    {"strangers", "FILE", NULL, "put all of INPUT in, and ask for these as well"},
-    {"m", "BITS,...", "500,1000,1500,2000,2500",
-     "sizes of filters; those of blocks are rounded up"},
+    {"elements", "N", "250", "add N elements to filter and set, and look up all of INPUT"},
+    {"non-members", "FILE", NULL, "add all of INPUT, and look up these elements as well"},
+    {"m", "BITS,...", "500,1000,1500,2000,2500", "sizes of filters; rounded up to whole blocks"},
     {"bits-per-element", "B,...", NULL, "sizes of filters instead of --m, each at least 1"},
-    {"k", "N", NULL, "hashes per element (the best number); split-block has 8"},
-    {"layout", "NAME,...", "classic,block512,split-block", "where an element's bits lie"},
+    {"k", "N", NULL, "hashes per element (the optimal number); split-block has 8"},
+    {"layout", "NAME,...", "classic,block512,split-block", "where the bits of an element are"},
     {"scheme", "NAME,...", "spark,wide,xxh64",
-     "index rules; each layout with all that fit it: blocks with xxh64 and wide"},
-    {"trials", "N", "10", "each puts other elements in"},
+     "index rules; each layout with all it supports: blocks with xxh64 and wide"},
+    {"trials", "N", "10", "number of trials; each adds other elements"},
     SIZES_SEEDS_OPTION,
-    {"seed", "N", "42", "another seed, other elements and other drawn seeds"},
-    {"rates", "DIR", NULL, "save there the rate of each trial"},
-    {"repeats", "N", "3", "how often each trial measures; 0: no times"},
-    {"times", "DIR", NULL, "save there the times of --rounds"},
-    {"rounds", "N,...", "2000,4000,6000,8000,10000", "a round asks for every element that is in"},
+    {"seed", "N", "42", "seed of the elements and of --seeds random"},
+    {"rates", "DIR", NULL, "directory for the rate of each trial"},
+    {"repeats", "N", "3", "time measurements of each trial; 0: no times"},
+    {"times", "DIR", NULL, "directory for the times of --rounds"},
+    {"rounds", "N,...", "2000,4000,6000,8000,10000",
+     "numbers of rounds; a round looks up every added element"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job filter_vs_set_job = {
     .name = "filter-vs-set",
-    .summary = "Bloom filters against a hash set: memory, errors, times",
-    .help = "Each trial draws elements of INPUT, fills a hash set and filters with them, and asks "
-            "all of INPUT; or it puts all of INPUT in and asks --strangers, too. With --seeds "
-            "random it draws the seeds of poly-abs and poly-mod. Saves for the set and for each "
-            "kind and size of filter its bytes, the "
-            "false positives over all trials, their mean rate with its deviation, what the bits of "
-            "the filters predict, and the textbook's; then nanoseconds per element to fill and to "
-            "ask, as medians over the trials with the least and the greatest. One thread of the "
-            "driver does it all: filters by batches, the set one by one. With --times both are "
-            "asked one by one.",
+    .summary = "compare Bloom filters with a hash set: memory, errors, times",
+    .help =
+        "Each trial draws elements of INPUT, adds them to a hash set and to filters, and looks up "
+        "all of INPUT; or it adds all of INPUT and looks up --non-members, too. With --seeds "
+        "random it draws the seeds of poly-abs and poly-mod. Saves for the set and for each kind "
+        "and size of filter its bytes, the false positives over all trials, their mean rate with "
+        "its deviation, what the bits of the filters predict, and the textbook's; then nanoseconds "
+        "per element to build and to query, as medians over the trials with the lowest and the "
+        "highest. One thread of the driver does all of it: filters in batches, the set one element "
+        "at a time. With --times both are queried one element at a time.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

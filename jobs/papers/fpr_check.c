@@ -160,24 +160,20 @@ static const struct glint_job_option options[] = {
     {"scheme", "NAME", "spark",
      "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, "
      "hadoop-bloom, wide"},
-    {"samples", "N", "10", "how many splits of INPUT are tried, 1 to 100"},
-    {"ratio", "A/B", "60/40", "weights of what filters are built from and of what is looked up"},
-    {"seed", "N", "42", "of the first split; the next ones have the numbers after it"},
-    {"keys", "DIR", NULL, "save a line per key, P and sample there"},
+    {"samples", "N", "10", "number of splits of INPUT, 1 to 100"},
+    {"ratio", "A/B", "60/40", "weights of the rows to build from and of the rows to look up"},
+    {"seed", "N", "42", "seed of the first split; the others use the following numbers"},
+    {"keys", "DIR", NULL, "directory for a line per key, P and sample"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job fpr_check_job = {
     .name = "fpr-check",
-    .summary = "the false positive rate against its formula, over samples",
-    .help = "Splits INPUT by chance, builds a filter per key from the one part "
-            "and looks the rows of "
-            "the other up in the filter of their key; and that for each sample "
-            "and P. Saves a line "
-            "per P: the mean over the keys, averaged over the samples, its "
-            "standard deviation over "
-            "the samples beside the one that chance alone would give, the rate "
-            "that the filters' "
-            "bits predict, and the textbook's, (1 - e^(-kn/m))^k.",
+    .summary = "compare the false positive rate with its formula, over samples",
+    .help = "For each sample and P: splits INPUT at random, builds a filter per key from one part "
+            "and looks up the rows of the other part in the filter of their key. Saves a line per "
+            "P: the mean over the keys, averaged over the samples, its standard deviation over the "
+            "samples and the one expected by chance, the rate that the filters' bits predict, and "
+            "the textbook's, (1 - e^(-kn/m))^k.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

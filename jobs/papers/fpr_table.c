@@ -117,17 +117,12 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job fpr_table_job = {
     .name = "fpr-table",
-    .summary = "false positive rates of keys, by probability and scheme",
-    .help = "Builds a filter per key from TRAIN for each scheme and P, and "
-            "looks each row of TEST, "
-            "whose ids are not in TRAIN, up in the filter of its own key. "
-            "Saves a line per filter, "
-            "columns as the first line names them: beside the measured rate "
-            "the one that the "
-            "filter's bits predict, (bits set / m)^k, and the textbook's, (1 - "
-            "e^(-kn/m))^k. After "
-            "the keys of a scheme and P a line `average`: sums, and the means "
-            "of the rates.",
+    .summary = "measure false positive rates of keys, by probability and scheme",
+    .help = "Builds a filter per key from TRAIN for each scheme and P, and looks up each row of "
+            "TEST, whose ids are not in TRAIN, in the filter of its key. Saves a line per filter, "
+            "after a header line: the measured rate, the one that the filter's bits predict, (bits "
+            "set / m)^k, and the textbook's, (1 - e^(-kn/m))^k. After the keys of a scheme and P "
+            "follows a line `average`: sums, and the means of the rates.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

@@ -75,17 +75,16 @@ static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
-    {"gap", "G", "10", "the greatest gap; lines are (G + 1) / 2 apart on average"},
-    {"seed", "N", "42", "another seed, another sample"},
+    {"gap", "G", "10", "largest gap; lines are (G + 1) / 2 apart on average"},
+    {"seed", "N", "42", "seed of the random gaps"},
     {NULL, NULL, NULL, NULL}};
 
-const struct glint_job gap_sample_job = {
-    .name = "gap-sample",
-    .summary = "take lines at random gaps",
-    .help =
-        "Saves the line that is a gap behind the one before, each gap by chance from 1 to G, all "
-        "equally likely. --gap 1 takes every line.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
-    .options = options,
-    .run = gap_sample_run};
+const struct glint_job gap_sample_job = {.name = "gap-sample",
+                                         .summary = "sample lines at random gaps",
+                                         .help =
+                                             "Saves lines at random gaps; each gap is from 1 to G "
+                                             "with equal probability. --gap 1 saves every line.",
+                                         .positional = positional,
+                                         .outputs = (const char *const[]){"OUTPUT", NULL},
+                                         .options = options,
+                                         .run = gap_sample_run};

@@ -114,7 +114,7 @@ static int take_filter(struct verify_state *s, struct glint_task *task, struct g
     enum bloom_result result = bloom_decode(value.data, value.size, &view);
     if (result != BLOOM_OK || s->filter.params.m != 0)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "the filter of a group: %s",
-                          result != BLOOM_OK ? bloom_strerror(result) : "there are two");
+                          result != BLOOM_OK ? bloom_strerror(result) : "duplicate");
     const uint64_t bytes = bloom_bytes(view.params.m);
     if (bytes > s->capacity) {
         s->bits = glint_scratch(task, bytes);
@@ -131,14 +131,15 @@ static int verify_row(struct verify_state *s, struct glint_task *task, struct gl
     const struct bloom_params *p = &s->filter.params;
     if (p->m == 0 || indexes.size != p->k * sizeof(uint32_t))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "%s",
-                          p->m == 0 ? "the rows of a group came before their filter"
-                                    : "a hashed row has a wrong size");
+                          p->m == 0 ? "the rows of a group precede their filter"
+                                    : "a hashed row has an invalid size");
     bool hit = true;
     for (uint32_t i = 0; hit && i < p->k; i++) {
         uint32_t index;
         memcpy(&index, indexes.data + i * sizeof index, sizeof index);
         if (index >= p->m)
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "an index is beyond its filter");
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                              "an index is out of range of its filter");
         hit = s->filter.bits[index / 8] >> index % 8 & 1;
     }
     s->tally.hits += hit;
@@ -154,8 +155,7 @@ static int verify_each(struct glint_task *task, void *state, const struct glint_
     union glint_value number, indexes;
     if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
         !glint_unpack(side, GLINT_I64, &number))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                          "a record of a cogroup does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid record of a cogroup");
     if (number.i64 == 0) return take_filter(state, task, value);
     if (!glint_unpack(value, GLINT_BYTES, &indexes))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a hashed row is not bytes");
@@ -278,7 +278,7 @@ static int emit_option(struct glint *g, const struct glint_job_args *args, bool 
     const char *name = glint_job_option(args, "emit");
     *out_partials = strcmp(name, "filters") == 0;
     if (*out_partials || strcmp(name, "positions") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "positions or filters", "--emit \"%s\" is neither",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use positions or filters", "unknown --emit \"%s\"",
                        name);
 }
 
@@ -305,20 +305,21 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P", "0.01", "false positive probability of each filter"},
     {"lines", "N", "15000", "lines of a split"},
-    {"reducers", "N", "4", "partitions behind each shuffle"},
+    {"reducers", "N", "4", "partitions after each shuffle"},
     {"emit", "positions|filters", "positions",
-     "what the builder's mappers emit: each row's k positions, or a filter per key, to be ORed"},
-    {"filters", "DIR", NULL, "save the filters there too"},
+     "what the mappers of the build emit: the k positions of each row, or a filter per key, to be "
+     "ORed"},
+    {"filters", "DIR", NULL, "directory for the filters"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job hadoop_pipeline_job = {
     .name = "hadoop-pipeline",
-    .summary = "build and test filters as the Hadoop programs did",
+    .summary = "build and test filters like the Hadoop programs",
     .help =
-        "Builds a filter per key from TRAIN by scheme hadoop, and looks each row of TEST, whose "
-        "ids are not in TRAIN, up in the filter of its own key. No filter is broadcast: "
-        "filters and hashed rows meet in the reduce task of their key, the filter first. Saves "
-        "a line per key: KEY TAB (FALSE POSITIVES, ROWS, RATE).",
+        "Builds a filter per key from TRAIN by scheme hadoop, and looks up each row of TEST, "
+        "whose ids are not in TRAIN, in the filter of its key. No filter is broadcast: a reduce "
+        "task reads the filter of a key, then its hashed rows. Saves a line per key: KEY TAB "
+        "(FALSE POSITIVES, ROWS, RATE).",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", "filters", NULL},
     .options = options,

@@ -19,7 +19,7 @@ bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out)
 
 static int item_fail(struct glint *g, const char *option, struct glint_slice item, const char *hint)
 {
-    return glint_abort(g, GLINT_E_BAD_VALUE, hint, "--%s: \"%.*s\" is none", option,
+    return glint_abort(g, GLINT_E_BAD_VALUE, hint, "--%s: invalid value \"%.*s\"", option,
                        (int)(item.size > 100 ? 100 : item.size), (const char *)item.data);
 }
 
@@ -58,13 +58,13 @@ int list_probabilities(struct glint *g, const struct glint_job_args *args, const
                        struct list_f64 *out)
 {
     return read_reals(g, args, option, is_probability,
-                      "false positive probabilities, such as 0.01,0.05", out);
+                      "use false positive probabilities, such as 0.01,0.05", out);
 }
 
 int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
                struct list_f64 *out)
 {
-    return read_reals(g, args, option, is_finite, "numbers with commas between them", out);
+    return read_reals(g, args, option, is_finite, "use numbers separated by commas", out);
 }
 
 int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
@@ -78,10 +78,11 @@ int list_numbers(struct glint *g, const struct glint_job_args *args, const char 
         int64_t value;
         if (out->count == LIST_MAX) return list_full(g, option);
         if (!glint_parse_i64(item, &value))
-            return item_fail(g, option, item, "whole numbers with commas between them");
+            return item_fail(g, option, item, "use whole numbers separated by commas");
         if (value < min || value > max)
-            return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: %lld is not from %lld to %lld",
-                               option, (long long)value, (long long)min, (long long)max);
+            return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
+                               "--%s: %lld is out of range (%lld to %lld)", option,
+                               (long long)value, (long long)min, (long long)max);
         out->items[out->count++] = value;
     }
     assert(out->count > 0);
@@ -99,7 +100,7 @@ int list_schemes(struct glint *g, const struct glint_job_args *args, const char 
         if (bloom_scheme_parse((const char *)item.data, item.size, &out->items[out->count]) !=
             BLOOM_OK)
             return item_fail(g, option, item,
-                             "spark, hadoop, plain, poly-abs, poly-mod, md5-random or wide");
+                             "use spark, hadoop, plain, poly-abs, poly-mod, md5-random or wide");
         out->count++;
     }
     assert(out->count > 0);

@@ -213,7 +213,7 @@ static int members_option(struct glint *g, const struct glint_job_args *args, bo
     const char *name = glint_job_option(args, "members");
     *out = strcmp(name, "key") == 0;
     if (*out || strcmp(name, "none") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "key or none", "--members \"%s\" is neither", name);
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use key or none", "unknown --members \"%s\"", name);
 }
 
 static int membership_run(struct glint *g, const struct glint_job_args *args)
@@ -245,19 +245,19 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
 static const char *const positional[] = {"INPUT", "FILTERS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    {"members", "key|none", "key",
-     "whose the ids are: of the filter that their key column names, or of no filter"},
-    {"counts", "DIR", NULL, "save there how many ids get 0, 1, 2, ... keys, and how many should"},
-    {"sets", "DIR", NULL, "save there each id with its keys: ID TAB KEY,KEY,..."},
+    {"members", "key|none", "key", "filter that contains an id: that of its key column, or none"},
+    {"counts", "DIR", NULL,
+     "directory for how many ids get 0, 1, 2, ... keys, and how many are expected to"},
+    {"sets", "DIR", NULL, "directory for each id with its keys: ID TAB KEY,KEY,..."},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job membership_job = {
     .name = "membership",
-    .summary = "for each id the keys whose filters may hold it",
-    .help = "Looks each id of INPUT up in all filters that bloom-build saved. Saves a line per "
-            "filter: its true and false positives and negatives, and the rate of the false ones "
-            "beside the one that its bits predict. With --members none INPUT needs no key column. "
-            "In --sets a comma inside a key is %2C.",
+    .summary = "find for each id the keys whose filters may contain it",
+    .help = "Looks up each id of INPUT in all filters that bloom-build saved. Saves a line per "
+            "filter: its true and false positives and negatives, and the false positive rate and "
+            "the one that its bits predict. With --members none INPUT needs no key column. In "
+            "--sets a comma inside a key is %2C.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", "sets", NULL},
     .options = options,

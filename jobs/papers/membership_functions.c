@@ -146,7 +146,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
     (void)state;
     struct member_tally a, b;
     if (acc->value.bytes.size != sizeof a || value->bytes.size != sizeof b)
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has a wrong size");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has an invalid size");
     memcpy(&a, acc->value.bytes.data, sizeof a);
     memcpy(&b, value->bytes.data, sizeof b);
     a.hits += b.hits;

@@ -76,11 +76,11 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
     union glint_value n, p;
     char key[256];
     if (!glint_unpack_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &n))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a joined count does not parse");
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid joined count");
     if (glint_unpack(second, GLINT_F64, &p))
         return emit_size(task, state, &in->key, n.i64, p.f64, out);
     show_key(state, &in->key, key);
-    return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "give a line KEY TAB P for each key",
+    return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "write a line KEY TAB P for each key",
                       "the key %s, of %lld rows, has no probability in the file", key,
                       (long long)n.i64);
 }
@@ -104,7 +104,7 @@ static int own_each(struct glint_task *task, const struct glint_record *in, bool
 {
     const struct glint_slice *line = &in->value.bytes;
     const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
-    if (tab == NULL) return glint_bad_row(task, *line, "it is not KEY TAB P");
+    if (tab == NULL) return glint_bad_row(task, *line, "the line is not KEY TAB P");
     struct glint_record record;
     struct glint_slice key = {line->data, (uint64_t)(tab - line->data)};
     struct glint_slice p = {tab + 1, line->size - key.size - 1};
@@ -136,8 +136,8 @@ static int own_once_merge(struct glint_task *task, void *state, struct glint_acc
                           const union glint_value *value)
 {
     (void)state;
-    return glint_fail(task, GLINT_E_COUNTS_INVALID, "give one P for each key",
-                      "the file of probabilities has a key twice, with %g and %g", acc->value.f64,
+    return glint_fail(task, GLINT_E_COUNTS_INVALID, "write one P for each key",
+                      "duplicate key in the file of probabilities, with %g and %g", acc->value.f64,
                       value->f64);
 }
 
@@ -171,8 +171,8 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
         list_probabilities(g, args, "p", &p) != 0)
         return glint_error(g)->code;
     if (scheme.count != 1 || p.count != 1)
-        return glint_abort(g, GLINT_E_BAD_VALUE, "--p-file FILE gives each key its own",
-                           "one --p and one --scheme are for all keys");
+        return glint_abort(g, GLINT_E_BAD_VALUE, "use --p-file FILE to set P of each key",
+                           "only one --p and one --scheme can be set for all keys");
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_args *columns = glint_args(g), *sizing = glint_args(g);
     fields_args(columns, &fields);
@@ -200,7 +200,7 @@ static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P", "0.01", "false positive probability of every key"},
-    {"p-file", "FILE", NULL, "lines KEY TAB P: each key's own"},
+    {"p-file", "FILE", NULL, "file of lines KEY TAB P, the probability of each key"},
     {"scheme", "NAME", "spark",
      "index rule, for its bounds: spark, hadoop, plain, poly-abs, poly-mod, "
      "md5-random, hadoop-bloom, wide"},

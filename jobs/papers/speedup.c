@@ -183,20 +183,19 @@ static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
-    {"slots", "N,...", "1,2,3,5,10,15", "numbers of slots; the first is what others are held to"},
-    {"loop", NULL, NULL, "ask also in a plain loop, with all lines in memory, for comparison"},
-    {"repeats", "N", "3", "how often each is measured; 0: no times"},
+    {"slots", "N,...", "1,2,3,5,10,15", "numbers of slots; speed-ups are relative to the first"},
+    {"loop", NULL, NULL, "also query in a plain loop, with all lines in memory, for comparison"},
+    {"repeats", "N", "3", "time measurements of each; 0: no times"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job speedup_job = {
     .name = "speedup",
-    .summary = "how much faster more slots build a filter and ask it",
-    .help =
-        "Cuts INPUT into as many parts as there shall be slots; builds a filter of it, and asks "
-        "SAMPLE's filter for each line. Saves per work and number of slots what was counted "
-        "(filters; lines admitted), the median, least and greatest wall time, the CPU time of this "
-        "process, the speed-up, the speed-up per slot, and the mean time. Run it "
-        "with --master local[N], N the greatest number.",
+    .summary = "measure how much faster more slots build and query a filter",
+    .help = "Splits INPUT into one part per slot; builds a filter of it, and looks up each line in "
+            "a filter of SAMPLE. Saves for each measurement and number of slots what was counted "
+            "(filters; admitted lines), the median, lowest and highest wall time, the CPU time of "
+            "this process, the speed-up, the speed-up per slot, and the mean time. Run it with "
+            "--master local[N], where N is the largest number.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

@@ -13,7 +13,7 @@ static int separator_option(struct glint *g, const struct glint_job_args *args, 
     const char *text = glint_job_option(args, "separator");
     *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
     if (*out == '\t' || (strlen(text) == 1 && *out != '\n')) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
                        "--separator \"%s\" is not one byte", text);
 }
 
@@ -27,7 +27,7 @@ static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_arg
     if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
     if (strcmp(name, "key") == 0) return glint_keys(pairs);
     if (strcmp(name, "value") == 0) return glint_values(pairs);
-    glint_abort(g, GLINT_E_BAD_VALUE, "key or value", "--element \"%s\" is neither", name);
+    glint_abort(g, GLINT_E_BAD_VALUE, "use key or value", "unknown --element \"%s\"", name);
     return NULL;
 }
 
@@ -63,18 +63,18 @@ const struct glint_module union_module = {"union", functions};
 static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
-    {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, cut at the first one"},
-    {"element", "key|value", "key", "what of a line is put in"},
-    {"n", "N", NULL, "elements that the filter is made for (counted first)"},
+    {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, split at the first C"},
+    {"element", "key|value", "key", "part of a line that is added"},
+    {"n", "N", NULL, "number of elements to size the filter for (default: counted first)"},
     ONE_FILTER_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job union_job = {
     .name = "union",
-    .summary = "build one filter of a file: one per split, joined by OR",
+    .summary = "build one filter of a file: one per split, combined by OR",
     .help = "Saves one file with one filter, under key 0: glint filter info and query, and "
-            "membership, read it. Each split of INPUT fills a filter; one reduce task ORs them. A "
-            "line without the separator is a key, with an empty value.",
+            "membership, read it. Each split of INPUT is added to a filter; one reduce task "
+            "combines them by OR. A line without the separator is a key, with an empty value.",
     .positional = positional,
     .outputs = (const char *const[]){"OUTPUT", NULL},
     .options = options,

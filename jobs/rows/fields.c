@@ -250,7 +250,7 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
     if (strcmp(text, "\\t") == 0) return glint_error(g)->code;
     *out = (uint8_t)text[0];
     if (strlen(text) == 1 && text[0] != '\n') return glint_error(g)->code;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "give one byte, or \\t for a tab",
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
                        "--%s \"%s\" is not one byte", option, text);
 }
 
@@ -277,8 +277,8 @@ int fields_options(struct glint *g, const struct glint_job_args *args, struct fi
     else if (strcmp(key, "text") == 0)
         out->key = FIELDS_TEXT;
     else
-        glint_abort(g, GLINT_E_BAD_VALUE, "rating, text, int or none",
-                    "--key \"%s\" is no kind of key", key);
+        glint_abort(g, GLINT_E_BAD_VALUE, "use rating, text, int or none", "unknown --key \"%s\"",
+                    key);
     return glint_error(g)->code;
 }
 
@@ -309,8 +309,8 @@ void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         if (memchr(line.data, usual[i].byte, line.size) == NULL) continue;
         glint_note(glint_context(lines),
-                   "%s: the first line is one column, so keys are whole lines; it has a %s: is it "
-                   "--%s '%s'?",
+                   "%s: the first line has one column, so each key is a whole line; it contains a "
+                   "%s: try --%s '%s'",
                    paths, usual[i].name, option, usual[i].value);
         return;
     }

@@ -44,7 +44,7 @@ struct fields {
 /* Every job that reads rows has it. */
 #define HEADER_OPTION                                                                              \
     {                                                                                              \
-        "header", NULL, NULL, "the first line of each input file names the columns: no row"        \
+        "header", NULL, NULL, "the first line of each input file is a header"                      \
     }
 
 /* Options that every job over tables has: --id-column, --key-column, --delimiter, --key. */
@@ -54,8 +54,8 @@ struct fields {
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
         "key", "rating|text|int|none", "rating",                                                   \
-            "what the key column holds; rating: 0 to 10, rounded half up; none: all rows are of "  \
-            "one key, 0"                                                                           \
+            "type of the key column; rating: 0 to 10, rounded half up; none: all rows have "       \
+            "the key 0"                                                                            \
     }
 
 /* Options of jobs that read ids only. */

@@ -22,9 +22,9 @@ static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
 static int quoted_row_error(struct glint_task *task, struct glint_slice row)
 {
     return glint_fail_row(task, GLINT_E_INPUT_FORMAT, row,
-                          "quoted CSV is not read yet: write it with tabs and without quotes "
-                          "first; in text with tabs, quotes are part of the field",
-                          "a field in quotes");
+                          "quoted CSV is not supported: convert it to tabs without quotes; in "
+                          "tab-separated text, quotes are part of the field",
+                          "quoted field");
 }
 
 int fields_refuse_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)

@@ -55,7 +55,7 @@ class Inputs(ClusterTest):
             self.both("E0213", "NUL", self.put("binary", b"tt1\t\0" + ROWS), *rows)
             self.both("E0213", "tar archive", self.put("rows.tar.gz", gzip.compress(tar(ROWS))), *rows)
             quoted = ROWS.replace(b"\t", b",") + b'"tt,1",2.0,1\n'
-            self.both("E0213", "rows.csv:20001: a field in quotes", self.put("rows.csv", quoted), *rows,
+            self.both("E0213", "rows.csv:20001: quoted field", self.put("rows.csv", quoted), *rows,
                       "--delimiter", ",")
         self.both("E0201", "a URL", "s3://bucket/rows.tsv")
 

@@ -24,7 +24,7 @@ def ask(lab, strings, scheme, m, *more):
 def line(lab, strings, label, scheme):
     m = size_of(lab, label)
     row = ask(lab, strings, scheme, int(m.number))
-    others = row["asked"] - row["elements"]
+    others = row["queried"] - row["elements"]
     false = row["admitted"] - row["elements"]
     rate, p = false / others, row["from bits"]
     return [label, scheme, lab.paper("s3", "2.4.1", f"{label} strings", "sample"), row["elements"], m, row["k"], row["admitted"],
@@ -40,7 +40,7 @@ def draws(lab, strings, label):
         lab.submit("admit", "--filters", lab.path("filter"), lab.words(strings), lab.path("report"))
         row = lab.rows_of(lab.path("report"))[0]
         drawn = json.loads(lab.run("filter", "info", "--json", lab.path("filter")))["filters"][0]["seeds"]
-        rate = (row["admitted"] - row["elements"]) / (row["asked"] - row["elements"])
+        rate = (row["admitted"] - row["elements"]) / (row["queried"] - row["elements"])
         rows.append([str(seed), ", ".join(map(str, drawn)), ", ".join(str(math.gcd(r, m)) for r in drawn), rate, row["from bits"], row["textbook"]])
     lab.table("draws", ("--seed", "R", "gcd of R and m", "rate", "from bits", "textbook"), rows, f"{label} strings, m = {m:,}.")
     return [row[3] for row in rows]

@@ -1,41 +1,41 @@
 """Figures 5 and 6 of the multi-set paper, and its complexity: lists of indexes against partial filters."""
 import math
 
-from experiments.ways import (CPU, FORMULA, INT, MADE, MOVED, PARTIALS, TITLES, VARINT, VINT, WALL, by_way, crossing, lines,
+from experiments.methods import (CPU, FORMULA, INT, MADE, MOVED, PARTIALS, TITLES, VARINT, VINT, WALL, by_method, crossing, lines,
                               measure, slope, wide_table)
 
 NAME, TITLE, ORDER = "constructions", "index lists against partial filters", 30
 MAPPERS = (1, 2, 4, 10, 16, 24, 32, 50, 64, 96)
 FEW_MAPPERS = (1, 10, 24, 50, 96)  # over which p varies
 PROBABILITIES = (0.001, 0.01, 0.05, 0.1, 0.2)
-WAYS = (INT, VARINT, VINT, PARTIALS)
+METHODS = (INT, VARINT, VINT, PARTIALS)
 MAIN = 0.01
 PER_V = 8 * math.log(2)  # mappers per byte of an index where the corrected formulas cross
 
 
 def over_mappers(lab):
     """Figure 6.1: bytes, and times, over the number of mappers."""
-    rows = measure(lab, lab.train, [MAIN], FEW_MAPPERS if lab.quick else MAPPERS, WAYS, lab.repeats(3))
+    rows = measure(lab, lab.train, [MAIN], FEW_MAPPERS if lab.quick else MAPPERS, METHODS, lab.repeats(3))
     columns = [FORMULA, MADE, MOVED, WALL, "lowest", "highest", CPU]
-    path = wide_table(lab, "over-mappers", rows, "mappers", WAYS, columns, shown=0)
+    path = wide_table(lab, "over-mappers", rows, "mappers", METHODS, columns, shown=0)
     axis = "set logscale x\nset xrange [0.9:110]\nset xtics (1, 2, 4, 10, 20, 50, 96)\nset xlabel 'mappers'\n"
     at_50 = "set arrow from 50, graph 0 to 50, graph 1 nohead lc rgb '#222222' dt 2\n"
     width = len(columns)
     lab.panels("bytes", [
         f"{axis}{at_50}set logscale y\nset ylabel 'MB, as made'\nset title 'paper: equal at 50 mappers (dashed)'\nplot "
-        + lines(path, WAYS, width, 1, scale="1e6"),
-        f"{axis}{at_50}set logscale y\nset ylabel 'MB, as moved'\nset title 'packed, with keys'\nplot " + lines(path, WAYS, width, 2, scale="1e6")],
+        + lines(path, METHODS, width, 1, scale="1e6"),
+        f"{axis}{at_50}set logscale y\nset ylabel 'MB, as moved'\nset title 'packed, with keys'\nplot " + lines(path, METHODS, width, 2, scale="1e6")],
         "Bytes between the stages, as figure 6.1 of the paper draws its own. A partial filter of one of many mappers is nearly empty, and packs well.")
     lab.panels("times", [
-        f"{axis}set yrange [0:*]\nset ylabel 'wall ms'\nplot " + lines(path, WAYS, width, 3),
-        f"{axis}set yrange [0:*]\nset ylabel 'CPU ms'\nplot " + lines(path, WAYS, width, 6)],
+        f"{axis}set yrange [0:*]\nset ylabel 'wall ms'\nplot " + lines(path, METHODS, width, 3),
+        f"{axis}set yrange [0:*]\nset ylabel 'CPU ms'\nplot " + lines(path, METHODS, width, 6)],
         "Filters are built and counted, not saved; medians.")
     return rows
 
 
 def zoom(lab, rows):
     """Figure 6.1.1 to 6.1.3."""
-    by = by_way(rows, "mappers")
+    by = by_method(rows, "mappers")
     out = []
     for figure in lab.published.of("s2", "2.3 figure 6", "mappers zoomed in on"):
         mappers = int(figure.number)
@@ -53,11 +53,11 @@ def crossings(lab, rows):
     for p in PROBABILITIES:
         part = [row for row in rows if row["p"] == p]
         lists = [row for row in part if row["mappers"] == MAPPERS[0]]
-        v = {row["way"]: row[MADE] / (row["k"] * row["n"]) for row in lists}
-        out.append([f"{p:g}", *(value for way in (INT, VINT, VARINT)
-                                for value in (v[way], PER_V * v[way] * lists[0]["k"] / -math.log2(p), crossing(part, MADE, way))),
+        v = {row["method"]: row[MADE] / (row["k"] * row["n"]) for row in lists}
+        out.append([f"{p:g}", *(value for method in (INT, VINT, VARINT)
+                                for value in (v[method], PER_V * v[method] * lists[0]["k"] / -math.log2(p), crossing(part, MADE, method))),
                     crossing(part, MOVED, VARINT)])
-    lab.table("crossings", ("p", *(f"{TITLES[way]}: {what}" for way in (INT, VINT, VARINT) for what in ("v, bytes", "by formula", "measured")),
+    lab.table("crossings", ("p", *(f"{TITLES[method]}: {what}" for method in (INT, VINT, VARINT) for what in ("v, bytes", "by formula", "measured")),
                             "our varint, moved"), out,
               "The number of mappers from which index lists are the smaller; empty: none up to 96. By formula: 8 ln 2 = 5.5 v mappers, where k is not "
               "rounded; v is what an index takes.")
@@ -76,21 +76,21 @@ def crossings(lab, rows):
 def figure_5(lab, rows):
     """Int against VInt, over p."""
     part = [row for row in rows if row["mappers"] == MAPPERS[0]]
-    by = by_way(part, "p")
-    out = [[p, *(by[p, way][MADE] / 1e6 for way in (INT, VINT, VARINT)), *(100 - 100 * by[p, way][MADE] / by[p, INT][MADE] for way in (VINT, VARINT))]
+    by = by_method(part, "p")
+    out = [[p, *(by[p, method][MADE] / 1e6 for method in (INT, VINT, VARINT)), *(100 - 100 * by[p, method][MADE] / by[p, INT][MADE] for method in (VINT, VARINT))]
            for p in PROBABILITIES]
     path = lab.table("int-vint", ("p", "MB, Int", "MB, Hadoop's VInt", "MB, our varint", "VInt saves %", "varint saves %"), out,
                      "Hadoop's VInt has a byte for the length from 128 on: an index from 65,536 takes four bytes, as an Int does, and one from 2^24 five. Ours "
                      "has 7 bits a byte: up to 2^21 three bytes, up to 2^28 four.")
     lab.plot("int-vint", "set logscale x\nset xrange [0.0008:0.25]\nset format x '%g'\nset xlabel 'p'\nset ylabel 'MB between the stages'\nset yrange [0:*]\nplot "
-             + ", ".join(f"'{path}' skip 1 using 1:{2 + i} with linespoints lt {i + 1} title '{TITLES[way]}'" for i, way in enumerate((INT, VINT, VARINT))),
+             + ", ".join(f"'{path}' skip 1 using 1:{2 + i} with linespoints lt {i + 1} title '{TITLES[method]}'" for i, method in enumerate((INT, VINT, VARINT))),
              "As figure 5 of the paper draws Int and VInt.")
     return out
 
 
 def complexity(lab, rows):
     """Section 2.4, from the counters: an Int index has four bytes."""
-    row = next(row for row in rows if row["way"] == INT and row["p"] == MAIN)
+    row = next(row for row in rows if row["method"] == INT and row["p"] == MAIN)
     indexes, n, k = row[MADE] / 4, row["n"], row["k"]
     q, r = indexes / row["keys"], indexes / n
     published = {name: lab.paper("s2", "2.4", name) for name in ("reducer size q", "replication rate r", "q / r")}
@@ -104,7 +104,7 @@ def complexity(lab, rows):
 
 
 def claims(lab, rows, everything, ratios, at, met, saved, held):
-    by = by_way(rows, "mappers")
+    by = by_method(rows, "mappers")
     counts = sorted({row["mappers"] for row in rows})
     constant = len({by[count, INT][MADE] for count in counts}) == 1
     growth = slope([(count, by[count, PARTIALS][MADE]) for count in counts])
@@ -119,11 +119,11 @@ def claims(lab, rows, everything, ratios, at, met, saved, held):
               f"filters / indexes (as VInt) with 10: {ratios[10]:.2f}, 50: {ratios[50]:.2f}, 96: {ratios[96]:.2f}; equal at {at[6]:.0f} mappers",
               ratios[10] < 1 < ratios[96] and 0.8 < ratios[50] < 1.25,
               f"the crossing is at 5.5 v mappers, and an index takes {at[4]:.1f} bytes here, where the paper's takes near 9 with keys and framing")
-    falls = all(a >= b for way in WAYS for counts in (10, 96) for a, b in zip(
-        *(lambda values: (values, values[1:]))([row[MADE] for row in everything if row["way"] == way and row["mappers"] == counts])))
+    falls = all(a >= b for method in METHODS for counts in (10, 96) for a, b in zip(
+        *(lambda values: (values, values[1:]))([row[MADE] for row in everything if row["method"] == method and row["mappers"] == counts])))
     lab.claim("s2", "section 2.3", "the bytes of both solutions decrease as the rate is raised", f"over p = {', '.join(f'{p:g}' for p in PROBABILITIES)}",
               falls, "" if falls else "see the table")
-    gaps = [by[p, PARTIALS][MADE] - by[p, VINT][MADE] for by in (by_way([row for row in everything if row["mappers"] == 96], "p"),)
+    gaps = [by[p, PARTIALS][MADE] - by[p, VINT][MADE] for by in (by_method([row for row in everything if row["mappers"] == 96], "p"),)
             for p in PROBABILITIES]
     wider = gaps == sorted(gaps, reverse=True)
     lab.claim("s2", "section 2.3, figure 6", "with 96 mappers the gap becomes larger as the rate is lowered",
@@ -132,8 +132,8 @@ def claims(lab, rows, everything, ratios, at, met, saved, held):
     lab.claim("s2", "section 2.4", "the reducer size is k n / 10, the replication rate k, and their ratio n / 10", "the same, from the counters", held,
               "" if held else "see the table")
     lab.claim("s2", "section 2.7", "insertion is O(k n)", "k n indexes are made, from the counters", held, "" if held else "see the table")
-    lab.check(all(row[MADE] == row[FORMULA] for row in everything if row["way"] == INT), "lists of Int take k n v bytes, to the byte")
-    lab.check(all(row[MADE] <= row[FORMULA] for row in everything), "no way takes more than its formula")
+    lab.check(all(row[MADE] == row[FORMULA] for row in everything if row["method"] == INT), "lists of Int take k n v bytes, to the byte")
+    lab.check(all(row[MADE] <= row[FORMULA] for row in everything), "no method takes more than its formula")
     lab.check(constant and straight, "the bytes of lists do not depend on the mappers, those of partial filters are proportional to them")
     lab.check(held, "q, r and q / r are those of the formulas")
 
@@ -143,7 +143,7 @@ def layouts(lab):
     out = []
     for layout, scheme in (("classic", "spark"), ("block512", "xxh64"), ("split-block", "xxh64")):
         rows = measure(lab, lab.train, [MAIN], [1, 16], (VARINT, PARTIALS), lab.repeats(3), "--layout", layout, "--scheme", scheme)
-        at = by_way(rows, "mappers")
+        at = by_method(rows, "mappers")
         alone = at[1, PARTIALS]
         bits = 8 * alone[MADE] / alone["n"]
         lab.submit("filter-vs-set", "--layout", layout, "--scheme", scheme, "--elements", alone["n"] // 2,
@@ -163,10 +163,10 @@ def run(lab):
         number of mappers; in the second a mapper emits a filter for each rating, so its output grows linearly with them. With fewer than
         50 mappers the second emits fewer bytes, with 10 far fewer; at 50 they are about equal; with 96 the first is ahead. VInt instead of
         Int reduces the bytes on average. The reducer size is k n / 10 and the replication rate k.""")
-    lab.command("glint submit constructions INPUT OUTPUT --p 0.01 --ways lists-fixed,lists-varint,lists-vint,partials --mappers 1,10,50,96")
+    lab.command("glint submit constructions INPUT OUTPUT --p 0.01 --methods lists-fixed,lists-varint,lists-vint,partials --mappers 1,10,50,96")
     rows = over_mappers(lab)
     ratios = zoom(lab, rows)
-    everything = measure(lab, lab.train, PROBABILITIES, FEW_MAPPERS, WAYS)
+    everything = measure(lab, lab.train, PROBABILITIES, FEW_MAPPERS, METHODS)
     at, met = crossings(lab, everything)
     saved = figure_5(lab, everything)
     q, r, held = complexity(lab, everything)

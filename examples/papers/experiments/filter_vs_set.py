@@ -1,6 +1,6 @@
 """The course report: a filter of names against a hash set. Then the layouts, with a million elements."""
 NAME, TITLE, ORDER = "filter-vs-set", "a filter against a hash set", 80
-MEMBERS, STRANGERS, HASHES = 329, 60, 8
+MEMBERS, NON_MEMBERS, HASHES = 329, 60, 8
 SIZES, LARGEST = (500, 1000, 1500, 2000, 2500), 3200
 ROUNDS = (2000, 4000, 6000, 8000, 10000)
 TRIALS = 10
@@ -18,7 +18,7 @@ def of(rows, kind):
 def as_the_paper(lab):
     """The report's own experiment: rows per structure and size, rates per trial, times per structure and rounds."""
     scale = 20 if lab.quick else 1  # rounds are many: --quick runs fewer, and multiplies
-    arguments = ("--strangers", lab.names(STRANGERS, MEMBERS), "--k", HASHES, "--trials", TRIALS, "--seeds", "random",
+    arguments = ("--non-members", lab.names(NON_MEMBERS, MEMBERS), "--k", HASHES, "--trials", TRIALS, "--seeds", "random",
                  lab.names(MEMBERS))
     lab.submit("filter-vs-set", "--m", ",".join(map(str, (*SIZES, LARGEST))), "--scheme", "poly-abs", "--layout", "classic",
                "--repeats", 0, "--rates", lab.path("trials"), *arguments, lab.path("table"))
@@ -44,8 +44,8 @@ def show_rates(lab, rows, trials):
             line += [*([figures[label, f"m={m}"]] if m in SIZES else []), 100.0 * ours]
         lines.append(line)
     lab.table("rates", ("trial", *(f"m = {m}, {what}" for m in SIZES for what in ("paper %", "measured %")), f"m = {LARGEST}, measured %"), lines,
-              f"{MEMBERS} names in, {STRANGERS} others asked for, k = {HASHES}, seeds drawn from 0 to 99 for each trial. For m = {LARGEST} the paper has no rates.",
-              why="other names and other draws; each of our strangers is 1.7 % of the rate. The paper's rates are multiples of 1/58: of its 60 strangers it counts those "
+              f"{MEMBERS} names in, {NON_MEMBERS} others asked for, k = {HASHES}, seeds drawn from 0 to 99 for each trial. For m = {LARGEST} the paper has no rates.",
+              why="other names and other draws; each of our non-members is 1.7 % of the rate. The paper's rates are multiples of 1/58: of its 60 non-members it counts those "
                   "whose names no member has")
     means = lab.table("means", ("m", "paper %", "measured %", "predicted %", "from bits %"), [
         [m, figures.get(("mean", f"m={m}")), 100 * row["rate"], 100 * row["textbook"], 100 * row["from bits"]]
@@ -95,7 +95,7 @@ def show_memory(lab, rows, names):
     exact, largest = rows[0], next(row for row in rows if row["m"] == LARGEST)
     characters = 2 * sum(map(len, names))  # as Java holds them: two bytes each
     lab.table("setting", ("", "paper", "measured"), [
-        ["members", lab.paper("s1", "5.1", "members"), MEMBERS], ["strangers", lab.paper("s1", "5.1", "strangers"), STRANGERS],
+        ["members", lab.paper("s1", "5.1", "members"), MEMBERS], ["non-members", lab.paper("s1", "5.1", "non-members"), NON_MEMBERS],
         ["k", lab.paper("s1", "5.1", "k"), HASHES],
         ["seeds drawn from 0 to", lab.paper("s1", "5.1", "seeds", "drawn from 0.."), 99],
         [f"filter of {LARGEST} bits, bytes", lab.paper("s1", "5.1", "filter of m=3200"), largest["bytes"]],
@@ -167,7 +167,7 @@ def claims(lab, means, largest, memory, ms, large_rows):
 
 def checks(lab, rows, large_rows):
     filters = [row for row in rows[1:] if row["scheme"] != "poly-abs"] + large_rows[1:]
-    off = [abs(row["rate"] - row["from bits"]) / (row["from bits"] * (1 - row["from bits"]) / row["asked"]) ** 0.5 for row in filters]
+    off = [abs(row["rate"] - row["from bits"]) / (row["from bits"] * (1 - row["from bits"]) / row["queried"]) ** 0.5 for row in filters]
     lab.check(rows[0]["false positives"] == large_rows[0]["false positives"] == 0, "the set does not err")
     lab.check(max(off) <= 4, "each rate of the large filters lies within 4 standard errors of its bits' prediction, in every layout")
     tables = []
@@ -183,8 +183,8 @@ def run(lab):
         member has, 10 times for each of 500 to 2500 bits. The mean error rates, 94.65 to 2.93 %, basically agree with the predicted ones, 95.93 to 3.23 %. A filter
         of 3200 bits takes 400 bytes, the characters of the set alone 1854. Queries are slower than those of Java's HashSet, since
         several functions are computed: 1255 against 832 ms for 10000 rounds over all members.""")
-    lab.command(f"glint generate names --rows {MEMBERS} MEMBERS; glint generate names --rows {STRANGERS} --skip {MEMBERS} STRANGERS\n"
-                f"glint submit filter-vs-set --strangers STRANGERS --scheme poly-abs --seeds random --k {HASHES} "
+    lab.command(f"glint generate names --rows {MEMBERS} MEMBERS; glint generate names --rows {NON_MEMBERS} --skip {MEMBERS} NON_MEMBERS\n"
+                f"glint submit filter-vs-set --non-members NON_MEMBERS --scheme poly-abs --seeds random --k {HASHES} "
                 "--m 500,1000,1500,2000,2500,3200 --trials 10 --rates DIR --times DIR MEMBERS OUTPUT")
     rows, trials, times = as_the_paper(lab)
     means, largest = show_rates(lab, rows, trials)

@@ -79,9 +79,9 @@ def over_probabilities(lab, visits, users):
         done = join(lab, "bloom", "semi", visits, users, "--p", p)
         note = next(note for note in done.report["notes"] if note.startswith("a filter"))
         size, rate = re.search(r"in (\d+) bytes, rate ([^,]+),", note).groups()
-        strangers = done.counter(ROWS_PROBED) - done.counter("rows written")
-        through = strangers - done.counter(ROWS_FILTERED)
-        rows.append([p, int(size), strangers, through, through / strangers, float(rate),
+        non_members = done.counter(ROWS_PROBED) - done.counter("rows written")
+        through = non_members - done.counter(ROWS_FILTERED)
+        rows.append([p, int(size), non_members, through, through / non_members, float(rate),
                      done.counter("map output bytes")])
     return rows
 
@@ -150,5 +150,5 @@ def run(lab):
     lab.check(same, "all methods give the same lines, on local[1] and local[2]")
     lab.check(fewer >= 5, "with 1 % of the rows matching, the filter shuffles at least 5 times fewer bytes")
     lab.check(all(abs(row[4] - row[5]) <= 4 * math.sqrt(row[5] * (1 - row[5]) / row[2]) for row in filters),
-              "the filter lets through as many strangers as its bits predict, within 4 standard errors")
+              "the filter lets through as many non-members as its bits predict, within 4 standard errors")
     lab.check(found, "a row that matches is never rejected")

@@ -56,12 +56,12 @@ def run(lab):
     lab.submit("bloom-build", "0.01", lab.train, lab.counts, lab.path("filters"))
     own, total, path, keys = counts_table(lab, "members", "key", lab.train,
                                           "Ids that are in one filter: how many keys they get.")
-    none, others, path_none, strangers = counts_table(lab, "strangers", "none", lab.test, "Ids that are in no filter.")
+    none, others, path_none, non_members = counts_table(lab, "non-members", "none", lab.test, "Ids that are in no filter.")
     lab.table("keys", list(keys[0]), [row.values() for row in keys], "Of the ids that are in a filter: what each filter answers.")
     plot(lab, path, path_none)
     wall = query_all(lab, len(keys))
-    rate = statistics.fmean(row["false positive rate"] for row in strangers)
-    formula = statistics.fmean((1 - math.exp(-row["k"] * row["n"] / row["m"])) ** row["k"] for row in strangers)
+    rate = statistics.fmean(row["false positive rate"] for row in non_members)
+    formula = statistics.fmean((1 - math.exp(-row["k"] * row["n"] / row["m"])) ** row["k"] for row in non_members)
     lab.measured(f"""Of {total:,} ids that were put in, {many(own, "ids"):,} get more than one key, a rate of
         {many(own, "ids") / total:.5f}; {sum(row["expected"] for row in own if row["keys"] > 1):.5f} were expected. Of {others:,} others
         {sum(row["ids"] for row in none if row["keys"] > 0):,} get any. The mean of the filters' rates is {rate:.6f}, the formula's

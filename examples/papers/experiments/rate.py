@@ -44,9 +44,9 @@ def run(lab):
     lab.measured("The rate is least at " + ", ".join(
         f"k = {min(HASHES, key=lambda k, m=m: by[m, k]['rate'])} for m = {m:,}" for m in BITS)
         + f"; (m / n) ln 2 is {', '.join(f'{m / ELEMENTS * math.log(2):.1f}' for m in BITS)}.")
-    lab.read("Too few hashes leave strangers a chance at each; too many fill the filter.")
+    lab.read("Too few hashes leave non-members a chance at each; too many fill the filter.")
     lab.claim("s2", "section 1.1, figure 1", "the rate falls as m grows, and rises again as k becomes larger",
               f"so for {len(BITS)} sizes and {len(HASHES)} numbers of hashes", falls and rises,
               "" if falls and rises else "see the table")
-    off = [abs(row["rate"] - row["from bits"]) / math.sqrt(row["from bits"] / row["asked"]) for row in by.values()]
+    off = [abs(row["rate"] - row["from bits"]) / math.sqrt(row["from bits"] / row["queried"]) for row in by.values()]
     lab.check(max(off) <= 5, "each rate lies within 5 standard errors of the one that the filters' bits predict")

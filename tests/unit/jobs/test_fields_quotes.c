@@ -37,7 +37,7 @@ static int parse_quoted(const char *rows, uint8_t delimiter, bool one_by_one, bo
     for (uint32_t i = 0; one_by_one && r >= 0 && i < count; i++)
         r = fields_parse_row(&f, &task, glint_column_slice(&lines.value, i), &key, &id);
     if (r == GLINT_E_INPUT_FORMAT)
-        cr_expect(strstr(task.error.cause, "a field in quotes: \"") != NULL, "%s", rows);
+        cr_expect(strstr(task.error.cause, "quoted field: \"") != NULL, "%s", rows);
     arena_fini(&task.arena);
     return r < 0 ? r : 0;
 }

@@ -1,4 +1,4 @@
-"""What the experiments on the two constructions share: the job, and its rows by way."""
+"""What the experiments on the two constructions share: the job, and its rows by method."""
 import math
 
 INT, VARINT, VINT, ONCE, PARTIALS = "lists-fixed", "lists-varint", "lists-vint", "lists-once", "partials"
@@ -7,36 +7,36 @@ TITLES = {INT: "indexes as Int", VARINT: "indexes, our varint", VINT: "indexes a
 MADE, MOVED, FORMULA, WALL, CPU = "bytes", "moved bytes", "formula bytes", "wall ms", "cpu ms"
 
 
-def measure(lab, data, p, mappers, ways, repeats=0, *more):
-    """The job's rows: one per p, number of mappers and way."""
+def measure(lab, data, p, mappers, methods, repeats=0, *more):
+    """The job's rows: one per p, number of mappers and method."""
     joined = lambda values: ",".join(map(str, values))
-    lab.submit("constructions", "--p", joined(p), "--mappers", joined(mappers), "--ways", joined(ways), "--repeats", repeats,
+    lab.submit("constructions", "--p", joined(p), "--mappers", joined(mappers), "--methods", joined(methods), "--repeats", repeats,
                *more, data, lab.path("table"))
     return lab.rows_of(lab.path("table"))
 
 
-def by_way(rows, x):
-    """(x, way) -> row."""
-    return {(row[x], row["way"]): row for row in rows}
+def by_method(rows, x):
+    """(x, method) -> row."""
+    return {(row[x], row["method"]): row for row in rows}
 
 
-def wide_table(lab, name, rows, x, ways, columns, **more):
-    """One line per x, the ways side by side: what gnuplot likes."""
-    by = by_way(rows, x)
-    return lab.table(name, [x, *(f"{TITLES[way]}, {column}" for way in ways for column in columns)],
-                     [[at, *(by[at, way][column] for way in ways for column in columns)]
+def wide_table(lab, name, rows, x, methods, columns, **more):
+    """One line per x, the methods side by side: what gnuplot likes."""
+    by = by_method(rows, x)
+    return lab.table(name, [x, *(f"{TITLES[method]}, {column}" for method in methods for column in columns)],
+                     [[at, *(by[at, method][column] for method in methods for column in columns)]
                       for at in sorted({row[x] for row in rows})], **more)
 
 
-def lines(path, ways, width, offset, style="linespoints", scale="1", title=True, dash=1):
-    """gnuplot's plots of one column of each way in a wide table."""
+def lines(path, methods, width, offset, style="linespoints", scale="1", title=True, dash=1):
+    """gnuplot's plots of one column of each method in a wide table."""
     return ", ".join(f"'{path}' skip 1 using 1:(${2 + width * i + offset}/{scale}) with {style} lt {i + 1} dt {dash} "
-                     + (f"title '{TITLES[way]}'" if title else "notitle") for i, way in enumerate(ways))
+                     + (f"title '{TITLES[method]}'" if title else "notitle") for i, method in enumerate(methods))
 
 
 def crossing(rows, column, one, other=PARTIALS):
     """The number of mappers at which `other` becomes dearer than `one`, between the measured ones; or None."""
-    by = by_way(rows, "mappers")
+    by = by_method(rows, "mappers")
     counts = sorted({row["mappers"] for row in rows})
     gaps = [(at, by[at, other][column] - by[at, one][column]) for at in counts]
     for (before, low), (after, high) in zip(gaps, gaps[1:]):
