@@ -52,7 +52,8 @@ static const struct glint_function count_number =
     COUNT_FUNCTION("count.number", GLINT_I64, count_batch);
 static const struct glint_function count_text =
     COUNT_FUNCTION("count.text", GLINT_TEXT, count_batch);
-/* The same record by record: what a function without a batch form costs (see tests/bench). */
+/* The same function without a batch form, to measure what a call per record costs (see
+ * tests/bench). */
 static const struct glint_function count_number_each =
     COUNT_FUNCTION("count.number_each", GLINT_I64, NULL);
 static const struct glint_function count_text_each =

@@ -1,4 +1,4 @@
-/* empty-tasks: tasks that do nothing, to measure what a task costs. */
+/* empty-tasks: runs tasks that do nothing, to measure the cost of a task. */
 #include "jobs/jobs.h"
 
 static int nothing_each(struct glint_task *task, void *state, const struct glint_record *in,

@@ -1,4 +1,5 @@
-/* The `glint` program: the engine's command line with our operators, jobs and verbs. */
+/* The `glint` program: the engine's command line with the operators, jobs and commands of this
+ * project. */
 #include "engine/cli/cli.h"
 #include "jobs/commands/commands.h"
 #include "jobs/jobs.h"

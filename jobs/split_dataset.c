@@ -1,5 +1,4 @@
-/* split-dataset: a table without its header, cut into two by chance: what is built from and what is
- * tested.
+/* split-dataset: splits a table without its header into two at random, for training and testing.
  *
  *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed)
  *
@@ -65,7 +64,7 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
                        "--ratio \"%s\" is not A/B", text);
 }
 
-/* All lines but those that are equal to the first one. */
+/* All lines except those equal to the first one. */
 static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
 {
     struct glint_rows first;

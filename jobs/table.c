@@ -1,5 +1,4 @@
-/* Every job and every module of functions. A new one is a file and a line here.
- */
+/* All jobs and all modules of functions. A new job is a new file and a line here. */
 #include "jobs/jobs.h"
 
 extern const struct glint_module ops_module;

@@ -1,4 +1,5 @@
-/* The random part keeps two processes that write the same output apart; the rename decides. */
+/* The random part of the hidden name separates two processes that write the same output; the rename
+ * decides which one wins. */
 #include "jobs/commands/atomic_output.h"
 
 #include "engine/base/text.h"
@@ -23,7 +24,7 @@ int atomic_output_init(struct atomic_output *b, struct env *env, const char *pat
     int failed = env->random(env, &number, sizeof number);
     if (failed != 0)
         return error_set_system(error, GLINT_E_SYSTEM, failed, "draw", "a random name");
-    /* The name is cut, since a file's name has at most 255 bytes. */
+    /* Truncated, because a file name has at most 255 bytes. */
     bool fits = text_format(b->hidden, sizeof b->hidden, "%.*s.%.200s.%016llx.tmp",
                             (int)(name - b->path), b->path, name, (unsigned long long)number);
     if (fits) return GLINT_OK;
@@ -64,7 +65,7 @@ static int sync_names(struct env *env, const char *path)
     return failed != 0 ? failed : closed;
 }
 
-/* The directory that has `b` in it. */
+/* Syncs the directory that contains `b`. */
 static int sync_parent(const struct atomic_output *b, struct env *env)
 {
     char parent[PATH_MAX];

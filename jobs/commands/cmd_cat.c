@@ -1,5 +1,5 @@
-/* glint cat: the parts of a job's output as one file, as Hadoop's getmerge makes it. The bytes of
- * the parts follow each other in the order of their names, whatever they hold. */
+/* glint cat: copies the parts of a job's output into one file, like Hadoop's getmerge. The bytes of
+ * the parts are concatenated in the order of the parts' names. */
 #include "engine/base/mem.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
@@ -13,7 +13,7 @@
 
 enum { COPY_BYTES = 1 << 20 };
 
-/* One part, which must be as long as it was when the parts were listed. */
+/* Copies one part, which must still have the size that it had when the parts were listed. */
 static int copy_bytes(struct output_file *out, int part, const struct input_file *from,
                       uint8_t *data)
 {

@@ -1,4 +1,4 @@
-/* glint filter: looks into the files that bloom-build writes, and exchanges filters with other
+/* glint filter: inspects the files that bloom-build writes, and exchanges filters with other
  * programs. */
 #include "jobs/commands/commands.h"
 

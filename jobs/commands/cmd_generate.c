@@ -1,4 +1,4 @@
-/* glint generate: made-up input, for trying things out and for measuring. */
+/* glint generate: random input, for tests and measurements. */
 #include "engine/base/env.h"
 #include "engine/base/mem.h"
 #include "engine/cli/options.h"
@@ -17,11 +17,11 @@
 
 #define CHUNK_ROWS 32768u
 
-/* What can be made: rows that follow from (seed, row), as jobs/generate has them. */
+/* A kind of table: its rows depend only on (seed, row), see jobs/generate. */
 struct generated_table {
     uint64_t rows_max;
     uint32_t row_bytes_max;
-    size_t (*header)(uint8_t *out, size_t capacity); /* NULL: there is none */
+    size_t (*header)(uint8_t *out, size_t capacity); /* NULL: no header */
     size_t (*format)(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
                      size_t capacity);
 };

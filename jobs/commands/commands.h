@@ -1,4 +1,4 @@
-/* The verbs that live with the jobs, for main.c to hand to cli_main. */
+/* The commands that belong to the jobs; main.c passes them to cli_main. */
 #ifndef GLINT_JOBS_COMMANDS_COMMANDS_H
 #define GLINT_JOBS_COMMANDS_COMMANDS_H
 
@@ -6,7 +6,7 @@
 
 extern const struct cli_command cmd_cat, cmd_filter, cmd_generate;
 
-/* glint filter's own. */
+/* Subcommands of glint filter. */
 extern const struct cli_command filter_info, filter_query, filter_export, filter_import;
 
 #endif

@@ -1,5 +1,5 @@
-/* glint filter export: each filter as other programs read it, one file per key: its bits alone, or
- * as Hadoop's BloomFilter. */
+/* glint filter export: writes each filter for other programs, one file per key: only its bits, or
+ * the format of Hadoop's BloomFilter. */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
@@ -17,7 +17,7 @@
 
 enum export_format { FORMAT_BITS, FORMAT_HADOOP, FORMATS };
 
-static const char *const format_names[FORMATS] = {"bits", "hadoop"}; /* of files, too: KEY.NAME */
+static const char *const format_names[FORMATS] = {"bits", "hadoop"}; /* file extensions */
 
 struct export
 {
@@ -30,8 +30,8 @@ struct export
 
 enum { COPY_BYTES = 1 << 20 };
 
-/* Percent-encoding of RFC 3986, with the point encoded at the beginning, where it hides a file.
- * False: no room. */
+/* Percent-encodes as RFC 3986, and also a leading dot, because it would hide the file. Returns
+ * false if the buffer is too small. */
 static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
 {
     static const char plain[] =
@@ -50,7 +50,7 @@ static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
     return true;
 }
 
-/* The segments one behind the other: each but the last is a whole number of bytes. */
+/* Appends the segments; all but the last one are a whole number of bytes. */
 static int copy_segments(struct export *x, int file, const struct filter_whole *whole)
 {
     uint8_t *data = mem_alloc(COPY_BYTES);
@@ -90,7 +90,7 @@ static int write_contents(struct export *x, int file, const struct bloom_filter 
     return filter == NULL ? copy_segments(x, file, whole) : GLINT_OK;
 }
 
-/* One of both: the filter or its segments. */
+/* Writes either the filter or its segments. */
 static int write_file(struct export *x, const char *path, const struct bloom_filter *filter,
                       const struct filter_whole *whole)
 {
@@ -104,7 +104,7 @@ static int write_file(struct export *x, const char *path, const struct bloom_fil
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
 }
 
-/* KEY.FORMAT; a key has one filter. `from` says where it lies. */
+/* Writes KEY.FORMAT; a key has one filter. `from` is the filter's source, for messages. */
 static int export_filter(struct export *x, const struct filter_key *key, const char *from,
                          const struct bloom_filter *filter, const struct filter_whole *whole)
 {
@@ -124,7 +124,7 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     return write_file(x, path, filter, whole);
 }
 
-/* Whether the format can say what the filter is. */
+/* Checks that the format can represent the filter. */
 static int check_format(struct export *x, const struct filter_record *record)
 {
     const struct bloom_params *params =

@@ -1,7 +1,7 @@
-/* A record's size is unknown until it has been walked over. So a window over the file grows until
- * the walk succeeds: twice as many bytes each time, of which only the new ones are read. Small
- * records are copied out of the window, which stays for those that follow; a large one takes the
- * window along. */
+/* The size of a record is unknown until it has been parsed. So the window over the file grows until
+ * parsing succeeds: its size doubles each time, and only the new bytes are read. Small records are
+ * copied out of the window, which stays for the next ones; a large record takes ownership of the
+ * window. */
 #include "jobs/commands/filter_file.h"
 
 #include "engine/base/text.h"
@@ -19,9 +19,9 @@ struct filter_file {
     struct env *env;
     const char *path;
     int file;
-    uint64_t size, at; /* `at`: where the next record begins */
+    uint64_t size, at; /* `at`: start of the next record */
     struct buffer window;
-    uint64_t used; /* of the window: bytes before `at` */
+    uint64_t used; /* bytes of the window before `at` */
     struct glint_error *error;
 };
 
@@ -57,7 +57,7 @@ static int invalid_filter_file(const struct filter_file *f, uint64_t offset, con
                      (unsigned long long)offset, reason);
 }
 
-/* The window begins at f->at and is `wanted` bytes wide. */
+/* Makes the window `wanted` bytes, starting at f->at. */
 static int widen_window(struct filter_file *f, uint64_t wanted)
 {
     struct buffer *window = &f->window;
@@ -78,7 +78,7 @@ static int widen_window(struct filter_file *f, uint64_t wanted)
     return GLINT_OK;
 }
 
-/* The window's first `size` bytes behind f->used become the record's. */
+/* Moves the `size` bytes after f->used to the record. */
 static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
 {
     if (f->used == 0 && size > WINDOW_FIRST / 2) {
@@ -95,7 +95,7 @@ static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
     return GLINT_OK;
 }
 
-/* Reads the record at f->at, whole and nothing else. */
+/* Reads the record at f->at, and nothing after it. */
 static int read_record(struct filter_file *f, struct buffer *out)
 {
     uint64_t left = f->size - f->at, bytes_max = left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX;
@@ -153,7 +153,7 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
     uint64_t at = head.head_size;
     bool sound = msgpack_read_head(data + at, size - at, &head) &&
                  msgpack_validate(data + at, size - at, &key_size);
-    assert(sound); /* the whole record has been walked over */
+    assert(sound); /* the whole record has been parsed */
     int failed;
     if (head.kind == MSGPACK_KIND_UINT || head.kind == MSGPACK_KIND_INT ||
         head.kind == MSGPACK_KIND_FLOAT)

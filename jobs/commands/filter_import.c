@@ -1,6 +1,6 @@
-/* glint filter import: files of Hadoop's BloomFilter as filters with keys, as bloom-build writes
- * them. The files are listed and their keys sorted first, so that two of one key are refused before
- * anything is written, and the output does not depend on the order of the arguments. */
+/* glint filter import: converts files of Hadoop's BloomFilter to filters with keys, as bloom-build
+ * writes them. Lists the files and sorts their keys first, so that a duplicate key is rejected
+ * before anything is written, and the output does not depend on the order of the arguments. */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
@@ -30,8 +30,8 @@ struct import {
     struct env *env;
     struct hadoop_source *sources;
     uint64_t count, capacity;
-    const char *key;     /* --key; NULL: from the file's name */
-    const char *listing; /* the directory that is listed */
+    const char *key;     /* --key; NULL: from the file name */
+    const char *listing; /* the directory being listed */
     uint64_t n;          /* --n; 0: estimated */
     struct atomic_output dir;
     struct glint_error error;
@@ -43,7 +43,7 @@ static bool ends_with(const char *text, const char *ending)
     return size >= more && strcmp(text + size - more, ending) == 0;
 }
 
-/* Percent-decodes `size` bytes in place. False: a % without two hex digits. */
+/* Percent-decodes `size` bytes in place. Returns false if a % is not followed by two hex digits. */
 static bool decode_percents(char *text, uint64_t *size)
 {
     uint64_t used = 0;
@@ -63,7 +63,7 @@ static bool decode_percents(char *text, uint64_t *size)
     return true;
 }
 
-/* A key that reads as an integer is a number, as the ratings of bloom-build are. */
+/* A key that is an integer becomes a number, like the ratings of bloom-build. */
 static void type_key(struct filter_key *key)
 {
     int64_t number;
@@ -71,7 +71,7 @@ static void type_key(struct filter_key *key)
     if (!text_parse_i64((const uint8_t *)key->text, key->size, &number)) return;
     if (text_format_i64(again, number) != key->size || memcmp(again, key->text, key->size) != 0)
         return;
-    key->number = true; /* one that is printed so: 07 is a text */
+    key->number = true; /* only if it prints the same: 07 is a string */
     key->order = (double)number;
 }
 
@@ -119,7 +119,7 @@ static int add_listed(void *arg, const char *name)
                      x->listing, name);
 }
 
-/* A file, or all files of a directory that are named as export names them. */
+/* Adds a file, or all files of a directory that have names as written by export. */
 static int add_path(struct import *x, const char *path)
 {
     struct env_stat stat;
@@ -182,7 +182,7 @@ static int read_bytes(struct import *x, int file, const char *path, uint8_t *out
                      path);
 }
 
-/* The head first: a wrong size is known before memory is taken for it. */
+/* Reads the header first, so that a wrong size is detected before memory is allocated for it. */
 static int read_filter(struct import *x, int file, const char *path, struct buffer *bytes,
                        struct bloom_filter *out)
 {
@@ -259,7 +259,7 @@ static int import_source(struct import *x, int file, const struct hadoop_source 
     return code;
 }
 
-/* A file of the output; `filled` says whether the filters go into it. */
+/* Creates a file of the output; `filled`: writes the filters to it. */
 static int write_file(struct import *x, const char *name, bool filled)
 {
     struct env *env = x->env;

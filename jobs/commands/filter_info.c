@@ -1,4 +1,4 @@
-/* glint filter info: what each filter is and how full it is. */
+/* glint filter info: prints each filter's parameters and how full it is. */
 #include "engine/base/env.h"
 #include "engine/base/json.h"
 #include "engine/base/text.h"
@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON_BYTES = 1 << 16 }; /* printed at once, about */
+enum { JSON_BYTES = 1 << 16 }; /* buffered before output, about */
 
 struct info_row {
-    struct filter_key key; /* text and seeds lie in the arena */
+    struct filter_key key; /* text and seeds are in the arena */
     struct bloom_params params;
     uint64_t bits_set;
-    uint64_t segments; /* 0: it lies there in one */
+    uint64_t segments; /* 0: not in segments */
 };
 
 struct info {
     struct info_row *rows;
     uint64_t count, capacity;
-    struct arena arena; /* an allocation per key would take more than the key */
+    struct arena arena; /* an allocation per key would need more memory than the key */
     struct filter_parts parts;
     struct glint_error error;
 };
@@ -47,7 +47,7 @@ static int add_row(struct info *info, const struct filter_key *key, const struct
     return 0;
 }
 
-/* The record's bytes go, and the seeds with them. */
+/* Copies the seeds, because the record is freed. */
 static int keep_seeds(struct info *info, struct info_row *row)
 {
     const size_t size = row->params.k * BLOOM_SEED_BYTES;
@@ -72,7 +72,7 @@ static int take_record(void *arg, struct filter_record *record)
     return code;
 }
 
-/* A row for each filter in segments. */
+/* Adds a row for each filter in segments. */
 static int add_up_parts(struct info *info)
 {
     struct filter_whole whole;
@@ -161,7 +161,7 @@ static void put_row(struct json *j, const struct info_row *row)
     json_end(j, '}');
 }
 
-/* What there is of the object so far. */
+/* Prints the part of the object that is buffered. */
 static void flush_json(struct json *j)
 {
     if (!j->failed) fwrite(j->out.data, 1, j->out.size, stdout);

@@ -1,11 +1,11 @@
-/* Segments of one filter may stand anywhere in the files, so they are listed and sorted first. */
+/* Segments of one filter may be anywhere in the files, so they are listed and sorted first. */
 #include "jobs/commands/filter_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more of `size` bytes each. */
+/* Reserves memory for one more item of `size` bytes. */
 static bool make_room(void **items, uint64_t count, uint64_t *capacity, uint64_t size)
 {
     assert(count <= *capacity && size > 0);
@@ -18,7 +18,7 @@ static bool make_room(void **items, uint64_t count, uint64_t *capacity, uint64_t
     return true;
 }
 
-/* The number of the file that records come from: nearly always that of the record before. */
+/* Finds the number of a record's file, nearly always that of the previous record. */
 static bool find_file(struct filter_parts *p, const char *path, uint32_t *out)
 {
     for (uint32_t i = p->file_count; i > 0; i--) {

@@ -1,5 +1,5 @@
-/* Filters that lie in segments, for the verbs of `glint filter`: where each segment is, and its
- * bits read from there when they are asked for. In memory is what says where, never the bits. */
+/* Filters in segments, for the subcommands of `glint filter`: records where each segment is, and
+ * reads its bits on request. Only positions are kept in memory, never the bits. */
 #ifndef GLINT_JOBS_COMMANDS_FILTER_PARTS_H
 #define GLINT_JOBS_COMMANDS_FILTER_PARTS_H
 
@@ -9,8 +9,8 @@ struct filter_part {
     struct filter_key key;        /* owned */
     struct bloom_segment segment; /* without its bits */
     uint64_t bits_set;
-    uint32_t file; /* of the list's */
-    uint64_t at;   /* of the bits in it */
+    uint32_t file; /* index in the list of files */
+    uint64_t at;   /* offset of the bits in the file */
 };
 
 struct filter_parts {
@@ -24,24 +24,24 @@ struct filter_parts {
     uint32_t file_count, file_capacity;
 };
 
-/* All of one filter, once checked: parts [first, first + count). */
+/* All segments of one filter, checked: parts [first, first + count). */
 struct filter_whole {
     const struct filter_part *first;
     uint64_t count;
 };
 
-/* Takes a record that is a segment; its key is moved, the rest given back. 0 or a code, and then
- * the record is still the caller's. */
+/* Adds a record that is a segment; moves its key and frees the rest. Returns 0 or a code; after an
+ * error the caller still owns the record. */
 int filter_parts_add(struct filter_parts *parts, struct filter_record *record,
                      struct glint_error *error);
-/* Once all are there: by key and index; each filter must be whole and all of one build.
- * FILTER_INVALID or FILTER_MISMATCH with file and key. */
+/* Call after the last add. Sorts by key and index, and checks that each filter is complete and from
+ * one build. Returns 0, or FILTER_INVALID or FILTER_MISMATCH with file and key. */
 int filter_parts_check(struct filter_parts *parts, struct glint_error *error);
-/* The filter that begins at part `*at`, and moves on. False: that was the last. */
+/* Returns the filter that begins at part `*at`, and advances. Returns false after the last one. */
 bool filter_parts_next(const struct filter_parts *parts, uint64_t *at, struct filter_whole *out);
-/* Bytes [offset, offset + size) of a part's bits. */
+/* Reads bytes [offset, offset + size) of a part's bits. Returns 0 or a code. */
 int filter_parts_read(struct filter_parts *parts, const struct filter_part *part, uint64_t offset,
                       uint8_t *out, uint64_t size, struct glint_error *error);
-void filter_parts_fini(struct filter_parts *parts); /* zeroed ones too */
+void filter_parts_fini(struct filter_parts *parts); /* accepts zeros */
 
 #endif

@@ -1,6 +1,6 @@
-/* glint filter query: which keys may hold an id. Filters stay in memory, those in segments on disk,
- * where the bytes that an id asks for are read; ids stream by; answers are flushed whenever the
- * input pauses, so that the verb can stand in a conversation of pipes. */
+/* glint filter query: prints the keys whose filters may contain an id. Filters are kept in memory,
+ * those in segments on disk, and only the bytes that an id needs are read. Ids are streamed. The
+ * output is flushed whenever the input pauses, so that the command can be used as a coprocess. */
 #include "engine/base/env.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/options.h"
@@ -18,12 +18,12 @@
 
 #define READ_BYTES (64 * KIB)
 
-/* Records of more bytes are kept as they are; of others bits and key are copied into the arena. */
+/* Larger records are kept; bits and key of smaller ones are copied into the arena. */
 enum { RECORD_BYTES_COPIED = 1 << 15 };
 
 /* A filter in memory, or one in segments. */
 struct query_filter {
-    struct filter_key key; /* in the arena, or the parts' */
+    struct filter_key key; /* in the arena, or owned by the parts */
     struct bloom_filter filter;
     uint8_t *memory; /* of a record that is kept */
     struct filter_whole whole;
@@ -32,7 +32,7 @@ struct query_filter {
 struct query {
     struct query_filter *filters;
     uint64_t count, capacity;
-    struct arena arena; /* an allocation per filter would take more than a small filter */
+    struct arena arena; /* an allocation per filter would need more memory than a small filter */
     struct filter_parts parts;
     struct glint_error error;
 };
@@ -51,7 +51,7 @@ static int add_filter(struct query *q, const struct query_filter *filter)
     return 0;
 }
 
-/* Bits and seeds; false without memory. */
+/* Copies bits and seeds. Returns false when out of memory. */
 static bool copy_filter(struct query *q, const struct bloom_filter *from, struct bloom_filter *out)
 {
     const uint64_t bits = bloom_bytes(from->params.m), seeds = from->params.k * BLOOM_SEED_BYTES;
@@ -102,7 +102,7 @@ static int read_filters(struct query *q, const char *const *paths)
     return code;
 }
 
-/* 1, 0, or a code. */
+/* Returns 1, 0, or a code. */
 static int contains_in_parts(struct query *q, const struct filter_whole *whole, const uint8_t *id,
                              uint64_t size)
 {
@@ -121,8 +121,8 @@ static int contains_in_parts(struct query *q, const struct filter_whole *whole, 
     return 1;
 }
 
-/* Commas, % itself and bytes that a terminal should not get are percent-encoded: a list of keys has
- * one reading. */
+/* Percent-encodes commas, % and bytes that are unsafe for a terminal, so that a list of keys is
+ * unambiguous. */
 static void print_key(const struct filter_key *key)
 {
     const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
@@ -155,8 +155,8 @@ static int print_matches(struct query *q, const uint8_t *id, uint64_t size)
     return 0;
 }
 
-/* Answers the lines that are whole in `b`, drops them, and keeps the beginning of the next one.
- * *scanned: so many bytes are known to hold no line end. */
+/* Looks up the complete lines of `b`, removes them, and keeps the beginning of the next one.
+ * *scanned: number of bytes known to contain no line end. */
 static int query_lines(struct query *q, struct buffer *b, uint64_t *scanned)
 {
     uint64_t start = 0;
@@ -193,7 +193,8 @@ static int query_stream(struct query *q, struct buffer *b)
             return error_set(&q->error, GLINT_E_LINE_TOO_LONG, NULL,
                              "a line of standard input is longer than %llu bytes",
                              (unsigned long long)LINE_BYTES_MAX_DEFAULT);
-        if (fflush(stdout) != 0) return GLINT_OK; /* nobody listens: cli_flush_stdout says so */
+        if (fflush(stdout) != 0)
+            return GLINT_OK; /* the reader closed the pipe: cli_flush_stdout reports it */
     }
     return b->size > 0 ? print_matches(q, b->data, b->size) : 0;
 }

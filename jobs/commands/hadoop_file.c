@@ -1,4 +1,4 @@
-/* Every field is checked on its own, so that the error names the byte that is wrong. */
+/* Every field is checked separately, so that the error names the offset of the invalid byte. */
 #include "jobs/commands/hadoop_file.h"
 
 #include <assert.h>

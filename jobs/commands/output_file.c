@@ -1,5 +1,5 @@
-/* Where a verb writes: under a hidden name until all of it is there, so that a failed command
- * leaves what was there before. */
+/* The output of a command is written under a hidden name until it is complete, so that a failed
+ * command does not change an existing file. */
 #include "jobs/commands/output_file.h"
 
 #include "engine/base/text.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A directory or a device is never replaced, whatever the options say. */
+/* A directory or a device is never replaced, whatever the options are. */
 static int check_output(const struct output_file *f)
 {
     struct env_stat stat;

@@ -1,4 +1,4 @@
-/* A verb's output: a file that appears whole or not at all, or standard output. */
+/* The output of a command: a file that is created atomically, or standard output. */
 #ifndef GLINT_JOBS_COMMANDS_OUTPUT_FILE_H
 #define GLINT_JOBS_COMMANDS_OUTPUT_FILE_H
 
@@ -7,18 +7,19 @@
 struct output_file {
     struct env *env;
     const char *output; /* borrowed; NULL: standard output */
-    bool overwrite;     /* a regular file only */
+    bool overwrite;     /* replaces only a regular file */
     int file;
     struct atomic_output atomic;
     struct glint_error *error; /* of all calls */
 };
 
-/* Opens what `output` names, and watches for signals if it is a file. NULL and "-" are standard
- * output. 0 or a code; only after 0 output_file_close. */
+/* Opens `output`, and handles signals if it is a file. NULL and "-" are standard output. Returns 0
+ * or a code; call output_file_close only after 0. */
 int output_file_open(struct output_file *f, struct env *env, const char *output, bool overwrite,
                      struct glint_error *error);
 int output_file_write(struct output_file *f, const void *data, uint64_t size);
-/* Publishes the file if `code` is 0, else removes it. `code`, or the code of what failed here. */
+/* Publishes the file if `code` is 0, else removes it. Returns `code`, or the code of a failure
+ * here. */
 int output_file_close(struct output_file *f, int code);
 
 #endif

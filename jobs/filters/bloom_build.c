@@ -1,14 +1,14 @@
-/* bloom-build: a Bloom filter per key, sized by COUNTS for false positive probability P, or each as
- * PARAMS says.
+/* bloom-build: builds a Bloom filter per key, sized by COUNTS for false positive probability P, or
+ * individually by PARAMS.
  *
- * Four strategies, the same bits; what each sends from stage to stage, and what a slot holds:
+ * Four strategies give the same bits; they differ in what is shuffled and what a slot must hold:
  *
  *     indexes    each row as (key, its k bit indexes): k numbers per row; one filter
- *     partials   a filter per key and task, which are ORed; all filters
- *     segments   as indexes, with each filter cut into ranges of bits; one range
+ *     partials   a filter per key and task, combined by OR; all filters
+ *     segments   as indexes, but each filter is split into ranges of bits; one range
  *     ids        each row as (key, its id), joined with the key's size (ids.h); one filter
  *
- * indexes is what the Spark program does. All but ids broadcast the sizes of all keys. */
+ * The Spark program does the same as indexes. All but ids broadcast the sizes of all keys. */
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { BUILD_ROWS = 100 }; /* of which a build's number is made, among others */
+enum { BUILD_ROWS = 100 }; /* rows that go into a build's number */
 
 enum build_strategy { BUILD_INDEXES, BUILD_PARTIALS, BUILD_SEGMENTS, BUILD_IDS, BUILD_STRATEGIES };
 static const char *const strategy_names[BUILD_STRATEGIES] = {"indexes", "partials", "segments",
@@ -31,13 +31,13 @@ struct build_plan {
     struct fields fields;
     struct sizes sizes;
     struct bloom_sizing sizing;
-    enum bloom_method lists; /* what strategy indexes is */
-    bool chosen;             /* the job chooses the strategy */
+    enum bloom_method lists; /* the encoding of strategy indexes */
+    bool chosen;             /* the strategy was chosen by the job */
     enum build_strategy strategy;
-    uint32_t log2; /* of a segment's bits */
+    uint32_t log2; /* log2 of a segment's bits */
 };
 
-/* Bytes between the stages, and what a slot must hold. */
+/* Shuffle bytes, and memory needed per slot. */
 struct estimate {
     uint64_t indexes, partials, memory[BUILD_STRATEGIES];
 };
@@ -65,14 +65,15 @@ static void explain_strategy(const struct build_plan *p, const struct estimate *
     glint_note(p->g, "strategy: %s%s", strategy_names[p->strategy], p->chosen ? " (auto)" : "");
 }
 
-/* The cheaper one of those that fit a slot's memory; segments always do. */
+/* The strategy with the fewest shuffle bytes of those that fit a slot's memory; segments always
+ * fit. */
 static enum build_strategy cheapest_strategy(const struct estimate *e, uint64_t memory)
 {
     if (e->memory[BUILD_PARTIALS] <= memory && e->partials <= e->indexes) return BUILD_PARTIALS;
     return e->memory[BUILD_INDEXES] <= memory ? BUILD_INDEXES : BUILD_SEGMENTS;
 }
 
-/* --strategy, as far as it says which. */
+/* Reads --strategy, which may leave the choice open. */
 static int strategy_option(struct build_plan *p)
 {
     const char *name = glint_job_option(p->args, "strategy");
@@ -91,7 +92,8 @@ static int strategy_option(struct build_plan *p)
                        "--segment-size has no effect with --strategy %s", name);
 }
 
-/* Sizes that are too many to be broadcast are joined with ids: the driver does not read on. */
+/* Uses strategy ids if the sizes are too many to be broadcast: the driver does not read the rest of
+ * them. */
 static int choose_ids(struct build_plan *p)
 {
     if (!p->chosen && p->strategy != BUILD_IDS)
@@ -128,7 +130,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
                        (unsigned long long)memory);
 }
 
-/* --coding: how strategy indexes writes an index. */
+/* Reads --coding: how strategy indexes encodes an index. */
 static int choose_coding(struct build_plan *p, const char *name)
 {
     static const struct {
@@ -144,8 +146,9 @@ static int choose_coding(struct build_plan *p, const char *name)
                        "unknown --coding \"%s\"", name);
 }
 
-/* What takes segments of this build apart from those of others: sizes, and what is cheap to know of
- * the rows; never where they lie. 0 or the context's code. */
+/* Computes a number that separates the segments of this build from those of others: a hash of the
+ * sizes and of what is cheap to read of the rows, but not of paths. Returns 0 or the context's
+ * code. */
 static int build_number(const struct build_plan *p, struct glint_rdd *lines, uint64_t *out)
 {
     static const char *const columns[] = {"id-column", "key-column", "delimiter", "key"};
@@ -184,7 +187,7 @@ static int64_t rows_taken(const struct glint *g)
     return glint_counter_value(g, "rows read") - glint_counter_value(g, "bad rows");
 }
 
-/* Each row may be a new id, for which there is no room. */
+/* Each surplus row may be a new id, for which the filter is not sized. */
 static void note_surplus(const struct build_plan *p, int64_t rows)
 {
     const char *what = "if all ids differ, the filters are fuller than P allows; run",
@@ -199,8 +202,8 @@ static void note_surplus(const struct build_plan *p, int64_t rows)
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
-/* With PARAMS only the scheme: M and K are those of classic filters, and k differs from key to key.
- * 0 or the context's code. */
+/* With PARAMS only the scheme: M and K are those of classic filters, and k differs between keys.
+ * Returns 0 or the context's code. */
 static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
     bool random;

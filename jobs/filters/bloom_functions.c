@@ -1,5 +1,5 @@
-/* What the functions of the Bloom filter jobs share: rows with the numbers of their filters, in the
- * form that the library takes, and filters as values. */
+/* Shared by the functions of the Bloom filter jobs: rows with the numbers of their filters, in the
+ * library's format, and filters as values. */
 #include "jobs/filters/bloom_functions.h"
 
 #include "engine/base/text.h"
@@ -48,7 +48,7 @@ int bloom_input_open(struct glint_task *task, struct bloom_input *in)
     return r == 0 ? sizes_open(task, &in->sizes) : r;
 }
 
-/* Says which key it is that COUNTS does not know. */
+/* Sets an error that names the key that has no count. */
 static int missing_count(struct bloom_input *in, struct glint_task *task, uint32_t row)
 {
     const struct fields *f = &in->fields;
@@ -73,7 +73,7 @@ static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
     f->text_end[to] = f->text_end[from];
 }
 
-/* Leaves out rows whose key has no count, or fails at the first. */
+/* Drops rows whose key has no count, or fails at the first one. */
 static int drop_missing(struct bloom_input *in, struct glint_task *task)
 {
     struct fields *f = &in->fields;
@@ -100,7 +100,7 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
     return r;
 }
 
-/* Rows with a filter, moved together; the others are counted. */
+/* Compacts the rows that have a filter; counts the others. */
 static void keep_known(struct bloom_input *in, struct glint_task *task, int no_filter)
 {
     struct fields *f = &in->fields;

@@ -10,59 +10,56 @@
 
 #include "jobs/filters/sizes.h"
 
-/* The counter of what map tasks give to reduce tasks, values only, before it is packed for the way.
- */
+/* Counter of the bytes that map tasks emit for reduce tasks: values only, before compression. */
 #define BLOOM_SHUFFLE_BYTES "shuffle value bytes"
 
-/* The counter of rows whose key has no filter. */
+/* Counter of rows whose key has no filter. */
 #define BLOOM_NO_FILTER "no filter"
 
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
 
-/* The key as errors show it; a text may be cut. */
+/* Formats the key for errors; a text may be truncated. */
 void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity);
-/* What errors say of filters that do not fit their sizes, PARAMS or P and COUNTS. */
+/* Texts of errors about filters that do not match their sizes, from PARAMS or from P and COUNTS. */
 const char *bloom_mismatch_hint(bool params);
 const char *bloom_no_such_key_text(bool params);
 void bloom_mismatch_text(const struct bloom_params *have, const struct bloom_params *want,
                          bool params, char *out, size_t capacity);
 
-/* Rows parsed, their ids and the numbers of their filters, as the library wants
- * them. Rows whose key has no count are bad rows, left out if they are skipped.
- */
+/* Parsed rows, their ids and the numbers of their filters, in the library's format. Rows whose key
+ * has no count are bad rows, and are dropped if bad rows are skipped. */
 struct bloom_input {
     struct fields fields;
     struct sizes sizes;
     uint16_t filter[FIELDS_ROWS_MAX];
 };
 int bloom_input_open(struct glint_task *task, struct bloom_input *in);
-/* 0 or a code; *out borrows from `in` and the batch. */
+/* Returns 0 or a code; *out borrows from `in` and the batch. */
 int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
                      const struct glint_batch *lines, struct bloom_rows *out);
-/* The same, where rows whose key has no filter are left out and counted. */
+/* The same, but rows whose key has no filter are dropped and counted. */
 int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
                            const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
-/* The number of a key that must have a filter. 0 or a code. */
+/* The number of a key that must have a filter. Returns 0 or a code. */
 int bloom_input_key_number(const struct sizes *sizes, struct glint_task *task,
                            const union glint_value *key, uint32_t *out);
-/* The filters of the broadcast argument "filters", for reading; bloom_set_fini after, in any case.
- * 0 or a code. */
+/* Opens the filters of the broadcast argument "filters" for reading. Call bloom_set_fini afterwards
+ * in any case. Returns 0 or a code. */
 int bloom_open_filters(struct glint_task *task, struct bloom_set *out);
-/* Emits (key, the filter as its file value), the bits standing BLOOM_HEADER_MAX
- * behind `memory`. */
+/* Emits (key, the filter as stored in files); the bits must be at memory + BLOOM_HEADER_MAX. */
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out);
 
-/* What a look-up of rows counts, per key: the value that bloom.test_* emit and
- * bloom.add_tallies adds up. */
+/* The counts of a look-up, per key: the value that bloom.test_* emit and bloom.add_tallies sums. */
 struct bloom_tally {
     uint64_t hits, rows;
 };
-/* 0 or a code. */
+/* Returns 0 or a code. */
 int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out);
 
-/* Lines of (key, tally): by whether keys are text, and whether as the Hadoop program's. */
+/* Convert (key, tally) to lines: by whether keys are text, and whether in the Hadoop program's
+ * format. */
 extern const struct glint_function bloom_report_functions[2][2];
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;

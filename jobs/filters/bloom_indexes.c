@@ -1,5 +1,5 @@
-/* Strategy indexes: rows become lists of bit indexes, lists of a key are joined, filters filled
- * from them. */
+/* Strategy indexes: converts rows to lists of bit indexes, concatenates the lists of a key, and
+ * fills filters from them. */
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/index_codes.h"
 
@@ -10,7 +10,8 @@ enum { CHUNK_BYTES = 64 * 1024, FILL_INDEXES = 4096 };
 
 /* ---- bloom.rating_indexes, bloom.text_indexes */
 
-/* Of an index that is not coded: native-endian, driver and executors are one build. */
+/* Size of an index that is not encoded: native-endian, since driver and executors are the same
+ * build. */
 static inline uint32_t fixed_bytes(const struct bloom_set *set)
 {
     return set->wide ? sizeof(uint64_t) : sizeof(uint32_t);
@@ -18,11 +19,11 @@ static inline uint32_t fixed_bytes(const struct bloom_set *set)
 
 struct indexes_state {
     struct bloom_input input;
-    struct bloom_set set; /* the parameters; its bits are never touched */
+    struct bloom_set set; /* the parameters; its bits are not used */
     uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     uint8_t *bytes;
     int64_t method;        /* enum bloom_method, of lists */
-    struct bloom_set seen; /* LISTS_ONCE: which indexes the task has emitted */
+    struct bloom_set seen; /* LISTS_ONCE: the indexes that the task has emitted */
     int shuffle_bytes;     /* counter */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
@@ -46,7 +47,7 @@ static int indexes_open(struct glint_task *task, void *state)
     return s->indexes != NULL && s->bytes != NULL && s->shuffle_bytes >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
-/* How many of the set's k indexes are the row's own. */
+/* The k of the row's filter, which is at most the set's k. */
 static inline uint32_t row_k(const struct indexes_state *s, uint32_t row)
 {
     return s->input.sizes.params[s->input.filter[row]].k;
@@ -57,7 +58,7 @@ static inline uint64_t index_at(const struct indexes_state *s, uint64_t at)
     return s->set.wide ? s->indexes[at] : ((const uint32_t *)s->indexes)[at];
 }
 
-/* Whether the task emits this index of the key for the first time. */
+/* Returns true if the task emits this index of the key for the first time. */
 static bool is_new(struct indexes_state *s, uint32_t row, uint64_t index)
 {
     if (s->method != BLOOM_LISTS_ONCE) return true;
@@ -86,7 +87,7 @@ static uint32_t encode_row(struct indexes_state *s, uint32_t row, uint8_t *out)
     return used;
 }
 
-/* The rows' lists one behind the other, in codes. Returns their bytes. */
+/* Concatenates the encoded lists of the rows. Returns their size. */
 static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
 {
     uint32_t used = 0;
@@ -98,7 +99,7 @@ static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
     return used;
 }
 
-/* The same where lists are as they are in memory. */
+/* The same for lists that are not encoded. */
 static uint32_t cut_rows(struct indexes_state *s, uint32_t rows)
 {
     const uint32_t width = fixed_bytes(&s->set);
@@ -158,7 +159,7 @@ const struct glint_function bloom_rating_indexes =
     INDEXES_FUNCTION("bloom.rating_indexes", GLINT_I64);
 const struct glint_function bloom_text_indexes = INDEXES_FUNCTION("bloom.text_indexes", GLINT_TEXT);
 
-/* ---- bloom.extend: lists of one key, one behind the other, cut into pieces */
+/* ---- bloom.extend: concatenates the lists of a key, split into chunks */
 
 static int extend_merge(struct glint_task *task, void *state, struct glint_acc *acc,
                         const union glint_value *value)
@@ -174,15 +175,15 @@ const struct glint_function bloom_extend = {.name = "bloom.extend",
                                             .merge = extend_merge,
                                             .chunk_bytes_max = CHUNK_BYTES};
 
-/* ---- bloom.fill: the pieces of a key stream into its filter */
+/* ---- bloom.fill: streams the chunks of a key into its filter */
 
 struct fill_state {
     struct sizes sizes;
-    const struct bloom_params *params; /* of the key at hand */
-    uint8_t *memory; /* BLOOM_HEADER_MAX, then the bits; as large as the largest filter */
+    const struct bloom_params *params; /* of the current key */
+    uint8_t *memory; /* BLOOM_HEADER_MAX bytes, then the bits; sized for the largest filter */
     uint64_t size;
     int64_t method;          /* enum bloom_method, of lists */
-    struct bloom_set target; /* one filter over the bits in `memory` */
+    struct bloom_set target; /* a set of one filter, whose bits are in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
 
@@ -225,7 +226,8 @@ static bool set_bits(struct fill_state *s, uint32_t count)
                           : bloom_set_bits(&s->target, 0, (const uint32_t *)s->indexes, count);
 }
 
-/* Decodes up to FILL_INDEXES indexes and sets their bits. Answers the bytes read, 0: damaged. */
+/* Decodes up to FILL_INDEXES indexes and sets their bits. Returns the bytes read, or 0 if the list
+ * is corrupt. */
 static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
@@ -237,7 +239,7 @@ static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const ui
     return size > 0 && at <= end && set_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
-/* The same of Hadoop's codes. */
+/* The same for Hadoop's encoding. */
 static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
@@ -254,7 +256,7 @@ static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint
     return set_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
-/* The same where they are not coded. */
+/* The same for indexes that are not encoded. */
 static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint64_t width = fixed_bytes(&s->target), left = (uint64_t)(end - from) / width;
@@ -264,7 +266,7 @@ static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint
     return set_bits(s, count) ? count * width : 0;
 }
 
-/* A piece ends where a row's list ends, so no index is cut. */
+/* A chunk ends at the end of a row's list, so no index is split. */
 static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {

@@ -1,4 +1,4 @@
-/* Strategy partials: filters filled where the rows are, then ORed. */
+/* Strategy partials: map tasks fill filters, which are then combined by OR. */
 #include "jobs/filters/bloom_functions.h"
 
 #include <assert.h>
@@ -40,7 +40,7 @@ static int partial_batch(struct glint_task *task, void *state, const struct glin
     return 0;
 }
 
-/* Where a filter goes: filters are emitted in the order in which the shuffle keeps them. */
+/* The position of a filter: filters are emitted in the shuffle's order. */
 struct place {
     uint32_t partition, number;
 };
@@ -52,7 +52,7 @@ static int compare_places(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A filter that any row was added to has a bit set. */
+/* Returns true if no row was added: any row sets a bit. */
 static bool is_empty(const struct bloom_filter *filter)
 {
     const uint64_t bytes = bloom_bytes(filter->params.m);
@@ -61,7 +61,8 @@ static bool is_empty(const struct bloom_filter *filter)
     return true;
 }
 
-/* The filters that rows were added to; numbers are in the order of keys. NULL: error set. */
+/* The filters that rows were added to; numbers are in the order of keys. Returns NULL with the
+ * error set. */
 static struct place *places_of(struct glint_task *task, const struct partial_state *s,
                                uint32_t *out_count)
 {
@@ -136,7 +137,7 @@ const struct glint_function bloom_or = {.name = "bloom.or",
                                         .out = {GLINT_SAME, GLINT_SAME},
                                         .merge = or_merge};
 
-/* The bits become a file value: a header in front, so they are copied once more. */
+/* Converts the bits to a file value: copies them after a header. */
 struct seal_state {
     struct sizes sizes;
     uint8_t *memory;

@@ -1,12 +1,11 @@
-/* One place for the three ways: bloom-build takes two of them, constructions
- * compares all. */
+/* The methods in one place: bloom-build uses two of them, constructions compares all. */
 #include "jobs/filters/bloom_pipeline.h"
 
 #include "jobs/filters/index_codes.h"
 
 #include <assert.h>
 
-enum { SPLIT_FACTOR = 8 }; /* a split has at least so many bytes per byte of filters */
+enum { SPLIT_FACTOR = 8 }; /* a split has at least this many bytes per byte of filters */
 
 const char *const bloom_method_names[BLOOM_METHODS] = {"lists-fixed", "lists-varint", "lists-vint",
                                                        "lists-once", "partials"};

@@ -1,4 +1,4 @@
-/* The lines that bloom-test saves: (key, tally) -> text, as the papers' programs wrote it. */
+/* The lines that bloom-test saves: (key, tally) -> text, in the formats of the papers' programs. */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/rows/python_repr.h"
@@ -13,7 +13,7 @@ static int emit_report(struct glint_task *task, const struct glint_record *in,
     char rate[TEXT_NUMBER_MAX], tail[128];
     int r = bloom_tally_read(task, in->value.bytes, &t);
     if (r != 0) return r;
-    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows sends no tally */
+    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows has no tally */
     double value = (double)t.hits / (double)t.rows;
     if (java)
         text_format_f64_java(rate, value);

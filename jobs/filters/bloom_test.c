@@ -40,7 +40,7 @@ static int test_open(struct glint_task *task, void *state)
     return 0;
 }
 
-/* With few filters a kernel counts them one after the other. */
+/* With few filters, a kernel counts one filter after the other. */
 static void tally_rows(struct test_state *s, const uint16_t *filter, uint32_t rows)
 {
     const struct fields_kernel *kernel = s->input.fields.kernel;
@@ -53,7 +53,7 @@ static void tally_rows(struct test_state *s, const uint16_t *filter, uint32_t ro
     for (uint32_t row = 0; row < rows; row++) s->tallies[filter[row]].rows++;
 }
 
-/* Eight at once: of unseen ids hardly any is a hit. */
+/* Eight at once: few unseen ids are hits. */
 static void tally_hits(struct test_state *s, const uint16_t *filter, uint32_t rows)
 {
     static_assert(FIELDS_ROWS_MAX % 8 == 0, "the last eight are in the array");
@@ -151,8 +151,8 @@ static const struct glint_function *const functions[] = {&test_rating,
                                                          NULL};
 const struct glint_module bloom_test_module = {"bloom", functions};
 
-/* ---- The filters, collected one by one into the blob that is broadcast; of those in segments only
- * what there is */
+/* ---- The filters: collects them one by one into the blob that is broadcast; of filters in
+ * segments only which segments exist */
 
 struct filter_loader {
     struct glint *g;
@@ -208,7 +208,8 @@ static int blob_begin(struct filter_loader *c)
     return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
 }
 
-/* The number of a filter's key, whose size must be the one that P and COUNTS, or PARAMS, give. */
+/* Finds the number of a filter's key and checks that its size is the one from P and COUNTS, or from
+ * PARAMS. */
 static int find_filter(struct filter_loader *c, const struct glint_record *record, const char *key,
                        const struct bloom_params *have, uint32_t *out_number)
 {
@@ -275,13 +276,14 @@ static int take_record(void *arg, const struct glint_record *record)
                                                       : take_filter(c, record, key);
 }
 
-/* What is in FILTERS; which keys have one is noted in the sizes. 0 or the context's code. */
+/* Reads FILTERS, and marks in the sizes which keys have a filter. Returns 0 or the context's code.
+ */
 static int collect_filters(struct filter_loader *c, struct glint_rdd *filters)
 {
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
     struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
     int r = glint_collect_each(heads, take_record, c);
-    if (r == 0 && !c->started && size_keys(c, &widest) == 0) /* no filters: every row has none */
+    if (r == 0 && !c->started && size_keys(c, &widest) == 0) /* no filters: no row has one */
         r = blob_begin(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
     if (r == 0 && c->heads.count > 0)
@@ -289,7 +291,7 @@ static int collect_filters(struct filter_loader *c, struct glint_rdd *filters)
     return glint_error(c->g)->code != GLINT_OK ? glint_error(c->g)->code : r;
 }
 
-/* All filters in one broadcast. */
+/* Broadcasts all filters together. */
 static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint_rdd *lines,
                                            const struct fields *fields)
 {
@@ -321,7 +323,8 @@ static int strategy_option(struct glint *g, const struct glint_job_args *args,
                        "unknown --strategy \"%s\"", name);
 }
 
-/* The first filter says what all are; where there is none, any kind will do. */
+/* The sizing of the first filter, which must be that of all; if there is no filter, any sizing is
+ * correct. */
 static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *heads,
                                struct bloom_sizing *out_sizing)
 {
@@ -345,7 +348,8 @@ static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *
     return r;
 }
 
-/* Tallies by the filters' ids, and whether the report is Java's. NULL: the context's error. */
+/* Tallies by strategy ids. *out_java: the report is in the Hadoop program's format. Returns NULL
+ * with the context's error set. */
 static struct glint_rdd *test_by_ids(const struct filter_loader *c, struct glint_rdd *lines,
                                      struct glint_rdd *filters, const struct fields *fields,
                                      bool *out_java)
@@ -369,13 +373,13 @@ static struct glint_rdd *test_by_sizes(struct filter_loader *c, struct glint_rdd
                                                    segments_heads_log2(&c->heads));
 }
 
-/* Which way, and the report. 0 or the context's code. */
+/* Runs the strategy and writes the report. Returns 0 or the context's code. */
 static int test_rows(struct filter_loader *c, enum test_strategy strategy,
                      const struct fields *fields, const char *input, const char *output)
 {
     const bool text = fields_key_type(fields) == GLINT_TEXT;
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    /* Only the keys and their counts are used: the filters say how they were sized. */
+    /* Only the keys and their counts are used: the filters contain their sizing. */
     const struct bloom_sizing sizing = {.scheme = BLOOM_WIDE, .k = 1, .bits = 1};
     struct glint_rdd *lines = fields_text_file(c->g, input, fields);
     bool java = false;

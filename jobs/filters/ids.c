@@ -1,4 +1,4 @@
-/* See ids.h: the plan, the rows' side, and what both group functions share. */
+/* See ids.h: the plan, the function for rows, and what both group functions share. */
 #include "jobs/filters/ids.h"
 
 #include <assert.h>
@@ -50,10 +50,10 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
 const struct glint_function ids_of_ratings = ROWS_FUNCTION("bloom.rating_ids", GLINT_I64);
 const struct glint_function ids_of_texts = ROWS_FUNCTION("bloom.text_ids", GLINT_TEXT);
 
-/* ---- The key at hand */
+/* ---- The current key */
 
-/* Room is doubled, and scratch memory is not returned before the task ends: all of it together is
- * less than so many times the largest filter. */
+/* Memory is doubled, and scratch memory is not freed before the task ends: the total is less than
+ * this many times the largest filter. */
 enum { ROOM_FACTOR = 4 };
 
 static int open_sizing(struct glint_task *task, struct bloom_sizing *out)
@@ -173,8 +173,7 @@ static struct glint_args *group_args(struct glint *g, const char *path,
     return args;
 }
 
-/* `left` cogrouped with the ids of the rows, in as many parts as rows alone would be shuffled to.
- */
+/* Cogroups `left` with the ids of the rows, in as many partitions as a shuffle of only the rows. */
 static struct glint_rdd *cogroup_with_ids(struct glint_rdd *left, struct glint_rdd *lines,
                                           const struct fields *fields)
 {

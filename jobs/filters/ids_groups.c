@@ -1,11 +1,11 @@
-/* The group functions of ids.h: a key's values stream by, its size first, its ids last. */
+/* The group functions of ids.h: the values of a key are streamed, its size first, its ids last. */
 #include "engine/base/text.h"
 #include "jobs/filters/ids.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- bloom.fill_ids: the key's filter, of its ids */
+/* ---- bloom.fill_ids: builds the key's filter from its ids */
 
 struct ids_fill_state {
     struct ids_group group;
@@ -26,7 +26,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     return 0;
 }
 
-/* A key without rows has no filter, so the bits wait for the first id. */
+/* A key without rows has no filter, so the bits are initialized at the first id. */
 static int fill_first(struct glint_task *task, struct ids_group *group,
                       const union glint_value *key)
 {
@@ -119,7 +119,7 @@ static int filter_fail(struct glint_task *task, const struct ids_group *group,
                       (const char *)group->path.data, shown, what);
 }
 
-/* The key's filter, which must be of the size that it should have; it is copied. */
+/* Reads the key's filter, checks its size, and copies it. */
 static int test_filter(struct glint_task *task, struct ids_group *group,
                        const union glint_value *key, struct glint_slice bytes)
 {
@@ -155,7 +155,7 @@ static int test_each(struct glint_task *task, void *state, const struct glint_re
     bool right;
     int r = ids_group_decode_value(task, in, &right, &bytes);
     if (r != 0) return r;
-    if (!right && bytes.size == sizeof(struct size_line)) /* less than any filter has */
+    if (!right && bytes.size == sizeof(struct size_line)) /* smaller than any filter */
         return ids_group_set_size(task, group, &in->key, bytes);
     if (!right) return test_filter(task, group, &in->key, bytes);
     if (!group->filled) {

@@ -1,5 +1,5 @@
-/* How a list of bit indexes is written between the stages: as they are in memory, as varints of 7
- * bits a byte, or as Hadoop's VIntWritable does. A list is its codes one behind the other. */
+/* Encodings of a list of bit indexes in the shuffle: as in memory, as varints of 7 bits per byte,
+ * or as Hadoop's VIntWritable. A list is the concatenation of its codes. */
 #ifndef GLINT_JOBS_FILTERS_INDEX_CODES_H
 #define GLINT_JOBS_FILTERS_INDEX_CODES_H
 
@@ -8,14 +8,15 @@
 #include <string.h>
 
 enum {
-    INDEX_CODE_MAX = 10,  /* bytes of one */
-    INDEX_CODE_SLACK = 8, /* writable and readable behind the last one */
+    INDEX_CODE_MAX = 10,  /* maximum bytes of a code */
+    INDEX_CODE_SLACK = 8, /* writable and readable after the last one */
     VINT_ONE_BYTE = 127,  /* the largest number that Hadoop writes in one byte */
-    VINT_FIRST = -112,    /* a first byte of VINT_FIRST - n has n bytes behind it */
+    VINT_FIRST = -112,    /* a first byte of VINT_FIRST - n is followed by n bytes */
 };
 
-/* Varints of up to 35 bits without a branch per byte: the groups of 7 bits are spread over 5 bytes,
- * all but the last get their top bit. Writes 8 bytes, returns how many count. */
+/* Encodes varints of up to 35 bits without a branch per byte: spreads the groups of 7 bits over 5
+ * bytes, and sets the top bit of all but the last one. Writes 8 bytes, returns how many are used.
+ */
 static inline uint32_t put_varint_narrow(uint8_t *at, uint32_t v)
 {
     uint64_t spread = (v & 0x7fu) | (uint64_t)(v & 0x3f80u) << 1 | (uint64_t)(v & 0x1fc000u) << 2 |
@@ -34,7 +35,8 @@ static inline uint32_t put_varint(uint8_t *at, uint64_t v)
     return size;
 }
 
-/* The varint at `at`, of which 8 bytes may be read; 0 where it has more than 5 bytes. */
+/* Decodes the varint at `at`, where 8 bytes must be readable; returns 0 if it has more than 5
+ * bytes. */
 static inline uint32_t get_varint_narrow(const uint8_t *at, uint32_t *out)
 {
     uint64_t w;
@@ -46,7 +48,7 @@ static inline uint32_t get_varint_narrow(const uint8_t *at, uint32_t *out)
     return size <= 5 ? size : 0;
 }
 
-/* 0: it does not end before `end`. */
+/* Returns 0 if it does not end before `end`. */
 static inline uint32_t get_varint(const uint8_t *at, const uint8_t *end, uint64_t *out)
 {
     uint64_t v = 0;
@@ -59,8 +61,8 @@ static inline uint32_t get_varint(const uint8_t *at, const uint8_t *end, uint64_
     return 0;
 }
 
-/* WritableUtils.writeVLong of a number that is not negative: itself up to 127, else a byte that
- * says how many follow, and these, the highest first. */
+/* WritableUtils.writeVLong of a number that is not negative: one byte up to 127, else a byte with
+ * the number of bytes that follow, and these, most significant first. */
 static inline uint32_t put_vint(uint8_t *at, uint64_t v)
 {
     at[0] = (uint8_t)v;
@@ -71,7 +73,7 @@ static inline uint32_t put_vint(uint8_t *at, uint64_t v)
     return 1 + bytes;
 }
 
-/* 0: it does not end before `end`, or is negative. */
+/* Returns 0 if it does not end before `end`, or is negative. */
 static inline uint32_t get_vint(const uint8_t *at, const uint8_t *end, uint64_t *out)
 {
     *out = 0;
@@ -88,7 +90,7 @@ static inline uint32_t get_vint(const uint8_t *at, const uint8_t *end, uint64_t 
     return 1 + (uint32_t)bytes;
 }
 
-/* Of the largest index of a filter with m bits. */
+/* Bytes of a varint of v, such as the largest index of a filter with m bits. */
 static inline uint64_t varint_bytes(uint64_t v)
 {
     uint64_t bytes = 1;

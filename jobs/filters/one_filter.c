@@ -1,4 +1,4 @@
-/* A list is a table whose rows are all of one key: FIELDS_NONE. */
+/* A list is a table whose rows all have the same key: FIELDS_NONE. */
 #include "jobs/filters/one_filter.h"
 
 #include "jobs/filters/bloom_pipeline.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The filter is wanted at once, by all tasks: fewer and larger partial filters than elsewhere. */
+/* All tasks need the filter at once: use fewer and larger partial filters than elsewhere. */
 enum { FEW = 4 };
 
 static int sizing_fail(struct glint *g, const struct bloom_sizing *kind, const char *option,
@@ -20,7 +20,7 @@ static int sizing_fail(struct glint *g, const struct bloom_sizing *kind, const c
     return sizes_fail(g, result, about);
 }
 
-/* Which of the three options sizes the filter. */
+/* Determines which of the three options sets the size of the filter. */
 static int choose_option(struct glint *g, const struct glint_job_args *args, const char **out)
 {
     static const char *const ways[] = {"p", "bits-per-element", "m"};
@@ -40,7 +40,7 @@ static int choose_option(struct glint *g, const struct glint_job_args *args, con
 
 int one_filter_options(struct glint *g, const struct glint_job_args *args, struct one_filter *out)
 {
-    struct bloom_sizing kind = {.seeded = false}; /* all of it is copied */
+    struct bloom_sizing kind = {.seeded = false}; /* all fields are copied */
     const char *way;
     memset(out, 0, sizeof *out);
     if (sizes_kind_from_options(g, args, &kind) != 0 || choose_option(g, args, &way) != 0)
@@ -82,8 +82,8 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
                        "%s: no elements", about);
 }
 
-/* m bits are sized as m / n bits for each element, which says the k; but m itself is not rounded
- * through that. */
+/* m bits are sized as m / n bits per element, which determines k; m itself is not changed by
+ * rounding. */
 static enum bloom_result params_of_m(const struct one_filter *choice, uint64_t n,
                                      struct bloom_params *out)
 {
@@ -140,7 +140,8 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
     if (r == 0) r = one_filter_sizes(glint_context(sample), choice, n, &out->sizes);
     if (r != 0) return r;
     struct glint *g = glint_context(sample);
-    struct glint_rdd *lines = fields_text_file(g, path, fields); /* those of `sample` are cut */
+    struct glint_rdd *lines =
+        fields_text_file(g, path, fields); /* the lines of `sample` are split already */
     if (lines == NULL) return glint_error(g)->code;
     lines = glint_with_split_bytes(lines, FEW * bloom_split_bytes(&out->sizes));
     enum bloom_method method = bloom_method_choose(g, &out->sizes, glint_partitions(lines));

@@ -1,4 +1,5 @@
-/* What building and testing in segments share: numbers of segments, lists of indexes by segment. */
+/* Shared by building and testing in segments: numbers of segments, and lists of indexes per
+ * segment. */
 #include "jobs/filters/segments.h"
 
 #include <assert.h>
@@ -108,8 +109,8 @@ void segments_lists_close(struct segments_lists *lists)
     bloom_set_fini(&lists->set);
 }
 
-/* How many indexes fall into each segment, and which ones any fall into; indexes become numbers of
- * the segment. */
+/* Counts the indexes per segment, and lists the segments that have any; changes indexes to be
+ * relative to their segment. */
 static void count_indexes(struct segments_lists *l, const struct bloom_rows *rows)
 {
     const uint32_t k = l->set.k;
@@ -125,7 +126,7 @@ static void count_indexes(struct segments_lists *l, const struct bloom_rows *row
     }
 }
 
-/* Room for each list; its counts become the place of its first index. */
+/* Reserves memory for each list; its count is replaced by the offset of its first index. */
 static void place_lists(struct segments_lists *l, struct glint_slice head, uint32_t unit)
 {
     uint32_t at = 0;

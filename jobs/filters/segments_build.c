@@ -4,7 +4,7 @@
  *          -> (key, segment as msgpack)
  *
  * A segment without any index has no list; so each map task that saw rows of a key sends an empty
- * list to those of its segments that got none, and the output is whole. */
+ * list to those of its segments that got none, and the output is complete. */
 #include "jobs/filters/segments.h"
 
 #include <assert.h>
@@ -77,13 +77,13 @@ const struct glint_function segments_lists_of_rows = {.name = "bloom.segment_lis
                                                       .end = lists_end,
                                                       .close = lists_close};
 
-/* ---- bloom.fill_segment: the pieces of a segment's list stream into its bits */
+/* ---- bloom.fill_segment: streams the chunks of a segment's list into its bits */
 
 struct segment_fill_state {
     struct sizes sizes;
     struct segments segments;
     int64_t build;
-    uint8_t *memory; /* BLOOM_SEGMENT_HEADER_MAX, then the bits */
+    uint8_t *memory; /* BLOOM_SEGMENT_HEADER_MAX bytes, then the bits */
     struct bloom_segment segment;
 };
 
@@ -162,7 +162,7 @@ const struct glint_function segments_fill = {.name = "bloom.fill_segment",
                                              .each = fill_each,
                                              .end_group = fill_end};
 
-/* ---- bloom.rating_of_segment, bloom.text_of_segment: whose it is, in place of its number */
+/* ---- bloom.rating_of_segment, bloom.text_of_segment: replaces a segment's number by its key */
 
 struct segment_key_state {
     struct sizes sizes;

@@ -1,5 +1,5 @@
-/* The bits stay with the tasks, which check them; the driver gets what stands before them, and
- * looks whether they are a whole. */
+/* The bits stay in the tasks, which verify them; the driver collects the headers and checks that
+ * the segments are complete. */
 #include "jobs/filters/segments_heads.h"
 
 #include "jobs/filters/bloom_functions.h"
@@ -56,7 +56,7 @@ struct glint_rdd *segments_heads_of(struct glint_rdd *filters, bool text)
     return glint_map(filters, "bloom.segment_head", args);
 }
 
-/* ---- The driver's list */
+/* ---- The list on the driver */
 
 int segments_heads_add(struct glint *g, struct segments_heads *h, uint32_t number,
                        const struct bloom_segment *segment)
@@ -82,7 +82,8 @@ static int compare_heads(const void *a, const void *b)
     return (x->segment.index > y->segment.index) - (x->segment.index < y->segment.index);
 }
 
-/* Of each head and the one before it, and at last of the last: OK, or what is wrong at *out_at. */
+/* Checks each header with the previous one, and finally the last. Returns OK, or an error with the
+ * position in *out_at. */
 static enum bloom_result check_all(const struct segments_heads *h, uint64_t *out_at)
 {
     enum bloom_result result = BLOOM_OK;

@@ -1,5 +1,5 @@
-/* The rest of bloom-test in segments: from the numbers of missed rows to hits per key, and the
- * whole chain. */
+/* The last steps of bloom-test in segments: from the numbers of missed rows to hits per key, and
+ * the whole chain. */
 #include "jobs/filters/segments.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 struct missed_state {
     struct sizes sizes;
-    struct bloom_tally *tallies; /* `hits` are misses until the sums are made */
+    struct bloom_tally *tallies; /* `hits` counts misses until the sums are computed */
 };
 
 static int missed_open(struct glint_task *task, void *state)
@@ -109,7 +109,8 @@ struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rd
     struct glint_rdd *once = glint_reduce_by_key(rows, "glint.sum_i64", NULL);
     const char *missed = sizes->text ? "bloom.text_missed" : "bloom.rating_missed";
     struct glint_rdd *tallies = glint_map_partitions(once, missed, args);
-    /* As many parts as the lines alone would give: so the report is that of filters in one. */
+    /* As many partitions as a shuffle of only the lines: the report then equals that of unsegmented
+     * filters. */
     const uint32_t parts = glint_partitions(glint_partition_by(probes, 0));
     struct glint_rdd *sums = glint_reduce_by_key(tallies, "bloom.add_tallies", NULL);
     return glint_map_values(glint_with_partitions(sums, parts), "bloom.hits", NULL);

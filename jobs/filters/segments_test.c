@@ -1,16 +1,17 @@
-/* bloom-test of filters in segments. No task holds more than one segment's bits, so what a row asks
- * goes to the segments, and what they deny comes back:
+/* bloom-test of filters in segments. No task has more than one segment's bits in memory, so the
+ * bits that a row needs are requested from the segments, and the segments return the rows that miss
+ * a bit:
  *
- *     rows    -> (segment, the k bits that each row asks for) --.
+ *     rows    -> (segment, the k bits that each row needs) -----.
  *     filters -> (segment, its bits) ------------ cogroup, bits first -> the rows that miss a bit
  *            -> reduceByKey (a row is missed once) -> (key, (missed, rows)) -> reduceByKey(+)
  *
- * A hit is a row that nobody missed. So rows that are found, which must be proved by k answers,
- * cost nothing between the last stages.
+ * A hit is a row that no segment reports as missed. So hits, which need k confirmations, cost
+ * nothing in the last shuffles.
  *
- * A row's number is its partition, its key's number and its place in the partition: 17, 12 and 34
- * bits, so it is never negative. How many rows of a key a task saw travels along, as the number
- * -1 - key. */
+ * A row's number is its partition, its key's number and its position in the partition: 17, 12 and
+ * 34 bits, so it is never negative. The number of rows of a key in a task is sent as a record with
+ * the number -1 - key. */
 #include "engine/limits.h"
 #include "jobs/filters/segments.h"
 
@@ -25,15 +26,15 @@ static_assert(SEGMENTS_PLACE_BITS + SEGMENTS_KEY_BITS + SEGMENTS_PARTITION_BITS 
 static_assert((int)BLOOM_SET_MAX <= 1 << SEGMENTS_KEY_BITS, "a key's number fits");
 static_assert(PARTITIONS_MAX <= 1 << SEGMENTS_PARTITION_BITS, "a partition's number fits");
 
-/* ---- bloom.segment_probes: lists of (row, bit), each headed by the batch's first row; of a key's
- * rows only the number, in a list that ends there */
+/* ---- bloom.segment_probes: lists of (row, bit), each after the batch's first row; for the rows of
+ * a key only their number, in a list without entries */
 
 struct probes_state {
     struct bloom_input input;
     struct segments_lists lists;
     uint64_t *rows; /* per key */
-    uint64_t first; /* the row's number of the next batch's first row, but for its key */
-    uint64_t end;   /* of the partition's numbers */
+    uint64_t first; /* number of the first row of the next batch, without its key */
+    uint64_t end;   /* end of the partition's numbers */
     int no_filter;
 };
 
@@ -147,16 +148,16 @@ const struct glint_function segments_bits = {.name = "bloom.segment_bits",
                                              .open = numbers_open,
                                              .each = bits_each};
 
-/* ---- bloom.probe_segment: the bits, then the lists that ask for them. Emits the rows that miss
- * one, and of the lists that only count rows the number, negative. */
+/* ---- bloom.probe_segment: reads the bits, then the lists that need them. Emits the rows that miss
+ * a bit, and for lists that only count rows the count, negative. */
 
 struct segment_probe_state {
     struct sizes sizes;
     struct segments segments;
     uint8_t *memory; /* the bits */
-    uint64_t room;   /* for so many bytes */
-    uint64_t size;   /* of them, bytes; 0: they have not come */
-    uint64_t key;    /* the key's number, in the place where it stands in that of a row */
+    uint64_t room;   /* allocated bytes */
+    uint64_t size;   /* size of the bits, in bytes; 0: not received yet */
+    uint64_t key;    /* the key's number, shifted to its position in a row's number */
 };
 
 static int probe_open(struct glint_task *task, void *state)
@@ -188,7 +189,7 @@ static void emit_number(struct glint_emitter *out, const struct glint_record *in
     glint_emit(out, &record);
 }
 
-/* False: the list does not parse. */
+/* Returns false if the list is invalid. */
 static bool probe_list(const struct segment_probe_state *s, const struct glint_record *in,
                        struct glint_slice list, struct glint_emitter *out)
 {

@@ -1,5 +1,5 @@
-/* See size_lines.h. One parser for both files and for both ways to use them: collected by the
- * driver, or joined with the rows. */
+/* See size_lines.h. One parser for both files and both uses: collected by the driver, or joined
+ * with the rows. */
 #include "jobs/filters/size_lines.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 static_assert(sizeof(struct size_line) == 24, "no padding");
 
-/* Cuts what follows the last tab off `line`. False: there is no tab. */
+/* Removes the field after the last tab from `line`. Returns false if there is no tab. */
 static bool cut_last_field(struct glint_slice *line, struct glint_slice *out_field)
 {
     const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
@@ -22,7 +22,7 @@ static bool parse_positive(struct glint_slice text, int64_t max, int64_t *out)
     return glint_parse_i64(text, out) && *out > 0 && *out <= max;
 }
 
-/* NULL, or what is wrong. Cuts the numbers off the line, which is the key then. */
+/* Returns NULL or an error text. Removes the numbers from the line, which leaves the key. */
 static const char *parse_counts(struct glint_slice *line, struct size_line *out)
 {
     struct glint_slice count;

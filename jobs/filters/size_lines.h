@@ -1,4 +1,4 @@
-/* Lines that say how large each key's filter is, parsed by tasks:
+/* Lines with the size of each key's filter, parsed by tasks:
  *
  *     COUNTS, of count-keys   KEY TAB N
  *     PARAMS, of params       KEY TAB N TAB M TAB K */
@@ -8,18 +8,18 @@
 #include "jobs/bloom/bloom.h"
 #include "jobs/filters/sizes.h"
 
-/* A parsed line: the value that goes with its key, native-endian. */
+/* A parsed line: the value of its key, native-endian. */
 struct size_line {
-    uint64_t n, m; /* m = 0: COUNTS, a sizing says how large the filter is */
+    uint64_t n, m; /* m = 0: COUNTS; the filter's size follows from a sizing */
     uint32_t k, zero;
 };
 
-/* (key, size_line) of each line, as a side file. COUNTS_INVALID or PARAMS_INVALID with file and
- * line when a task meets a bad one. NULL: the context's error. */
+/* (key, size_line) of each line, as a side file. A bad line fails the task with COUNTS_INVALID or
+ * PARAMS_INVALID, file and line. Returns NULL with the context's error set. */
 struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source, bool text);
-/* False: the bytes are no size_line. */
+/* Returns false if the bytes are not a size_line. */
 bool size_line_read(struct glint_slice bytes, struct size_line *out);
-/* The filter's parameters: M and K of the line, else by `sizing`; the scheme, the layout and the
+/* The filter's parameters: M and K of the line, or else by `sizing`; the scheme, the layout and the
  * seeds (borrowed) are the sizing's. */
 enum bloom_result size_line_params(const struct size_line *line, const struct bloom_sizing *sizing,
                                    struct bloom_params *out);

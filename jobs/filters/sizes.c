@@ -1,5 +1,5 @@
 /* The driver reads and sorts the sizes once (sizes_from.c); tasks get columns that need no parsing,
- * and look keys up in an array (small numbers), by bisection (other numbers) or in a hash table
+ * and look keys up in an array (small numbers), by binary search (other numbers) or in a hash table
  * (text). */
 #include "jobs/filters/sizes.h"
 
@@ -13,12 +13,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The broadcast's bytes: counts and native-endian columns (driver and executors are one build).
+/* The bytes of the broadcast: counts and native-endian columns (driver and executors are the same
+ * build).
  *
- *     u32 count, text, scheme, layout, bytes of seeds, 0;  count x {u64 n, m, u32 present, k, u64
- * key};  seeds;  text: the keys' bytes
+ *     u32 count, text, scheme, layout, bytes of seeds, 0;
+ *     count x {u64 n, m, u32 present, k, u64 key};  seeds;  text: the keys' bytes
  *
- * `key` is the i64, or of text the offset of its bytes; text i ends where text i + 1 begins. */
+ * `key` is the i64, or for text the offset of its bytes; text i ends where text i + 1 begins. */
 struct blob_row {
     uint64_t n, m;
     uint32_t present, k;
@@ -99,8 +100,8 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key)
     return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
 }
 
-/* Keys of the direct table, most of the time all of a batch. Answers how many rows were not there.
- */
+/* Looks up keys of the direct table, which are usually all keys of a batch. Returns the number of
+ * rows without a match. */
 static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     uint32_t others = 0;
@@ -112,7 +113,7 @@ static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint1
     return others;
 }
 
-/* Keys below FIELDS_TABLE, as ratings are, where the processor can look up many at once. */
+/* Looks up keys below FIELDS_TABLE, such as ratings, if the processor can look up many at once. */
 static bool find_small_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     static_assert((int)FIELDS_TABLE <= (int)SIZES_DIRECT && SIZES_NONE == UINT16_MAX,
@@ -150,7 +151,7 @@ void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t ca
         snprintf(out, capacity, "%lld", (long long)key->i64);
 }
 
-/* ---- The driver's side */
+/* ---- Driver */
 
 int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
 {
@@ -235,7 +236,7 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
     return glint_broadcast(g, blob, size);
 }
 
-/* ---- The task's side */
+/* ---- Task */
 
 static int open_memory(struct glint_task *task, struct sizes *s)
 {

@@ -1,5 +1,5 @@
-/* Which keys there are and how big the filter of each is: read from COUNTS or PARAMS by the driver,
- * broadcast, looked up by tasks. A key's number is its place in the sorted list of keys. */
+/* The keys and the size of each key's filter: read from COUNTS or PARAMS by the driver, broadcast,
+ * looked up by tasks. A key's number is its index in the sorted list of keys. */
 #ifndef GLINT_JOBS_FILTERS_SIZES_H
 #define GLINT_JOBS_FILTERS_SIZES_H
 
@@ -8,54 +8,56 @@
 
 enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
 
-/* Explain counts no rows. What it takes for their number is enough to choose between strategies,
- * and makes no filter that is too large. */
+/* Explain does not count rows. This estimate of their number is good enough to choose a strategy,
+ * and never gives a filter that is too large. */
 enum { SIZES_ESTIMATE_ROW_BYTES = 64, SIZES_ESTIMATE_MAX = 1 << 20 };
 
-/* The file that has the sizes. */
+/* The file with the sizes. */
 struct sizes_source {
     const char *path;
-    bool params; /* it has each key's own M and K (PARAMS, of the job params), else counts */
-    double p;    /* counts: the rate that filters are sized for */
+    bool params; /* it has M and K of each key (PARAMS, of the job params), else counts */
+    double p;    /* with counts: the rate that filters are sized for */
 };
 
 struct sizes {
-    bool text; /* keys are text, else i64 */
-    bool own;  /* each key has M and K of its own: sizes_apply keeps them */
+    bool text; /* keys are text, otherwise i64 */
+    bool own;  /* each key has its own M and K: sizes_apply keeps them */
     uint32_t count;
-    union glint_value *keys;       /* sorted */
-    struct bloom_params *params;   /* one scheme, layout and seeds; in layouts of blocks one k */
-    bool *present;                 /* has a filter: bloom-test */
+    union glint_value *keys; /* sorted */
+    struct bloom_params
+        *params;   /* one scheme, layout and seeds for all; block layouts also one k */
+    bool *present; /* the key has a filter: bloom-test */
     uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
     uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
     uint32_t slot_mask;
-    uint8_t *memory, *seeds; /* of keys; of params: BLOOM_K_MAX, or NULL */
-    uint64_t bits_bytes;     /* of all filters */
+    uint8_t *memory, *seeds; /* `memory` of keys; `seeds` of params: BLOOM_K_MAX, or NULL */
+    uint64_t bits_bytes;     /* bytes of the bits of all filters */
     uint64_t rows;           /* the sum of all counts */
 };
 
-/* There are more keys than a set has filters, or their sizes take more than a slot's memory has for
- * them: they are not broadcast (ids.h). */
+/* There are more keys than the maximum of a set, or their sizes need more than their share of a
+ * slot's memory: they are not broadcast (ids.h). */
 enum { SIZES_TOO_MANY = 1 };
-/* Driver: reads the lines of the source, explain too, and sizes a filter per key. 0, SIZES_TOO_MANY
- * and no error, or COUNTS_INVALID, PARAMS_INVALID, FILTER_LIMIT. sizes_fini after, in any case. */
+/* Driver: reads the lines of the source, also under explain, and sizes a filter per key. Returns 0,
+ * or SIZES_TOO_MANY without an error, or COUNTS_INVALID, PARAMS_INVALID or FILTER_LIMIT. Call
+ * sizes_fini afterwards in any case. */
 int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
                const struct bloom_sizing *sizing, struct sizes *out);
-/* Driver: sizes the same keys in another way. Where they have M and K of their own, only scheme,
- * layout and seeds change. 0 or FILTER_LIMIT. */
+/* Driver: sizes the same keys with another sizing. If the keys have their own M and K, only scheme,
+ * layout and seeds change. Returns 0 or FILTER_LIMIT. */
 int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
 void sizes_fini(struct sizes *s);
 struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
 
-/* Task: from the broadcast argument "sizes"; its memory is the task's, no fini. */
+/* Task: opens the broadcast argument "sizes"; the memory is the task's, so there is no fini. */
 int sizes_open(struct glint_task *task, struct sizes *out);
-/* Task: the key's number if it is present, or SIZES_NONE. */
+/* Task: returns the key's number if it is present, else SIZES_NONE. */
 uint32_t sizes_find(const struct sizes *s, const union glint_value *key);
-/* The numbers of all parsed rows' keys. Answers how many have none. */
+/* Finds the numbers of the keys of all parsed rows. Returns how many have none. */
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out);
-/* Driver: the key's number whether it is present or not, or SIZES_NONE. */
+/* Driver: returns the key's number whether it is present or not, or SIZES_NONE. */
 uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
-/* The key as text, for messages: cut at `capacity`. */
+/* The key as text, for messages, truncated to `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
 static inline uint64_t sizes_estimate_rows(const struct glint_rdd *lines)
@@ -64,25 +66,26 @@ static inline uint64_t sizes_estimate_rows(const struct glint_rdd *lines)
     return rows < SIZES_ESTIMATE_MAX ? rows : SIZES_ESTIMATE_MAX;
 }
 
-/* Driver: makes these seeds the sizes' own, NULL: none, for all that are sized from now on. 0 or
- * the context's code. */
+/* Driver: copies these seeds into the sizes (NULL: none), for all later sizings. Returns 0 or the
+ * context's code. */
 int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count);
 
 /* ---- sizes_options.c: --scheme, --layout, --seeds, --seed */
 
-/* Only scheme and layout of SIZES_OPTIONS; no scheme named: the layout's own. */
+/* Reads only scheme and layout of SIZES_OPTIONS; the default scheme depends on the layout. */
 int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
                             struct bloom_sizing *out);
-/* --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p; 0 or the context's code. */
+/* Reads --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p. Returns 0 or the
+ * context's code. */
 int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,
                               struct bloom_sizing *out);
-/* --seeds random: gives a sizing that is done seeds of its own, drawn by --seed; else changes
- * nothing. 0 or the context's code. */
+/* --seeds random: adds seeds drawn by --seed to a complete sizing; otherwise does nothing. Returns
+ * 0 or the context's code. */
 int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
                              struct bloom_sizing *sizing);
-/* Whether --seeds is random. 0 or the context's code. */
+/* Returns in *out_random whether --seeds is random. Returns 0 or the context's code. */
 int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random);
-/* Draws BLOOM_K_MAX seeds by (scheme, seed): of poly-abs 0 to 99, of poly-mod 0 to 2^31 - 1. */
+/* Draws BLOOM_K_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */
 void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_SEEDS_OPTION                                                                         \
     {                                                                                              \
@@ -99,9 +102,9 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
     {                                                                                              \
         "seed", "N", "42", "seed of --seeds random"                                                \
     }
-/* Of jobs whose arguments begin with P and end with COUNTS OUTPUT, or leave out both P and COUNTS
- * and have --params instead. `forms` shows both in a hint. *out_rest: the arguments between, and
- * OUTPUT behind them. 0 or the context's code. */
+/* For jobs whose arguments begin with P and end with COUNTS OUTPUT, or omit both P and COUNTS and
+ * have --params instead. `forms` shows both in a hint. *out_rest: the arguments between, followed
+ * by OUTPUT. Returns 0 or the context's code. */
 int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
                     const char *forms, struct sizes_source *out, const char **out_rest);
 #define SIZES_PARAMS_OPTION                                                                        \
@@ -109,11 +112,12 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
         "params", "PARAMS", NULL,                                                                  \
             "instead of P and COUNTS: n, m and k of each key, as saved by the job params"          \
     }
-/* SIZES_TOO_MANY as an error, where --strategy `name` broadcasts the sizes. Returns the code. */
+/* Sets SIZES_TOO_MANY as an error, for a --strategy `name` that broadcasts the sizes. Returns the
+ * code. */
 int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);
-/* P as the user gave it. */
+/* Parses P. Returns 0 or the context's code. */
 int sizes_probability(struct glint *g, const char *text, double *out);
-/* The library's answer as the context's error. */
+/* Sets the library's result as the context's error. */
 int sizes_fail(struct glint *g, enum bloom_result result, const char *about);
 
 #endif

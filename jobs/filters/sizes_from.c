@@ -1,4 +1,4 @@
-/* Sizes of rows that come back from tasks: parsed lines, counts, or filters. */
+/* Sizes from records that tasks return: parsed lines, counts, or filters. */
 #include "jobs/filters/sizes_from.h"
 
 #include "jobs/filters/bloom_functions.h"
@@ -11,14 +11,13 @@
 /* ---- Rows of (key, parameters), sorted, into sizes */
 
 struct size_entry {
-    union glint_value key; /* text: its offset in the memory stands in `data`
-                              until all is read */
+    union glint_value key; /* text: an offset into `data` until all is read */
     struct bloom_params params;
 };
 
-enum { MEMORY_SHARE = 8 }; /* sizes of a file may take so little of a slot's memory */
+enum { MEMORY_SHARE = 8 }; /* sizes of a file may use 1/MEMORY_SHARE of a slot's memory */
 
-/* Where the rows come from, and what is said when there are none or a key comes twice. */
+/* The source of the records, with its error texts for no records and for duplicate keys. */
 enum sizes_origin { COUNTED, COUNTS_FILE, PARAMS_FILE, FILTERS };
 
 static const struct {
@@ -44,7 +43,7 @@ struct entries {
     uint32_t count, capacity;
     uint8_t *memory;
     uint64_t used, memory_size;
-    struct sizes *out; /* has the seeds of filters */
+    struct sizes *out; /* receives the seeds of the filters */
 };
 
 static bool from_file(const struct entries *e)
@@ -81,8 +80,8 @@ static int reserve_entry(struct entries *e, uint64_t text)
     return 0;
 }
 
-/* Whether one more would be too many to broadcast: of their memory they take what a join's small
- * side may take. */
+/* Returns true if one more would be too many to broadcast: they may use as much of a slot's memory
+ * as the build side of a join. */
 static bool is_full(const struct entries *e, uint64_t text)
 {
     const uint64_t bytes =
@@ -155,7 +154,7 @@ static int entries_sizes(struct entries *e, struct sizes *out)
     return 0;
 }
 
-/* Explain has no rows: one filter of all of the input stands for them. */
+/* Explain has no records: one filter of the whole input represents them. */
 static int add_example(struct entries *e, const struct glint_rdd *rdd)
 {
     struct bloom_params params;
@@ -166,8 +165,7 @@ static int add_example(struct entries *e, const struct glint_rdd *rdd)
     return result == BLOOM_OK ? add_entry(e, &key, &params) : sizes_fail(e->g, result, e->about);
 }
 
-/* Collects rows through `row`, sorts them, gives back what they were gathered
- * in. */
+/* Collects records with `row`, sorts them, and frees the collected entries. */
 static int read_entries(struct entries *e, struct glint_rdd *rdd,
                         int (*row)(void *arg, const struct glint_record *record), struct sizes *out)
 {
@@ -254,7 +252,7 @@ static int take_params(void *arg, const struct glint_record *record)
         return filter_fail(
             e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
             "its scheme, layout, seeds or k do not match those of the other filters");
-    filter.params.seeds = e->out->seeds; /* the record goes */
+    filter.params.seeds = e->out->seeds; /* the record is freed */
     return add_entry(e, &record->key, params);
 }
 

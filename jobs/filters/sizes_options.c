@@ -1,4 +1,4 @@
-/* The options that say how filters are sized and hashed. */
+/* The options for the size and the hashing of filters. */
 #include "jobs/filters/sizes.h"
 #include "jobs/generate/draw.h"
 

@@ -1,6 +1,6 @@
-/* Randomness of made-up data: splitmix64 used as a counter, so that any row can be made anywhere.
- * Integers only: a floating-point logarithm may differ in the last bit between machines, and the
- * bytes must not. */
+/* Randomness of generated data: splitmix64 used as a counter, so that any row can be generated on
+ * any machine. Only integers: a floating-point logarithm may differ in the last bit between
+ * machines, but the bytes must be the same. */
 #ifndef GLINT_JOBS_GENERATE_DRAW_H
 #define GLINT_JOBS_GENERATE_DRAW_H
 
@@ -14,7 +14,7 @@ static inline uint64_t draw_mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* A seed is mixed too: otherwise the streams of nearby seeds would be shifts of each other. */
+/* Mixes the seed too: otherwise the streams of nearby seeds would be shifts of each other. */
 static inline uint64_t draw_stream(uint64_t seed)
 {
     return draw_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
@@ -25,7 +25,7 @@ static inline uint64_t draw(uint64_t stream, uint64_t counter)
     return draw_mix(stream + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* 0 .. below - 1, each as likely as 64 bits allow. */
+/* Returns 0 .. below - 1, uniform as far as 64 bits allow. */
 static inline uint64_t draw_below(uint64_t stream, uint64_t counter, uint64_t below)
 {
     return (uint64_t)((unsigned __int128)draw(stream, counter) * below >> 64);

@@ -1,5 +1,5 @@
 /* A name is a number in a mixed base: a family name, then one or two characters. The numbers of a
- * seed's rows are a permutation, so no name comes twice. */
+ * seed's rows are a permutation, so names are unique. */
 #include "jobs/generate/names.h"
 
 #include "jobs/generate/draw.h"
@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    UTF8_BYTES = 3, /* of every character here */
+    UTF8_BYTES = 3, /* of every character used here */
     FAMILIES = 100,
     GIVEN = 200,
     SHORT_NAMES = FAMILIES * GIVEN,
     LONG_NAMES = SHORT_NAMES * GIVEN,
-    TURN = 11, /* of so many rows two have short names */
+    TURN = 11, /* of this many rows, two have short names */
     SHORT_PER_TURN = 2,
 };
 
@@ -37,8 +37,8 @@ static_assert(NAMES_ROWS_MAX / TURN * SHORT_PER_TURN == (int)SHORT_NAMES &&
                   (int)NAMES_ROWS_MAX <= (int)LONG_NAMES,
               "there are names for all rows");
 
-/* Number `i` under the stream's permutation of 0 .. size - 1. A factor that ends in 1, 3, 7 or 9
- * has no divisor in common with a size of twos and fives. */
+/* Permutes 0 .. size - 1 by the stream. A factor that ends in 1, 3, 7 or 9 is coprime to a size of
+ * twos and fives. */
 static uint32_t permuted_index(uint64_t stream, uint64_t i, uint32_t size)
 {
     static const uint8_t last_digit[] = {1, 3, 7, 9};

@@ -1,5 +1,4 @@
-/* The table of ratings, row by row: draws 2r and 2r + 1 are those of row r, so no state runs from
- * row to row. */
+/* The table of ratings, row by row: row r uses draws 2r and 2r + 1, so rows share no state. */
 #include "jobs/generate/ratings.h"
 
 #include "jobs/generate/draw.h"
@@ -19,7 +18,7 @@ static const uint32_t CLASS_END[CLASSES] = {556,    3128,   11806,  33985,  8372
 static const uint8_t TENTHS_FIRST[CLASSES] = {10, 15, 25, 35, 45, 55, 65, 75, 85, 95};
 static const uint8_t TENTHS_COUNT[CLASSES] = {5, 10, 10, 10, 10, 10, 10, 10, 10, 6};
 
-/* Votes are 5 * 2^octave, plus a linear way into the octave. The octaves are counted in 1/2^32;
+/* Votes are 5 * 2^octave, interpolated linearly within the octave. Octaves are in units of 1/2^32;
  * their end, 18 + 1077/2048, is where 5 * 2^18 * (1 + 1077/2048) reaches 2,000,000. */
 #define VOTES_OCTAVES ((UINT64_C(18) << 32) + (UINT64_C(1077) << 21))
 enum { VOTES_MIN = 5, VOTES_MAX = 2000000 };
@@ -30,7 +29,8 @@ static const char DIGIT_PAIRS[] = "000102030405060708091011121314151617181920212
                                   "96979899";
 static_assert(sizeof DIGIT_PAIRS == 201, "a hundred pairs");
 
-/* 10..100, in tenths. The upper half of `random` picks the class, the lower the place in it. */
+/* Returns 10..100, in tenths. The upper half of `random` selects the class, the lower half the
+ * position in it. */
 static uint32_t rating_tenths(uint64_t random)
 {
     uint32_t place = (uint32_t)((random >> 32) * REAL_ROWS >> 32);
@@ -56,7 +56,7 @@ static uint32_t decimal_digits(uint32_t n)
     return digits;
 }
 
-/* Exactly `digits` decimal digits of n, with leading zeros; returns the end. */
+/* Writes exactly `digits` decimal digits of n, with leading zeros; returns the end. */
 static uint8_t *put_decimal(uint8_t *out, uint32_t n, uint32_t digits)
 {
     uint32_t at = digits;

@@ -1,6 +1,6 @@
-/* Syllables are digits to the base 100. Those of chance are the first digits of a draw, read as a
- * fraction of 2^64; those that make rows different are a row's number times a factor without a
- * common divisor with 100^5, which numbers the rows anew. */
+/* Syllables are digits to the base 100. The random ones are the first digits of a draw, read as a
+ * fraction of 2^64; those that make rows unique are the row's number times a factor that is coprime
+ * to 100^5, which permutes the rows. */
 #include "jobs/generate/words.h"
 
 #include "jobs/generate/draw.h"
@@ -26,13 +26,13 @@ static_assert(sizeof SYLLABLE == 2 * SYLLABLES + 1, "two letters each");
 
 /* The permutation of a stream: row r has the number (r * factor + shift) mod WORDS_ROWS_MAX. */
 struct numbering {
-    uint64_t factor, number; /* of the row at hand */
+    uint64_t factor, number; /* of the current row */
 };
 
 static struct numbering numbering_at(uint64_t stream, uint64_t row)
 {
     static const uint8_t last_digit[] = {1, 3, 7, 9};
-    /* Counters that no row has: rows draw from 0 on. */
+    /* Counters that are not used by rows: rows draw from 0 on. */
     const uint64_t tens = draw_below(stream, UINT64_MAX - 2, WORDS_ROWS_MAX / 10);
     const uint64_t shift = draw_below(stream, UINT64_MAX - 3, WORDS_ROWS_MAX);
     struct numbering n = {.factor = tens * 10 + last_digit[stream % 4]};

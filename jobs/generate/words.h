@@ -1,15 +1,15 @@
-/* Made-up texts: words, and URLs with a value, for filters over plain lists; visits, for joins.
+/* Generated text: words, and URLs with a value, for filters over plain lists; visits, for joins.
  *
  *     kewexunepesakukujoteyukarugoco \n                                word of row 0, seed 1
  *     https://kugifeme.example/comidemoba-bovecijoye \t 815500 \n        URL of row 0, seed 2
  *     u0000000 \t 40 letters \n                                           visit of a user
  *
- * A word is 15 syllables, a consonant and a vowel each: 30 letters that one can say. A row follows
- * from (seed, row) alone, so any range can be made anywhere, in any order, and the bytes of a
- * (seed, row) never change. All rows of one seed are different: five syllables are the row's number
- * under a permutation. Rows of two seeds are different but for chance, less than 10^-25 for a pair.
+ * A word is 15 syllables of a consonant and a vowel: 30 pronounceable letters. A row depends only
+ * on (seed, row), so any range can be generated anywhere, in any order, and the bytes of a (seed,
+ * row) never change. All rows of one seed are different: five syllables are the row's number,
+ * permuted. Rows of two seeds are equal with a probability below 10^-25 per pair.
  *
- * A visit is of one of 10,000,000 users, each as likely as any other; its 40 letters are chance.
+ * A visit is of one of 10,000,000 users with equal probability; its 40 letters are random.
  *
  * Pure functions: any thread, no allocation, no errors. */
 #ifndef GLINT_JOBS_GENERATE_WORDS_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As many as five syllables can number. */
+/* The number of values of five syllables. */
 #define WORDS_ROWS_MAX UINT64_C(10000000000)
 
 enum {
@@ -30,8 +30,8 @@ enum {
     VISITS_ROW_BYTES = 8 + 1 + 40 + 1,
 };
 
-/* Write the rows first_row .. first_row + rows - 1 of a seed into `out`, which must hold rows times
- * the greatest bytes of a row; return the bytes written. Rows count from 0, and first_row + rows is
+/* Write the rows first_row .. first_row + rows - 1 of a seed to `out`, which has at least rows
+ * times the largest row size; return the bytes written. Rows count from 0, and first_row + rows is
  * at most WORDS_ROWS_MAX. */
 size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
                     size_t capacity);

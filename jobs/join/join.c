@@ -1,12 +1,12 @@
 /* join: the rows of two tables that have equal keys, by one of three methods.
  *
  *     shuffle    both sides -> one shuffle by key -> pairs
- *     broadcast  the small side to every process; the large side streams past it (join_broadcast.c)
- *     bloom      the small side's keys -> a filter -> broadcast; as shuffle, but of the large side
- *                only rows that the filter lets through. The others meet none: where unmet rows of
- *                that side count, they go straight to the output, else nowhere
+ *     broadcast  the build side to every process; the probe side streams past it (join_broadcast.c)
+ *     bloom      the build side's keys -> a filter -> broadcast; as shuffle, but of the probe side
+ *                only rows that pass the filter. The others have no match: if unmatched rows of
+ *                that side are in the output, they are written at once, else dropped
  *
- * All methods give the same lines. The smaller file is the small side. */
+ * All methods give the same lines. The smaller file is the build side. */
 #include "jobs/join/join.h"
 
 #include "engine/base/text.h"
@@ -19,9 +19,9 @@
 #include <string.h>
 
 enum {
-    BLOOM_RATIO = 8,      /* auto takes bloom where the large side has so many times the bytes */
-    FILTER_SHARE = 2,     /* of a slot's memory: what the filter may take */
-    FILTER_SPLIT = 4 * 8, /* a split of the small side has so many bytes per byte of filter */
+    BLOOM_RATIO = 8,      /* auto chooses bloom if the probe side has this many times the bytes */
+    FILTER_SHARE = 2,     /* fraction of a slot's memory for the filter */
+    FILTER_SPLIT = 4 * 8, /* minimum bytes of a build side split per byte of filter */
 };
 
 static const char *const type_names[JOIN_TYPES] = {"inner", "left", "right",
@@ -82,7 +82,7 @@ static int join_options(struct join *j, const struct glint_job_args *args)
     return join_side_options(j, args);
 }
 
-/* ---- What the plans share */
+/* ---- Shared by the plans */
 
 struct glint_rdd *join_lines(const struct join *j, enum join_side side)
 {
@@ -107,7 +107,7 @@ int join_check_delimiters(const struct join *j)
     return glint_error(j->g)->code;
 }
 
-/* The side with its keys, as it goes into the shuffle. */
+/* The side with its keys, as input of the shuffle. */
 struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
                                 const struct key_filter *filter)
 {
@@ -121,8 +121,8 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
                           args);
 }
 
-/* The left rows whose key is on both sides, or the others. Only keys of the right side move, and
- * they come first in each group, so nothing is held. */
+/* The left rows whose key is on both sides, or the others. Only the keys of the right side are
+ * shuffled, and they come first in each group, so nothing is buffered. */
 static struct glint_rdd *left_rows(const struct join *j, const struct key_filter *filter)
 {
     struct glint_rdd *left = join_side_rdd(j, JOIN_SIDE_LEFT, true, filter);
@@ -132,7 +132,8 @@ static struct glint_rdd *left_rows(const struct join *j, const struct key_filter
     return glint_values(glint_flat_map_values(groups, "join.present", NULL));
 }
 
-/* Pairs of rows as lines. The small side's rows of a key are held, the large side's stream. */
+/* Pairs of rows as lines. The build side's rows of a key are buffered, the probe side's rows are
+ * streamed. */
 static struct glint_rdd *pair_lines(const struct join *j, const struct key_filter *filter)
 {
     struct glint_rdd *probe = join_side_rdd(j, join_probe_side(j), true, filter);
@@ -159,9 +160,9 @@ struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter 
                        glint_flat_map(join_lines(j, join_probe_side(j)), "join.rejected", args));
 }
 
-/* ---- The filter of the small side's keys */
+/* ---- The filter of the build side's keys */
 
-/* False: it does not, which is an error unless auto chose the method. */
+/* Returns false if the filter is too large; that is an error unless auto chose the method. */
 static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
 {
     const uint64_t bytes_max = glint_slot_memory(j->g) / FILTER_SHARE;
@@ -209,7 +210,7 @@ struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *size
     return bloom_pipeline(rows, sizes, method, &ids);
 }
 
-/* One filter of the small side's keys, if it fits. None where there are no rows. */
+/* Builds one filter of the build side's keys if it fits; none if the side has no rows. */
 static int make_filter(const struct join *j, double p, struct key_filter *out)
 {
     struct sizes sizes = {.count = 0};
@@ -225,7 +226,7 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
     return glint_error(j->g)->code;
 }
 
-/* ---- The choice of a method */
+/* ---- Choice of the method */
 
 static enum join_method choose_method(const struct join *j, const uint64_t bytes[JOIN_SIDES],
                                       uint64_t broadcast_limit)
@@ -265,7 +266,8 @@ static void note_result(const struct join *j, const struct key_filter *filter)
                    (unsigned long long)glint_counter_value(j->g, JOIN_ROWS_PROBED));
 }
 
-/* The lines of the output. What auto chose and does not fit gives way to the next method. */
+/* The lines of the output. If auto chose a method that does not fit in memory, uses the next
+ * method. */
 static struct glint_rdd *plan_join(struct join *j, double p, struct key_filter *filter)
 {
     if (j->method == JOIN_BROADCAST) {

@@ -1,13 +1,13 @@
-/* join: rows of two tables that have equal keys. What its files share.
+/* join: rows of two tables that have equal keys. Shared by its files.
  *
  *     join.c            the options, the choice of a method, the plans of shuffle and bloom
  *     join_broadcast.c  the plan and the functions of broadcast
- *     join_rows.c       rows of a side: parsed, asked of a filter, and as lines of the output
- *     join_table.c      the small side as a table that is broadcast
- *     join_steps.c      the job join-steps: the same by a filter, as a chain of steps
+ *     join_rows.c       rows of a side: parsed, filtered, and as lines of the output
+ *     join_table.c      the build side as a table that is broadcast
+ *     join_steps.c      the job join-steps: the same with a filter, as a chain of steps
  *
- * The small side is the one that is broadcast, or whose keys are, as a filter; the other one is the
- * large side. A row that meets none is `unmet`. */
+ * The build side is the one that is broadcast, or whose keys are, as a filter; the other one is the
+ * probe side. A row without an equal key on the other side is unmatched. */
 #ifndef GLINT_JOBS_JOIN_JOIN_H
 #define GLINT_JOBS_JOIN_JOIN_H
 
@@ -18,20 +18,20 @@ enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_A
 enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
 enum join_side { JOIN_SIDE_LEFT, JOIN_SIDE_RIGHT, JOIN_SIDES };
 
-/* What stands in the output for a side that has no row. */
+/* Written to the output for a side without a row. */
 #define JOIN_NULL "\\N"
 
 #define JOIN_ROWS_PROBED   "rows probed"
 #define JOIN_ROWS_FILTERED "rows filtered out"
 #define JOIN_SHUFFLE_BYTES "map output bytes"
 
-/* The output has pairs of rows; else rows of the left side. */
+/* The output has pairs of rows; otherwise rows of the left side. */
 static inline bool join_has_pairs(enum join_type type)
 {
     return type != JOIN_SEMI && type != JOIN_ANTI;
 }
 
-/* Unmet rows of the side are in the output. */
+/* Unmatched rows of the side are in the output. */
 static inline bool join_keeps_unmatched(enum join_type type, enum join_side side)
 {
     if (type == JOIN_FULL) return true;
@@ -44,7 +44,7 @@ struct join {
     struct glint *g;
     enum join_type type;
     enum join_method method;
-    bool chosen; /* by auto: what turns out not to fit is no error */
+    bool chosen; /* by auto: a side that does not fit in memory is no error */
     const char *paths[JOIN_SIDES];
     struct fields fields[JOIN_SIDES];
     enum join_side build;
@@ -55,7 +55,7 @@ static inline enum join_side join_probe_side(const struct join *j)
     return j->build == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
 }
 
-/* The options that both jobs have, of each side. */
+/* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
     {"header", NULL, NULL, "both sides: the first line of each input file is a header"},           \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
@@ -68,38 +68,38 @@ static inline enum join_side join_probe_side(const struct join *j)
     {                                                                                              \
         "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
     }
-/* Reads them into j->fields. 0 or the context's code. */
+/* Reads them into j->fields. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
-/* Whether the first lines of both inputs have the delimiters; notes it where they do not. */
+/* Checks that the first lines of both inputs contain the delimiters; adds a note if not. */
 int join_check_delimiters(const struct join *j);
 
-/* What a filter of the small side's keys is worth: the filter and what it is of. */
+/* A filter of the build side's keys, with its size and rate. */
 struct key_filter {
-    struct glint_broadcast *broadcast; /* NULL: nothing is filtered */
+    struct glint_broadcast *broadcast; /* NULL: no filter */
     uint64_t keys, bytes;
-    double rate; /* of strange keys that it lets through, from its bits */
+    double rate; /* false positive rate, from its bits */
 };
 
-/* How many rows the small side has; under explain a guess. 0 or the context's code. */
+/* Counts the rows of the build side; explain estimates them. Returns 0 or the context's code. */
 int join_count_build_rows(const struct join *j, uint64_t *out);
-/* The sizes of one filter of that many keys, at rate `p`. sizes_fini after, in any case. */
+/* The sizes of one filter of `keys` keys with rate `p`. Call sizes_fini afterwards in any case. */
 struct sizes;
 int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct sizes *out);
-/* (0, filter) of the small side's keys. */
+/* (0, filter) of the build side's keys. */
 struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *sizes);
-/* The side's rows with their keys, (key, line), or the keys alone; those of the large side past the
- * filter, if there is one. */
+/* The side's rows with their keys, (key, line), or only the keys; rows of the probe side pass
+ * through the filter if there is one. */
 struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
                                 const struct key_filter *filter);
-/* The lines of the output, by one shuffle of both sides. */
+/* The lines of the output, with one shuffle of both sides. */
 struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter);
 
-/* The side's lines, read anew. */
+/* The side's lines; each call reads them again. */
 struct glint_rdd *join_lines(const struct join *j, enum join_side side);
 /* Arguments of every function that reads the side's lines. */
 struct glint_args *join_args(const struct join *j, enum join_side side);
-/* The lines of the output, by broadcast. NULL: an error is set, or, where auto chose it, the small
- * side does not fit. */
+/* The lines of the output, by broadcast. Returns NULL if an error is set, or, if auto chose
+ * broadcast, the build side does not fit in memory. */
 struct glint_rdd *join_by_broadcast(const struct join *j);
 
 /* ---- Task: the rows of a side */
@@ -110,20 +110,20 @@ struct join_rows {
     struct fields fields;
     enum join_type type;
     enum join_side side;
-    const struct glint_batch *lines; /* the batch parsed last */
+    const struct glint_batch *lines; /* the last parsed batch */
     uint32_t line_start[FIELDS_ROWS_MAX], line_end[FIELDS_ROWS_MAX];
-    uint8_t delimiter; /* of the output: that of the left side */
-    uint8_t *out;      /* memory of join_rows_emit */
+    uint8_t delimiter; /* of the output: the left side's */
+    uint8_t *out;      /* buffer of join_rows_emit */
     uint64_t out_capacity;
 };
 
-/* From join_args. 0 or a code. */
+/* Opens by the arguments of join_args. Returns 0 or a code. */
 int join_rows_open(struct glint_task *task, struct join_rows *r);
-/* fields_parse, and the line of each row. 0 or a code. */
+/* Calls fields_parse, and finds the line of each row. Returns 0 or a code. */
 int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines);
-/* Leaves the rows for which keep[row] is `value`. */
+/* Keeps the rows for which keep[row] is `value`. */
 void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value);
-/* Row `row`'s key in bytes; an i64 in those it has in memory. */
+/* The bytes of row `row`'s key; an i64 as in memory. */
 static inline struct glint_slice join_rows_key(const struct join_rows *r, uint32_t row)
 {
     const struct fields *f = &r->fields;
@@ -139,11 +139,11 @@ static inline struct glint_slice join_rows_line(const struct join_rows *r, uint3
 }
 /* The lines as a column of a batch. */
 struct glint_column join_rows_lines(const struct join_rows *r);
-/* Emits the row of this side with one of the other side as a line; data NULL: with JOIN_NULL. 0 or
- * a code. */
+/* Emits the row of this side joined with one of the other side as a line; data NULL: with
+ * JOIN_NULL. Returns 0 or a code. */
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out);
-/* The rows as unmet ones: lines of the output. */
+/* Emits the rows as unmatched ones: lines of the output. */
 int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
                              struct glint_emitter *out);
 

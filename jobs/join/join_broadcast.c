@@ -1,27 +1,27 @@
-/* join by broadcast: the small side is a table that every process has, the large side streams past
- * it, nothing is shuffled.
+/* join by broadcast: every process has the build side as a table, the probe side is streamed past
+ * it, and nothing is shuffled.
  *
- *     large rows -> look-up ->  lines of the output
- *     small rows -> those that no large row met (outer joins), or some did (semi) -> lines
+ *     probe rows -> look-up ->  lines of the output
+ *     build rows -> those without a match (outer joins), or with one (semi) -> lines
  *
- * The second road is there where the small side's unmet rows count, or where the output is made of
- * the small side's rows. A pass over the large side goes before it: each task marks the keys that
- * it met in a bitmap, and the bitmaps are ORed. */
+ * The second branch is needed if unmatched rows of the build side are in the output, or if the
+ * output consists of rows of the build side. A pass over the probe side comes first: each task
+ * marks the matched keys in a bitmap, and the bitmaps are combined by OR. */
 #include "jobs/join/join.h"
 #include "jobs/join/join_table.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { TABLE_SHARE = 2 }; /* of a slot's memory: what the table may take */
+enum { TABLE_SHARE = 2 }; /* fraction of a slot's memory for the table */
 
 struct probe_state {
     struct join_rows rows;
     struct join_table table;
     uint32_t hash[FIELDS_ROWS_MAX], found[FIELDS_ROWS_MAX]; /* found: row of the table + 1 */
     uint8_t matched[FIELDS_ROWS_MAX];
-    uint8_t *bitmap;         /* join.met: of rows that begin a key */
-    struct glint_slice seen; /* join.build_rows: those of all tasks; what is missing is 0 */
+    uint8_t *bitmap;         /* join.matched: for each row that begins a key */
+    struct glint_slice seen; /* join.build_rows: bitmaps of all tasks; bytes past the end are 0 */
 };
 
 static uint64_t bitmap_bytes(const struct join_table *t)
@@ -38,7 +38,7 @@ static int probe_open(struct glint_task *task, void *state)
     return e == 0 ? join_table_open(task, block, &s->table) : e;
 }
 
-/* Parses the lines and looks all keys up. */
+/* Parses the lines and looks up all keys. */
 static int probe_rows(struct probe_state *s, struct glint_task *task, const struct glint_batch *in)
 {
     int e = join_rows_parse(&s->rows, task, in);
@@ -58,7 +58,8 @@ static int probe_rows(struct probe_state *s, struct glint_task *task, const stru
 
 /* ---- join.probe */
 
-/* Each row with each row of its key in the table, and alone if it counts and there is none. */
+/* Joins each row with all table rows of its key, or emits it alone if it is unmatched and the join
+ * type includes it. */
 static int emit_pairs(struct probe_state *s, struct glint_task *task, struct glint_emitter *out)
 {
     static const struct glint_slice none = {NULL, 0};
@@ -97,7 +98,7 @@ const struct glint_function join_probe = {.name = "join.probe",
                                           .open = probe_open,
                                           .batch = probe_batch};
 
-/* ---- join.met: which keys of the table the large side has */
+/* ---- join.matched: marks the keys of the table that the probe side has */
 
 static int matched_open(struct glint_task *task, void *state)
 {
@@ -143,7 +144,8 @@ const struct glint_function join_matched = {.name = "join.matched",
                                             .batch = matched_batch,
                                             .end = matched_end};
 
-/* ---- join.build_rows: rows of the small side that the output has without a partner beside them */
+/* ---- join.build_rows: rows of the build side that are in the output without a row of the other
+ * side */
 
 static int build_rows_open(struct glint_task *task, void *state)
 {
@@ -159,7 +161,7 @@ static int build_rows_batch(struct glint_task *task, void *state, const struct g
     int e = probe_rows(s, task, in);
     if (e != 0) return e;
     for (uint32_t row = 0; row < s->rows.fields.rows; row++) {
-        assert(s->matched[row]); /* the table is made of these rows */
+        assert(s->matched[row]); /* the table was made from these rows */
         const uint32_t found = s->found[row] - 1;
         s->matched[row] = found / 8 < s->seen.size && s->seen.data[found / 8] >> found % 8 & 1;
     }
@@ -207,7 +209,7 @@ static void broadcast_too_large(const struct join *j, uint64_t limit)
                 (unsigned long long)limit);
 }
 
-/* The small side's rows, or only its keys where those are all that is asked for. */
+/* The rows of the build side, or only its keys if the rows are not needed. */
 static struct glint_broadcast *build_table(const struct join *j)
 {
     static int (*const take[2][2])(void *, const struct glint_record *) = {
@@ -237,7 +239,7 @@ static int take_bitmap(void *arg, const struct glint_record *record)
 {
     struct bitmap *b = arg;
     const struct glint_slice bytes = record->value.bytes;
-    assert(b->data == NULL); /* there is one key */
+    assert(b->data == NULL); /* there is only one key */
     b->data = glint_alloc(b->g, bytes.size + 1);
     if (b->data == NULL) return glint_error(b->g)->code;
     memcpy(b->data, bytes.data, bytes.size);
@@ -245,7 +247,7 @@ static int take_bitmap(void *arg, const struct glint_record *record)
     return 0;
 }
 
-/* The keys of the table that any large row has. */
+/* The keys of the table that any probe row has. */
 static struct glint_broadcast *matched_keys(const struct join *j, struct glint_broadcast *table)
 {
     struct bitmap b = {.g = j->g};
@@ -256,7 +258,7 @@ static struct glint_broadcast *matched_keys(const struct join *j, struct glint_b
     struct glint_rdd *all =
         glint_with_partitions(glint_reduce_by_key(matched, "bloom.or", NULL), 1);
     int r = glint_collect_each(all, take_bitmap, &b);
-    if (r == 0 && b.data == NULL) { /* the large side is empty: no task, no bitmap */
+    if (r == 0 && b.data == NULL) { /* the probe side is empty: no task, no bitmap */
         b.size = 1;
         b.data = glint_alloc(j->g, b.size);
         if (b.data != NULL) b.data[0] = 0;

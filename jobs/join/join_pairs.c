@@ -1,14 +1,15 @@
-/* Behind the shuffle of a join: pairs become lines, groups the rows whose key is on both sides. */
+/* After the shuffle of a join: turns pairs into lines, and selects groups with rows on both sides.
+ */
 #include "jobs/join/join.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- join.pairs: msgpack [large, small] to a line */
+/* ---- join.pairs: msgpack [probe, build] to a line */
 
 static int pairs_open(struct glint_task *task, void *state)
 {
-    return join_rows_open(task, state); /* of the large side */
+    return join_rows_open(task, state); /* of the probe side */
 }
 
 static int pairs_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -41,10 +42,10 @@ const struct glint_function join_pairs = {.name = "join.pairs",
                                           .open = pairs_open,
                                           .each = pairs_each};
 
-/* ---- join.present: of cogroup(right keys, left rows), the left rows of groups that have both */
+/* ---- join.present: from cogroup(right keys, left rows), the left rows of groups that have both */
 
 struct present_state {
-    bool right; /* the group at hand has a key of the right side, which comes first */
+    bool right; /* the current group has a key of the right side, which comes first */
 };
 
 static int present_begin(struct glint_task *task, void *state, const union glint_value *key)

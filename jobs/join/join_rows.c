@@ -1,7 +1,7 @@
-/* The rows of one side, a batch at a time: with their keys into the shuffle, past a filter or not.
+/* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not.
  *
- * A filter is asked by the key's bytes; an i64 goes as ten bytes of seven bits, none of which is a
- * line end, since the filter is built by the chain for plain lists of lines. */
+ * A filter is queried with the key's bytes; an i64 is encoded as ten bytes of seven bits, none of
+ * which is a line end, because the filter is built by the pipeline for plain lists of lines. */
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 
@@ -25,7 +25,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     return 0;
 }
 
-/* Bad rows were left out: a row belongs to the next line that reaches as far as its key. */
+/* Bad rows were skipped: a row belongs to the next line that contains its key. */
 static void find_lines(struct join_rows *r, const struct glint_column *lines)
 {
     const struct fields *f = &r->fields;
@@ -128,12 +128,12 @@ int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
     return e;
 }
 
-/* ---- Keys as a filter takes them */
+/* ---- Keys as input of a filter */
 
 struct join_ids_batch {
     uint8_t bytes[FIELDS_ROWS_MAX * JOIN_ID_STRIDE + BLOOM_ID_SLACK];
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
-    uint16_t filter[FIELDS_ROWS_MAX]; /* all are of the only one */
+    uint16_t filter[FIELDS_ROWS_MAX]; /* all refer to the only filter */
 };
 
 static_assert(JOIN_ID_BYTES * 7 >= 64 && JOIN_ID_BYTES <= JOIN_ID_STRIDE, "an i64 fits an id");
@@ -156,7 +156,7 @@ static struct bloom_rows take_ids(struct join_ids_batch *ids, const struct field
     return (struct bloom_rows){ids->bytes, ids->start, ids->end, ids->filter, f->rows};
 }
 
-/* ---- join.ids: what a filter is built from */
+/* ---- join.ids: the elements of the filter */
 
 struct ids_state {
     struct join_rows rows;
@@ -195,7 +195,7 @@ const struct glint_function join_ids = {.name = "join.ids",
                                         .open = ids_open,
                                         .batch = ids_batch};
 
-/* ---- Rows that a filter may be asked for */
+/* ---- Rows that can be filtered */
 
 struct join_side_state {
     struct join_rows rows;
@@ -231,7 +231,7 @@ static void probe_filter(struct join_side_state *s)
     bloom_set_contains_rows(&s->filter, &ids, s->hit);
 }
 
-/* Parses the lines and leaves the rows that may meet one of the other side. */
+/* Parses the lines and keeps the rows that may match a row of the other side. */
 static int side_rows(struct join_side_state *s, struct glint_task *task,
                      const struct glint_batch *in)
 {
@@ -272,7 +272,7 @@ static int keys_batch(struct glint_task *task, void *state, const struct glint_b
     return emit_side(state, task, in, false, out);
 }
 
-/* The filter's other answer: these rows need no shuffle. join.text_rows has counted them. */
+/* The complement: rows that the filter rejects need no shuffle. join.text_rows counts them. */
 static int rejected_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                           struct glint_emitter *out)
 {

@@ -1,17 +1,17 @@
-/* join-steps: an inner join in three steps, as Hadoop programs chain jobs. Each step reads what the
- * one before it saved; the outputs appear together when all are done.
+/* join-steps: an inner join in three steps, like a chain of Hadoop jobs. Each step reads what the
+ * previous one saved; the outputs are committed together when all steps are done.
  *
  *     1  RIGHT -> its keys -> one filter                  -> FILTER
  *     2  LEFT -> rows whose key the filter in FILTER has  -> KEPT
  *     3  KEPT and RIGHT -> one shuffle by key -> pairs    -> OUTPUT
  *
- * join --method bloom does the same in one plan and saves nothing between. */
+ * join --method bloom does the same in one plan and saves no intermediate results. */
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 #include "jobs/join/join.h"
 
 struct steps {
-    struct join join; /* RIGHT is the small side */
+    struct join join; /* RIGHT is the build side */
     struct sizes sizes;
     double p;
     const char *filter, *kept, *output;

@@ -1,6 +1,6 @@
-/* See join_table.h. Slots are open addressing, at most half full. The hash has no seed of its own:
- * tables of one job must agree, and a side that fits a broadcast bounds what collisions can cost.
- */
+/* See join_table.h. Open addressing, at most half full. The hash has no random seed: all tables of
+ * a job must use the same hash, and the size limit of a broadcast side bounds the cost of
+ * collisions. */
 #include "jobs/join/join_table.h"
 
 #include <assert.h>
@@ -35,7 +35,8 @@ uint32_t join_table_hash(struct glint_slice key)
 
 /* ---- Driver */
 
-/* `old` bytes of `data` move to a block of `size`, *data becomes that. False: an error is set. */
+/* Moves `old` bytes of `data` to a block of `size` bytes and updates *data. Returns false with the
+ * error set. */
 static bool grow_block(struct glint *g, void **data, uint64_t old, uint64_t size)
 {
     void *block = glint_alloc(g, size);
@@ -47,7 +48,7 @@ static bool grow_block(struct glint *g, void **data, uint64_t old, uint64_t size
     return true;
 }
 
-/* Room for one row more, of so many bytes. */
+/* Reserves one more row with `bytes` bytes. */
 static bool reserve_row(struct join_table_rows *t, uint64_t bytes)
 {
     if (t->count == t->row_capacity) {
@@ -92,7 +93,7 @@ static bool has_key(const struct join_table *t, uint32_t row, struct glint_slice
            memcmp(t->bytes + r->at, key.data, key.size) == 0;
 }
 
-/* Last row first, so that a chain begins with the first one. */
+/* Links the last row first, so that a chain begins with the first row. */
 static void link_rows(const struct join_table *t, struct join_table_row *rows, uint32_t *slots)
 {
     for (uint32_t i = t->count; i-- > 0;) {

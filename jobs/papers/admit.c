@@ -1,13 +1,13 @@
-/* admit: the threads paper's filter before a store: what was not put in is turned away, but for
+/* admit: the threads paper's filter in front of a store: rejects what was not added, except for
  * false positives.
  *
  *     sample, or FILTERS -> one filter, broadcast;  lines -> admitted or rejected
  *
- * With --filters it is the second job of the paper's Hadoop program, of which union is the first:
+ * With --filters it is the second job of the paper's Hadoop program; union is the first one:
  *
  *     line -> (admitted or rejected, 1) -> reduceByKey(+)
  *
- * The report is one line of numbers; the lines themselves are saved on request, whole and in their
+ * The report is one line of numbers; the lines themselves are saved on request, unchanged and in
  * order. */
 #include "jobs/papers/admit.h"
 
@@ -26,9 +26,9 @@ struct keep_state {
     struct bloom_set set;
     int64_t want, with_counters;
     int admitted, rejected;           /* counters */
-    uint16_t filter[FIELDS_ROWS_MAX]; /* zeros: there is one */
+    uint16_t filter[FIELDS_ROWS_MAX]; /* zeros: there is only one filter */
     uint8_t hit[FIELDS_ROWS_MAX];
-    int64_t verdict[FIELDS_ROWS_MAX], ones[FIELDS_ROWS_MAX]; /* of admit.verdict */
+    int64_t verdict[FIELDS_ROWS_MAX], ones[FIELDS_ROWS_MAX]; /* for admit.verdict */
 };
 
 static int keep_open(struct glint_task *task, void *state)
@@ -44,7 +44,7 @@ static int keep_open(struct glint_task *task, void *state)
     return s->admitted >= 0 && s->rejected >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
-/* The line of each parsed row: parsed rows are lines in their order, but for bad ones. */
+/* Finds the line of each parsed row: parsed rows are lines in order, without bad ones. */
 static uint32_t next_line(const struct fields *f, const struct glint_column *lines, uint32_t row,
                           uint32_t line)
 {
@@ -53,7 +53,7 @@ static uint32_t next_line(const struct fields *f, const struct glint_column *lin
     return line;
 }
 
-/* Asks the filter for all rows of a batch. */
+/* Looks up all rows of a batch in the filter. */
 static int look_up(struct keep_state *s, struct glint_task *task, const struct glint_batch *in)
 {
     struct fields *f = &s->fields;
@@ -91,7 +91,7 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
     return 0;
 }
 
-/* A line becomes (1 or 0, 1): a key for the admitted, and one for the rejected. */
+/* Converts a line to (1 or 0, 1): key 1 for admitted lines, 0 for rejected ones. */
 static int verdict_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                          struct glint_emitter *out)
 {
@@ -186,7 +186,7 @@ static int take_count(void *arg, const struct glint_record *record)
     return 0;
 }
 
-/* By map and reduce; the counters say the same beside. */
+/* Counts by map and reduce; the counters must give the same numbers. */
 static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
                            const struct built_filter *b)
 {
@@ -204,8 +204,8 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
     return r;
 }
 
-/* The input is read once, or once for each output of lines. `told`: the counts are still to be
- * made. */
+/* Reads the input once, or once for each output of lines. `with_counters`: the counters
+ * have not been incremented yet. */
 static int save_lines(struct glint_rdd *lines, const struct fields *fields,
                       const struct built_filter *b, const struct glint_job_args *args,
                       bool with_counters)
@@ -224,7 +224,7 @@ static int save_lines(struct glint_rdd *lines, const struct fields *fields,
     return glint_error(g)->code;
 }
 
-/* From SAMPLE, or as --filters has it. */
+/* Builds the filter from SAMPLE, or reads it from --filters. */
 static int make_filter(struct glint *g, const struct glint_job_args *args, const char *filters,
                        const struct fields *fields, struct built_filter *out)
 {

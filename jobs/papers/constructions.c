@@ -1,10 +1,11 @@
-/* constructions: what the ways to build filters cost, over probabilities and numbers of map tasks.
+/* constructions: compares the costs of methods to build filters, over probabilities and numbers of
+ * map tasks.
  *
- *     per p, mappers and way: rows in so many partitions -> lists or partial filters -> filters
+ *     per p, mappers and method: rows in partitions -> lists or partial filters -> filters
  *
  * The multi-set paper counts k n v bytes for lists of indexes and mappers x sum of m / 8 for
- * partial filters. Beside these formulas stand the bytes that were made, those that moved (packed,
- * with keys), and times. Nothing is saved but the table. */
+ * partial filters. The table has these formulas, the bytes produced, the bytes moved (compressed,
+ * with keys), and times. Only the table is saved. */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
@@ -32,7 +33,7 @@ struct method_comparison {
     int64_t repeats;
     bool wanted[BLOOM_METHODS];
     struct text_table table;
-    struct measured methods[BLOOM_METHODS]; /* at the p and mappers at hand */
+    struct measured methods[BLOOM_METHODS]; /* of the current p and mappers */
 };
 
 static uint64_t counter_value(const struct method_comparison *c, const char *name)
@@ -50,7 +51,7 @@ static int count_rows(struct method_comparison *c)
     return sizes_from_counts(glint_reduce_by_key(ones, "glint.sum_i64", NULL), text, &c->sizes);
 }
 
-/* Builds all filters once; they are counted, not kept. */
+/* Builds all filters once; counts them and discards them. */
 static int build_filters(const struct method_comparison *c, struct glint_rdd *lines,
                          enum bloom_method method)
 {
@@ -61,7 +62,7 @@ static int build_filters(const struct method_comparison *c, struct glint_rdd *li
     return r;
 }
 
-/* Once for the bytes, and to warm up; then for the times. */
+/* Runs once for the bytes, and to warm up; then for the times. */
 static int measure_method(struct method_comparison *c, struct glint_rdd *lines,
                           enum bloom_method method)
 {
@@ -90,7 +91,7 @@ static void add_line(struct method_comparison *c, double p, uint32_t mappers,
     struct measured *m = &c->methods[method];
     char times[128] = "";
     if (c->repeats > 0) {
-        double wall = times_median(&m->wall), cpu = times_median(&m->cpu); /* sorted now */
+        double wall = times_median(&m->wall), cpu = times_median(&m->cpu); /* times_median sorts */
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f", wall, m->wall.items[0],
                     m->wall.items[m->wall.count - 1], cpu);
     }
@@ -102,7 +103,7 @@ static void add_line(struct method_comparison *c, double p, uint32_t mappers,
                    method == bloom_method_choose(c->g, &c->sizes, mappers), times);
 }
 
-/* The rows in `mappers` partitions, whatever the files are. */
+/* The rows in `mappers` partitions, independent of the number of files. */
 static struct glint_rdd *cut_rows(const struct method_comparison *c, int64_t mappers)
 {
     const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;

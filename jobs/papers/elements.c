@@ -1,4 +1,4 @@
-/* All strings lie in one buffer, which doubles. */
+/* All strings are in one buffer, which grows by doubling. */
 #include "jobs/papers/elements.h"
 
 #include "engine/limits.h"
@@ -47,9 +47,10 @@ struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields
     return glint_flat_map(lines, elements_take.name, args);
 }
 
-/* ---- The driver */
+/* ---- Driver */
 
-/* At least `need` items where there were `used`, which are kept. Takes `old`. */
+/* Returns an array of at least `need` items that starts with the `used` ones of `old`. Frees `old`.
+ */
 static void *grow_array(struct elements *e, void *old, uint64_t used, uint64_t need,
                         uint64_t *capacity, uint64_t item)
 {
@@ -101,7 +102,8 @@ int elements_collect(struct glint_rdd *elements, struct elements *out)
     *out = (struct elements){.count = 0};
     if (elements == NULL) return GLINT_E_PLAN_FUNCTION;
     out->g = glint_context(elements);
-    out->bytes_max = glint_slot_memory(out->g) / 2; /* they are copied when the buffers grow */
+    out->bytes_max =
+        glint_slot_memory(out->g) / 2; /* twice, because they are copied when the buffers grow */
     return elements_collect_more(elements, out);
 }
 

@@ -1,11 +1,11 @@
-/* Entries stand in one array, and uthash links them: it calls for memory only where its table of
- * buckets grows, and that is counted. */
+/* Entries are in one array, and uthash links them: uthash allocates only when its table of buckets
+ * grows, and that is counted. */
 #include "jobs/papers/exact_set.h"
 
 #include <assert.h>
 #include <xxhash.h>
 
-/* uthash has no arguments for these: it finds `set` where it is expanded. */
+/* uthash has no arguments for these: its macros use the `set` that is in scope. */
 #define HASH_NONFATAL_OOM                1
 #define HASH_FUNCTION(data, size, value) ((value) = (unsigned)XXH3_64bits(data, size))
 #define uthash_malloc(size)              table_alloc(set, size)
@@ -18,7 +18,7 @@ struct set_entry {
 
 struct exact_set {
     struct glint *g;
-    struct set_entry *first; /* as uthash wants it: NULL while there is none */
+    struct set_entry *first; /* the head, as uthash needs it: NULL while empty */
     struct set_entry *entries;
     uint64_t count, capacity;
     uint64_t table_bytes, string_bytes;
@@ -101,8 +101,8 @@ uint64_t exact_set_bytes(const struct exact_set *set)
 
 uint64_t exact_set_bytes_max(uint64_t count)
 {
-    /* Buckets are at most two for each entry, but for the first 32; half of them are the old ones
-     * of a table that doubles. */
+    /* There are at most two buckets per entry, beyond the first 32; while a table doubles, its old
+     * buckets are half as many more. */
     return sizeof(struct exact_set) + count * sizeof(struct set_entry) + sizeof(UT_hash_table) +
            (3 * count + 64) * sizeof(UT_hash_bucket);
 }

@@ -1,6 +1,6 @@
-/* Filters take and answer batches, as all jobs use them; rounds ask for one element at a time, as
- * the set always does. Elements are asked for in the order of the file, so those that are in come
- * in another order than they were put in. */
+/* Filters add and look up batches, as in all jobs; rounds look up one element at a time, as the set
+ * always does. Elements are looked up in the order of the file, so the members have another order
+ * than when they were added. */
 #include "jobs/papers/filter_comparison.h"
 
 #include "jobs/filters/sizes.h"
@@ -11,11 +11,11 @@
 
 enum { BATCH = 1024 };
 
-static const uint16_t first_filter[BATCH]; /* zeros: there is one */
+static const uint16_t first_filter[BATCH]; /* zeros: there is only one filter */
 
-/* ---- Chance */
+/* ---- Random choices */
 
-/* The first n places of a shuffle, or the first n elements. */
+/* The first n positions of a shuffle, or the first n elements. */
 static int draw_members(struct filter_comparison *d, uint32_t trial)
 {
     const struct elements *e = &d->elements;
@@ -31,7 +31,7 @@ static int draw_members(struct filter_comparison *d, uint32_t trial)
     return elements_copy_selected(e, d->order, d->n, &d->members);
 }
 
-/* The same seeds for all sizes of a scheme: what a trial differs in is the size. */
+/* Uses the same seeds for all sizes of a scheme, so that within a trial only the size differs. */
 static void draw_seeds(struct filter_comparison *d, uint32_t trial)
 {
     for (uint32_t i = 0; i < d->count; i++) {
@@ -108,7 +108,7 @@ static bool in_filter(const struct filter_comparison *d, const struct bloom_filt
     return bloom_contains(filter, e->base + e->start[element], e->end[element] - e->start[element]);
 }
 
-/* What the set rejected and the filter did not. */
+/* Counts elements that the set rejects and the filter accepts. */
 static void count_false(const struct filter_comparison *d, struct contender *contender,
                         const struct bloom_set *set)
 {
@@ -130,14 +130,14 @@ static void count_false(const struct filter_comparison *d, struct contender *con
 
 /* ---- Times */
 
-/* A sample of repeats calls, per element. */
+/* Adds a sample of `repeats` calls, per element. */
 static void add_sample(const struct filter_comparison *d, struct times *times, double total_ms,
                        uint64_t count)
 {
     if (d->repeats > 0) times_add(times, total_ms * 1e6 / d->repeats / (double)count);
 }
 
-/* Members only, of whom a filter must look at all bits: the longest that a question takes. */
+/* Looks up members only, for which a filter must test all bits: the slowest case. */
 static void time_rounds(const struct filter_comparison *d, struct contender *contender,
                         const struct exact_set *set, const struct bloom_filter *filter)
 {
@@ -206,7 +206,7 @@ static int run_filter(struct filter_comparison *d, struct contender *contender)
     return r;
 }
 
-/* ---- All of it */
+/* ---- The comparison */
 
 static int make_room(struct filter_comparison *d)
 {

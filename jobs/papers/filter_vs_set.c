@@ -1,5 +1,5 @@
-/* filter-vs-set: what a filter saves against a set that holds the elements themselves, and what it
- * costs. No plan but to read the elements: one thread of the driver measures. */
+/* filter-vs-set: compares the memory, the errors and the times of filters with those of a set of
+ * the elements. The plan only reads the elements: one thread of the driver measures. */
 #include "engine/base/text.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/jobs.h"
@@ -16,14 +16,14 @@ struct layouts {
     enum bloom_layout items[LIST_MAX];
 };
 
-/* Which filters: every size in every layout with every scheme that fits it. */
+/* The filters: every size in every layout with every scheme that the layout supports. */
 struct choice {
     bool per_element;           /* bits are per element */
-    struct list_f64 bits;       /* in all, or per element */
-    uint32_t k;                 /* 0: the best one */
-    struct list_schemes scheme; /* those of blocks too */
+    struct list_f64 bits;       /* in total, or per element */
+    uint32_t k;                 /* 0: the optimal number */
+    struct list_schemes scheme; /* also those of block layouts */
     struct layouts layout;
-    bool seeded; /* seeds are drawn: poly-abs and poly-mod only */
+    bool seeded; /* draws seeds: only poly-abs and poly-mod */
 };
 
 static int read_layouts(struct glint *g, const struct glint_job_args *args, struct layouts *out)
@@ -67,7 +67,8 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
                        "sizes, layouts and schemes give more than %d filters", CONTENDERS_MAX);
 }
 
-/* One of each kind and size. An m that is given is exact, but for whole blocks. */
+/* Adds a contender of each kind and size. A given m is exact, except that block layouts round it
+ * up. */
 static int size_contender(struct filter_comparison *d, const struct choice *c,
                           enum bloom_layout layout, enum bloom_scheme scheme, double bits)
 {
@@ -75,7 +76,7 @@ static int size_contender(struct filter_comparison *d, const struct choice *c,
     struct bloom_sizing sizing;
     enum bloom_result result =
         bloom_sizing_for_bits(scheme, layout, c->per_element ? bits : bits / d->n, &sizing);
-    if (result == BLOOM_ERR_PAIR) return 0; /* not one of each */
+    if (result == BLOOM_ERR_PAIR) return 0; /* the layout does not support the scheme */
     const bool drawn =
         result == BLOOM_OK && d->seeded && (scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD);
     if (drawn) result = bloom_sizing_seed(&sizing, contender->seeds);
@@ -135,7 +136,7 @@ static void add_contender(struct text_table *table, const struct filter_comparis
     char times[192] = "";
     if (d->repeats > 0) {
         const double build = times_median(&r->build_ns), query = times_median(&r->query_ns);
-        const uint32_t last = r->build_ns.count - 1; /* sorted now */
+        const uint32_t last = r->build_ns.count - 1; /* times_median sorted the samples */
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", build,
                     r->build_ns.items[0], r->build_ns.items[last], query, r->query_ns.items[0],
                     r->query_ns.items[last]);
@@ -206,12 +207,12 @@ static int check_count(const struct filter_comparison *d, const char *about)
                        d->elements.count, d->n);
 }
 
-/* INPUT is what is drawn from, or, with --non-members, what is put in. */
+/* Members are drawn from INPUT, or, with --non-members, are all of INPUT. */
 static int collect_elements(struct filter_comparison *d, struct glint_rdd *elements,
                             const struct fields *fields, const char *input, const char *non_members)
 {
     int r = elements_collect(elements, &d->elements);
-    const bool unknown = glint_explaining(d->g); /* there are no elements then */
+    const bool unknown = glint_explaining(d->g); /* no elements are known then */
     if (r != 0 || non_members == NULL) return r != 0 || unknown ? r : check_count(d, input);
     d->first = true;
     d->n = d->elements.count;
@@ -238,7 +239,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
-    if (times == NULL) d.rounds.count = 0; /* nobody would see them */
+    if (times == NULL) d.rounds.count = 0; /* they would not be printed */
     struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);
     if (elements == NULL) return glint_error(g)->code;
     d.seeded = choice.seeded;

@@ -1,11 +1,9 @@
-/* fpr-check: does a filter keep its promise? Measured rates over probabilities,
- * each with a spread.
+/* fpr-check: compares measured false positive rates with the formula over probabilities, with a
+ * deviation.
  *
- *     per sample: randomSplit(lines) -> count, then per p: build from the one
- * part, ask for the other
+ *     per sample: randomSplit(lines) -> count, then per p: build from one part, look up the other
  *
- * Every sample is another split of the same rows, so the spread is that of
- * filters and of ids. */
+ * Every sample is another split of the same rows, so the deviation is that of filters and ids. */
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
@@ -20,25 +18,25 @@
 
 enum { SAMPLES_MAX = 100 };
 
-/* At one p, over the samples: means over the keys that were tested. */
+/* Results for one p over the samples: means over the keys that were tested. */
 struct cell {
     struct spread rate, from_bits, textbook;
-    double variance; /* sum over samples: of the mean rate, if each id answers by
-                        chance */
+    double
+        variance; /* sum over samples: variance of the mean rate, if each look-up is independent */
     uint64_t rows, hits;
 };
 
 struct fpr_check {
-    struct trial trial; /* of the sample at hand */
+    struct trial trial; /* of the current sample */
     struct list_f64 p;
     enum bloom_scheme scheme;
     int64_t samples, seed;
     struct cell cells[LIST_MAX]; /* [p.count] */
-    struct text_table keys;      /* a line per key, p and sample, if `save_keys` */
+    struct text_table keys;      /* with `save_keys`: a line per key, p and sample */
     bool save_keys;
 };
 
-/* What the trial found at c->p.items[at]. */
+/* Adds the results of the trial at c->p.items[at]. */
 static void take_trial(struct fpr_check *c, uint32_t at, int64_t sample)
 {
     const struct trial *t = &c->trial;

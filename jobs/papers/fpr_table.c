@@ -1,11 +1,9 @@
-/* fpr-table: the false positives of each key's filter, over probabilities and
- * schemes, in one table.
+/* fpr-table: the false positives of each key's filter, over probabilities and schemes, in one
+ * table.
  *
- *     TRAIN -> count-keys -> sizes; per scheme and p: bloom-build, then
- * bloom-test with TEST
+ *     TRAIN -> count-keys -> sizes; per scheme and p: bloom-build, then bloom-test with TEST
  *
- * Beside each rate stand what the filter's own bits predict and what the
- * textbook says. */
+ * Each line has the measured rate, the one predicted by the filter's bits, and the textbook's. */
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
@@ -17,7 +15,7 @@
 static const char columns[] = "key\tscheme\tp\tn\tm\tk\tbits set\ttested\tfalse positives\trate\t"
                               "from bits\ttextbook";
 
-/* What a line says of one filter, or of all together. */
+/* The values of one filter, or of all together. */
 struct fpr_line {
     uint64_t n, m, bits_set, rows, hits;
     double rate, from_bits, textbook;
@@ -34,9 +32,7 @@ static void add_line(struct text_table *table, bool text, const union glint_valu
                        l->from_bits, l->textbook);
 }
 
-/* A line per key, then one with sums, and with the means of the rates of all
- * keys that were tested.
- */
+/* Adds a line per key, then one with the sums and the mean rates of all keys that were tested. */
 static void add_lines(struct text_table *table, const struct trial *t,
                       const struct bloom_sizing *sizing)
 {
@@ -96,7 +92,8 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
     struct list_f64 p;
     if (fields_options(g, args, &t.fields) == 0 && list_schemes(g, args, "scheme", &schemes) == 0 &&
         list_probabilities(g, args, "p", &p) == 0) {
-        if (glint_explaining(g)) schemes.count = p.count = 1; /* the others are like the first */
+        if (glint_explaining(g))
+            schemes.count = p.count = 1; /* the others are like the first one */
         run_all(&t, &schemes, &p, args->positional);
     }
     trial_fini(&t);

@@ -1,10 +1,10 @@
-/* gap-sample: some lines of a file, as the threads paper takes them: after each the next one that
- * is a random gap away.
+/* gap-sample: samples lines of a file as the threads paper does: each line is a random gap after
+ * the previous one.
  *
  *     lines -> those at gap_1, gap_1 + gap_2, ..., each gap uniform in 1 .. G
  *
- * Gaps are drawn by (seed, partition, number of the gap), so the sample is the same on every
- * cluster; an input that is cut in another way (--split-size) gives another one. */
+ * Gaps are drawn from (seed, partition, number of the gap), so the sample is the same on every
+ * cluster; an input with other splits (--split-size) gives another sample. */
 #include "jobs/generate/draw.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
@@ -14,7 +14,7 @@
 struct gap_state {
     int64_t gap, seed;
     uint64_t stream, drawn;
-    uint64_t left; /* lines up to the next one, which is taken */
+    uint64_t left; /* lines until the next one of the sample */
 };
 
 static void next_gap(struct gap_state *s)

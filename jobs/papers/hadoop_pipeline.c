@@ -1,16 +1,17 @@
-/* hadoop-pipeline: filters and their tester as the Hadoop programs went about it.
+/* hadoop-pipeline: builds and tests filters like the papers' Hadoop programs.
  *
- *     TRAIN, so many lines a split -> rows of each key -> sizes
+ *     TRAIN, with --lines per split -> rows of each key -> sizes
  *     TRAIN -> row -> (key, its k positions) -> grouped, 4 partitions -> filter -.
  *     TEST  -> row -> (key, its k positions) ------------- cogroup, 4 partitions -+
  *                                                   -> KEY TAB (hits, rows, rate)
  *
- * Positions have a fixed width and are not combined: what moves is what the Hadoop program moves.
- * With --emit filters each split fills a filter per key instead, and these are ORed.
+ * Positions have a fixed width and are not combined: the shuffle moves what the Hadoop program
+ * moves. With --emit filters each split fills a filter per key instead, and these are combined by
+ * OR.
  *
- * Nothing but sizes is broadcast: a filter travels to the reduce task of its key, where rows stream
- * past it. It is the first of its group, as Hadoop's secondary sort had it: a shuffle keeps the
- * order of the map partitions, and those of the filters come first. */
+ * Only sizes are broadcast: a filter is shuffled to the reduce task of its key, where rows are
+ * streamed past it. It is the first of its group, as with Hadoop's secondary sort: a shuffle keeps
+ * the order of the map partitions, and those of the filters come first. */
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
@@ -25,7 +26,7 @@ enum { REDUCERS_MAX = 10000 };
 
 struct hashes_state {
     struct bloom_input input;
-    struct bloom_set set; /* the parameters; its bits are never touched */
+    struct bloom_set set; /* the parameters; its bits are not used */
     uint32_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     int no_filter;        /* counter */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
@@ -88,11 +89,11 @@ static const struct glint_function rating_hashes =
     HASHES_FUNCTION("hadoop.rating_hashes", GLINT_I64);
 static const struct glint_function text_hashes = HASHES_FUNCTION("hadoop.text_hashes", GLINT_TEXT);
 
-/* ---- hadoop.verify: of a group its filter, then its rows */
+/* ---- hadoop.verify: reads a group's filter, then its rows */
 
 struct verify_state {
-    struct bloom_filter filter; /* of the group at hand; m = 0: it has not come */
-    uint8_t *bits;              /* its copy */
+    struct bloom_filter filter; /* of the current group; m = 0: not received yet */
+    uint8_t *bits;              /* a copy of its bits */
     uint64_t capacity;
     struct bloom_tally tally;
 };
@@ -107,7 +108,7 @@ static int verify_begin(struct glint_task *task, void *state, const union glint_
     return 0;
 }
 
-/* The batch that it lies in goes by: its bits are copied. */
+/* Copies the filter's bits, because the batch that contains them is reused. */
 static int take_filter(struct verify_state *s, struct glint_task *task, struct glint_slice value)
 {
     struct bloom_filter view;
@@ -162,7 +163,7 @@ static int verify_each(struct glint_task *task, void *state, const struct glint_
     return verify_row(state, task, indexes.bytes);
 }
 
-/* A key that no row asked for has no line, as in bloom-test. */
+/* A key without look-ups has no line, as in bloom-test. */
 static int verify_end(struct glint_task *task, void *state, const union glint_value *key,
                       struct glint_emitter *out)
 {
@@ -196,10 +197,10 @@ struct hadoop_plan {
     struct fields fields;
     struct sizes sizes;
     struct bloom_sizing sizing;
-    int64_t lines;     /* of a split */
-    uint32_t reducers; /* partitions behind each shuffle */
+    int64_t lines;     /* per split */
+    uint32_t reducers; /* partitions after each shuffle */
     bool text;
-    bool partials; /* mappers emit filters, not positions */
+    bool partials; /* mappers emit filters instead of positions */
 };
 
 static struct glint_rdd *read_lines(const struct hadoop_plan *o, const char *path)
@@ -207,7 +208,8 @@ static struct glint_rdd *read_lines(const struct hadoop_plan *o, const char *pat
     return fields_n_line_text_file(o->g, path, (uint64_t)o->lines, &o->fields);
 }
 
-/* A reduce task holds one filter, and a copy as the value that is shuffled to the tester. */
+/* A reduce task has one filter in memory, and a copy as the value that is shuffled to the tester.
+ */
 static int check_memory(const struct hadoop_plan *o)
 {
     if (o->partials) return bloom_check_memory(o->g, &o->sizes);

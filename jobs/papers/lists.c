@@ -1,4 +1,4 @@
-/* One loop over the items for each kind that they may be of. */
+/* One loop over the items for each type of item. */
 #include "jobs/papers/lists.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Options that are lists with commas: --p 0.01,0.05. Each call answers 0 or the
- * context's code, with BAD_VALUE naming option and item. */
+/* Options that are comma-separated lists: --p 0.01,0.05. Each function returns 0 or the context's
+ * code: BAD_VALUE with option and item. */
 #ifndef GLINT_JOBS_PAPERS_LISTS_H
 #define GLINT_JOBS_PAPERS_LISTS_H
 
@@ -7,7 +7,7 @@
 
 enum { LIST_MAX = 64 };
 
-/* What stands between commas; zeros before. False: there is no more. */
+/* Iterates over the items; initialize with zeros. Returns false after the last one. */
 struct list_cursor {
     const char *rest;
     bool started;
@@ -27,15 +27,15 @@ struct list_schemes {
     enum bloom_scheme items[LIST_MAX];
 };
 
-/* Probabilities: between 0 and 1, both excluded. */
+/* Probabilities, strictly between 0 and 1. */
 int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
                        struct list_f64 *out);
-/* Numbers that are finite. */
+/* Finite numbers. */
 int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
                struct list_f64 *out);
 int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
                  int64_t min, int64_t max, struct list_i64 *out);
-/* Schemes by name, those of blocks too. */
+/* Schemes by name, including those of block layouts. */
 int list_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
                  struct list_schemes *out);
 

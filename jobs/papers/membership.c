@@ -1,10 +1,9 @@
-/* membership: for each id the set of keys whose filters may hold it.
+/* membership: finds for each id the set of keys whose filters may contain it.
  *
  *     FILTERS -> broadcast; row -> its id against every filter -> tallies -> reduceByKey(+)
  *                                                              -> id TAB KEY,KEY,...   (--sets)
  *
- * The second stage of the multi-set paper: a false positive shows as a set with more than one key.
- */
+ * The second stage of the multi-set paper: an id with a false positive gets more than one key. */
 #include "jobs/papers/membership.h"
 
 #include "jobs/filters/sizes_from.h"
@@ -18,14 +17,14 @@ static const struct glint_function *const functions[] = {&membership_tally, &mem
                                                          &membership_sets, NULL};
 const struct glint_module membership_module = {"membership", functions};
 
-/* What came back from the tasks. */
+/* The results from the tasks. */
 struct membership_result {
     struct glint *g;
     struct sizes sizes;
     double *rate;                          /* per filter, from its bits */
     struct member_tally *filters;          /* [sizes.count] */
-    uint64_t *counts, ids, without_filter; /* [sizes.count + 1]; strange: ids of no filter */
-    double *expected;                      /* [sizes.count + 1]: share of ids */
+    uint64_t *counts, ids, without_filter; /* [sizes.count + 1]; without_filter: ids of no filter */
+    double *expected;                      /* [sizes.count + 1]: expected share of the ids */
 };
 
 static int take_tally(void *arg, const struct glint_record *record)
@@ -48,9 +47,10 @@ static int take_tally(void *arg, const struct glint_record *record)
     return 0;
 }
 
-/* ---- Expectation: how many of independent filters say yes (a Poisson binomial distribution) */
+/* ---- Expectation: how many of independent filters report an id (a Poisson binomial distribution)
+ */
 
-/* Takes one filter more into the distribution over `count` filters. */
+/* Adds a filter to the distribution over `count` filters. */
 static void add_filter_rate(double *share, uint32_t count, double rate)
 {
     share[count + 1] = share[count] * rate;
@@ -58,7 +58,8 @@ static void add_filter_rate(double *share, uint32_t count, double rate)
     share[0] *= 1 - rate;
 }
 
-/* Takes one out again, into `out`: from the end at which errors shrink. */
+/* Removes a filter, with the result in `out`; starts at the end from which rounding errors shrink.
+ */
 static void remove_filter_rate(const double *share, uint32_t count, double rate, double *out)
 {
     assert(count > 0 && rate >= 0 && rate <= 1);
@@ -71,8 +72,8 @@ static void remove_filter_rate(const double *share, uint32_t count, double rate,
     for (uint32_t c = count - 1; c > 0; c--) out[c - 1] = (share[c] - (1 - rate) * out[c]) / rate;
 }
 
-/* The share of ids that c filters should hold: an id of filter f surely that one, and of the others
- * as many as chance has it. */
+/* The share of ids that c filters should report: an id of filter f certainly by f, and by the
+ * others at random. */
 static void compute_expected(struct membership_result *o, double *all, double *others)
 {
     const uint32_t count = o->sizes.count;
@@ -119,7 +120,7 @@ static int save_filters(const struct membership_result *o, const char *path)
     return r;
 }
 
-/* Up to the largest count that is met or to be expected. */
+/* Up to the largest count that occurs or is expected. */
 static int save_counts(const struct membership_result *o, const char *path)
 {
     struct text_table table = {.g = o->g};
@@ -145,7 +146,7 @@ static void note_multiple_keys(const struct membership_result *o)
 
 /* ---- The plan */
 
-/* All arrays of the result, zeroed. */
+/* Allocates all arrays of the result, zeroed. */
 static int result_init(struct membership_result *o)
 {
     const uint64_t count = o->sizes.count + 1;
@@ -170,8 +171,8 @@ static void result_fini(struct membership_result *o)
     glint_free(o->expected);
 }
 
-/* The functions' arguments. Without --members the key column may be missing: the id's stands for
- * it, as text, which every row has. */
+/* The functions' arguments. With --members none the input may have no key column: uses the id
+ * column, which every row has, as a text key. */
 static struct glint_args *look_up_args(struct membership_result *o, const struct fields *fields,
                                        bool members, struct glint_broadcast *filters)
 {

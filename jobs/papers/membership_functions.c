@@ -1,4 +1,4 @@
-/* Ids against all filters at once, a batch of them at a time. */
+/* Looks up batches of ids in all filters. */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/papers/membership.h"
@@ -12,9 +12,9 @@ struct look_up {
     struct fields fields;
     struct sizes sizes;
     struct bloom_set set;
-    int64_t members;                    /* the key column says whose each id is */
-    uint16_t own[FIELDS_ROWS_MAX];      /* the filter of the row's own key, or SIZES_NONE */
-    uint16_t positive[FIELDS_ROWS_MAX]; /* how many filters may hold the row's id */
+    int64_t members;                    /* the key column has the key of each id */
+    uint16_t own[FIELDS_ROWS_MAX];      /* the filter of the row's key, or SIZES_NONE */
+    uint16_t positive[FIELDS_ROWS_MAX]; /* number of filters that report the row's id */
     uint8_t *hit;                       /* [filters][ROW_STRIDE] */
 };
 
@@ -30,7 +30,7 @@ static int look_up_open(struct glint_task *task, struct look_up *l)
     return l->hit != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-/* Fills own, positive and hit for the batch's rows. 0 or a code. */
+/* Fills own, positive and hit for the batch's rows. Returns 0 or a code. */
 static int look_up_rows(struct look_up *l, struct glint_task *task, const struct glint_batch *in)
 {
     struct fields *f = &l->fields;
@@ -50,7 +50,7 @@ static int look_up_rows(struct look_up *l, struct glint_task *task, const struct
     return 0;
 }
 
-/* ---- membership.tally: how many ids each filter may hold, and how many filters each id */
+/* ---- membership.tally: how many ids each filter reports, and how many filters report each id */
 
 struct tally_state {
     struct look_up look_up;
@@ -166,14 +166,14 @@ const struct glint_function membership_add = {.name = "membership.add",
 
 struct sets_state {
     struct look_up look_up;
-    struct glint_slice *names; /* of the filters, as they are printed */
+    struct glint_slice *names; /* of the filters, as printed */
     uint64_t names_bytes;      /* of all together, with commas */
     uint8_t *line;
     uint64_t line_size;
 };
 
-/* Commas, control characters and % itself are percent-encoded: a list of keys has one reading.
- * Answers the bytes, at most 3 per byte of the key. */
+/* Percent-encodes commas, control characters and %, so that a list of keys is unambiguous. Returns
+ * the size, at most 3 bytes per byte of the key. */
 static uint64_t encode_name(struct glint_slice key, uint8_t *out)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -215,7 +215,7 @@ static int sets_open(struct glint_task *task, void *state)
     return r == 0 ? name_filters(task, s) : r;
 }
 
-/* Room for the longest line that an id of that size can give. */
+/* Reserves memory for the longest line of an id of that size. */
 static int reserve_line(struct glint_task *task, struct sets_state *s, uint64_t id_size)
 {
     const uint64_t need = id_size + 1 + s->names_bytes;

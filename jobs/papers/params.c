@@ -1,11 +1,9 @@
-/* params: the size of each key's filter, as the first stage of the multi-set
- * paper gives it.
+/* params: computes the size of each key's filter, like the first stage of the multi-set paper.
  *
  *     line -> (key, 1) -> reduceByKey(+) -> (key, n) -> key TAB n TAB m TAB k
  *
- * Counts are combined in the map tasks. With a file of probabilities each key
- * is sized by its own: the counts are joined with it, so neither side has to
- * fit into memory. */
+ * Counts are combined in the map tasks. With a file of probabilities each key is sized by its own:
+ * the counts are joined with it, so neither side has to fit into memory. */
 #include "engine/base/text.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
@@ -17,7 +15,7 @@
  * TAB k") */
 
 struct size_state {
-    int64_t scheme, text; /* text: keys are */
+    int64_t scheme, text; /* text: keys are text */
     double p;
 };
 
@@ -29,7 +27,7 @@ static int size_open(struct glint_task *task, void *state)
     return r == 0 ? glint_arg_f64(task, "p", &s->p) : r;
 }
 
-/* The key as errors show it; a text may be cut. */
+/* Formats the key for errors; a text may be truncated. */
 static void show_key(const struct size_state *s, const union glint_value *key, char out[256])
 {
     if (s->text)

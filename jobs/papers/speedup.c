@@ -1,10 +1,11 @@
-/* speedup: how much faster more slots build a filter, and ask one.
+/* speedup: measures how much faster more slots build and query a filter.
  *
- *     per number of slots: INPUT in so many parts -> a filter of it; INPUT -> admitted by SAMPLE's
- *     with --loop: the lines of INPUT in memory, asked for one after another
+ *     per number of slots: INPUT in as many parts -> a filter of it; INPUT -> admitted by SAMPLE's
+ *     with --loop: the lines of INPUT in memory, looked up one after another
  *
- * A part is one task, and no more tasks run at once than there are parts: so one process with many
- * slots stands for processes with fewer. The input is cut into parts of equally many bytes. */
+ * A part is one task, and no more tasks run at a time than there are parts: so one process with
+ * many slots behaves like processes with fewer slots. The input is split into parts of equal size.
+ */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
@@ -29,9 +30,9 @@ struct speedup_measurement {
     int64_t repeats;
     uint64_t rows;
     struct sizes sizes;         /* of the filter that is built from INPUT */
-    struct built_filter sample; /* that INPUT is asked for */
+    struct built_filter sample; /* the filter that INPUT is looked up in */
     struct text_table table;
-    double first_ms[WORK_KINDS]; /* with the first number of slots */
+    double first_ms[WORK_KINDS]; /* of the first number of slots */
 };
 
 static struct glint_rdd *work_pipeline(const struct speedup_measurement *c, enum work work,
@@ -41,7 +42,7 @@ static struct glint_rdd *work_pipeline(const struct speedup_measurement *c, enum
                               : admit_lines(lines, &c->fields, &c->sample, true, false);
 }
 
-/* Splits as large as the parts should be, and no more parts than that. */
+/* Chooses the split size so that there are `parts` splits, and coalesces if there are more. */
 static struct glint_rdd *cut_input(const struct speedup_measurement *c, int64_t parts)
 {
     struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
@@ -55,7 +56,8 @@ static void add_line(struct speedup_measurement *c, enum work work, int64_t slot
 {
     char times[192] = "";
     if (c->repeats > 0) {
-        const double wall_ms = times_median(wall), cpu_ms = times_median(cpu); /* sorted now */
+        const double wall_ms = times_median(wall),
+                     cpu_ms = times_median(cpu); /* times_median sorts */
         if (slots == c->slots.items[0] || work == WORK_LOOP) c->first_ms[work] = wall_ms;
         const double speed_up = c->first_ms[work] / wall_ms;
         text_format(times, sizeof times, "\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", wall_ms,
@@ -66,7 +68,7 @@ static void add_line(struct speedup_measurement *c, enum work work, int64_t slot
                    (unsigned long long)c->rows, (long long)counted, times);
 }
 
-/* What is counted is the same in every run; once to warm up, then for the times. */
+/* The counts are the same in every run; runs once to warm up, then for the times. */
 static int measure_work(struct speedup_measurement *c, enum work work, int64_t slots,
                         struct glint_rdd *lines)
 {
@@ -83,7 +85,7 @@ static int measure_work(struct speedup_measurement *c, enum work work, int64_t s
     return r;
 }
 
-/* What each repeat of the loop does: one line after another, each by one call. */
+/* The body of the loop: looks up one line after another, each with one call. */
 static int64_t count_admitted(const struct elements *lines, const struct bloom_filter *filter)
 {
     int64_t admitted = 0;
@@ -115,7 +117,7 @@ static int collect_file(const struct speedup_measurement *c, const char *paths,
     return elements_collect(elements_of_lines(lines, &c->fields), out);
 }
 
-/* The sequential program: no tasks, no reading, a filter of its own. */
+/* The sequential program: no tasks, no reading, and a separate filter. */
 static int measure_loop(struct speedup_measurement *c, const char *sample)
 {
     struct elements members, lines = {.count = 0};

@@ -1,4 +1,4 @@
-/* A mean and a spread that grow with each sample (Welford). */
+/* A running mean and variance (Welford). */
 #ifndef GLINT_JOBS_PAPERS_SPREAD_H
 #define GLINT_JOBS_PAPERS_SPREAD_H
 
@@ -18,7 +18,7 @@ static inline void spread_add(struct spread *s, double x)
     s->squares += from * (x - s->mean);
 }
 
-/* The standard deviation of what was sampled; 0 for a single one. */
+/* The standard deviation of the samples; 0 if there is only one. */
 static inline double spread_deviation(const struct spread *s)
 {
     return s->count > 1 ? sqrt(s->squares / (s->count - 1)) : 0;

@@ -1,4 +1,4 @@
-/* Wall time is that of the monotonic clock, which nobody sets. */
+/* Wall time is read from the monotonic clock, which is not affected by clock changes. */
 #include "jobs/papers/times.h"
 
 #include <assert.h>

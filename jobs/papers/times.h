@@ -1,4 +1,4 @@
-/* Times that a job measures on the driver: a few repeats, of which the median counts. */
+/* Times that a job measures on the driver: a few repeats, reported as their median. */
 #ifndef GLINT_JOBS_PAPERS_TIMES_H
 #define GLINT_JOBS_PAPERS_TIMES_H
 
@@ -11,12 +11,12 @@ struct times {
     double items[TIMES_MAX];
 };
 
-/* Milliseconds; only their differences mean something. cpu: of all threads of this process. */
+/* Milliseconds; only differences are meaningful. cpu: of all threads of this process. */
 double times_wall_ms(void);
 double times_cpu_ms(void);
 void times_add(struct times *t, double x);
-/* Sorts the items: the first is then the least, the last the greatest. There is at least one. */
+/* Sorts the items, so that the first is the lowest and the last the highest. Needs at least one. */
 double times_median(struct times *t);
-double times_mean(const struct times *t); /* there is at least one */
+double times_mean(const struct times *t); /* needs at least one */
 
 #endif

@@ -1,6 +1,5 @@
-/* Counting, building and testing are the chains of count-keys, bloom-build and
- * bloom-test; their results come back to the driver instead of going to files.
- */
+/* Counts, builds and tests with the pipelines of count-keys, bloom-build and bloom-test; the
+ * results are returned to the driver instead of being saved. */
 #include "jobs/papers/trial.h"
 
 #include "jobs/filters/bloom_functions.h"
@@ -43,7 +42,7 @@ static struct glint_rdd *filter_pipeline(const struct trial *t, struct glint_rdd
     return bloom_pipeline(train, &t->sizes, method, &t->fields);
 }
 
-/* The filters as a broadcast, what their bits say into the keys. */
+/* Broadcasts the filters, and stores what their bits predict in the keys. */
 static struct glint_broadcast *build_filters(struct trial *t, struct glint_rdd *train)
 {
     const uint32_t count = t->sizes.count;

@@ -1,6 +1,8 @@
-/* union: one filter of a whole file, made as the papers' MapReduce job makes it.
+/* union: builds one filter of a whole file like the papers' MapReduce job.
  *
- *     key-value text -> elements -> a filter per split -> one reduce that ORs them -> one file */
+ *     key-value text -> elements -> a filter per split -> one reduce task combines by OR -> one
+ * file
+ */
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/jobs.h"
@@ -17,7 +19,7 @@ static int separator_option(struct glint *g, const struct glint_job_args *args, 
                        "--separator \"%s\" is not one byte", text);
 }
 
-/* What a line is cut into becomes lines of elements. */
+/* Converts the fields of lines to lines of elements. */
 static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_args *args,
                                      char separator, uint64_t split_bytes)
 {

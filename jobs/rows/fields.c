@@ -1,5 +1,5 @@
-/* The driver's and the task's side of a table, and the rows one by one: those that a scan leaves,
- * and batches that no scan fits. */
+/* The driver's and the task's part of reading a table, and parsing of single rows: those that the
+ * scan marks, and batches that it cannot process. */
 #include "jobs/rows/fields.h"
 
 #include "jobs/rows/fields_kernel.h"
@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#define WINDOW 32u /* bytes of a row that are searched at once; every batch has that much slack */
+#define WINDOW 32u /* bytes of a row that are searched at once; every batch has this much slack */
 
 /* Bit i: row[i] is the delimiter. */
 static inline uint32_t delimiter_mask(const uint8_t *row, uint8_t delimiter)
@@ -33,7 +33,7 @@ struct span {
     uint32_t start, end; /* within the row */
 };
 
-/* Column `column` of any row. False: there are fewer. */
+/* Finds column `column` of any row. Returns false if the row has fewer columns. */
 static bool find_column_slow(const uint8_t *row, uint32_t size, uint8_t delimiter, uint32_t column,
                              struct span *out)
 {
@@ -50,7 +50,7 @@ static bool find_column_slow(const uint8_t *row, uint32_t size, uint8_t delimite
     }
 }
 
-/* The same from the mask of the first WINDOW bytes, where that tells. */
+/* The same from the mask of the first WINDOW bytes, if the column ends in them. */
 static inline bool find_column(const uint8_t *row, uint32_t size, uint32_t mask, uint8_t delimiter,
                                uint32_t column, struct span *out)
 {
@@ -65,7 +65,7 @@ static inline bool find_column(const uint8_t *row, uint32_t size, uint32_t mask,
     return true;
 }
 
-/* A rating of any spelling. NULL: *out is set, else the reason. */
+/* Parses a rating in any notation. Returns NULL with *out set, or the error text. */
 static const char *rating_parse(struct glint_slice text, int64_t *out)
 {
     static const double powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
@@ -84,7 +84,8 @@ static const char *rating_parse(struct glint_slice text, int64_t *out)
     }
     double value;
     if (plain && digits > 0 && decimals <= 6)
-        value = mantissa / powers[decimals]; /* both exact: rounded once, as strtod would */
+        value = mantissa /
+                powers[decimals]; /* both are exact, so the result is rounded once, like strtod's */
     else if (!glint_parse_f64(text, &value))
         return text.size == 0 ? "the rating is empty" : "the rating is not a number";
     if (!(value >= 0 && value <= 10)) return "the rating is out of range";
@@ -103,7 +104,7 @@ static const char *key_parse(const struct fields *f, struct glint_slice text, in
     return text.size == 0 ? "the key is empty" : "the key is not an integer";
 }
 
-/* Both columns of a row. False: it lacks one. */
+/* Finds both columns of a row. Returns false if one is missing. */
 static inline bool find_columns(const struct fields *f, const uint8_t *row, uint32_t size,
                                 struct span *key, struct span *id)
 {
@@ -135,11 +136,11 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id)
 {
-    int r = f->quotes ? fields_refuse_quoted_row(task, row, f->delimiter) : 0;
+    int r = f->quotes ? fields_reject_quoted_row(task, row, f->delimiter) : 0;
     return r == 0 ? parse_row(f, task, row, key, id) : r;
 }
 
-/* The same into the arrays: 1 stored as row `at`, 0 skipped, or a code. */
+/* The same into the arrays. Returns 1 if stored as row `at`, 0 if skipped, or a code. */
 static inline int parse_row_at(struct fields *f, struct glint_task *task, struct glint_slice row,
                                uint32_t at)
 {
@@ -158,8 +159,8 @@ static inline int parse_row_at(struct fields *f, struct glint_task *task, struct
     return 1;
 }
 
-/* Each row by itself. A line that came alone has offsets that may not fit 32 bits; its columns
- * must. */
+/* Parses row by row. The offsets of a very long single line may not fit 32 bits; its columns must.
+ */
 static int parse_rows(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
 {
     f->rows = 0;
@@ -183,12 +184,12 @@ static void move_rows(struct fields *f, uint32_t to, uint32_t from, uint32_t row
     memmove(f->id_end + to, f->id_end + from, rows * sizeof *f->id_end);
 }
 
-/* Reads the rows that the scan left; those behind a row that is skipped move up. */
+/* Parses the rows that the scan marked; rows after a skipped row are moved up. */
 static int parse_odd_rows(struct fields *f, struct glint_task *task,
                           const struct glint_batch *lines, const uint64_t *odd)
 {
     const uint32_t rows = lines->rows;
-    uint32_t kept = 0, done = 0; /* rows [0, done) of the batch are rows [0, kept) */
+    uint32_t kept = 0, done = 0; /* rows [0, done) of the batch are stored as rows [0, kept) */
     f->rows = 0;
     for (uint32_t word = 0; word * 64 < rows; word++) {
         for (uint64_t bits = odd[word]; bits != 0; bits &= bits - 1) {
@@ -207,7 +208,7 @@ static int parse_odd_rows(struct fields *f, struct glint_task *task,
     return 0;
 }
 
-/* Most of the bytes are worth a look, if the rows are lines. */
+/* Returns true if a scan is worthwhile, provided that the rows are lines. */
 static bool scan_pays(const struct fields *f, const struct glint_column *lines, uint32_t rows)
 {
     return f->kernel != NULL && rows > 0 && lines->start != NULL &&
@@ -218,7 +219,7 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
 {
     uint64_t odd[FIELDS_ODD_WORDS] = {0};
     assert(lines->rows <= FIELDS_ROWS_MAX);
-    int r = f->quotes ? fields_refuse_quoted(task, lines, f->delimiter) : 0;
+    int r = f->quotes ? fields_reject_quoted(task, lines, f->delimiter) : 0;
     if (r != 0) return r;
     f->base = lines->value.base;
     f->size = lines->value.size;
@@ -348,7 +349,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->key = (enum fields_key)key;
     f->ids = ids;
     f->quotes = fields_may_quote(f->delimiter);
-    memset(f->number, 0, sizeof f->number); /* what every row has where no key is read */
+    memset(f->number, 0, sizeof f->number); /* the key of every row if no key is read */
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
     f->kernel = fields_kernel_best(f);
     return 0;

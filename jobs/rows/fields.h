@@ -1,36 +1,35 @@
-/* Rows of a delimited table: which column is the id, which the key, and what a key is.
+/* Rows of a delimited table: which column is the id, which is the key, and the type of the key.
  *
- * The job's plan writes the choice into the function's arguments, tasks read it back in `open`.
- * Rows are parsed a batch at a time into columns; one that does not fit goes through glint_bad_row.
- * A row fits if it has both columns, whether the ids are wanted or not: all jobs see the same rows.
- */
+ * The plan writes the choice into the function's arguments, and tasks read it in `open`. Rows are
+ * parsed a batch at a time into columns; an invalid row is passed to glint_bad_row. A row is valid
+ * if it has both columns, whether the ids are needed or not: all jobs accept the same rows. */
 #ifndef GLINT_JOBS_ROWS_FIELDS_H
 #define GLINT_JOBS_ROWS_FIELDS_H
 
 #include "engine/glint.h"
 
-/* A scan stores whole groups: FIELDS_SLACK entries behind the rows are scratch. */
+/* A scan stores whole groups: FIELDS_SLACK entries after the rows are scratch. */
 enum { FIELDS_ROWS_MAX = 1024, FIELDS_SLACK = 80, FIELDS_COLUMN_MAX = 1000 };
 
 enum fields_key {
     FIELDS_RATING, /* a number from 0 to 10; the key is floor(x + 0.5) */
     FIELDS_INT,    /* an i64 */
-    FIELDS_TEXT,   /* the bytes as they are */
+    FIELDS_TEXT,   /* the unchanged bytes */
     FIELDS_NONE,   /* no key column is read; the key of every row is 0 */
 };
 
 struct fields_kernel; /* fields_kernel.h */
 
 struct fields {
-    /* The choice. */
+    /* The options. */
     uint32_t id_column, key_column; /* from 0 */
     uint8_t delimiter;
     enum fields_key key;
-    bool header;                        /* the first line of each file is no row; driver */
+    bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */
-    bool quotes;                        /* a field that begins with one is refused */
+    bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
-    /* The rows parsed last, dense: bad ones that were skipped are left out. */
+    /* The last parsed rows, without bad rows that were skipped. */
     uint32_t rows;
     const uint8_t *base;                                 /* of the offsets below */
     uint64_t size;                                       /* of base */
@@ -41,13 +40,13 @@ struct fields {
     uint32_t id_end[FIELDS_ROWS_MAX + FIELDS_SLACK];
 };
 
-/* Every job that reads rows has it. */
+/* An option of every job that reads rows. */
 #define HEADER_OPTION                                                                              \
     {                                                                                              \
         "header", NULL, NULL, "the first line of each input file is a header"                      \
     }
 
-/* Options that every job over tables has: --id-column, --key-column, --delimiter, --key. */
+/* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
     HEADER_OPTION, {"id-column", "N", "1", "column of the id, from 1"},                            \
         {"key-column", "N", "2", "column of the key, from 1"},                                     \
@@ -65,31 +64,33 @@ struct fields {
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
 
-/* The driver's side: reads the options; 0 or the context's code. */
+/* Driver: reads the options. Returns 0 or the context's code. */
 int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
 int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
-/* One option that is a delimiter. 0 or the context's code. */
+/* Reads an option that is a delimiter. Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out);
-/* The rows of files, as lines: without headers, where the options say so. */
+/* The rows of files, as lines, without header lines if the options say so. */
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f);
-/* Notes it where the key is the first column, the first line is of one column, and another
- * delimiter would cut it: all keys would be whole lines. `option` is the delimiter's. */
+/* Adds a note if the key is the first column, the first line has only one column, and another
+ * delimiter would split it: all keys would be whole lines. `option` is the name of the delimiter
+ * option. */
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
                             const struct fields *f, const char *option);
-/* Ids that are whole lines, whatever stands in them. */
+/* Ids that are whole lines, with any content. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);
 enum glint_type fields_key_type(const struct fields *f);
 
-/* The task's side. `ids`: the ids are wanted, not only the keys. 0 or a code. */
+/* Task: opens by the arguments. `ids`: ids are needed, not only keys. Returns 0 or a code. */
 int fields_open(struct glint_task *task, struct fields *f, bool ids);
-/* All rows of a batch of lines. 0 or a code. The arrays refer to the batch's memory. */
+/* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory.
+ */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
-/* One row, READ_SLACK readable behind it: 1 with *key and *id set, 0 if it was bad and skipped, or
- * a code. */
+/* Parses one row, after which READ_SLACK bytes must be readable. Returns 1 with *key and *id set, 0
+ * if the row was bad and skipped, or a code. */
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id);
 /* The parsed keys as a column of a batch. */

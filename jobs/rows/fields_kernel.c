@@ -1,4 +1,4 @@
-/* The portable kernel, eight bytes at a time, and the choice between it and the SIMD ones. */
+/* The portable kernel, eight bytes at a time, and the choice between it and the SIMD kernels. */
 #include "jobs/rows/fields_kernel.h"
 
 #include <assert.h>
@@ -107,7 +107,7 @@ static const struct fields_kernel kernel_scalar = {.row_bytes_max = 16,
 static bool choice_fits(const struct fields *f)
 {
     const uint8_t d = f->delimiter;
-    /* A digit or a point as delimiter would pass for a part of a rating. */
+    /* A digit or a dot as delimiter would look like a part of a rating. */
     if (f->key == FIELDS_RATING && (d == '.' || (d >= '0' && d <= '9'))) return false;
     return f->key_column < FIELDS_SCAN_COLUMNS_MAX && f->id_column < FIELDS_SCAN_COLUMNS_MAX &&
            d != '\n';

@@ -1,4 +1,5 @@
-/* What a scan does byte by byte and bit by bit, in a form per processor; and short numbers. */
+/* The inner operations of a scan, on bytes and bits, with one implementation per processor type;
+ * and parsing of short numbers. */
 #ifndef GLINT_JOBS_ROWS_FIELDS_KERNEL_H
 #define GLINT_JOBS_ROWS_FIELDS_KERNEL_H
 
@@ -9,14 +10,14 @@
 #include <string.h>
 
 enum {
-    FIELDS_CHUNK = 64,  /* bytes, one bit each in a word */
-    FIELDS_CHUNKS = 64, /* of a block: its bytes and bits stay in the nearest cache */
-    FIELDS_NEAR = 8,    /* words that may be read behind a block's, zeros */
-    FIELDS_TABLE = 32,  /* entries of a table that fits a vector */
-    FIELDS_OVERLAP = 4, /* bytes of text behind a block that belong to its last rating */
+    FIELDS_CHUNK = 64,  /* bytes; a word has one bit for each */
+    FIELDS_CHUNKS = 64, /* of a block, so that its bytes and bits stay in the L1 cache */
+    FIELDS_NEAR = 8,    /* zero words after a block's, which may be read */
+    FIELDS_TABLE = 32,  /* entries of a table that fits in a vector register */
+    FIELDS_OVERLAP = 4, /* bytes of text after a block that may belong to its last rating */
 };
 
-/* A stretch of text and what is known about its bytes, a bit for each. */
+/* A block of text and what is known about its bytes, one bit per byte. */
 struct fields_block {
     const uint8_t *text;
     uint32_t at; /* offset of `text` in the batch's memory */
@@ -24,47 +25,50 @@ struct fields_block {
     uint64_t delimiters[FIELDS_CHUNKS + FIELDS_NEAR], newlines[FIELDS_CHUNKS + FIELDS_NEAR];
     uint64_t
         gaps[FIELDS_CHUNKS]; /* neither; later also the delimiters of columns that were found */
-    /* [0]: where lines start; [c + 1]: where column c of a line ends */
+    /* [0]: starts of lines; [c + 1]: ends of column c */
     uint64_t marks[FIELDS_SCAN_COLUMNS_MAX + 1][FIELDS_CHUNKS];
 };
 
-/* Outputs with an entry per bit have FIELDS_SLACK entries more. */
+/* The operations. Output arrays with an entry per bit have FIELDS_SLACK more entries. */
 struct fields_kernel {
-    /* Rows longer than this on average are better searched one by one, up to the columns wanted. */
+    /* If rows are longer than this on average, it is faster to search them one by one, up to the
+     * last needed column. */
     uint32_t row_bytes_max;
-    /* Delimiters, newlines, gaps, and the starts of lines behind newlines. `line_start`: the
-     * block's first byte starts one. Answers how many newlines there are. */
+    /* Sets delimiters, newlines, gaps, and the starts of lines after newlines. `line_start`: the
+     * block's first byte starts a line. Returns the number of newlines. */
     uint32_t (*find)(struct fields_block *b, uint8_t delimiter, bool line_start);
-    /* Rows [0, rows), which should end in this block, each have an LF behind them, then the next
-     * row, which is there. */
+    /* Returns true if each of the rows [0, rows), which should end in this block, is followed by an
+     * LF and then by the next row. */
     bool (*follow)(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
                    uint32_t rows);
-    /* The ends of column c, and its delimiters into the gaps. *carry: a line goes on from block to
-     * block and its column c has not ended. Answers not 0 if a line has no such column, or no more.
-     */
+    /* Marks the ends of column c, and adds its delimiters to the gaps. *carry: a line continues in
+     * the next block and its column c has not ended. Returns nonzero if a line does not have this
+     * column, or any later one. */
     uint64_t (*ends)(struct fields_block *b, uint32_t c, bool *carry);
-    /* at + (the place of each bit), in order. Answers how many. */
+    /* Stores at + (index of each set bit), in order. Returns the number stored. */
     uint32_t (*places)(const uint64_t *bits, uint32_t chunks, uint32_t at, uint32_t *out);
-    /* The ratings that start `lead` bytes behind the bits into out[first] and so on. Those that are
-     * not of the form "d.d" are marked in `odd`, and others may be. Answers how many. */
+    /* Parses the ratings that start `lead` bytes after the bits into out[first] and on. Marks in
+     * `odd` all that are not of the form "d.d", and possibly others. Returns the number of ratings.
+     */
     uint32_t (*ratings)(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
                         uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd);
-    /* The integers at base[start[i]..end[i]) for i < rows; longer and odd ones are marked in `odd`.
-     * The arrays have FIELDS_SLACK entries more. */
+    /* Parses the integers at base[start[i]..end[i]) for i < rows; marks long and unusual ones in
+     * `odd`. The arrays have FIELDS_SLACK more entries. */
     void (*ints)(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
                  int64_t *out, uint64_t *odd);
-    /* out[i] = table[number[i]]. False: a number is not below FIELDS_TABLE, or its entry is
-     * UINT16_MAX; `out` is then rubbish. NULL: no better than a loop. */
+    /* out[i] = table[number[i]]. Returns false, with undefined `out`, if a number is FIELDS_TABLE
+     * or more, or its entry is UINT16_MAX. NULL: a loop is as fast. */
     bool (*look_up)(const int64_t *number, uint32_t rows, const uint16_t *table, uint16_t *out);
-    /* How often each of 0 .. values - 1 stands in number[0, rows). NULL: no better than a loop. */
+    /* Counts how often each of 0 .. values - 1 occurs in number[0, rows). NULL: a loop is as fast.
+     */
     void (*count)(const uint16_t *number, uint32_t rows, uint32_t values, uint32_t *out_count);
 };
 
-/* NULL where the processor cannot run them, or is of another kind. */
+/* NULL if the processor does not support them, or is of another architecture. */
 const struct fields_kernel *fields_kernel_avx2(void);
 const struct fields_kernel *fields_kernel_avx512(void);
 
-/* For kernels that have no better form. */
+/* For kernels without a faster version. */
 bool fields_follow(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
                    uint32_t rows);
 uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry);
@@ -78,7 +82,7 @@ static inline uint32_t fields_bit_count(uint64_t bits)
     return (uint32_t)__builtin_popcountll(bits);
 }
 
-/* Marks the rows of the bits in `some`; the bits of `all` are rows from `first` on. */
+/* Marks the rows whose bits are in `some`; the bits of `all` are rows from `first` on. */
 static inline void fields_mark(uint64_t *odd, uint64_t some, uint64_t all, uint32_t first)
 {
     for (; some != 0; some &= some - 1) {
@@ -88,7 +92,7 @@ static inline void fields_mark(uint64_t *odd, uint64_t some, uint64_t all, uint3
     }
 }
 
-/* A chunk's part of `find`; answers whether the next chunk starts a line. */
+/* Stores a chunk's results of `find`; returns true if the next chunk starts a line. */
 static inline bool fields_put_chunk(struct fields_block *b, uint32_t i, uint64_t delimiters,
                                     uint64_t newlines, bool line_start)
 {
@@ -106,8 +110,8 @@ static inline uint64_t fields_load(const uint8_t *p)
     return le64toh(v);
 }
 
-/* Most ratings are one digit, a point, one digit: three bytes, checked and rounded together. They
- * are the lowest of `bytes`. */
+/* Most ratings are a digit, a dot, and a digit: three bytes, checked and rounded together. They are
+ * the lowest bytes of `bytes`. */
 static inline bool fields_rating(uint64_t bytes, int64_t *out)
 {
     const uint32_t word = ((uint32_t)bytes ^ 0x302e30u) & 0xffffffu; /* digit, 0, digit */
@@ -115,13 +119,13 @@ static inline bool fields_rating(uint64_t bytes, int64_t *out)
     return (((word + 0x760076u) | word) & 0x80ff80u) == 0;
 }
 
-/* Integers of one to eight digits, with a minus or not. Reads 9 bytes. */
+/* Parses integers of one to eight digits, with or without a minus sign. Reads 9 bytes. */
 static inline bool fields_int(const uint8_t *text, uint32_t size, int64_t *out)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);
     const uint32_t minus = (text[0] == '-') & (size > 0);
     const uint32_t digits = size - minus;
-    /* The last digit goes to the top; zeros come in below. */
+    /* Shifts the last digit to the highest byte, and zeros in below. */
     uint64_t word = (fields_load(text + minus) ^ each * '0') << (64 - 8 * digits) % 64;
     const bool fits = (digits - 1 < 8) & ((((word + each * 0x76) | word) & each * 0x80) == 0);
     word = word * 10 + (word >> 8); /* pairs, in every other byte */

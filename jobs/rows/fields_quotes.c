@@ -1,14 +1,14 @@
-/* Fields in quotes: between commas or semicolons they are CSV, in which a quoted field may hold
- * delimiters and line ends. Cutting such a row at each delimiter would give wrong fields without a
- * word, so a field that begins with a quote ends the job. Quotes elsewhere in a field are data, and
- * so they are behind tabs and all other delimiters. */
+/* Quoted fields: with commas or semicolons as delimiters they are CSV, where a quoted field may
+ * contain delimiters and line ends. Splitting such a row at each delimiter would silently give
+ * wrong fields, so a field that begins with a quote fails the job. Quotes elsewhere in a field are
+ * data, as are all quotes if the delimiter is a tab or another character. */
 #include "jobs/rows/fields_quotes.h"
 
 #include <string.h>
 
 #define QUOTE '"'
 
-/* Does a field of the row begin with a quote? */
+/* Returns true if a field of the row begins with a quote. */
 static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
 {
     const uint8_t *at = row.data, *end = row.data + row.size;
@@ -27,18 +27,18 @@ static int quoted_row_error(struct glint_task *task, struct glint_slice row)
                           "quoted field");
 }
 
-int fields_refuse_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)
+int fields_reject_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)
 {
     return row_has_quoted(row, delimiter) ? quoted_row_error(task, row) : 0;
 }
 
-int fields_refuse_quoted(struct glint_task *task, const struct glint_batch *lines,
+int fields_reject_quoted(struct glint_task *task, const struct glint_batch *lines,
                          uint8_t delimiter)
 {
     const struct glint_column *c = &lines->value;
     if (c->size == 0 || memchr(c->base, QUOTE, c->size) == NULL) return 0;
     int r = 0;
     for (uint32_t row = 0; r == 0 && row < lines->rows; row++)
-        r = fields_refuse_quoted_row(task, glint_column_slice(c, row), delimiter);
+        r = fields_reject_quoted_row(task, glint_column_slice(c, row), delimiter);
     return r;
 }

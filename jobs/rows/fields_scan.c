@@ -1,12 +1,12 @@
-/* The scan goes over the text a block at a time, in steps that each are a short loop over the
- * block's chunks. What a kernel found is then one bit per byte, and finding columns is arithmetic
- * on these bits.
+/* The scan processes the text a block at a time, in steps that each are a short loop over the
+ * chunks of the block. The kernel's results have one bit per byte, and columns are found by
+ * arithmetic on these bits.
  *
  * T marks delimiters and newlines, S the starts of lines. Adding S to ~T carries from each start
- * through the bytes of the line's first column and stops in the first T: (~T + S) & T marks the
- * ends of first columns. Those in delimiters leave T, and the same sum marks the ends of second
- * columns, and so on; a line that has no such column is marked at its newline. A block is one long
- * number here: the carry runs on from word to word, and into the next block. */
+ * through the bytes of the line's first column and stops at the first T: (~T + S) & T marks the
+ * ends of first columns. Those that are delimiters are removed from T, and the same sum marks the
+ * ends of second columns, and so on; a line without such a column is marked at its newline. A block
+ * is one long number: the carry propagates from word to word, and into the next block. */
 #include "jobs/rows/fields_kernel.h"
 
 struct block_scan {
@@ -14,11 +14,11 @@ struct block_scan {
     const struct glint_column *lines;
     uint32_t rows;
     uint64_t *odd;
-    uint32_t last;  /* the later one of both columns: a row without it does not fit */
-    uint32_t ended; /* columns whose ends are looked for */
-    /* From block to block. */
+    uint32_t last;  /* the later one of both columns: a row without it is invalid */
+    uint32_t ended; /* number of columns whose ends are needed */
+    /* State between blocks. */
     uint32_t lines_found, key_starts, key_ends, id_starts, id_ends;
-    bool known;      /* the rows are lines: nothing is to be compared */
+    bool known;      /* the rows are known to be lines: no comparison is needed */
     bool line_start; /* the block's first byte starts a line */
     bool carry[FIELDS_SCAN_COLUMNS_MAX];
     struct fields_block block;
@@ -34,7 +34,8 @@ static void mark_missing(struct block_scan *s)
     }
 }
 
-/* A column's spans: it starts behind the end of the one before; the first where the rows do. */
+/* Stores the spans of a column: it starts after the end of the previous one, the first one at the
+ * start of the row. */
 static void store_spans(const struct block_scan *s, uint32_t column, uint32_t *start,
                         uint32_t *start_count, uint32_t *end, uint32_t *end_count)
 {
@@ -45,8 +46,8 @@ static void store_spans(const struct block_scan *s, uint32_t column, uint32_t *s
     *end_count += k->places(b->marks[column + 1], b->chunks, b->at, end + *end_count);
 }
 
-/* The batch starts within the first chunk: its bytes before do not count. Answers how many newlines
- * are there. */
+/* The batch starts within the first chunk: clears the bits of the bytes before it. Returns the
+ * number of newlines cleared. */
 static uint32_t clear_before(struct fields_block *b, uint32_t first)
 {
     const uint64_t start = UINT64_C(1) << (first - b->at), before = start - 1;
@@ -56,8 +57,7 @@ static uint32_t clear_before(struct fields_block *b, uint32_t first)
     return fields_bit_count(newlines);
 }
 
-/* Scans the block at `text` and goes on behind it. False: these are not the lines that the rows
- * are. */
+/* Scans the block at `text` and continues after it. Returns false if its lines are not the rows. */
 static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunks)
 {
     struct fields *f = s->f;
@@ -71,7 +71,7 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
     memset(b->newlines + chunks, 0, FIELDS_NEAR * sizeof *b->newlines);
     uint32_t found = k->find(b, f->delimiter, s->line_start);
     if (b->at <= s->lines->start[0]) found -= clear_before(b, s->lines->start[0]);
-    /* Behind the last row may stand anything: its LF is in `text` only. */
+    /* There may be any bytes after the last row: its LF is in `text` only. */
     if (found > left) return false;
     if (!s->known && !k->follow(b, s->lines, s->lines_found, found == left ? found - 1 : found))
         return false;
@@ -84,7 +84,8 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
         store_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end, &s->key_ends);
     if (f->ids) store_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);
     s->lines_found += found;
-    /* The field of a line that goes on is found with its start, not with its end. */
+    /* The field of a line that continues in the next block is counted at its start, not at its end.
+     */
     assert(s->key_ends <= s->key_starts || f->key_column == 0);
     assert(s->key_starts <= s->lines_found + 1 && s->id_starts <= s->lines_found + 1);
     s->line_start = b->newlines[chunks - 1] >> 63;
@@ -92,7 +93,7 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
     return true;
 }
 
-/* Blocks up to the last few bytes, then a copy of these with an LF and zeros behind. */
+/* Scans blocks up to the last few bytes, then a copy of these, followed by an LF and zeros. */
 static bool scan_blocks(struct block_scan *s)
 {
     uint8_t rest[4 * FIELDS_CHUNK];
@@ -106,7 +107,7 @@ static bool scan_blocks(struct block_scan *s)
         if (!scan_block(s, base + b->at, chunks < FIELDS_CHUNKS ? chunks : FIELDS_CHUNKS))
             return false;
     }
-    /* Copies of a fixed size, which the slack behind any text allows, are a few instructions. */
+    /* The slack after any text allows copies of a fixed size, which are only a few instructions. */
     const uint32_t left = end - b->at;
     memcpy(rest, base + b->at, FIELDS_CHUNK);
     if (left > FIELDS_CHUNK)
@@ -118,7 +119,7 @@ static bool scan_blocks(struct block_scan *s)
 
 bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t rows, uint64_t *odd)
 {
-    struct block_scan s; /* large: only what is read is set */
+    struct block_scan s; /* large: only the parts that are read are initialized */
     assert(rows > 0 && rows <= FIELDS_ROWS_MAX && lines->start != NULL && f->kernel != NULL);
     const bool key_spans = f->key == FIELDS_INT || f->key == FIELDS_TEXT;
     s.f = f;

@@ -1,6 +1,7 @@
-/* The SIMD kernels. Masks are turned into places without a branch per bit: groups are stored, as
- * many as a chunk of usual rows needs; what is too much is overwritten. AVX-512 reads the usual
- * rating in byte lanes: each lane as if a field started there, then those where one does. */
+/* The SIMD kernels. Masks are converted to positions without a branch per bit: whole groups are
+ * stored, as many as a chunk of typical rows needs, and excess entries are overwritten. AVX-512
+ * parses the usual rating in byte lanes: first every lane as if a field started there, then the
+ * lanes where one does. */
 #include "jobs/rows/fields_kernel.h"
 
 #if defined(__x86_64__)
@@ -8,7 +9,7 @@
 #include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
-#define AHEAD  2048 /* bytes to prefetch ahead: the text was just written, it is in L2 */
+#define AHEAD  2048 /* bytes to prefetch ahead: the text was just written and is in L2 */
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
@@ -35,7 +36,8 @@ AVX2 static uint32_t find_avx2(struct fields_block *b, uint8_t delimiter, bool l
     return lines;
 }
 
-/* Four at once, the rare rest in a loop. tzcnt of nothing is 64: rubbish, overwritten. */
+/* Four at once, and the rare rest in a loop. tzcnt of 0 is 64: an invalid position, which is
+ * overwritten. */
 AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t at, uint32_t *out)
 {
     uint32_t n = 0;
@@ -76,7 +78,7 @@ const struct fields_kernel *fields_kernel_avx2(void)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
 
-/* The lanes of a group that stand for one of the `left` things left. */
+/* The lanes of a group that are used if `left` items are left. */
 AVX512 INLINE uint32_t lanes_of(uint32_t left, uint32_t group)
 {
     return (1u << (left < group ? left : group)) - 1;
@@ -98,8 +100,8 @@ AVX512 static uint32_t find_avx512(struct fields_block *b, uint8_t delimiter, bo
     return lines;
 }
 
-/* A group of rows is looked up at once in the bits of 512 bytes, from the first row's end on; a
- * group that takes more, row by row. */
+/* Compares a group of rows at once in the bits of 512 bytes, from the end of the first row on; a
+ * larger group is compared row by row. */
 AVX512 static bool follow_avx512(const struct fields_block *b, const struct glint_column *lines,
                                  uint32_t first, uint32_t rows)
 {
@@ -126,8 +128,8 @@ AVX512 static bool follow_avx512(const struct fields_block *b, const struct glin
     return true;
 }
 
-/* Eight words at once: the carries from word to word are an addition of their own, on a bit per
- * word. A word passes a carry on if its sum overflows, or is all ones and gets one. */
+/* Eight words at once: the carries between words are a separate addition, with one bit per word. A
+ * word passes on a carry if its sum overflows, or if it is all ones and receives one. */
 AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *carry)
 {
     const __m512i ones = _mm512_set1_epi64(-1);
@@ -141,7 +143,7 @@ AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *car
         __m512i sum = _mm512_add_epi64(gaps, _mm512_loadu_si512(b->marks[0] + i));
         const uint32_t over = _mm512_cmplt_epu64_mask(sum, gaps);
         const uint32_t full = _mm512_cmpeq_epi64_mask(sum, ones);
-        const uint32_t carries = ((over << 1 | up) + full) ^ full; /* bit i: into word i */
+        const uint32_t carries = ((over << 1 | up) + full) ^ full; /* bit i: carry into word i */
         sum = _mm512_mask_sub_epi64(sum, (__mmask8)carries, sum, ones);
         up = carries >> words & 1;
         const __m512i ends = _mm512_andnot_si512(gaps, sum);
@@ -153,12 +155,12 @@ AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *car
     return _mm512_test_epi64_mask(last, last);
 }
 
-/* Into a register that was just cleared: compressing with zeroing would wait, on some processors,
- * for what was last done to its result's register. */
+/* Uses a register that was just cleared: on some processors, compress with zeroing waits for the
+ * last write to its destination register. */
 AVX512 INLINE __m512i compress(uint64_t bits, __m512i bytes)
 {
     __m512i zero = _mm512_setzero_si512();
-    __asm__("" : "+v"(zero)); /* or the compiler makes it one instruction again */
+    __asm__("" : "+v"(zero)); /* or the compiler combines both into one instruction */
     return _mm512_mask_compress_epi8(zero, bits, bytes);
 }
 
@@ -186,8 +188,8 @@ AVX512 static uint32_t places_avx512(const uint64_t *bits, uint32_t chunks, uint
     return n;
 }
 
-/* Marks the rows whose bits are in `slow`, or do not have a delimiter or newline `behind` bytes on.
- * The first row of chunk i is row[i]. */
+/* Marks the rows whose bits are in `slow`, or that have no delimiter or newline `behind` bytes
+ * later. The first row of chunk i is row[i]. */
 AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
                                 const uint64_t *slow, uint32_t behind, const uint32_t *row,
                                 uint64_t *odd)
@@ -212,7 +214,7 @@ AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bi
     }
 }
 
-/* All lanes as if a rating started there; then those where one does. */
+/* Parses all lanes as if a rating started there; then selects those where one does. */
 AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64_t *bits,
                                       uint32_t lead, uint8_t delimiter, int64_t *out,
                                       uint32_t first, uint64_t *odd)
@@ -247,8 +249,8 @@ AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64
     return n - first;
 }
 
-/* As fields_int, eight rows at once. Behind a minus there are seven digits at most: a zero byte
- * comes in where an eighth would be. */
+/* As fields_int, eight rows at once. After a minus sign there are at most seven digits: the place
+ * of an eighth becomes a zero byte. */
 AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const uint32_t *end,
                                uint32_t rows, int64_t *out, uint64_t *odd)
 {
@@ -267,7 +269,7 @@ AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const
         const __mmask8 negative = _mm512_cmpeq_epi64_mask(_mm512_and_si512(bytes, low), minus);
         bytes = _mm512_mask_srli_epi64(bytes, negative, bytes, 8);
         bits = _mm512_mask_sub_epi64(bits, negative, bits, _mm512_set1_epi64(8));
-        /* The last digit goes to the top; zeros come in below. */
+        /* Shifts the last digit to the highest byte, and zeros in below. */
         const __m512i shift = _mm512_sub_epi64(word, bits);
         const __m512i digits = _mm512_sllv_epi64(_mm512_xor_si512(bytes, digit_0), shift);
         const __m512i over = _mm512_subs_epu8(digits, nine);
@@ -282,7 +284,7 @@ AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const
     }
 }
 
-/* Eight numbers as 16 bits; the lanes behind the `left` last ones are 0. */
+/* Converts eight numbers to 16 bits; lanes from `left` on are 0. */
 AVX512 INLINE __m128i narrow(const int64_t *number, uint32_t left, __m512i *all)
 {
     const __m512i eight = _mm512_maskz_loadu_epi64((__mmask8)lanes_of(left, 8), number);
@@ -290,7 +292,7 @@ AVX512 INLINE __m128i narrow(const int64_t *number, uint32_t left, __m512i *all)
     return _mm512_cvtepi64_epi16(eight);
 }
 
-/* The table is one vector; 32 rows are looked up at once. */
+/* The table is one vector; looks up 32 rows at once. */
 AVX512 static bool look_up_avx512(const int64_t *number, uint32_t rows, const uint16_t *table,
                                   uint16_t *out)
 {

@@ -1,5 +1,5 @@
-/* As much of Python's repr as a key needs: ASCII escapes; bytes from 0x80 on are taken for UTF-8.
- */
+/* The part of Python's repr that keys need: ASCII escapes; bytes from 0x80 on are assumed to be
+ * UTF-8. */
 #include "jobs/rows/python_repr.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* --ratio A/B of jobs that cut a table into two. */
+/* --ratio A/B, of jobs that split a table into two. */
 #ifndef GLINT_JOBS_ROWS_RATIO_H
 #define GLINT_JOBS_ROWS_RATIO_H
 
 #include "engine/glint.h"
 
-/* "60/40" as two weights; 0 or the context's code. */
+/* Parses "60/40" as two weights. Returns 0 or the context's code. */
 int ratio_parse(struct glint *g, const char *text, double out[2]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines grow in one buffer; saving makes records that point into it. */
+/* Lines are appended to one buffer; saving creates records that point into it. */
 #include "jobs/rows/text_table.h"
 
 #include "engine/base/text.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for `size` more bytes and one more line. */
+/* Reserves `size` more bytes and one more line. */
 static bool reserve_text(struct text_table *t, uint64_t size)
 {
     if (t->size + size > t->capacity) {
