@@ -1,9 +1,9 @@
-/* The public side of batches: checks what a caller promised, then calls the set's kernel. */
+/* The public interface of batches: checks the caller's arguments, then calls the set's kernel. */
 #include "jobs/bloom/kernel.h"
 
 #include <stddef.h>
 
-/* The filters of the rows are numbers from the caller's own table, never from outside. */
+/* The filters of the rows are numbers from the caller's table, never from untrusted input. */
 static bool filters_exist(const struct bloom_set *set, const struct bloom_rows *rows)
 {
     uint16_t largest = 0;
@@ -64,7 +64,7 @@ static void contains_each(const struct bloom_set *set, const struct bloom_rows *
 void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
                             uint8_t *out_hit, uint64_t stride)
 {
-    static const uint16_t none[BLOOM_ALL_ROWS]; /* read, and of no account */
+    static const uint16_t none[BLOOM_ALL_ROWS]; /* read, but the result does not matter */
     const struct bloom_kernel *kernel = set->kernel;
     assert(stride >= rows->rows && set->count > 0);
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_ALL_ROWS) {
@@ -100,8 +100,8 @@ void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows 
     }
 }
 
-/* Far enough ahead that a miss is over when its turn comes. A wrong index is prefetched before it
- * is found wrong, which does nothing, so the address is computed as a number. */
+/* Far enough ahead that the cache miss is over when the bit is set. An invalid index is prefetched
+ * before it is checked, which has no effect, so the address is computed as an integer. */
 enum { BITS_AHEAD = 32 };
 
 static void prefetch_bit(const uint8_t *bits, uint64_t index)

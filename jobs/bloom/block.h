@@ -1,6 +1,6 @@
-/* Where an id's bits lie in a layout of blocks, for one id; the kernels do the same to many.
- * block512 follows RocksDB's FastLocalBloom, split-block is the filter of Parquet: with scheme
- * xxh64 its bits are byte for byte a Parquet bitset of as many blocks. */
+/* The bits of an id in a block layout, for one id; the kernels do the same for many. block512
+ * follows RocksDB's FastLocalBloom, split-block is the filter of Parquet: with scheme xxh64 its
+ * bits are byte for byte a Parquet bitset with the same number of blocks. */
 #ifndef GLINT_JOBS_BLOOM_BLOCK_H
 #define GLINT_JOBS_BLOOM_BLOCK_H
 
@@ -10,9 +10,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { BLOCK_LOG_512 = 6, BLOCK_LOG_SPLIT = 5 }; /* log2 of a block's bytes */
+enum { BLOCK_LOG_512 = 6, BLOCK_LOG_SPLIT = 5 }; /* log2 of a block's size in bytes */
 
-#define BLOCK_GOLDEN 0x9e3779b9u /* 2^32 over the golden ratio */
+#define BLOCK_GOLDEN 0x9e3779b9u /* 2^32 divided by the golden ratio */
 
 static const uint32_t block_salts[BLOOM_K_SPLIT] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                                     0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
@@ -29,7 +29,7 @@ static inline uint32_t block_log(enum bloom_layout layout)
     return layout == BLOOM_BLOCK512 ? BLOCK_LOG_512 : BLOCK_LOG_SPLIT;
 }
 
-/* Bytes from the filter's start to the block. */
+/* Offset of the block from the filter's start, in bytes. */
 static inline uint64_t block_offset(enum bloom_layout layout, uint64_t hash, uint64_t blocks)
 {
     return ((hash >> 32) * blocks >> 32) << block_log(layout);

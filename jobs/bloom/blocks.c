@@ -1,5 +1,5 @@
-/* Layouts of blocks, plainly: one id at a time, and the hot loops for machines without SIMD, which
- * are what the vector forms are tested against. */
+/* Block layouts in plain C: one id at a time, and the hot loops for machines without SIMD. The
+ * vector versions are tested against these. */
 #include "jobs/bloom/block.h"
 
 #define BLOCKS_FN     static inline __attribute__((always_inline))
@@ -56,7 +56,7 @@ void bloom_block_drain(const struct bloom_set *set, const struct bloom_hashed *g
     }
 }
 
-/* ---- the primitives of blocks.h ---- */
+/* ---- the primitives of blocks.h */
 
 BLOCKS_FN void blocks_hash(const struct bloom_set *set, const struct bloom_rows *rows,
                            uint32_t first, uint32_t count, uint8_t **out_block, uint32_t *out_x)

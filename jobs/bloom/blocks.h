@@ -1,15 +1,16 @@
-/* The hot loops of the layouts of blocks, for any instruction set: blocks.c, blocks_avx2.c and
- * blocks_avx512.c define the primitives below and include this. One id costs one cache miss, so all
- * that matters is that many are under way: a group of rows is hashed and its blocks are prefetched,
- * row by row in turn with the use of a group hashed earlier.
+/* The hot loops of the block layouts, for any instruction set: blocks.c, blocks_avx2.c and
+ * blocks_avx512.c define the primitives below and include this file. One id costs one cache miss,
+ * so many misses must be in flight: hashing and prefetching of one group of rows alternates row by
+ * row with the use of a group hashed earlier.
  *
- *   BLOCKS_FN      what every function is declared with: inline, and the instruction set
+ *   BLOCKS_FN      attributes of every function: inline, and the instruction set
  *   BLOCKS_KERNEL  the same for functions that are called through the table
- *   blocks_hash    the blocks of rows first .. first + count - 1 and the lower halves of their
- * hashes blocks_put     sets the k bits of a hash in its block blocks_test    whether all of them
- * are set */
+ *   blocks_hash    computes the blocks of rows first .. first + count - 1 and the lower halves of
+ *                  their hashes
+ *   blocks_put     sets the k bits of a hash in its block
+ *   blocks_test    returns whether all of them are set */
 
-enum { BLOCKS_DELAY = 2 }; /* groups; one group's hashing takes less than a cache miss */
+enum { BLOCKS_DELAY = 2 }; /* groups; hashing one takes less time than a cache miss */
 static_assert(BLOCKS_DELAY < (int)BLOOM_RING, "a group is used before its slot is reused");
 
 BLOCKS_FN uint32_t blocks_group_rows(const struct bloom_rows *rows, uint32_t first)
@@ -27,7 +28,7 @@ BLOCKS_FN void blocks_put_group(enum bloom_layout layout, const struct bloom_has
         blocks_put(layout, group->base[r], group->index.narrow[0][r], k);
 }
 
-/* The young group is prefetched, the old one set. */
+/* Prefetches the younger group and sets the bits of the older one. */
 BLOCKS_FN void blocks_turn(enum bloom_layout layout, const struct bloom_hashed *young,
                            const struct bloom_hashed *old, uint32_t k)
 {

@@ -1,6 +1,6 @@
 /* The hot loops of blocks.h with AVX2: the eight words of a split block are one vector, and eight
- * bits of a block of 512 are looked up at once. Ids are hashed one by one: AVX2 has no product of
- * 64-bit lanes. */
+ * bits of a block of 512 are tested at once. Ids are hashed one by one: AVX2 has no 64-bit
+ * multiplication. */
 #include "jobs/bloom/block.h"
 
 #if BLOOM_LANES
@@ -23,7 +23,7 @@ BLOCKS_FN void blocks_put(enum bloom_layout layout, uint8_t *block, uint32_t x, 
         block512_put(block, x, k);
 }
 
-/* Of the first eight hashes those below k, and so on. */
+/* Tests the first eight hashes, of which those below k count, then the next eight. */
 BLOCKS_FN bool block512_test_avx2(const uint8_t *block, uint32_t x, uint32_t k)
 {
     __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);

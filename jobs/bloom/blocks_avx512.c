@@ -1,5 +1,5 @@
 /* The hot loops of blocks.h with AVX-512: eight ids of 8 to 15 bytes are hashed at once, and all
- * bits of a block of 512 are looked up by one permutation, or two from k = 17 on. */
+ * bits of a block of 512 are tested by one permutation, or two from k = 17 on. */
 #include "jobs/bloom/block.h"
 
 #if BLOOM_LANES
@@ -39,8 +39,8 @@ BLOCKS_FN __m512i every_second(const uint8_t *base, const uint32_t *start)
     return _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)d), 3);
 }
 
-/* XXH64 with seed 0 of eight ids: a round for 8 bytes, one for 4 where there are so many, and one
- * for each byte that is left. */
+/* XXH64 with seed 0 of eight ids: a round for 8 bytes, one for 4 bytes if there are as many, and
+ * one for each remaining byte. */
 BLOCKS_FN __m512i xxh64(const uint8_t *base, const uint32_t *start, __m512i size)
 {
     __m512i even = every_second(base, start), odd = every_second(base, start + 1);
@@ -78,7 +78,7 @@ BLOCKS_FN __m512i column(const uint32_t *column, __m256i filter, bool few)
     return _mm512_cvtepu32_epi64(found);
 }
 
-/* False: an id is too short or too long for this. */
+/* Returns false if an id is too short or too long. */
 BLOCKS_FN bool hash_eight(const struct bloom_set *set, const struct bloom_rows *rows,
                           uint32_t first, uint8_t **out_block, uint32_t *out_x)
 {

@@ -1,5 +1,5 @@
-/* What both vector forms of blocks.h share: a split block is one vector of 256 bits, and the powers
- * that take a hash to its bits in a block of 512. */
+/* Shared by both vector versions of blocks.h: a split block is one vector of 256 bits, and the
+ * powers that map a hash to its bits in a block of 512. */
 #ifndef GLINT_JOBS_BLOOM_BLOCKS_X86_H
 #define GLINT_JOBS_BLOOM_BLOCKS_X86_H
 
@@ -9,7 +9,7 @@
 
 #define BLOCKS_AVX2 static inline __attribute__((always_inline, target("avx2")))
 
-/* BLOCK_GOLDEN^i mod 2^32, up to a whole vector of 16. */
+/* BLOCK_GOLDEN^i mod 2^32, padded to a whole vector of 16. */
 static const uint32_t block_powers[32] = {
     0x00000001, 0x9e3779b9, 0xe35e67b1, 0x734297e9, 0x35fbe861, 0xdeb7c719, 0x0448b211, 0x3459b749,
     0xab25f4c1, 0x52941879, 0x9c95e071, 0xf5ab9aa9, 0x2d6ba521, 0x8bededd9, 0x9bfb72d1, 0x3ae1c209,

@@ -1,5 +1,5 @@
-/* The bytes that filters and segments of filters are made of: msgpack's in one fixed form each,
- * written one behind the other, and read by comparing them. Part of file.c and segment.c. */
+/* The encoding of filters and segments: msgpack values, each in one fixed form, written in order
+ * and read by comparison. Part of file.c and segment.c. */
 #ifndef GLINT_JOBS_BLOOM_CODING_H
 #define GLINT_JOBS_BLOOM_CODING_H
 
@@ -10,12 +10,12 @@
 #include <xxhash.h>
 
 enum {
-    CODING_ARRAY = 0x90, /* and how many values it has, under 16 */
+    CODING_ARRAY = 0x90, /* plus the number of values, below 16 */
     CODING_FIXSTR = 0xa0,
     CODING_UINT32 = 0xce,
     CODING_UINT64 = 0xcf,
     CODING_BIN32 = 0xc6,
-    CODING_NAME_MAX = 15, /* of the names that there are */
+    CODING_NAME_MAX = 15, /* of the known names */
     CODING_NAME_MASK = 31
 };
 
@@ -26,8 +26,8 @@ static inline uint8_t *coding_put(uint8_t *out, uint8_t tag, uint64_t value, uin
     return out;
 }
 
-/* What the checksum must be for these bytes up to it. A flipped bit in n would pass a checksum of
- * the bits alone, so the header is its seed. */
+/* The checksum of these bytes and the header before it. A flipped bit in n would not change a
+ * checksum of only the bits, so the header's hash is the seed. */
 static inline uint64_t coding_checksum(const uint8_t *header, uint64_t header_size,
                                        const uint8_t *bits, uint64_t m)
 {
@@ -43,7 +43,7 @@ static inline uint8_t *coding_put_name(uint8_t *out, const char *name)
     return out + size;
 }
 
-/* Reading: the first error stays, and everything read after it is 0. */
+/* Reading: the first error is kept, and everything read after it is 0. */
 struct coding_reader {
     const uint8_t *at, *end;
     enum bloom_result result;
@@ -73,7 +73,7 @@ static inline uint64_t coding_get(struct coding_reader *reader, uint8_t tag, uin
     return value;
 }
 
-/* A short text; NULL after an error. */
+/* Reads a short string; returns NULL after an error. */
 static inline const char *coding_get_name(struct coding_reader *reader, uint64_t *out_size)
 {
     const uint8_t *tag = coding_take(reader, 1);

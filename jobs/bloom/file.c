@@ -1,12 +1,12 @@
-/* One filter as one msgpack value. Every field has one fixed form, so the file of a filter is
- * always the same bytes, and the reader compares instead of interpreting (picture:
+/* One filter as one msgpack value. Every field has one fixed form, so the file of a filter always
+ * has the same bytes, and the reader compares instead of interpreting (picture:
  * docs/filter-format.md):
  *
  *     98                          array of 8; 99: of 9, 9a: of 10
  *     ab "glint.bloom"            magic
  *     01                          version; 02, 03
  *     a? scheme                   name
- *     a? layout                   name; in version 2, and never "classic", and in version 3
+ *     a? layout                   name; in version 2, where it is not "classic", and in version 3
  *     cf n.8  cf m.8  ce k.4      big-endian
  *     c6 length.4  seeds          k seeds of 4 bytes, little-endian; in version 3 only
  *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
@@ -18,7 +18,7 @@
     "glint.bloom"
 
 enum {
-    FIELDS = 7, /* and as many more as its version says */
+    FIELDS = 7, /* plus those of its version */
     CLASSIC_VERSION = 1,
     LAYOUT_VERSION = 2,
     SEEDS_VERSION = 3,
@@ -76,7 +76,7 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
     return (uint32_t)(at - out);
 }
 
-/* The version, or 0. The array's length must be that of the version. */
+/* Reads the version; returns 0 if it is invalid. The array's length must match the version. */
 static uint8_t get_version(struct coding_reader *reader)
 {
     const uint8_t *start = reader->at;
@@ -85,7 +85,8 @@ static uint8_t get_version(struct coding_reader *reader)
     uint8_t fields = start[0] ^ CODING_ARRAY;
     bool array = fields >= FIELDS + CLASSIC_VERSION && fields <= 0x0f;
     if (!array || memcmp(start + 1, MAGIC, seen - 1) != 0) {
-        reader->result = BLOOM_ERR_FORMAT; /* also when truncated: the start is something else */
+        reader->result =
+            BLOOM_ERR_FORMAT; /* also when truncated: the start is not that of a filter */
         return 0;
     }
     coding_take(reader, 1 + MAGIC_SIZE);
@@ -95,7 +96,7 @@ static uint8_t get_version(struct coding_reader *reader)
     return *version;
 }
 
-/* A classic filter without seeds says nothing of its layout: every filter has one file only. */
+/* A classic filter without seeds has no layout field: every filter has only one encoding. */
 static void get_layout(struct coding_reader *reader, uint8_t version, enum bloom_layout *out)
 {
     coding_get_layout(reader, out);

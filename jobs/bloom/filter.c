@@ -1,4 +1,4 @@
-/* One filter: its memory, ids in and out, union, and how full it is. */
+/* One filter: its memory, adding and looking up ids, union, and estimates from its bits. */
 #include "jobs/bloom/internal.h"
 
 #include <string.h>

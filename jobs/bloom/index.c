@@ -1,5 +1,5 @@
-/* From an id to its k indexes under every scheme, one id at a time: the definition that the batch
- * kernels are tested against. */
+/* Computes the k indexes of an id under every scheme, one id at a time: the reference for tests of
+ * the batch kernels. */
 #include "jobs/bloom/internal.h"
 
 #include "jobs/bloom/murmur.h"
@@ -25,7 +25,7 @@ static void plain_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t
     for (uint32_t i = 0; i < k; i++) out[i] = murmur3_hash(&prepared, i) % m;
 }
 
-/* Math.abs(h % m): Java's remainder has the sign of h, so this is |h| mod m, -2^31 too. */
+/* Math.abs(h % m): Java's remainder has the sign of h, so this is |h| mod m, also for -2^31. */
 static void hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
 {
     struct murmur_id prepared;
@@ -36,7 +36,7 @@ static void hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_
     }
 }
 
-/* Each hash is the seed of the next one, the first seed is 0. */
+/* Each hash is the seed of the next one; the first seed is 0. */
 static void hadoop_bloom_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k,
                                  uint32_t *out)
 {

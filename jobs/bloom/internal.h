@@ -1,5 +1,5 @@
-/* What the files of the library share and callers do not see: memory of the bits, the index rules
- * of one id, and the columns that a set keeps per filter. */
+/* Shared by the files of the library and not visible to callers: memory of the bits, the index
+ * rules for one id, and the columns of a set. */
 #ifndef GLINT_JOBS_BLOOM_INTERNAL_H
 #define GLINT_JOBS_BLOOM_INTERNAL_H
 
@@ -7,11 +7,11 @@
 
 #include <assert.h>
 
-/* Bits are set in 64-bit words and read in 32-bit ones; bit i is bit (i mod 8) of byte i / 8 in all
- * of these only when words are little-endian. */
+/* Bits are set in 64-bit words and read in 32-bit words; bit i is bit (i mod 8) of byte i / 8 in
+ * all of these only if words are little-endian. */
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words must be little-endian");
 
-/* Vector kernels are built; which one runs is chosen on the machine. */
+/* Vector kernels are compiled in; the machine decides at run time which one is used. */
 #if defined(__x86_64__)
 #define BLOOM_LANES 1
 #else
@@ -24,9 +24,9 @@ extern const uint32_t bloom_poly_mod_seeds[BLOOM_POLY_MOD_SEEDS]; /* ascending *
 enum { BLOOM_MD5_BYTES = 16 };
 void bloom_md5(const void *data, uint64_t size, uint8_t out[BLOOM_MD5_BYTES]);
 
-uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* seeds; 0: no classic filters */
-bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* takes seeds of a filter's own */
-/* Of k each; NULL: the scheme's. */
+uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* number of seeds; 0: no classic filters */
+bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* supports custom seeds */
+/* Compares k seeds; NULL: the scheme's published seeds. */
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
 enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout);
 uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
@@ -56,12 +56,12 @@ static inline uint32_t bloom_seed_at(const uint8_t *seeds, uint32_t i)
 
 /* ---- layouts of blocks (block.h, blocks.c) ---- */
 
-/* The k indexes in a layout of blocks. */
+/* The k indexes in a block layout. */
 void bloom_indexes_in_block(const struct bloom_params *params, const void *id, uint64_t size,
                             uint64_t *out_indexes);
 void bloom_block_add(struct bloom_filter *filter, const void *id, uint64_t size);
 bool bloom_block_contains(const struct bloom_filter *filter, const void *id, uint64_t size);
-/* Sets the bits of a group whose turn in the ring has not come. */
+/* Sets the bits of a group in the ring that has not been processed. */
 void bloom_block_drain(const struct bloom_set *set, const struct bloom_hashed *group);
 
 static inline bool bloom_has_blocks(enum bloom_layout layout)
@@ -71,7 +71,8 @@ static inline bool bloom_has_blocks(enum bloom_layout layout)
 
 /* ---- memory (memory.c) ---- */
 
-/* Zeroed, aligned to BLOOM_ALIGNMENT, in huge pages when large; NULL: no memory. `bytes` > 0. */
+/* Allocates zeroed memory, aligned to BLOOM_ALIGNMENT, in huge pages if large; NULL: out of memory.
+ * `bytes` > 0. */
 uint8_t *bloom_area_create(uint64_t bytes);
 void bloom_area_destroy(uint8_t *area, uint64_t bytes);
 
@@ -82,7 +83,7 @@ static inline uint64_t bloom_round_up(uint64_t bytes, uint64_t unit)
 
 /* ---- sets (set.c) ---- */
 
-/* Of a filter in the area of a set. */
+/* Size of a filter in the area of a set. */
 static inline uint64_t bloom_area_bytes(uint64_t m)
 {
     return bloom_round_up(bloom_bytes(m), BLOOM_ALIGNMENT);
@@ -90,24 +91,24 @@ static inline uint64_t bloom_area_bytes(uint64_t m)
 
 struct bloom_slot {
     uint64_t n, m;
-    uint64_t offset; /* of the filter in the set's area, bytes */
-    uint64_t magic;  /* for bloom_mod; layouts of blocks: how many blocks */
+    uint64_t offset; /* of the filter in the set's area, in bytes */
+    uint64_t magic;  /* for bloom_mod; block layouts: number of blocks */
     uint32_t k;
 };
 
-/* The unit of columns that say where a filter's bits are, in layouts of blocks. */
+/* In block layouts, the unit of columns with the position of a filter's bits. */
 enum { BLOOM_BLOCK_UNIT = 32 };
 
-/* slot[] for scalar code; the columns for SIMD: padded with zeros to a multiple of 16 entries and
- * aligned to 64, so that up to 16 filters are one vector register per column. */
+/* slot[] is for scalar code; the columns are for SIMD: padded with zeros to a multiple of 16
+ * entries and aligned to 64, so that a column of up to 16 filters is one vector register. */
 struct bloom_table {
     bool lanes; /* the columns are valid: SIMD may be used */
-    bool small; /* all bits fit a near cache */
+    bool small; /* all bits fit in the L2 cache */
     struct bloom_slot *slot;
-    uint32_t *m;     /* layouts of blocks: blocks */
+    uint32_t *m;     /* block layouts: number of blocks */
     uint32_t *magic; /* see lanes_mod_31 and lanes_mod_32 */
     uint32_t *shift; /* ceil(log2 m) - 1 */
-    uint32_t *word;  /* slot.offset / 4; layouts of blocks: / BLOOM_BLOCK_UNIT */
+    uint32_t *word;  /* slot.offset / 4; block layouts: / BLOOM_BLOCK_UNIT */
 };
 
 /* n mod m without a division; magic = bloom_mod_magic(m). Exact for all 32-bit n and m > 0 (Lemire,
@@ -129,18 +130,19 @@ enum { BLOOM_ALL_ROWS = 512 };
 struct bloom_kernel {
     void (*add)(struct bloom_adder *adder, const struct bloom_rows *rows);
     void (*contains)(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit);
-    /* Every row in every filter, see bloom_set_contains_all; at most BLOOM_ALL_ROWS rows. False:
-     * it cannot, and nothing is written; NULL: it never can. */
+    /* Looks up every row in every filter, see bloom_set_contains_all; at most BLOOM_ALL_ROWS rows.
+     * Returns false, without writing anything, if it cannot; NULL: never supported. */
     bool (*contains_all)(const struct bloom_set *set, const struct bloom_rows *rows,
                          uint8_t *out_hit, uint64_t stride);
     void (*indexes)(const struct bloom_set *set, const struct bloom_rows *rows,
-                    uint32_t *out_indexes); /* NULL where indexes are wide */
+                    uint32_t *out_indexes); /* NULL if indexes have 64 bits */
 };
 
 extern const struct bloom_kernel bloom_kernel_scalar;
 extern const struct bloom_kernel bloom_blocks_scalar;
 
-/* `add` plus the k indexes of one row, `stride` apart, for vector kernels that cannot do a row. */
+/* `add` plus the k indexes of one row, `stride` apart, for rows that a vector kernel cannot
+ * process. */
 void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t row,
                        uint32_t add, uint32_t *out, uint32_t stride);
 

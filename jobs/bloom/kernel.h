@@ -1,12 +1,13 @@
-/* The ring of a bloom_adder, shared by the kernels. A group of rows is hashed at once, then its
- * bits are prefetched row by row, in turn with setting the bits of a group hashed earlier: bursts
- * of either alone fill the core's miss buffers and cost half as much again on large filters. */
+/* The ring of a bloom_adder, shared by the kernels. A group of rows is hashed at once; then its
+ * bits are prefetched row by row, alternating with setting the bits of a group hashed earlier:
+ * doing one after the other fills the core's miss buffers and takes 50 % longer on large filters.
+ */
 #ifndef GLINT_JOBS_BLOOM_KERNEL_H
 #define GLINT_JOBS_BLOOM_KERNEL_H
 
 #include "jobs/bloom/internal.h"
 
-/* Groups between prefetching and setting: one group's hashing takes less than a cache miss. */
+/* Groups between prefetching and setting: hashing one group takes less time than a cache miss. */
 enum { ADDER_DELAY = 2 };
 
 static_assert(ADDER_DELAY < (int)BLOOM_RING,
@@ -42,7 +43,7 @@ BLOOM_INLINE void hashed_set(const struct bloom_hashed *group, uint32_t row, uin
     }
 }
 
-/* The group at adder_next is hashed: takes it into the ring. */
+/* The group at adder_next has been hashed: adds it to the ring. */
 BLOOM_INLINE void adder_turn(struct bloom_adder *adder, uint32_t k, bool wide)
 {
     const struct bloom_hashed *young = adder_next(adder);

@@ -87,7 +87,7 @@ LANES_FN lanes_mask l_mask_and(lanes_mask a, lanes_mask b)
     return _mm256_and_si256(a, b);
 }
 
-/* Unsigned: the larger of both is b, and they differ. */
+/* Unsigned: the larger one is b, and they differ. */
 LANES_FN lanes_mask l_less(lanes a, lanes b)
 {
     return _mm256_andnot_si256(l_equal(a, b), l_equal(_mm256_max_epu32(a, b), b));
@@ -141,7 +141,7 @@ LANES_FN lanes l_byteswap(lanes x)
     return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(order));
 }
 
-/* The high halves of 32 x 32 bit products: even lanes and odd lanes are multiplied apart. */
+/* The high halves of 32 x 32 bit products: even and odd lanes are multiplied separately. */
 LANES_FN lanes l_mulhi(lanes a, lanes b)
 {
     lanes even = _mm256_mul_epu32(a, b);
@@ -149,8 +149,7 @@ LANES_FN lanes l_mulhi(lanes a, lanes b)
     return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
 }
 
-/* A permutation looks at the low three bits of a lane, so 16 entries are two of them and a choice.
- */
+/* A permutation uses the low three bits of a lane, so 16 entries need two of them and a blend. */
 LANES_FN lanes l_column(const uint32_t *column, lanes at, bool few)
 {
     if (!few) return _mm256_i32gather_epi32((const int *)(const void *)column, at, 4);
@@ -165,7 +164,8 @@ LANES_FN lanes l_gather(const uint8_t *base, lanes word, lanes_mask mask)
                                        word, mask, 4);
 }
 
-/* AVX2 has no compression: the numbers of the mask's lanes, one per byte, make a permutation. */
+/* AVX2 has no compress instruction: the numbers of the mask's lanes, one per byte, form a
+ * permutation. */
 LANES_FN void l_pack(uint32_t *at, lanes x, lanes_mask mask)
 {
     uint64_t chosen = _pdep_u64(l_bits(mask), 0x0101010101010101u) * 0xFF;
@@ -182,7 +182,7 @@ LANES_FN lanes every_fourth(const uint8_t *base, const uint32_t *start, uint32_t
     return _mm256_inserti128_si256(x, _mm_loadu_si128((const __m128i *)(const void *)b), 1);
 }
 
-/* Loads and a 4 x 4 transposition in each half; gathers take several times as long. */
+/* Loads and a 4 x 4 transposition in each half; gathers are several times slower. */
 LANES_FN void l_words(const uint8_t *base, const uint32_t *start, uint32_t offset, lanes out[4])
 {
     lanes a = every_fourth(base + offset, start, 0), b = every_fourth(base + offset, start, 1);

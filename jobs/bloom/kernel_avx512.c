@@ -135,7 +135,7 @@ LANES_FN lanes l_byteswap(lanes x)
     return _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(order));
 }
 
-/* The high halves of 32 x 32 bit products: even lanes and odd lanes are multiplied apart. */
+/* The high halves of 32 x 32 bit products: even and odd lanes are multiplied separately. */
 LANES_FN lanes l_mulhi(lanes a, lanes b)
 {
     lanes even = _mm512_mul_epu32(a, b);
@@ -154,8 +154,8 @@ LANES_FN lanes l_gather(const uint8_t *base, lanes word, lanes_mask mask)
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, word, base, 4);
 }
 
-/* Into a register that was just cleared: compressing with zeroing would wait, on some processors,
- * for what the register held before. */
+/* Uses a register that was just cleared: on some processors, compress with zeroing waits for the
+ * last write to its destination register. */
 LANES_FN void l_pack(uint32_t *at, lanes x, lanes_mask mask)
 {
     lanes zero = _mm512_setzero_si512();
@@ -174,7 +174,7 @@ LANES_FN lanes every_fourth(const uint8_t *base, const uint32_t *start, uint32_t
     return _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)d), 3);
 }
 
-/* Loads and a 4 x 4 transposition in each quarter; gathers take several times as long. */
+/* Loads and a 4 x 4 transposition in each quarter; gathers are several times slower. */
 LANES_FN void l_words(const uint8_t *base, const uint32_t *start, uint32_t offset, lanes out[4])
 {
     lanes a = every_fourth(base + offset, start, 0), b = every_fourth(base + offset, start, 1);

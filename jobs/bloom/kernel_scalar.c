@@ -1,13 +1,13 @@
-/* The hot loops in plain C: for machines without SIMD, for schemes without a vector form, and as
- * what the vector forms are tested against. Mixing is done once per id, not per seed; mod is a
- * multiplication. */
+/* The hot loops in plain C: for machines without SIMD, for schemes without a vector version, and as
+ * the reference for tests of the vector versions. Mixing is done once per id, not per seed; modulo
+ * is a multiplication. */
 #include "jobs/bloom/kernel.h"
 
 #include "jobs/bloom/murmur.h"
 
 #include <string.h>
 
-/* `scheme` is a constant wherever these are called, so each caller becomes three plain loops. */
+/* `scheme` is constant at every call, so each caller becomes three plain loops. */
 BLOOM_INLINE void prepare(enum bloom_scheme scheme, struct murmur_id *id,
                           const struct bloom_rows *rows, uint32_t row)
 {
@@ -134,8 +134,8 @@ static void scalar_add(struct bloom_adder *adder, const struct bloom_rows *rows)
 
 enum { BLOCK = 64 };
 
-/* One hash at a time for the rows still alive. Rows fall out by not being counted, without a branch
- * that would be mispredicted once per row, so the loads of many rows overlap. */
+/* One hash at a time for the rows that are still candidates. Other rows are removed without a
+ * branch, which would be mispredicted once per row, so the loads of many rows overlap. */
 BLOOM_INLINE void contains_block(enum bloom_scheme scheme, const struct bloom_set *set,
                                  const struct bloom_rows *rows, uint32_t first, uint32_t count,
                                  uint8_t *out_hit)

@@ -1,27 +1,27 @@
 /* The hot loops with one row per vector lane, for any vector: kernel_avx2.c and kernel_avx512.c
- * define the primitives below and include this. Lanes are rows, not seeds: mixing happens once per
- * row, and one multiplication serves as many rows as there are lanes.
+ * define the primitives below and include this file. Lanes are rows, not seeds: mixing is done once
+ * per row, and one multiplication processes as many rows as there are lanes.
  *
  *   LANES              rows per vector, divides BLOOM_GROUP
- *   LANES_FN           what every function is declared with: inline, and the instruction set
+ *   LANES_FN           attributes of every function: inline, and the instruction set
  *   LANES_KERNEL       the same for functions that are called through the table
- *   lanes, lanes_mask  the vector of uint32_t, and one truth per lane
+ *   lanes, lanes_mask  the vector of uint32_t, and a boolean per lane
  *   l_*                arithmetic, as each name says; l_signs is -1 where x < 0, else 0
  *   l_column           table[lane] from a column padded to 16; `few`: it is not longer than 16
  *   l_words            the 16 bytes at base + start[lane] + offset, as word 0..3 of every lane
  *   l_gather           the word at base[lane]; lanes outside `mask` are not read
  *   l_pack             stores the lanes of `mask` without gaps; writes a whole vector
  *
- * Ids of 8 to 11 bytes (two words and a tail) have their own straight path; up to 63 bytes any
- * lengths may be mixed; rows with longer ids are done by the scalar kernel, in place. */
+ * Ids of 8 to 11 bytes (two words and a tail) have a separate fast path; lengths up to 63 bytes may
+ * be mixed; rows with longer ids are processed by the scalar kernel, in place. */
 
 enum { LANES_ID_MAX = 63, LANES_WORDS = 15 };
 
-/* What the hashes need of LANES rows. */
+/* Input of the hashes for LANES rows. */
 struct ids {
     lanes size;
     lanes whole; /* words that are mixed into the state: size / 4 */
-    lanes tail;  /* the bytes behind them: for murmur3 mixed, for murmur2 as Java adds them */
+    lanes tail;  /* the bytes after them: for murmur3 mixed, for murmur2 as Java adds them */
     lanes mixed[LANES_WORDS];
     uint32_t words; /* of the longest */
 };
@@ -33,12 +33,12 @@ struct divisors {
 
 /* ---- loading ---- */
 
-/* Rows first .. first + LANES - 1 of a batch; a short end is filled up with copies of `first`, so
- * that every lane holds something readable. */
+/* Rows first .. first + LANES - 1 of a batch; a short group is padded with copies of `first`, so
+ * that every lane has readable input. */
 struct lane_rows {
     uint32_t start[LANES];
     lanes size, filter;
-    uint32_t count; /* real ones */
+    uint32_t count; /* without the padding */
 };
 
 LANES_FN void lane_rows_load(struct lane_rows *out, const struct bloom_rows *rows, uint32_t first)
@@ -72,13 +72,14 @@ LANES_FN lanes mix(enum bloom_scheme scheme, lanes word)
     return l_mul(l_xor(word, l_srl(word, 24)), l_set(MURMUR2_M));
 }
 
-/* The word behind the whole ones, as the hash takes it in. */
+/* The word after the whole ones, in the form that the hash adds. */
 LANES_FN lanes mix_tail(enum bloom_scheme scheme, lanes word, lanes size)
 {
     lanes bits = l_sll(l_and(size, l_set(3)), 3);
     lanes tail = l_and(word, l_sub(l_sllv(l_set(1), bits), l_set(1)));
     if (scheme != BLOOM_HADOOP) return mix(scheme, tail);
-    /* Java's: the last byte is the lowest, and a byte over 127 flips all bits above its own. */
+    /* As in Java: the last byte is the lowest, and a byte above 127 flips all bits above its own.
+     */
     tail = l_srlv(l_byteswap(tail), l_sub(l_set(32), bits));
     lanes last = l_sll(l_and(tail, l_set(0x80)), 1);
     lanes middle = l_sll(l_and(tail, l_set(0x8000)), 1);
@@ -104,7 +105,8 @@ LANES_FN void ids_load_two(enum bloom_scheme scheme, struct ids *ids, const uint
     ids->tail = mix_tail(scheme, word[2], rows->size);
 }
 
-/* Rows of more than LANES_ID_MAX bytes become whatever; they read no more than that many. */
+/* Rows of more than LANES_ID_MAX bytes get undefined values; no more than that many bytes are read.
+ */
 LANES_FN void ids_load_any(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
                            const struct lane_rows *rows)
 {
@@ -126,7 +128,7 @@ LANES_FN void ids_load_any(enum bloom_scheme scheme, struct ids *ids, const uint
 
 /* ---- hashing ---- */
 
-/* `two`: every id has two whole words and nothing needs a mask. */
+/* `two`: every id has two whole words and needs no mask. */
 LANES_FN lanes murmur3(const struct ids *ids, uint32_t seed, bool two)
 {
     lanes h = l_set(seed);
@@ -172,7 +174,7 @@ LANES_FN lanes mod_31(lanes n, const struct divisors *by)
     return l_sub(n, l_mul(quotient, by->m));
 }
 
-/* n mod m for all n, with a magic of 33 bits: the top one is added by hand. */
+/* n mod m for all n, with a magic number of 33 bits, whose top bit is added separately. */
 LANES_FN lanes mod_32(lanes n, const struct divisors *by)
 {
     lanes high = l_mulhi(n, by->magic);
@@ -206,8 +208,8 @@ LANES_FN bool any_long(lanes size)
     return !l_all(l_less(size, l_set(LANES_ID_MAX + 1)));
 }
 
-/* The k indexes, `add` added, of rows first .. first + LANES - 1: hash i of row r at
- * out[i * BLOOM_GROUP + r]. */
+/* The k indexes plus `add` of rows first .. first + LANES - 1: hash i of row r at out[i *
+ * BLOOM_GROUP + r]. */
 LANES_FN void hash_lanes(enum bloom_scheme scheme, const struct bloom_set *set,
                          const struct bloom_rows *rows, uint32_t first, bool absolute,
                          uint32_t *out)
@@ -244,7 +246,8 @@ LANES_FN void hash_group_under(enum bloom_scheme scheme, const struct bloom_set 
         hash_lanes(scheme, set, rows, at, absolute, out + (at - first));
 }
 
-/* Up to 16 rows from `first` on; returns how many. Not inline: the callers would be 18 copies. */
+/* Processes up to 16 rows from `first` on; returns how many. Not inline: the callers would contain
+ * 18 copies. */
 LANES_KERNEL __attribute__((noinline)) uint32_t hash_group(const struct bloom_set *set,
                                                            const struct bloom_rows *rows,
                                                            uint32_t first, bool absolute,
@@ -264,7 +267,7 @@ LANES_KERNEL __attribute__((noinline)) uint32_t hash_group(const struct bloom_se
 LANES_FN void add_k(struct bloom_adder *adder, const struct bloom_rows *rows, uint32_t k)
 {
     const struct bloom_set *set = adder->set;
-    bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit a lane */
+    bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit in a lane */
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
         struct bloom_hashed *group = adder_next(adder);
         group->rows = hash_group(set, rows, first, absolute, group->index.narrow[0]);
@@ -275,7 +278,7 @@ LANES_FN void add_k(struct bloom_adder *adder, const struct bloom_rows *rows, ui
     }
 }
 
-/* The usual numbers of hashes as constants, so that the loops over a row's bits unroll. */
+/* The common numbers of hashes as constants, so that the loops over a row's bits are unrolled. */
 LANES_KERNEL void lanes_add(struct bloom_adder *adder, const struct bloom_rows *rows)
 {
     switch (adder->set->k) {
@@ -300,12 +303,12 @@ LANES_KERNEL void lanes_indexes(const struct bloom_set *set, const struct bloom_
 
 /* ---- contains ---- */
 
-/* Rows whose bits have all been set so far, without gaps: one column per thing that the next hash
- * needs, few of them, because each is moved once per hash. A block's columns stay in the nearest
- * cache. */
+/* Rows whose bits were all set so far, without gaps: one column per value that the next hash needs,
+ * and few of them, because each is moved once per hash. The columns of a block fit in the L1 cache.
+ */
 enum { BLOCK = 512, ROWS_AHEAD = 64 };
 
-/* Who a survivor is, in one column: its row in the block, its size, its filter. */
+/* The identity of a survivor in one column: its row in the block, its size, its filter. */
 enum { WHO_SIZE = 9, WHO_FILTER = 13 };
 static_assert(BLOCK <= 1 << WHO_SIZE, "a row of the block fits");
 static_assert(12 <= 1 << (WHO_FILTER - WHO_SIZE), "sizes of two words and a tail fit");
@@ -330,7 +333,7 @@ LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes
     return l_mask_and(mask, l_test(found, bit));
 }
 
-/* All rows of a vector begin as survivors; `row` is the first one's number in the block. */
+/* All rows of a vector start as survivors; `row` is the first one's number in the block. */
 LANES_FN void survivors_start(struct survivors *alive, uint32_t row, const struct ids *ids,
                               const struct lane_rows *lane)
 {
@@ -366,7 +369,7 @@ LANES_FN void survivors_prefetch(const struct survivors *alive, uint32_t at, uin
                            alive->index[i] / 8);
 }
 
-/* Moves those of the vector at `at` whose bit is set to the end of what is kept. */
+/* Appends those of the vector at `at` whose bit is set to the survivors. */
 LANES_FN void survivors_keep(struct survivors *alive, const struct bloom_set *set, lanes index,
                              uint32_t at, uint32_t *kept, bool few)
 {
@@ -382,7 +385,7 @@ LANES_FN void survivors_keep(struct survivors *alive, const struct bloom_set *se
     *kept += l_count(mask);
 }
 
-/* One more hash of all survivors; those whose bit is not set drop out. */
+/* Tests one more hash of all survivors; removes those whose bit is not set. */
 LANES_FN void sieve_near(enum bloom_scheme scheme, const struct bloom_set *set,
                          struct survivors *alive, uint32_t seed, bool few)
 {
@@ -393,8 +396,8 @@ LANES_FN void sieve_near(enum bloom_scheme scheme, const struct bloom_set *set,
     alive->count = kept;
 }
 
-/* In a set outside the near caches a bit is prefetched while the bits of earlier rows are looked
- * at. */
+/* If the set is larger than the L2 cache, prefetches a bit while the bits of earlier rows are
+ * tested. */
 LANES_FN void sieve_far(enum bloom_scheme scheme, const struct bloom_set *set,
                         struct survivors *alive, uint32_t seed, bool few)
 {
@@ -411,7 +414,7 @@ LANES_FN void sieve_far(enum bloom_scheme scheme, const struct bloom_set *set,
     alive->count = kept;
 }
 
-/* Rows of other lengths: all hashes at once, until every lane has failed. */
+/* Rows of other lengths: tests all hashes at once, until every lane has failed. */
 LANES_FN void contains_any(enum bloom_scheme scheme, const struct bloom_set *set,
                            const struct bloom_rows *rows, uint32_t first,
                            const struct lane_rows *lane, uint8_t *out_hit)

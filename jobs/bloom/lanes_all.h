@@ -1,18 +1,18 @@
-/* Every row in every filter, for any vector; included behind lanes.h.
+/* Looks up every row in every filter, for any vector; included after lanes.h.
  *
- * The first hashes of a row are the same for all filters and so are made once, each filter only
- * divides them. What survives them, a quarter of the rows where half of the bits are set, goes
- * through the sieve of the filter at hand. */
+ * The first hashes of a row are the same for all filters, so they are computed once, and each
+ * filter only divides them. The rows that survive them, a quarter if half of the bits are set, are
+ * tested by the sieve of the filter. */
 
-enum { SHARED = 2 }; /* hashes that are made once */
+enum { SHARED = 2 }; /* hashes that are computed once */
 static_assert((int)BLOCK == (int)BLOOM_ALL_ROWS, "a call is one block");
 
 struct shared {
-    struct survivors rows; /* all of them, with filter 0 */
+    struct survivors rows; /* all rows, with filter 0 */
     uint32_t hash[SHARED][BLOCK + LANES];
 };
 
-/* False: an id is not two words and a tail. */
+/* Returns false if an id is not two words and a tail. */
 LANES_FN bool shared_load(enum bloom_scheme scheme, struct shared *shared,
                           const struct bloom_rows *rows)
 {
@@ -31,7 +31,7 @@ LANES_FN bool shared_load(enum bloom_scheme scheme, struct shared *shared,
     return true;
 }
 
-/* Of the rows at `from`, those of `mask` go to `alive` at `to`. Answers how many. */
+/* Copies those of the rows at `from` that are in `mask` to `alive` at `to`. Returns how many. */
 LANES_FN uint32_t shared_keep(const struct survivors *rows, uint32_t from, lanes filter,
                               lanes_mask mask, struct survivors *alive, uint32_t to)
 {
@@ -42,8 +42,8 @@ LANES_FN uint32_t shared_keep(const struct survivors *rows, uint32_t from, lanes
     return l_count(mask);
 }
 
-/* Those of all rows whose first two bits are set in filter `f`. Between the two, what is left is
- * packed: a gather costs the same whether its lanes are wanted or not. */
+/* Selects the rows whose first two bits are set in filter `f`. Packs the survivors in between: a
+ * gather costs the same for unused lanes. */
 LANES_FN void shared_sieve(enum bloom_scheme scheme, const struct bloom_set *set,
                            const struct shared *shared, uint32_t f, struct survivors *alive)
 {
@@ -89,7 +89,7 @@ LANES_FN bool all_under(enum bloom_scheme scheme, const struct bloom_set *set,
     return true;
 }
 
-/* Only where the bits are near: the far ones want to be prefetched, as contains does it. */
+/* Only if the bits fit in the cache: otherwise they have to be prefetched, as contains does. */
 LANES_KERNEL bool lanes_contains_all(const struct bloom_set *set, const struct bloom_rows *rows,
                                      uint8_t *out_hit, uint64_t stride)
 {

@@ -1,6 +1,6 @@
-/* MD5 (RFC 1321), for the scheme md5-random. Its own code, because the library would otherwise need
- * a crypto library that allocates for each id and may refuse MD5 altogether. Nothing here is
- * secret: the digest spreads bits over a filter, as the published programs spread them. */
+/* MD5 (RFC 1321), for the scheme md5-random. Implemented here because the library would otherwise
+ * need a crypto library that allocates for each id and may not support MD5. Not used for security:
+ * the digest distributes bits over a filter, like the published programs. */
 #include "jobs/bloom/internal.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static uint32_t rotate(uint32_t x, uint32_t by)
     return x << by | x >> (32 - by);
 }
 
-/* The function of round i / 16 and the word that step i takes. */
+/* The function of round i / 16 and the message word of step i. */
 static uint32_t choose(uint32_t i, const uint32_t s[4], uint32_t *out_word)
 {
     switch (i / 16) {

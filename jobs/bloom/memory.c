@@ -1,5 +1,5 @@
-/* Memory for bits. Large areas come from mmap: fresh pages are zero already, and huge pages are
- * worth 20 to 50 % of the time of random sets once a filter outgrows a few MiB. */
+/* Memory for bits. Large areas are allocated by mmap: fresh pages are zero already, and huge pages
+ * save 20 to 50 % of the time of random sets once a filter is larger than a few MiB. */
 #include "jobs/bloom/internal.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* mmap aligns to 4 KiB only: map one huge page more, then give back both ends. */
+/* mmap aligns only to 4 KiB: maps one huge page more, then unmaps both ends. */
 static uint8_t *map_huge(uint64_t bytes)
 {
     uint64_t mapped = bloom_round_up(bytes, HUGE_PAGE) + HUGE_PAGE;
@@ -20,7 +20,7 @@ static uint8_t *map_huge(uint64_t bytes)
     uint64_t behind = HUGE_PAGE - before;
     if (before > 0) munmap(raw, before);
     if (behind > 0) munmap(area + bloom_round_up(bytes, HUGE_PAGE), behind);
-    madvise(area, bytes, MADV_HUGEPAGE); /* advice: a kernel without huge pages is fine too */
+    madvise(area, bytes, MADV_HUGEPAGE); /* advice: works without huge pages, too */
     return area;
 }
 

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MURMUR_MIXED_MAX = 16 }; /* words mixed ahead; those behind are mixed again per seed */
+enum {
+    MURMUR_MIXED_MAX = 16
+}; /* words mixed once; those after them are mixed again for each seed */
 
 #define MURMUR3_C1  0xcc9e2d51u
 #define MURMUR3_C2  0x1b873593u

@@ -1,8 +1,8 @@
-/* A whole set as one blob, as a broadcast carries it: little-endian, read in place.
+/* A whole set as one blob, the format of a broadcast: little-endian, read in place.
  *
  *     0   "glntset1"
  *     8   u32 scheme, u32 bytes of seeds, u32 count, u32 layout
- *     24  u64 checksum: XXH3-64 of all behind it, seeded with XXH3-64 of bytes 0..23
+ *     24  u64 checksum: XXH3-64 of all bytes after it, seeded with XXH3-64 of bytes 0..23
  *     32  count x { u64 n, u64 m, u64 k }, seeds
  *         zeros up to a multiple of 64
  *         the area of the set: each filter's bits, zeros up to a multiple of 64 */
@@ -63,7 +63,7 @@ static uint64_t get64(const uint8_t *at)
     return value;
 }
 
-/* All of the head but the params of the filters behind the first one. */
+/* The whole header except the params of the filters after the first one. */
 static void put_head(uint8_t *out, const struct bloom_params *first, uint32_t count)
 {
     const uint32_t seeds = seeds_bytes(first);
@@ -119,7 +119,7 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
     return BLOOM_OK;
 }
 
-/* Where filter f begins; f = count: where the blob ends. */
+/* Offset of filter f; f = count: end of the blob. */
 static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
 {
     uint64_t at = head_bytes(get32(blob + AT_COUNT), get32(blob + AT_SEEDS));
@@ -146,7 +146,7 @@ static bool all_zero(const uint8_t *at, const uint8_t *end)
     return true;
 }
 
-/* No bit at or behind m, up to the next filter. */
+/* Checks that no bit from m on is set, up to the next filter. */
 static bool padding_is_zero(const struct bloom_set *set)
 {
     for (uint32_t f = 0; f < set->count; f++) {

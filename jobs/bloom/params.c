@@ -1,4 +1,4 @@
-/* Schemes and layouts by name, the bounds of a filter, and every result as a sentence. */
+/* Names of schemes and layouts, limits of a filter, and texts of all results. */
 #include "jobs/bloom/internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The functions of <glint/bloom.h> about filters: checks what comes from outside, then calls the
- * library that the jobs use. Its enums are the same numbers. */
+/* The functions of <glint/bloom.h> on filters: check arguments, then call the library that the jobs
+ * use. The enums have the same numbers. */
 #include "jobs/bloom/public.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static struct glint_bloom_params params_to_public(const struct bloom_params *par
                                        .hashes = params->k};
 }
 
-/* Sizes `ids` ids if there is a sizing. */
+/* Computes the size for `ids` ids, if `result` is no error. */
 static int size_of(int result, const struct bloom_sizing *sizing, uint64_t ids,
                    struct glint_bloom_params *out_params)
 {
@@ -144,7 +144,7 @@ int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **ou
     return filter_create(&checked, out_filter);
 }
 
-/* The seeds are where the original's file or memory is, so a copy has its own. */
+/* The seeds are in the memory or file of the original, so a copy needs its own. */
 static int own_seeds(glint_bloom *filter)
 {
     struct bloom_params *params = &filter->filter.params;
@@ -247,7 +247,7 @@ int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b, double *ou
     return result;
 }
 
-/* |A and B| = |A| + |B| - |A or B|, of estimates; they may come out below 0. */
+/* A and B| = |A| + |B| - |A or B|, of estimates; the result may be below 0. */
 int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids)
 {
     double either;

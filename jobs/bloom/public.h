@@ -1,4 +1,4 @@
-/* What the files behind <glint/bloom.h> share. */
+/* Shared by the files that implement <glint/bloom.h>. */
 #ifndef GLINT_JOBS_BLOOM_PUBLIC_H
 #define GLINT_JOBS_BLOOM_PUBLIC_H
 
@@ -6,11 +6,12 @@
 #include "jobs/bloom/internal.h"
 
 struct glint_bloom {
-    struct bloom_filter filter; /* owned == 0: a view, only to be read */
-    uint8_t *seeds;             /* of a copy, where the filter has seeds of its own; else NULL */
+    struct bloom_filter filter; /* owned == 0: a read-only view */
+    uint8_t *seeds;             /* of a copy of a filter with custom seeds; else NULL */
 };
 
-/* On the heap, taking over the bits if they are owned. MEMORY: the caller still has them. */
+/* Allocates the filter and takes ownership of the bits if they are owned. After MEMORY the caller
+ * still owns them. */
 int bloom_public_make(const struct bloom_filter *view, glint_bloom **out_filter);
 
 #endif

@@ -1,6 +1,6 @@
-/* The functions of <glint/bloom.h> about files. A file is walked once when it is opened: every
- * filter is checked and gets a view into the file's bytes, whether they are mapped or were read, so
- * asking later needs neither memory nor error codes. A written file appears whole or not at all. */
+/* The functions of <glint/bloom.h> on files. A file is parsed once when it is opened: every filter
+ * is validated and gets a view into the file's bytes, mapped or read, so look-ups need neither
+ * memory nor error codes. A file is written atomically. */
 #include "jobs/bloom/public.h"
 
 #include <errno.h>
@@ -18,10 +18,10 @@ struct glint_bloom_file {
     size_t size, count, capacity;
     bool mapped;
     struct glint_bloom_entry *entries;
-    struct glint_bloom *filters; /* views, of entries in their order */
+    struct glint_bloom *filters; /* views, in the order of the entries */
 };
 
-/* ---- keys: msgpack texts and numbers ---- */
+/* ---- keys: msgpack strings and numbers */
 
 enum { PAIR = 0x92, NUMBER_MAX = 9 };
 
@@ -32,7 +32,7 @@ static uint64_t big_endian(const uint8_t *at, uint32_t bytes)
     return value;
 }
 
-/* A number of `bytes` bytes that stands at data[1]. */
+/* Decodes a number of `bytes` bytes at data[1]. */
 static int key_number(const uint8_t *data, uint32_t bytes, struct glint_bloom_entry *entry)
 {
     uint64_t value = big_endian(data + 1, bytes);
@@ -49,8 +49,8 @@ static int key_number(const uint8_t *data, uint32_t bytes, struct glint_bloom_en
     return GLINT_BLOOM_OK;
 }
 
-/* Bytes of length behind the tag of a text or bin, of a number behind its tag; 0: not such a tag.
- */
+/* Number of length bytes after the tag of a string or bin, or of value bytes after the tag of a
+ * number; 0: another tag. */
 static uint32_t text_length_bytes(uint8_t tag)
 {
     if (tag >= 0xd9 && tag <= 0xdb) return 1u << (tag - 0xd9);
@@ -104,7 +104,8 @@ static uint32_t key_put(uint8_t out[NUMBER_MAX], uint8_t tag, uint64_t value, ui
     return 1 + bytes;
 }
 
-/* What stands before a text, or all of a number, in the shortest form. Bytes, 0: not a key. */
+/* Encodes the header of a string, or a whole number, in the shortest form. Returns its size, 0: not
+ * a key. */
 static uint32_t key_head(const struct glint_bloom_entry *entry, uint8_t out[NUMBER_MAX])
 {
     uint64_t size = entry->text_size, bits;
@@ -148,7 +149,7 @@ static bool make_room(struct glint_bloom_file *file)
     return true;
 }
 
-/* The next pair, or a filter alone, which must be all there is. */
+/* Reads the next pair, or a filter without a key, which must be the only entry. */
 static int read_entry(struct glint_bloom_file *file, uint64_t *at)
 {
     const uint8_t *data = file->data + *at;
@@ -188,7 +189,7 @@ static int read_all(int fd, uint8_t *data, size_t size)
         ssize_t n = read(fd, data + at, size - at);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return GLINT_BLOOM_ERR_IO;
-        if (n == 0) return GLINT_BLOOM_ERR_TRUNCATED; /* it became shorter */
+        if (n == 0) return GLINT_BLOOM_ERR_TRUNCATED; /* the file was truncated */
         at += (size_t)n;
     }
     return GLINT_BLOOM_OK;
@@ -223,7 +224,7 @@ int glint_bloom_open(const char *path, enum glint_bloom_open_mode mode, glint_bl
     struct glint_bloom_file *file = calloc(1, sizeof *file);
     if (file == NULL) return GLINT_BLOOM_ERR_MEMORY;
     file->mapped = mode == GLINT_BLOOM_MAP;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
     int result = fd < 0 ? GLINT_BLOOM_ERR_IO : read_bytes(file, fd);
     if (result == 0) result = read_entries(file);
     int why = errno;

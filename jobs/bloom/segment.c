@@ -1,5 +1,4 @@
-/* One segment of a filter as one msgpack value, in the manner of file.c (picture:
- * docs/filter-format.md):
+/* One segment of a filter as one msgpack value, like file.c (picture: docs/filter-format.md):
  *
  *     9c                          array of 12
  *     ad "glint.segment"          magic
@@ -7,7 +6,7 @@
  *     a? scheme  a? layout        names
  *     cf n.8  cf m.8  ce k.4      of the whole filter, big-endian
  *     cf build.8                  the same in all segments of a build
- *     cf size.8  cf index.8       bits of a segment, a power of two; which one, from 0
+ *     cf size.8  cf index.8       bits of a segment, a power of two; its index, from 0
  *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
  *     c6 length.4  bits           bits size * index and on; unused bits of the last one 0 */
 #include "jobs/bloom/coding.h"
@@ -41,7 +40,7 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
     const struct bloom_params *params = &segment->params;
     const uint64_t bits = bloom_segment_bits(segment);
     uint8_t *at = out;
-    assert(params->seeds == NULL); /* they have no place in a segment */
+    assert(params->seeds == NULL); /* a segment cannot have custom seeds */
     memcpy(at, MAGIC, MAGIC_SIZE);
     at += MAGIC_SIZE;
     *at++ = VERSION;
@@ -75,7 +74,7 @@ static enum bloom_result check_segment(const struct bloom_segment *s)
     return s->index < bloom_segments(s->params.m, s->size) ? BLOOM_OK : BLOOM_ERR_PART;
 }
 
-/* All up to the bits; then the reader stands before them. */
+/* Reads everything before the bits; the reader is then at the bits. */
 static enum bloom_result read_header(struct coding_reader *reader, struct bloom_segment *s,
                                      uint64_t *out_checked, uint64_t *out_checksum)
 {

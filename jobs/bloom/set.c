@@ -1,12 +1,12 @@
-/* Sets: many filters of one scheme and k in one area, so that a batch of rows of mixed keys needs
- * one base address, one run of huge pages, and per filter a few columns that fit vector registers.
- */
+/* Sets: many filters of one scheme and k in one area, so that a batch of rows with different keys
+ * needs one base address, one range of huge pages, and per filter a few columns that fit in vector
+ * registers. */
 #include "jobs/bloom/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Below this, bits are found in a near cache and prefetching them costs more than it gives. */
+/* Below this, bits are in the L2 cache and prefetching costs more than it saves. */
 enum { SMALL_SET = 2 << 20 };
 
 static uint32_t log2_up(uint64_t m)
@@ -15,8 +15,8 @@ static uint32_t log2_up(uint64_t m)
 }
 
 /* The columns' constants for a division by m >= 2 (Warren, Hacker's Delight, chapter 10): plain
- * divides 32-bit numbers and needs a magic of 33 bits whose top one is implied; the others divide
- * numbers up to 2^31, for which 32 bits are enough. */
+ * divides 32-bit numbers and needs a magic number of 33 bits, whose top bit is implied; the others
+ * divide numbers up to 2^31, for which 32 bits are enough. */
 static uint32_t lanes_magic(enum bloom_scheme scheme, uint64_t m)
 {
     assert(m >= 2 && m <= INT32_MAX);
@@ -33,7 +33,7 @@ static bool scheme_has_lanes(enum bloom_scheme scheme)
     return scheme == BLOOM_SPARK || scheme == BLOOM_HADOOP || scheme == BLOOM_PLAIN;
 }
 
-/* Behind the columns: room for the set's seeds. */
+/* After the columns: memory for the set's seeds. */
 static struct bloom_table *table_create(uint32_t count, uint8_t **out_seeds)
 {
     uint64_t head = bloom_round_up(sizeof(struct bloom_table), BLOOM_ALIGNMENT);
@@ -55,7 +55,7 @@ static struct bloom_table *table_create(uint32_t count, uint8_t **out_seeds)
     return table;
 }
 
-/* The columns of layouts of blocks. */
+/* Fills the columns of block layouts. */
 static void table_fill_blocks(struct bloom_set *set)
 {
     struct bloom_table *table = set->table;
@@ -68,7 +68,7 @@ static void table_fill_blocks(struct bloom_set *set)
     }
 }
 
-/* Lays the filters out and fills the columns; set->bytes becomes the size of the area. */
+/* Assigns offsets to the filters and fills the columns; sets set->bytes to the size of the area. */
 static void table_fill(struct bloom_set *set, const struct bloom_params *params)
 {
     struct bloom_table *table = set->table;
@@ -139,7 +139,7 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
     return BLOOM_OK;
 }
 
-/* Everything but the bits. */
+/* Initializes everything except the bits. */
 static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_params *params,
                                       uint32_t count)
 {

@@ -1,21 +1,22 @@
-/* From a rate or a number of bits per id to the size of a filter, and from a filter to its rate.
+/* Computes the size of a filter from a rate or a number of bits per id, and the rate of a filter.
  *
- * The blocks of a filter do not get equally many ids: with n ids in b blocks a block's load is
+ * The blocks of a filter do not get equal numbers of ids: with n ids in b blocks a block's load is
  * Poisson distributed with mean l = n / b, and the filter's rate is the mean of the blocks' rates
  * (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007, section 3). The
- * classic formula, at equal bits per id, promises too little. Here the mean is summed load by load:
+ * classic formula, at equal bits per id, gives a rate that is too low. Here the mean is summed load
+ * by load:
  *
  *     rate(l) = sum over i of e^-l l^i / i! * full(i)
  *
- * where full(i) is the chance that the bits an id asks for are all set in a block of i others.
- * split-block: one bit in each of 8 words, full(i) = (1 - (31/32)^i)^8. block512: the k bits asked
- * for are d different ones with chance asked(d), since two hashes may fall on one bit; and d given
- * bits are all set after h hashes with chance set(h, d), of which the next hash makes
+ * where full(i) is the probability that all bits of an id are set in a block of i others.
+ * split-block: one bit in each of 8 words, full(i) = (1 - (31/32)^i)^8. block512: the k bits of an
+ * id are d different ones with probability distinct(d), since two hashes may select the same bit;
+ * and d given bits are all set after h hashes with probability set(h, d), where the next hash gives
  * set(h + 1, d) = set(h, d) (512 - d) / 512 + set(h, d - 1) d / 512.
  *
- * Nothing is subtracted, so no digit is lost, however small the rate; and nothing but additions,
- * multiplications and divisions of doubles decides a size: each processor gets the same. A closed
- * form there is, by inclusion and exclusion, but its terms cancel. */
+ * There is no subtraction, so no precision is lost, however small the rate; and sizes depend only
+ * on additions, multiplications and divisions of doubles, so every processor computes the same. A
+ * closed form exists, by inclusion and exclusion, but its terms cancel. */
 #include "jobs/bloom/internal.h"
 
 #include <math.h>
@@ -26,15 +27,15 @@ struct mixture {
     double distinct[BLOOM_K_MAX_512 + 1]; /* [d] */
 };
 
-/* A block while ids are put into it. */
+/* A block while ids are added to it. */
 struct filling {
     uint32_t ids;
     double set[BLOOM_K_MAX_512 + 1]; /* block512: [d] */
-    double clear;                    /* split-block: a given bit */
+    double clear;                    /* split-block: probability that a given bit is clear */
 };
 
-/* More ids or hashes leave a bit of a block clear with less than e^-48: the rate is 1 in a double.
- */
+/* After this many ids or hashes a bit of a block is clear with less than e^-48: the rate is 1 in a
+ * double. */
 enum { LOAD_MAX = 1 << 16, HASHES_MAX = 48 * 512 };
 
 static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
@@ -51,7 +52,7 @@ static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
     return mix;
 }
 
-/* Puts an id into the block; then the chance that the bits of another are all set. */
+/* Adds an id to the block; returns the probability that all bits of another id are set. */
 static double fill_block(const struct mixture *mix, struct filling *f)
 {
     f->ids++;
@@ -69,9 +70,9 @@ static double fill_block(const struct mixture *mix, struct filling *f)
     return full;
 }
 
-/* The chances of the loads are those of the Poisson distribution times a factor, which goes with
- * their sum: e^-load may be too small for a double. The loads behind the last one that is looked at
- * are too rare to change the sum. */
+/* The probabilities of the loads are those of the Poisson distribution times a factor, which also
+ * multiplies their sum: e^-load may be too small for a double. Loads after the last one in the sum
+ * are too rare to change it. */
 static double mixture_rate(const struct mixture *mix, double load)
 {
     struct filling block = {.set = {1}, .clear = 1};
@@ -91,7 +92,7 @@ static double mixture_rate(const struct mixture *mix, double load)
     return rate < 1 ? rate : 1;
 }
 
-/* The largest load from `least` on at which the rate is at most p; it grows with the load. 0: none.
+/* The largest load from `least` on with a rate of at most p; the rate grows with the load. 0: none.
  */
 static double load_for_rate(const struct mixture *mix, double p, double least)
 {
@@ -185,8 +186,8 @@ enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *
     return BLOOM_OK;
 }
 
-/* Operation by operation what Python evaluates, so that no m differs by one. The formula is that of
- * Bloom (1970): the m that is smallest for n and p, and the k that goes with it. */
+/* Evaluates the same operations as Python, in the same order, so that no m differs by one. The
+ * formula is that of Bloom (1970): the smallest m for n and p, and the k for it. */
 static double classic_bits(double n, double p)
 {
     const double ln2 = log(2);
@@ -265,7 +266,7 @@ double bloom_rate_from_bits(const struct bloom_filter *filter)
 }
 
 /* The expected fill is 1 - e^(-n c / m) with c bits per id, in each layout: with Poisson loads a
- * bit stays clear with chance e^(-l (1 - q_1)). */
+ * bit stays clear with probability e^(-l (1 - q_1)). */
 double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set)
 {
     assert(params->m > 0 && params->k > 0 && bits_set <= params->m);

@@ -1,4 +1,4 @@
-/* The schemes of the older programs, which hash Java strings. An id is UTF-8; `charAt` sees UTF-16
+/* The schemes of older programs, which hash Java strings. An id is UTF-8; `charAt` returns UTF-16
  * code units, so a character outside the basic plane counts as two. Bytes that are not UTF-8 become
  * U+FFFD as in OpenJDK: one per maximal subpart of a character, and one per encoded surrogate. */
 #include "jobs/bloom/internal.h"
@@ -10,7 +10,8 @@ enum { REPLACEMENT = 0xFFFD };
 static const uint32_t poly_abs_seeds[BLOOM_POLY_ABS_SEEDS] = {3, 31, 37, 41, 59, 67, 83, 97};
 const uint32_t bloom_poly_mod_seeds[BLOOM_POLY_MOD_SEEDS] = {31, 131, 1313, 13131, 65599};
 
-/* A first byte's row of table 3-7 of the Unicode standard; length 0: no character begins so. */
+/* A first byte's row of table 3-7 of the Unicode standard; length 0: not the start of a character.
+ */
 struct lead {
     uint32_t length, bits;
     uint8_t second_min, second_max;
@@ -25,7 +26,7 @@ static struct lead lead_of(uint8_t byte)
     return (struct lead){4, byte & 0x07, byte == 0xF0 ? 0x90 : 0x80, byte == 0xF4 ? 0x8F : 0xBF};
 }
 
-/* The character at *at, which moves behind it. */
+/* Decodes the character at *at, and advances *at. */
 static uint32_t utf8_next(const uint8_t **at, const uint8_t *end)
 {
     assert(*at < end);
@@ -40,7 +41,7 @@ static uint32_t utf8_next(const uint8_t **at, const uint8_t *end)
     return character >= 0xD800 && character <= 0xDFFF ? REPLACEMENT : character;
 }
 
-/* A character's UTF-16 code units; returns how many. */
+/* Encodes a character as UTF-16 code units; returns how many. */
 static uint32_t utf16_units(uint32_t character, uint32_t units[2])
 {
     units[0] = character;
@@ -51,13 +52,15 @@ static uint32_t utf16_units(uint32_t character, uint32_t units[2])
     return 2;
 }
 
-/* |c| as Java's Math.abs, but |-2^31| is 2^31: Java's stays negative and its BitSet then throws. */
+/* c| like Java's Math.abs, but |-2^31| is 2^31: Java's result is negative and its BitSet then
+ * throws.
+ */
 static uint32_t absolute_value(uint32_t c)
 {
     return c >> 31 ? -c : c;
 }
 
-/* The filter's own seeds, or the scheme's. */
+/* Loads the filter's seeds, or the scheme's. */
 static void load_seeds(const uint8_t *seeds, const uint32_t *published, uint32_t k, uint32_t *out)
 {
     for (uint32_t i = 0; i < k; i++)
@@ -79,8 +82,8 @@ void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const
     for (uint32_t i = 0; i < k; i++) out_indexes[i] = absolute_value(c[i]) % (uint32_t)m;
 }
 
-/* In 64 bits. For the published seeds bloom_params_check has bounded m so that nothing passes
- * 2^31 - 1, where the published arithmetic in 32 bits is the same. */
+/* In 64 bits. For the published seeds bloom_params_check limits m so that nothing exceeds 2^31 - 1,
+ * where the published arithmetic in 32 bits gives the same. */
 void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
                     uint32_t *out_indexes)
 {
@@ -99,7 +102,8 @@ void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const
 
 /* ---- md5-random ---- */
 
-/* java.util.Random, whose algorithm its documentation fixes: 48 bits of state, next() gives 31. */
+/* java.util.Random, whose algorithm is specified by its documentation: 48 bits of state, next()
+ * gives 31. */
 static uint32_t random_next(uint64_t *state)
 {
     *state = (*state * 0x5DEECE66Du + 0xB) & ((1ull << 48) - 1);
@@ -112,7 +116,8 @@ static uint32_t random_below(uint64_t *state, uint32_t m)
     for (;;) {
         uint32_t bits = random_next(state);
         uint32_t value = bits % m;
-        if (bits - value + (m - 1) <= INT32_MAX) return value; /* bits is in a whole run of m */
+        if (bits - value + (m - 1) <= INT32_MAX)
+            return value; /* bits is in a complete range of m */
     }
 }
 
