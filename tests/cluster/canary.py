@@ -1,4 +1,4 @@
-"""A test that must fail: a suite that cannot fail proves nothing."""
+"""A test that must fail: it checks that the suite can fail."""
 from cluster import ClusterTest
 
 

@@ -1,8 +1,7 @@
-"""A cluster of real processes in a directory of its own, for tests.
+"""A cluster of real processes in a temporary directory, for tests.
 
-Every test ends with a look at what is left: processes, files in the directory for temporary ones, ports.
-Nothing waits for a fixed time: `until` looks again and again, and its deadline is generous.
-"""
+Every test finally checks that no processes, temporary files or listening ports are left. No test sleeps for a
+fixed time: `until` polls, with a generous deadline."""
 import ctypes
 import json
 import os
@@ -22,18 +21,18 @@ SLOWDOWN = float(os.environ.get("GLINT_SLOWDOWN", "1"))
 DEADLINE_S = 30 * SLOWDOWN
 PR_SET_CHILD_SUBREAPER = 36
 
-# Others may not write a cluster's file.
+# glint rejects a cluster file that others can write.
 os.umask(0o022)
 
-# A shell's background commands ignore it, and would pass that on to all processes of a test.
+# A shell's background commands ignore it, and all processes of a test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What outlives its parent becomes a child of this process, so that it can be found.
+# Orphans become children of this process, so that they can be found.
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def until(condition, what, deadline_s=DEADLINE_S):
-    """Answers the condition's value once it is true."""
+    """Waits until the condition is true, and returns its value."""
     end = time.monotonic() + deadline_s
     while True:
         value = condition()
@@ -44,12 +43,12 @@ def until(condition, what, deadline_s=DEADLINE_S):
         time.sleep(0.01)
 
 
-PORTS = range(10000, 32768)  # below those that the kernel gives out by itself
-CLAIMS = []                  # a bound name for each port given out here, until this process ends
+PORTS = range(10000, 32768)  # below those that the kernel assigns
+CLAIMS = []                  # a bound name for each port assigned here, until this process exits
 
 
 def free_port():
-    """A port that no process of these tests is given again, whoever else runs tests at the time."""
+    """A port that is not assigned to another process of these tests, also in other runs at the same time."""
     while True:
         port = random.choice(PORTS)
         claim = socket.socket(socket.AF_UNIX)
@@ -76,7 +75,7 @@ def children_of(pid):
 
 
 def listening_port(pid):
-    """Where the process listens; None: nowhere."""
+    """The port where the process listens; None: it does not listen."""
     with open("/proc/net/tcp", encoding="ascii") as file:
         rows = [row.split() for row in file.readlines()[1:]]
     mine = {os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")}
@@ -94,7 +93,7 @@ def is_zombie(pid):
 
 
 def make_leftover(path):
-    """A work directory as a run of this node leaves it that dies at once, with a file in it."""
+    """A work directory like one left by a run of this node that was killed, with a file in it."""
     os.mkdir(path, 0o700)
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         holder = f"{socket.gethostname()}\n{file.read().strip()}\n{int(time.time())}\n"
@@ -104,7 +103,7 @@ def make_leftover(path):
 
 
 def open_files(pid):
-    """How many; 0 where only root may know, since glint hides its memory from others of its user."""
+    """Their number; 0 if only root may read it, because glint protects its memory from other processes of its user."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
@@ -112,10 +111,10 @@ def open_files(pid):
 
 
 class Process:
-    """One glint process; what it prints goes to files."""
+    """One glint process; its output goes to files."""
 
     def __init__(self, test, name, words, env=None, prefix=(), closed=False):
-        """`prefix`: a command that becomes the one behind it. `closed`: nobody reads what it prints."""
+        """`prefix`: a command that executes its arguments. `closed`: the reader of its output has closed it."""
         self.test, self.name, self.port = test, name, None
         self.out_path = os.path.join(test.directory, f"{name}.out")
         self.err_path = os.path.join(test.directory, f"{name}.err")
@@ -149,7 +148,7 @@ class Process:
         return [pid for pid in children_of(self.pid) if not is_zombie(pid)]
 
     def wait(self, deadline_s=DEADLINE_S):
-        """The exit status; of a signal its negative number."""
+        """The exit status; for a signal its negative number."""
         try:
             return self.popen.wait(deadline_s)
         except subprocess.TimeoutExpired:
@@ -183,7 +182,7 @@ class ClusterTest(unittest.TestCase):
         self.write_cluster()
 
     def write_cluster(self, executors=None, **keys):
-        """Times are those of the class, multiplied where everything is slower."""
+        """Times are those of the class, multiplied on slow machines."""
         lines = ["cluster = \"test\""]
         for key, value in {**self.keys, **keys}.items():
             found = re.fullmatch(r"(\d+)(ms|s)", value) if isinstance(value, str) else None
@@ -269,7 +268,7 @@ class ClusterTest(unittest.TestCase):
         return [pid for pid in children_of("self") if pid not in mine and not is_zombie(pid)]
 
     def assert_nothing_left(self):
-        """After all processes of the test have ended."""
+        """Called after all processes of the test have exited."""
         until(lambda: not self.left_processes(), f"no process is left: {self.left_processes()}")
         self.assertEqual(os.listdir(self.tmp), [], "files are left")
         for name, port in self.ports.items():

@@ -1,5 +1,5 @@
-"""What tests of faults have in common: a job whose output is known, and hooks (hooks.c) that strike at
-a moment of it."""
+"""Shared by the tests of faults: a job with a known output, and hooks (hooks.c) that inject a fault at a given
+point."""
 import json
 import os
 import subprocess
@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def build_hooks():
-    """Once per process: the library for LD_PRELOAD. Removed with this process's directory for it."""
+    """Compiles the library for LD_PRELOAD, once per process. Removed with this process's directory for it."""
     if not hasattr(build_hooks, "path"):
         build_hooks.directory = tempfile.TemporaryDirectory(prefix="glint-hooks-")
         build_hooks.path = os.path.join(build_hooks.directory.name, "hooks.so")
@@ -22,7 +22,7 @@ def build_hooks():
 
 
 class Hook:
-    """A rule that acts once. `hit` says that it did; a process that it holds goes on after `go`."""
+    """A rule that acts once. `hit` says that it did; a process that it pauses continues after `go`."""
 
     def __init__(self, test, call, what, number, action):
         test.hooks.append(self)
@@ -42,7 +42,7 @@ class Hook:
 
 
 class Disk:
-    """A file system of so many bytes, in a mount namespace of its own; `prefix` starts a command there.
+    """A file system of this size, in a new mount namespace; `prefix` starts a command there.
 
     This process sees it at `seen`. Closing it ends the namespace."""
 
@@ -71,7 +71,7 @@ class Event(dict):
 
 
 class FaultTest(ClusterTest):
-    """Jobs of a few hundred milliseconds on e1 and e2, of one slot each."""
+    """Jobs of a few hundred milliseconds on e1 and e2, with one slot each."""
 
     rows = 200000
     split = "500K"  # 8 map tasks
@@ -91,7 +91,7 @@ class FaultTest(ClusterTest):
     # ---- Processes
 
     def hooked(self, *hooks, env=None):
-        """The environment of a process that has these hooks, or rules."""
+        """The environment of a process with these hooks, or rules."""
         rules = "\n".join(getattr(hook, "rule", hook) for hook in hooks)
         options = self.env.get("ASAN_OPTIONS", "")
         return {"GLINT_HOOKS": rules, "LD_PRELOAD": build_hooks(), **(env or {}),
@@ -110,11 +110,11 @@ class FaultTest(ClusterTest):
         return Hook(self, call, what, number, action)
 
     def in_map(self, number=1):
-        """Holds a map task as it opens its input."""
+        """Pauses a map task when it opens its input."""
         return self.hook("open", "ratings-", number, "hold")
 
     def start(self, name, *words, env=None, disk=None, closed=False):
-        """`disk`: with that one in the place of its directory."""
+        """`disk`: is mounted at its directory."""
         process = Process(self, name, words, env, disk.prefix if disk else [], closed)
         self.processes.append(process)
         return process
@@ -164,7 +164,7 @@ class FaultTest(ClusterTest):
         self.assertEqual([n for n in os.listdir(self.directory) if n == "out" or n.startswith(".")], [])
 
     def serves_the_next(self):
-        """All executors are as good as before."""
+        """All executors work as before."""
         for name in self.ports:
             self.until_state(name, "idle")
         job = self.begin(out="next-out", name="next")
@@ -182,14 +182,14 @@ class FaultTest(ClusterTest):
         until(lambda: is_zombie(pid), f"process {pid} has ended")
 
     def until_passed(self, ms, name):
-        """A fault lasts so long, as an executor's own clock has it."""
+        """The duration of a fault, by the clock of an executor."""
         started = self.executor_status(name)["uptime_ms"]
         until(lambda: self.executor_status(name)["uptime_ms"] >= started + ms, f"{ms} ms have passed for {name}")
 
     # ---- The event log
 
     def events(self, kind=None):
-        """All of them, or those of a kind; a line that is being written is left out."""
+        """All events, or those of a kind; without a line that is still being written."""
         try:
             with open(os.path.join(self.directory, "events"), encoding="utf-8") as file:
                 lines = file.read().split("\n")[:-1]

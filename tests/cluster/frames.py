@@ -1,8 +1,7 @@
-"""The other side of a connection: frames and their payloads, valid or damaged on purpose.
+"""The peer of a connection: frames and their payloads, valid or corrupted on purpose.
 
-The one place where Python tests build bytes of the protocol. Written from docs/protocol.md, not from the
-code; test_protocol.py compares PAYLOADS with that page, and sends a whole job through it.
-"""
+The only place where Python tests build bytes of the protocol. Written from docs/protocol.md, not from the
+code; test_protocol.py compares PAYLOADS with that page, and passes a whole job through it."""
 import ctypes
 import hashlib
 import hmac
@@ -27,9 +26,9 @@ DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
 BYTES_MAX = {"HELLO": 1 << 10, "REJECT": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
-             "STATUS": 0, "CANCELLED": 0, "DRAIN": 0}  # of a payload; of all others 32 KiB
+             "STATUS": 0, "CANCELLED": 0, "DRAIN": 0}  # of a payload; 32 KiB for all others
 
-# The fields of each payload, in order, with a value that fits; 0 where any number does.
+# The fields of each payload, in order, with a valid value; 0 where any number is valid.
 PAYLOADS = {
     "HELLO": {"protocol_min": 1, "protocol_max": 1, "role": CLIENT, "channel": CONTROL_CHANNEL, "cluster": "test",
               "node": "peer", "incarnation": bytes(16), "expected_incarnation": bytes(16), "build": ""},
@@ -64,7 +63,7 @@ PAYLOADS = {
 
 
 def pack(value):
-    """msgpack, in forms that are wide enough for anything here."""
+    """msgpack, in encodings that are wide enough for all uses here."""
     if value is None:
         return b"\xc0"
     if isinstance(value, int):
@@ -85,7 +84,7 @@ def encode(name, /, **values):
 
 
 def decode(name, data, /):
-    """The fields of a payload by name. What has another number of them is not this payload."""
+    """The fields of a payload by name. Their number must match."""
     values, end = unpack(data)
     assert end == len(data) and len(values) == len(PAYLOADS[name]), f"{name} has {len(PAYLOADS[name])} fields: {values}"
     return dict(zip(PAYLOADS[name], values))
@@ -97,7 +96,7 @@ def message(kind, /, **values):
 
 
 def unpack(data, at=0):
-    """(value, where the next one begins); what a glint process sends, no more."""
+    """(value, start of the next one); only what a glint process sends."""
     first = data[at]
     sizes = {0xcc: ">B", 0xcd: ">H", 0xce: ">I", 0xcf: ">Q", 0xd0: ">b", 0xd1: ">h", 0xd2: ">i", 0xd3: ">q"}
     lengths = {0xc4: ">B", 0xc5: ">H", 0xc6: ">I", 0xd9: ">B", 0xda: ">H", 0xdb: ">I", 0xdc: ">H", 0xdd: ">I"}
@@ -122,7 +121,7 @@ def unpack(data, at=0):
 
 
 def frame(kind, payload=b"", request=0, length=None, head=None, version=1, flags=0, damage=0):
-    """The bytes of a frame; length, head and damage (xor of the checksum) can be made wrong."""
+    """The bytes of a frame; length, head and damage (xor of the checksum) make it invalid."""
     length = len(payload) if length is None else length
     head = length if head is None else head
     header = b"GLNT" + struct.pack("<BBHIIQ", version, kind, flags, length, head, request)
@@ -142,14 +141,14 @@ def derive(secret, info):
 
 
 class Plain:
-    """A connection as it is."""
+    """A plain connection."""
 
     def __init__(self, port, timeout):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.rest, self.request = b"", 0
 
     def send(self, data):
-        """False: the other side has closed."""
+        """False: the peer has closed it."""
         try:
             self.socket.sendall(data)
             return True
@@ -189,7 +188,7 @@ class Plain:
             pass
 
     def shutdown(self):
-        """No more bytes either way; a reader in another thread sees the end."""
+        """Ends both directions; a reader in another thread sees the end."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -200,7 +199,7 @@ class Plain:
 
 
 class Secured(Plain):
-    """The same inside TLS, with the secret: openssl is the client that the standard library is not.
+    """The same with TLS and the secret: runs openssl, because the standard library has no such client.
 
     `client`: with the client secret that is derived from it."""
 

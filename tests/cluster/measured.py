@@ -1,14 +1,14 @@
-"""Jobs on two executors whose processes must stay within the memory they are given."""
+"""Jobs on two executors whose processes must not exceed a memory limit."""
 import os
 import time
 
 from cluster import ClusterTest, children_of, until
 
-BESIDE_MIB = 48  # what a process takes that is no task's memory: its program, its connections
+BESIDE_MIB = 48  # memory of a process beside its tasks: its program, its connections
 
 
 def family(pid):
-    """A process and its children, as long as it is there."""
+    """A process and its descendants, while it exists."""
     try:
         return [pid] + children_of(pid)
     except OSError:
@@ -16,7 +16,7 @@ def family(pid):
 
 
 def peak_mib(pid):
-    """The most that a process ever held; 0 when it is gone."""
+    """Peak memory of a process; 0 if it has exited."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             return max([int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")], default=0)
@@ -34,7 +34,7 @@ class MeasuredTest(ClusterTest):
         self.nodes = [self.executor(name) for name in self.executors]
 
     def job(self, *words):
-        """Runs it, and says how long it took and how large which process became."""
+        """Runs it, and prints how long it took and the peak memory of the largest process."""
         peaks, began = {}, time.monotonic()
         job = self.submit(words[0], *words)
 

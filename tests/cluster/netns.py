@@ -1,10 +1,9 @@
-"""A cluster whose nodes have network namespaces of their own: what befalls cables, in tests.
+"""A cluster whose nodes have separate network namespaces, to inject network faults.
 
-The test's process enters a user and network namespace, so nothing outside is touched and no right is
-needed but to make those. A node is a namespace and a cable (veth) to a bridge; processes are started in
-it, and the test itself stays at the bridge, which nothing cuts off. Faults are rules for what a node
-takes in (nft), and rates of cables (tc tbf).
-"""
+The test process enters a new user and network namespace, so nothing outside is affected and no other
+privileges are needed. A node is a namespace and a cable (veth) to a bridge; its processes run in the
+namespace. The test itself is at the bridge, which has no faults. Faults are rules for what a node
+accepts (nft), and rates of cables (tc tbf)."""
 import contextlib
 import ctypes
 import json
@@ -17,9 +16,9 @@ from cluster import SLOWDOWN, ClusterTest, until
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 PREFIX = "10.77.0."
 ROWS = 200000
-COUNT = ("count-keys", "--split-size", "8K", "--partitions", "4")  # 464 and 4 tasks, few bytes between
+COUNT = ("count-keys", "--split-size", "8K", "--partitions", "4")  # 464 and 4 tasks, few shuffle bytes
 COUNT_IDS = ("count-keys", "--key", "text", "--key-column", "1", "--split-size", "256K", "--partitions",
-             "4")  # a megabyte between
+             "4")  # a megabyte of shuffle bytes
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,7 +47,7 @@ def write(path, text):
 
 
 def enter():
-    """Takes this process, of one thread, to namespaces in which it is root."""
+    """Moves this process, which must have one thread, to namespaces in which it is root."""
     uid, gid = os.geteuid(), os.getegid()
     checked(LIBC.unshare(CLONE_NEWUSER | CLONE_NEWNET), "unshare")
     write("/proc/self/setgroups", "deny")
@@ -99,7 +98,7 @@ class Node:
 
     @contextlib.contextmanager
     def inside(self):
-        """What is started within is a process of this node."""
+        """Processes started within it run on this node."""
         home = namespace()
         checked(LIBC.setns(self.fd, CLONE_NEWNET), "setns")
         try:
@@ -113,7 +112,7 @@ class Node:
             return command(*words, stdin=stdin)
 
     def deaf_to(self, *others):
-        """Takes in nothing from these nodes, without a word to them."""
+        """Silently drops everything from these nodes."""
         for other in others:
             self.run("nft", "add", "rule", "inet", "faults", "input", "ip", "saddr", other.address, "drop")
 
@@ -121,18 +120,18 @@ class Node:
         self.run("nft", "flush", "chain", "inet", "faults", "input")
 
     def reset(self, other=None):
-        """Both ends of every connection of this node, or of those with the other, are told it is over."""
+        """Resets all connections of this node, or only those with the other, at both ends."""
         which = ("src", self.address) if other is None else ("dst", other.address)
         self.run("ss", "--no-header", "--kill", "--tcp", "state", "connected", *which)
 
     def rate(self, rate, burst="32k"):
-        """Of its cable, both ways: "1mbit", "100mbps" (which are megabytes)."""
+        """The rate of its cable, both ways: "1mbit", "100mbps" (which are megabytes)."""
         words = ("root", "tbf", "rate", rate, "burst", burst, "limit", "64m")
         command("tc", "qdisc", "replace", "dev", self.port, *words)
         self.run("tc", "qdisc", "replace", "dev", "eth0", *words)
 
     def bytes_sent(self):
-        """Over its cable, since it was made."""
+        """Bytes sent over its cable since it was created."""
         with self.inside(), open("/proc/net/dev", encoding="ascii") as file:
             line = next(line for line in file if line.strip().startswith("eth0:"))
         return int(line.split(":")[1].split()[8])
@@ -143,13 +142,13 @@ class Node:
 
 
 def cut(*nodes):
-    """Neither of them hears any other of them."""
+    """None of them receives packets from another of them."""
     for node in nodes:
         node.deaf_to(*(n for n in nodes if n is not node))
 
 
 class NetworkTest(ClusterTest):
-    """Executors and the driver on nodes of their own. Skipped where the system gives no namespaces."""
+    """Executors and the driver on separate nodes. Skipped if the system does not permit namespaces."""
 
     @classmethod
     def setUpClass(cls):
@@ -176,25 +175,25 @@ class NetworkTest(ClusterTest):
         super().write_cluster(placed, **{"secret_file": secret, **keys})
 
     def start(self, name, *words, env=None):
-        """Executors on the node of their name, all else on that of the driver."""
+        """Executors on the node of their name, all other processes on the driver's node."""
         with self.node(name if name in self.nodes else "driver").inside():
             return super().start(name, *words, env=env)
 
 
 class CountingTest(NetworkTest):
-    """Jobs that count, held by a slow cable of the driver until they are let go."""
+    """Jobs that count, paused by a slow cable of the driver until they are released."""
 
     words = COUNT
 
     def hold(self):
-        """Tasks go out so slowly that a job does not end before the test has had its way."""
+        """Tasks are sent so slowly that a job cannot finish before the test has injected its fault."""
         self.node("driver").rate(f"{96 / SLOWDOWN:.0f}kbit", "1600")
 
     def let_go(self):
         self.node("driver").rate("1gbit", "1m")
 
     def start_all(self, count=2):
-        """Executors, and a job that works on all of them, held."""
+        """Executors, and a paused job that runs on all of them."""
         names = [f"e{i + 1}" for i in range(count)]
         executors = [self.executor(name) for name in names]
         self.hold()

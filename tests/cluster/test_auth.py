@@ -1,4 +1,4 @@
-"""What comes to a port of an executor and is not what it should be: it gets nothing, and harms nobody."""
+"""Invalid and malicious connections to an executor's port: they are rejected and do no damage."""
 import contextlib
 import os
 import re
@@ -14,7 +14,7 @@ import frames
 from cluster import SLOWDOWN, ClusterTest, free_port, until
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
-MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # address sanitizer keeps what was freed
+MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # the address sanitizer quarantines freed memory
 ARRAY_32_MAX = b"\xdd\xff\xff\xff\xff"
 NESTED_40 = b"\x91" * 40 + b"\xc0"
 NESTED_ARRAYS_OF_65535 = b"\xdc\xff\xff" * 32
@@ -25,13 +25,13 @@ BOMBS = {"an array of 2^32-1": ARRAY_32_MAX, "40 deep": NESTED_40, "32 arrays of
 
 
 def memory(pid):
-    """Resident bytes, at most so far."""
+    """The peak of the resident memory, in bytes."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
 
 
 class AuthTest(ClusterTest):
-    """One executor, and whoever comes."""
+    """One executor, and its peers."""
 
     keys = {**ClusterTest.keys, "connect": "1s"}
     executors = {"e1": {"slots": 1}}
@@ -61,17 +61,16 @@ class AuthTest(ClusterTest):
         return peer
 
     def assert_served(self):
-        """A client that comes now is answered."""
+        """Checks that a new client gets a response."""
         peer = self.welcome()
         peer.send(frames.frame(frames.STATUS))
         self.assertEqual(frames.decode("STATUS_REPLY", peer.wait_frame(frames.STATUS_REPLY)[1])["node"], "e1")
         peer.close()
 
     def assert_refused(self, connect, data, cause):
-        """`data` ends its connection, for this cause and no other, and the next client is served.
+        """`data` closes its connection, for exactly this cause, and the next client is served.
 
-        Sent again where the log has no line of it: beyond ten a second they are counted, not written.
-        """
+        Retries if the log has no line about it: beyond ten per second they are counted, not logged."""
         def refuse():
             said = len(self.e1.err)
             peer = connect()
@@ -90,7 +89,7 @@ class AuthTest(ClusterTest):
 
     @contextlib.contextmanager
     def memory_flat(self, pid):
-        """No more than a little memory is taken, and there is none to be had for a bomb."""
+        """A decompression bomb gets no memory beyond a small limit."""
         if not SANITIZED:
             resource.prlimit(pid, resource.RLIMIT_AS, (1 << 30, 1 << 30))
         before = memory(pid)
@@ -167,7 +166,7 @@ class Frames(AuthTest):
         self.assert_well()
 
     def test_frame_not_allowed_for_role_allocates_nothing(self):
-        with self.memory_flat(self.e1.pid):  # which has less than 100 times 16 MiB to spare
+        with self.memory_flat(self.e1.pid):  # of which less than 100 times 16 MiB is available
             peers = [self.welcome() for _ in range(100)]
             for peer in peers:
                 peer.send(frames.frame(frames.MESSAGE, b"x", length=16 << 20))
@@ -179,16 +178,16 @@ class Frames(AuthTest):
 
 
 class Messages(AuthTest):
-    """What a driver sends to the process that was started for it, and that no driver would."""
+    """Messages of a driver to the executor process started for it, and messages that no driver sends."""
 
-    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # no pings are sent
+    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # send no heartbeats
 
     def setUp(self):
         super().setUp()
         self.job, self.stage, self.task = self.honest_messages()
 
     def honest_messages(self):
-        """JOB, STAGE and TASK as a driver sends them to an executor that has come to it: this process."""
+        """JOB, STAGE and TASK as a driver sends them to an executor that connected to it: this process."""
         port = free_port()
         driver = self.start("driver", "submit", "count-keys", self.ratings(1000), "out", "--listen",
                             f"127.0.0.1:{port}", "--insecure-plaintext")
@@ -215,7 +214,7 @@ class Messages(AuthTest):
         return frames.frame(frames.MESSAGE, frames.encode("MESSAGE", **{**fields, **changes}))
 
     def begin_job(self, *messages):
-        """Connections, as a driver, to the daemon and to the process it has started, which gets these messages."""
+        """Connects as a driver to the daemon and to the executor process that it starts, and sends these messages."""
         driver = self.welcome(role=frames.DRIVER, node="driver")
         driver.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", name="bomb")))
         admitted = frames.decode("EXECUTOR_STARTED", driver.wait_frame(frames.EXECUTOR_STARTED)[1])
@@ -236,7 +235,7 @@ class Messages(AuthTest):
         until(lambda: not self.e1.children(), "the child has ended")
 
     def assert_ends(self, cause, *messages):
-        """The last of them ends the child, for this cause and no other."""
+        """The last of them makes the executor process exit, for exactly this cause."""
         said = len(self.e1.err)
         driver, control = self.begin_job(*messages)
         control.until_closed()
@@ -296,7 +295,7 @@ class Messages(AuthTest):
         self.end_job(driver, control)
 
     def test_bomb_in_unread_body_is_ignored(self):
-        """A broadcast's value is any bytes; the others have no body."""
+        """The value of a broadcast is any bytes; the others have no body."""
         for kind in (frames.MSG_BROADCAST, frames.MSG_KILL, frames.MSG_CANCEL, frames.MSG_RELEASE):
             driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
             for number, (name, bomb) in enumerate(BOMBS.items(), 1):
@@ -356,9 +355,9 @@ class UnauthenticatedPeers(AuthTest):
 
 
 class DriverAuthorization(AuthTest):
-    """The id of a job is in STATUS; only the driver that has brought the job may use it."""
+    """The id of a job is visible in STATUS; only the driver that submitted the job may use it."""
 
-    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s"}  # no pings are sent
+    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s"}  # send no heartbeats
 
     def admit(self, job, **hello):
         peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
@@ -411,7 +410,7 @@ class DriverAuthorization(AuthTest):
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
         child = self.e1.children()
         second, (kind, _) = self.admit(7, incarnation=me)
-        if kind == frames.QUEUED:  # until the old process has ended
+        if kind == frames.QUEUED:  # until the old process has exited
             kind, _ = second.wait_frame(frames.EXECUTOR_STARTED, frames.REJECT)
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
         first.until_closed()
@@ -422,12 +421,12 @@ class DriverAuthorization(AuthTest):
 
 
 class PortImpostors(ClusterTest):
-    """Who has a port for a moment, and no key."""
+    """Peers that connect, but have no key."""
 
     ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as any peer can send it
 
     def refuse(self, server, times):
-        """So many connections are answered by an alert."""
+        """This many connections receive an alert."""
         server.settimeout(30 * SLOWDOWN)
         for _ in range(times):
             s, _ = server.accept()
@@ -467,7 +466,7 @@ class PortImpostors(ClusterTest):
 
 
 class HelloMismatch(AuthTest):
-    """Each is refused with both values, and the executor goes on."""
+    """Each is rejected with both values, and the executor continues."""
 
     def refusal(self, **hello):
         peer = self.visitor()
@@ -511,7 +510,7 @@ class HelloMismatch(AuthTest):
 
     @contextlib.contextmanager
     def answering(self, answer):
-        """Something listens where e1 should be, and answers each that comes with this."""
+        """Listens in place of e1, and sends this to each connection."""
         visits = []
 
         def serve(server):

@@ -1,4 +1,4 @@
-"""The same bytes as in one process, whatever the number of executors and slots, with TLS and without."""
+"""The same bytes as in one process, for any number of executors and slots, with TLS and without."""
 import os
 import unittest
 
@@ -12,7 +12,7 @@ def shape(executors, slots):
 
 
 class ClusterSizes(ClusterTest):
-    """All jobs, one after the other, as one would run them; twice in one class, for both kinds of wire."""
+    """Runs all jobs in sequence, like a user; twice in one class, with TLS and in plain text."""
 
     keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "30s"}
 

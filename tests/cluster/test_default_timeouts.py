@@ -1,7 +1,7 @@
-"""Where nobody sets heartbeats: one each second, suspected after 5 s of silence, dead after 10.
+"""The defaults: a heartbeat each second, suspect after 5 s without one, dead after 10 s.
 
-How long a silence was is read where it was measured: in the event log's own times, and in the log lines and
-the status of the executors."""
+The time without heartbeats is read where it was measured: from the timestamps of the event log, from log
+lines, and from the status of the executors."""
 import json
 import os
 import signal
@@ -17,7 +17,7 @@ class DefaultTimeouts(FaultTest):
     keys = {}
 
     def held(self, *turns):
-        """Both executors are in the midst of a map task; e1 stops again at each of these turns."""
+        """Both executors are in a map task; e1 is stopped again after each of these times."""
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
         here, there = [self.in_map(turn) for turn in turns], self.in_map(4)
         e1, e2 = self.executor("e1", hooks=here), self.executor("e2", hooks=[there])
@@ -27,7 +27,7 @@ class DefaultTimeouts(FaultTest):
         return (job, e1, e2, *here, there)
 
     def told(self, of):
-        """(ms, text) of what the driver has noted of an executor's life."""
+        """(ms, text) of the driver's notes about an executor."""
         return [(e.ms, e.text) for e in self.events("note") if e.text.startswith(f"executor {of} (127.0.0.1) ")]
 
     def heartbeat_ages(self):
@@ -41,7 +41,7 @@ class DefaultTimeouts(FaultTest):
                          [{"value": value, "origin": "default"} for value in ("1s", "5s", "10s")])
 
     def test_short_executor_pause_is_ignored(self):
-        """Two signs of life that do not come are nothing."""
+        """Two missing heartbeats have no effect."""
         job, e1, _, *hooks = self.held(4)
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
@@ -55,7 +55,7 @@ class DefaultTimeouts(FaultTest):
         self.assertEqual(self.retries(), 0)
 
     def test_paused_executor_becomes_suspect_then_lost(self):
-        """When it goes on before it is lost, it gets tasks as before; else they are done elsewhere."""
+        """If it continues before it is lost, it gets tasks again; otherwise they run elsewhere."""
         job, e1, _, first, *hooks = self.held(2, 3)
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
@@ -64,7 +64,7 @@ class DefaultTimeouts(FaultTest):
         job.until_says("executor e1 .* is alive again")
         first.go()
         hooks[0].until_hit()
-        os.kill(child, signal.SIGSTOP)  # what was heard last came after `alive again`
+        os.kill(child, signal.SIGSTOP)  # the last heartbeat arrived after the executor was alive again
         job.until_says(f"executor e1 .* lost: no heartbeat for {DEAD_MS} ms")
         os.kill(child, signal.SIGCONT)
         self.until_gone(child)
@@ -92,7 +92,7 @@ class DefaultTimeouts(FaultTest):
             self.assertNotIn("no heartbeat", e.err)
 
     def test_paused_driver_loses_its_executors(self):
-        """Its executors end its tasks, remove its data, and serve the next."""
+        """The executors of a dead driver stop its tasks, remove its data, and serve the next driver."""
         job, e1, e2, *hooks = self.held(4)
         until(lambda: os.listdir(self.tmp), "there are map outputs")
         job.signal(signal.SIGSTOP)

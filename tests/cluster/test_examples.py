@@ -1,4 +1,4 @@
-"""The examples, as a person runs them: in a copy of their directory, with the program under test."""
+"""The examples, run like a user does: in a copy of their directory, with the program under test."""
 import fcntl
 import os
 import re
@@ -15,7 +15,7 @@ ROWS = "1000000"
 
 
 class ExampleTest(ClusterTest):
-    executors = {}  # the examples have their own
+    executors = {}  # the examples set their own
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class ExampleTest(ClusterTest):
         return tree
 
     def example(self, *words, tree=None):
-        """In a process group of its own, as at a terminal."""
+        """Runs it in a separate process group, as at a terminal."""
         tree = tree or self.tree
         out = open(f"{tree}.out", "w+", encoding="utf-8")
         self.addCleanup(out.close)
@@ -55,7 +55,7 @@ class ExampleTest(ClusterTest):
         return self.printed(out)
 
     def readme(self, begin):
-        """The block of README.md that has this line."""
+        """The block of README.md that contains this line."""
         with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
             blocks = re.findall(r"^```\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
         return next(b for b in blocks if begin in b)
@@ -94,7 +94,7 @@ class ClusterExample(ExampleTest):
         self.assertIn("same", again)
 
     def test_two_examples_run_concurrently(self):
-        """In directories of their own they do not meet, whatever ports they take."""
+        """Several runs in separate directories do not conflict, whichever ports they use."""
         both = [self.example("cluster", ROWS, tree=self.copy(name)) for name in ("one", "other")]
         hosts = set()
         for example, out in both:
@@ -103,7 +103,7 @@ class ClusterExample(ExampleTest):
         self.assertEqual(len(hosts), 2, "each has an address of its own")
 
     def test_interrupt_ends_all_processes(self):
-        """Whatever it is doing at the moment."""
+        """Interrupts it at any point."""
         for moment in (r"the four jobs in one process", r"start three executors", r"submit count-keys"):
             with self.subTest(moment):
                 example, out = self.example("cluster", ROWS)

@@ -1,4 +1,4 @@
-"""The processes of an executor: how they start, whom they answer, and that they leave nothing."""
+"""The processes of an executor: startup, requests, and clean-up."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ from cluster import (SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, l
                      open_files, until)
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
-SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough for something to befall it
+SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough to inject a fault
 
 
 class Daemon(ClusterTest):
@@ -121,7 +121,7 @@ class Confinement(ClusterTest):
 
 
 class UnauthenticatedPeers(ClusterTest):
-    """What comes to the port and is no glint, or not ours."""
+    """Connections that are not glint, or belong to another cluster."""
 
     def connect(self, data=b""):
         s = socket.create_connection(("127.0.0.1", self.ports["e1"]), timeout=30)
@@ -139,7 +139,7 @@ class UnauthenticatedPeers(ClusterTest):
                 return
 
     def refused(self, e1, data, cause):
-        """False: the log has no line of it, since there were ten in that second."""
+        """False: the log has no line of it, because there were ten in that second."""
         s = self.connect(data)
         host, port = s.getsockname()
         self.until_closed(s)
@@ -312,7 +312,7 @@ class Jobs(ClusterTest):
 
 
 class ProcessExits(ClusterTest):
-    """What is killed, or asked to go, while a job runs."""
+    """Processes that are killed, or told to stop, while a job runs."""
 
     def busy(self, *names):
         executors = [self.executor(name) for name in names]
@@ -341,7 +341,7 @@ class ProcessExits(ClusterTest):
         job.wait()
 
     def test_driver_pause_while_waiting_is_no_timeout(self):
-        """Its own sleep is not its executors' absence."""
+        """A pause of the driver does not make its executors look dead."""
         self.write_cluster(heartbeat="100ms", suspect="300ms", start="1s")
         with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
             job = self.submit("job", "count-keys", self.ratings(), "out")
@@ -404,10 +404,10 @@ class ProcessExits(ClusterTest):
 
 
 class Ports(ClusterTest):
-    """Processes for jobs listen in the range that the file names."""
+    """Executor processes listen in the configured range of ports."""
 
     def take(self, count):
-        """So many ports in a row, each with a socket of this test that listens there."""
+        """Occupies this many consecutive ports with listening sockets of the test."""
         while True:
             first, sockets = free_port(), []
             try:
@@ -503,7 +503,7 @@ class Join(ClusterTest):
                     self.assertEqual(node.wait(), 0, node.err)
 
     def test_executor_pause_while_waiting_is_no_timeout(self):
-        """Its own sleep is not the driver's absence."""
+        """A pause of the executor does not make the driver look dead."""
         port = free_port()
         node = self.join("n1", port, "--start", "1s", "--suspect", "300ms", "--heartbeat", "100ms")
         node.until_says("waiting for a driver")

@@ -1,5 +1,5 @@
-"""`explain` of jobs that wait for results: what it prints, and its exit status; in one process and with a cluster's
-options, where no executor runs."""
+"""`explain` of jobs that need results: output and exit status, in one process and with a cluster's options, while no
+executor runs."""
 import os
 import re
 import unittest
@@ -20,7 +20,7 @@ class Explain(ClusterTest):
             file.write("a b\nb c\n")
 
     def explain(self, job, *words, code=0):
-        """Lines of standard output; the same with the cluster's file, whose executors are not there."""
+        """Lines of standard output; the same with the cluster's file, whose executors do not run."""
         got, out, err = self.run_glint("explain", job, *words, self.lines, "out")
         self.assertEqual(got, code, err)
         far = self.run_glint("explain", job, "--cluster", self.config, *words, self.lines, "out")
@@ -42,7 +42,7 @@ class Explain(ClusterTest):
         hold = os.path.join(self.directory, "hold")
         open(hold, "w", encoding="ascii").close()
         lines, _ = self.explain("words", "--hold-lines", hold, "--hold-counts", hold)
-        self.assertEqual(lines.count("  map words.hold"), 3)  # above the shuffle, above the sample, above the sort
+        self.assertEqual(lines.count("  map words.hold"), 3)  # above the shuffle, the sample and the sort
 
     def test_job_without_output_is_explained(self):
         code, out, err = self.run_glint("explain", "talk", self.lines)

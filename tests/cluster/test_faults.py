@@ -1,5 +1,5 @@
-"""What befalls processes, disks and wires while a job runs: it ends with the bytes of local mode, or with a
-clear error, and leaves nothing."""
+"""Faults of processes, disks and connections while a job runs: it gives the bytes of local mode, or a clear error,
+and leaves no files or processes."""
 import os
 import re
 import shutil
@@ -13,7 +13,7 @@ CLOSE_WAIT = "08"  # the state of a connection in /proc/net/tcp
 
 
 def send(pid, number):
-    """The process may have ended by now."""
+    """The process may have exited."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -21,14 +21,14 @@ def send(pid, number):
 
 
 def is_pending(pid, number):
-    """Was a signal sent to the process that it has not taken yet?"""
+    """Was a signal sent to the process that is still pending?"""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
         sets = re.findall(r"(?m)^(?:SigPnd|ShdPnd):\s+(\w+)", file.read())
     return any(int(pending, 16) >> (number - 1) & 1 for pending in sets)
 
 
 def is_given_up(port):
-    """Has anybody closed a connection to this port that the process there has not closed in turn?"""
+    """Did a peer close a connection to this port that the process there has not closed yet?"""
     with open("/proc/net/tcp", encoding="ascii") as file:
         rows = [row.split() for row in file.readlines()[1:]]
     return any(row[1].endswith(f":{port:04X}") and row[3] == CLOSE_WAIT for row in rows)
@@ -83,7 +83,7 @@ class KilledDuringMap(FaultTest):
         self.ends_well(job)
 
     def test_crash_is_retried_on_the_other_executor(self):
-        """The attempt counts as the task's own, and goes to the other node."""
+        """The attempt counts as a failure of the task, which then runs on the other node."""
         segv = self.hook("read", "tt0000777", 0, "segv")
         self.executor("e1", hooks=[segv])
         self.executor("e2", hooks=[segv])
@@ -94,7 +94,7 @@ class KilledDuringMap(FaultTest):
 
 
 class KilledAfterMap(FaultTest):
-    """All map tasks of e1 are done, and the last one is held at e2: no reducer has begun."""
+    """All map tasks of e1 are done, and the last one is paused at e2: no reducer has started."""
 
     executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
 
@@ -107,7 +107,7 @@ class KilledAfterMap(FaultTest):
         return job, hook, e1, e2
 
     def only_what_was_lost_is_made_again(self):
-        """Before a loss of e1 all but one task were done there, and that one was not touched."""
+        """Before the loss of e1 all tasks but one were done there, and that one does not run again."""
         first = self.executor_numbers("e1")
         numbers = sorted(first)
         done = self.map_attempts("done")
@@ -138,7 +138,7 @@ class KilledAfterMap(FaultTest):
 
 
 class FaultDuringFetch(FaultTest):
-    """The process that sends a map output, or its connection, ends in the middle of it."""
+    """The process that sends a map output exits during the transfer, or its connection is closed."""
 
     def run_with(self, action, number, **keys):
         """All map outputs but one are at e1, and e2 fetches them."""
@@ -177,15 +177,15 @@ class FaultDuringFetch(FaultTest):
 
     def test_flipped_plaintext_byte_is_fetched_again(self):
         job = self.run_with("flip", 700000, insecure_plaintext=True)
-        self.assertEqual(self.retries(), 0, job.err)  # it was fetched again, and that was all
+        self.assertEqual(self.retries(), 0, job.err)  # it was fetched again, and nothing else
         self.serves_the_next()
 
 
 class SilentDuringFetch(FaultTest):
-    """The process that sends a map output stands still in the middle, with all connections open."""
+    """The process that sends a map output stops during the transfer, with all connections open."""
 
     def test_readers_do_not_wait_for_a_paused_sender(self):
-        """No deadline of a transfer, nor the end of that process, is what sets them free."""
+        """They are released without a fetch timeout and without the exit of that process."""
         self.write_cluster(fetch="1h", drain="1h")
         hook, held = self.hook("send", "-", 200000, "stop"), self.in_map()
         e1 = self.executor("e1", hooks=[hook])
@@ -206,7 +206,7 @@ class SilentDuringFetch(FaultTest):
 
 
 class DriverConnection(FaultTest):
-    """A connection of the driver's, as it gives out tasks."""
+    """A connection of the driver, while it assigns tasks."""
 
     def run_with(self, action, number, **keys):
         self.write_cluster(**keys)
@@ -235,7 +235,7 @@ class DriverConnection(FaultTest):
 
 class FaultDuringOutput(FaultTest):
     def test_partial_file_of_killed_executor_is_not_published(self):
-        """What it has begun is in no output."""
+        """Nothing that it started is in any output."""
         hook = self.hook("change", "part-", 1, "kill")
         self.executor("e1", hooks=[hook])
         self.executor("e2")
@@ -246,7 +246,7 @@ class FaultDuringOutput(FaultTest):
                          sorted(os.listdir(os.path.join(self.directory, "expected"))))
 
     def test_paused_attempt_adds_nothing_to_the_output(self):
-        """Its attempt ends when the output is published, and adds nothing to it."""
+        """Its attempt stops when the output is published, and adds nothing to it."""
         hook = self.hook("change", "part-", 1, "hold")
         e1 = self.executor("e1", hooks=[hook])
         self.executor("e2")
@@ -270,7 +270,7 @@ class FaultDuringTwoOutputs(FaultTest):
         return "split-dataset", "--no-header", "--split-size", self.split, self.ratings(self.rows), out, out + "-2"
 
     def killed_at(self, number):
-        """An executor dies as it makes its file of that number; the first two are those of its first task."""
+        """An executor dies when it creates its n-th file; the first two belong to its first task."""
         hook = self.hook("change", "part-", number, "kill")
         self.executor("e1", hooks=[hook])
         self.executor("e2")
@@ -291,7 +291,7 @@ class FaultDuringTwoOutputs(FaultTest):
 
 
 class FaultInChainedSteps(FaultTest):
-    """Steps of one job, of which each reads what the one before saved."""
+    """Steps of one job, each of which reads the output of the previous one."""
 
     def words(self, out):
         return ("join-steps", "--header", "--split-size", self.split, self.ratings(self.rows), self.ratings(5000),
@@ -308,7 +308,7 @@ class FaultInChainedSteps(FaultTest):
             self.assertEqual(self.read_output(f"out-{name}"), self.read_output(f"expected-{name}"))
 
     def test_interrupt_between_steps_publishes_nothing(self):
-        """Nothing is published, and nothing is left."""
+        """Nothing is published, and no files are left."""
         hook = self.hook("open", "output/part-", 1, "hold")
         self.executor("e1", hooks=[hook])
         self.executor("e2", hooks=[hook])
@@ -346,7 +346,7 @@ class AllExecutors(FaultTest):
 
 
 class PausedProcess(FaultTest):
-    """A process stands still, and goes on."""
+    """A process that is stopped and continued."""
 
     def held(self):
         hooks = [self.in_map(), self.in_map()]
@@ -357,7 +357,7 @@ class PausedProcess(FaultTest):
         return (job, *executors, *hooks)
 
     def test_long_executor_pause_reruns_its_task(self):
-        """What it says afterwards is of an attempt that is nobody's any more."""
+        """What it reports afterwards belongs to a superseded attempt."""
         job, e1, _, first, second = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
@@ -383,7 +383,7 @@ class PausedProcess(FaultTest):
         self.serves_the_next()
 
     def test_short_executor_pause_reruns_nothing(self):
-        """Less than `suspect`: nothing runs again."""
+        """Shorter than `suspect`: nothing runs again."""
         job, e1, _, first, second = self.held()
         child = self.child(e1)
         os.kill(child, signal.SIGSTOP)
@@ -397,7 +397,7 @@ class PausedProcess(FaultTest):
         self.assertEqual({e.state for e in self.events("executor")}, {"joined"})
 
     def test_long_daemon_pause_is_survived(self):
-        """Its child goes on by itself, or is replaced; the job does not mind."""
+        """Its executor process continues, or is replaced; the job succeeds."""
         job, e1, _, first, second = self.held()
         e1.signal(signal.SIGSTOP)
         until(lambda: is_given_up(e1.port), "the driver has closed its connection to it")
@@ -420,10 +420,10 @@ class PausedProcess(FaultTest):
 
 
 class DiskFaults(FaultTest):
-    """One that is full, one that changes a byte."""
+    """A disk that is full, and one that changes a byte."""
 
     def full(self, *names, hooks=()):
-        """The work directories of these are on disks that hold less than a map task makes. `hooks`: of e2."""
+        """The work directories are on disks that are smaller than the output of a map task. `hooks`: of e2."""
         self.write_cluster({name: {**self.spilling, "work_dir": f"work-{name}"} for name in ("e1", "e2")})
         for name in ("e1", "e2"):
             disk = Disk(self, f"work-{name}", "256k") if name in names else None
@@ -435,7 +435,7 @@ class DiskFaults(FaultTest):
     def test_executor_without_spill_space_is_excluded(self):
         """Its tasks run elsewhere, and it gets no more."""
         self.split, self.maps = "100K", 38
-        held = self.in_map()  # so that e1 gets as many tasks as it can spoil
+        held = self.in_map()  # so that e1 gets as many tasks as it can fail
         job = self.full("e1", hooks=[held])
         job.until_says("executor e1 .* excluded: the last")
         held.until_hit()
@@ -449,7 +449,7 @@ class DiskFaults(FaultTest):
         self.ends_badly(job, 74, "error[E0603]", "/work-e", "No space left", "more are needed", "hint:")
 
     def test_missing_shared_storage_is_reported(self):
-        """As where nobody has mounted it: the error has the node, the path, and what to do."""
+        """As if it is not mounted there: the error has the node, the path, and what to do."""
         disk = Disk(self, "shared", "1m")
         shutil.copy(self.ratings(1000), os.path.join(self.directory, "shared", "r.tsv"))
         self.executor("e1", disk=disk)
@@ -479,7 +479,7 @@ class DiskFaults(FaultTest):
         return found
 
     def flip_while_held(self, name):
-        """In all map outputs of an executor, when 7 of 8 are there and no reducer runs."""
+        """Corrupts all map outputs of an executor, when 7 of 8 are complete and no reducer runs."""
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
         held = self.in_map()
         other = "e2" if name == "e1" else "e1"
@@ -539,7 +539,7 @@ class DiskFaults(FaultTest):
 
 
 class DriverExit(FaultTest):
-    """The process that was started by a person ends before its job does."""
+    """A process that a user started exits before its job."""
 
     def held(self, *options, **how):
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
@@ -558,7 +558,7 @@ class DriverExit(FaultTest):
         self.assertEqual([n for n in os.listdir(self.directory) if n == "out"], [])
 
     def test_killed_driver_leaves_no_executor_data(self):
-        """Even tasks that stand still do not keep its data, and the next job removes what it began."""
+        """Its data is removed even if tasks hang, and the next job removes what it left."""
         job, e1, e2, first, second = self.held()
         children = self.child(e1), self.child(e2)
         first.go()
@@ -582,7 +582,7 @@ class DriverExit(FaultTest):
         self.clean_and_serving()
 
     def test_second_interrupt_ends_the_job_at_once(self):
-        """It does not wait for tasks that do not end."""
+        """It does not wait for tasks that hang."""
         job, *_, first, second = self.held()
         job.signal(signal.SIGINT)
         until(lambda: not is_pending(job.pid, signal.SIGINT), "it was taken: two at a time would be one")
@@ -611,8 +611,8 @@ class DriverExit(FaultTest):
         self.clean_and_serving(first, second)
 
     def test_closed_stdout_keeps_the_output(self):
-        """The output is complete; that its summary went nowhere is what the exit status says, and no
-        more, as behind `| head`."""
+        """The output is complete; the exit status reports the lost summary, and nothing
+        else does, as with `| head`."""
         for name in ("e1", "e2"):
             self.executor(name)
         job = self.begin("--json", closed=True)
@@ -623,7 +623,7 @@ class DriverExit(FaultTest):
 
 
 class PoisonRow(FaultTest):
-    """A row that kills whatever process reads it."""
+    """A row that kills every process that reads it."""
 
     executors = {name: {"slots": 1} for name in ("e1", "e2", "e3")}
 

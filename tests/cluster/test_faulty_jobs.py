@@ -1,7 +1,6 @@
-"""Jobs that crash, or never return, in one process and on a cluster: what is said, and what is left.
+"""Jobs that crash, or never return, in one process and on a cluster: messages and clean-up.
 
-The program is tests/mistakes/main.c, which is a whole glint with one job of its own.
-"""
+The program is tests/mistakes/main.c, a complete glint with one job."""
 import os
 import re
 import signal
@@ -29,12 +28,12 @@ class FaultyJobTest(ClusterTest):
         return ("submit", "mistake", what, self.input, "out", *options)
 
     def left(self):
-        """What the job has left beside its input and the test's own files."""
+        """The files that the job left, without its input and the files of the test."""
         mine = re.compile(r"in\.txt|tmp|cluster\.toml|state|.*\.(out|err)|core.*")
         return [name for name in os.listdir(self.directory) if not mine.fullmatch(name)] + os.listdir(self.tmp)
 
     def offset_of(self, text):
-        """Where what was read begins, by the message."""
+        """The offset of the input of the task, according to the message."""
         found = re.search(rf"reading {re.escape(self.input)} from byte (\d+)", text)
         self.assertIsNotNone(found, text)
         return int(found[1])
@@ -139,7 +138,7 @@ class Crashes(FaultyJobTest):
 
 
 class EndlessTasks(FaultyJobTest):
-    """Functions that do not return: tasks have 5 s to end, the job's own code 10 s."""
+    """Functions that do not return: tasks have 5 s to stop, the job's own code 10 s."""
 
     waits = (r"(?m)^waiting for task \d of stage 0 \(textFile\.\.reduceByKey; functions mistake\.map, mistake\.add\)"
              r"{} to end, at most [45] s; a second signal ends the job at once$")
@@ -218,7 +217,7 @@ class EndlessTasks(FaultyJobTest):
         self.assertEqual(job.wait(), 0, job.err)
 
     def test_superseded_endless_task_does_not_fail_the_job(self):
-        """A speculative copy was faster; after six times `dead` its process ends, and the job goes on."""
+        """A speculative copy was faster; after six times `dead` its process is killed, and the job continues."""
         self.write_cluster(dead="1500ms")
         executors = [self.executor(name) for name in ("e1", "e2")]
         job = self.start("job", *self.words(f"once:{self.started}", "--then", f"wait:{self.go}", "--split-size", "64K",

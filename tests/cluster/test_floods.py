@@ -1,6 +1,6 @@
-"""Many connections at once that have not shown a key: which of them give way, and who is never displaced.
+"""Many connections at once that have not proved a key: which ones are closed, and which are never displaced.
 
-What a flood at a given rate does is measured by `flood`; nothing here depends on time."""
+The effect of a flood at a given rate is measured by `flood`; nothing here depends on time."""
 import contextlib
 import os
 import resource
@@ -42,7 +42,7 @@ class FloodTest(AuthTest):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     def come(self, address):
-        """A connection that says nothing."""
+        """A connection that sends nothing."""
         s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.addCleanup(s.close)
         s.settimeout(30 * SLOWDOWN)
@@ -53,7 +53,7 @@ class FloodTest(AuthTest):
         return s
 
     def flood(self, addresses, count):
-        """So many come, from these addresses in turn; returns when all but those that have a place are dropped."""
+        """Opens this many connections, from these addresses in turn; returns when all beyond the limit were closed."""
         held = [self.come(addresses[i % len(addresses)]) for i in range(count)]
         until(lambda: sum(not is_closed(s) for s in held) <= PENDING_MAX, "there is no place for more")
         return held
@@ -63,7 +63,7 @@ class PlaintextFloods(FloodTest):
     plain = True
 
     def get_in(self, s):
-        """One that was silent says hello now."""
+        """One that was silent sends its hello."""
         s.setblocking(True)
         s.sendall(frames.hello(self.build))
         self.assertEqual(s.recv(6)[5], frames.HELLO)
@@ -86,13 +86,13 @@ class PlaintextFloods(FloodTest):
 
 
 class TlsFloods(FloodTest):
-    """The first message of a peer, with a key, makes all the difference, also to others of its own address."""
+    """The first message of a peer with a key protects its connection, also from others of the same address."""
 
     def test_flood_spares_an_authenticated_peer(self):
         with self.relay() as relay:
             peer = self.visitor(relay.port)
             peer.send(frames.hello(self.build))
-            relay.until_answered()  # the executor has its ClientHello; the rest waits here
+            relay.until_answered()  # the executor has its ClientHello; the rest is delayed
             self.flood(["127.0.0.1"], 2000)
             relay.go_on()
             self.assertEqual(peer.receive_frame()[0], frames.HELLO)
@@ -117,7 +117,7 @@ class TlsFloods(FloodTest):
 
 
 class Relay:
-    """Passes one connection on to a port, but keeps back what comes from there until it may go on."""
+    """Proxies one connection to a port, but delays the responses until they are released."""
 
     def __init__(self, port):
         self.server = socket.create_server(("127.0.0.1", 0))
@@ -159,7 +159,7 @@ class Relay:
 
 
 class Ipv6Floods(FloodTest):
-    """Each host of IPv6 has a /64 of its own, so that is what counts as one."""
+    """Each IPv6 host has a /64, so a /64 counts as one source."""
 
     plain = True
     host = "::1"
@@ -169,7 +169,7 @@ class Ipv6Floods(FloodTest):
     def setUpClass(cls):
         super().setUpClass()
         enter_once()
-        for number in (2, 3):  # all addresses of these are ours
+        for number in (2, 3):  # all of these addresses are local
             command("ip", "-6", "route", "replace", "local", f"fd00:77:0:{number}::/64", "dev", "lo")
 
     def test_addresses_of_one_ipv6_prefix_count_as_one(self):
@@ -182,14 +182,14 @@ class Ipv6Floods(FloodTest):
 
 
 class Unread(AuthTest):
-    """Clients that ask and ask, and read no answer. They have the secret."""
+    """Clients that send many requests and read no responses. They have the secret."""
 
-    keys = {**AuthTest.keys, "suspect": "20m", "dead": "30m"}  # who asks no more is not given up for that
+    keys = {**AuthTest.keys, "suspect": "20m", "dead": "30m"}  # a client that sends nothing more is not closed for that
     CLIENTS = 4
-    ASKED = 27 * MIB  # by each, if it could
+    ASKED = 27 * MIB  # by each, if possible
 
     def ask_for_ever(self, peer, status):
-        """Bytes that could be sent, of frames that are asked in turn; the last frame may be cut."""
+        """The number of bytes that could be sent, of these frames in turn; the last one may be partial."""
         peer.socket.settimeout(2 * SLOWDOWN)
         block, sent = status * (65536 // len(status)), 0
         while sent < self.ASKED:
@@ -203,7 +203,7 @@ class Unread(AuthTest):
         status = frames.frame(frames.STATUS)
         peers = [self.welcome() for _ in range(self.CLIENTS)]
         sent = [self.ask_for_ever(peer, status) for peer in peers]
-        if "GLINT_SANITIZED" not in os.environ:  # the address sanitizer keeps what was freed
+        if "GLINT_SANITIZED" not in os.environ:  # the address sanitizer quarantines freed memory
             self.assertLess(memory(self.e1.pid), 100 * MIB, sent)
         self.assertLess(max(sent), self.ASKED, "nobody is listened to for ever")
         self.assertEqual(self.executor_status("e1")["state"], "idle")  # others are

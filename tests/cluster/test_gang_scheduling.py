@@ -1,7 +1,6 @@
-"""Several drivers that each need several executors of one cluster: none waits for another for ever.
+"""Several drivers that each need several executors of one cluster: they never deadlock.
 
-GLINT_ROUNDS is how often they meet (2); 20 for a longer look.
-"""
+GLINT_ROUNDS is the number of rounds (2); use 20 for a longer test."""
 import os
 import signal
 import unittest
@@ -22,7 +21,7 @@ class GangScheduling(ClusterTest):
         for i in range(ROUNDS):
             jobs = [self.submit(f"job-{i}-{d}", *JOB, "--executors", str(count)) for d in range(drivers)]
             for job in jobs:
-                self.assertEqual(job.wait(drivers * DEADLINE_S), 0, job.err)  # others may come first
+                self.assertEqual(job.wait(drivers * DEADLINE_S), 0, job.err)  # others may be first
 
     def test_six_drivers_share_all_executors(self):
         self.meet(6, 3)
@@ -31,7 +30,7 @@ class GangScheduling(ClusterTest):
         self.meet(6, 2)
 
     def test_late_executor_causes_no_deadlock(self):
-        """One has e1 and wants e2; the other waits for e1, and sees e2 first."""
+        """One has e1 and needs e2; the other waits for e1, and sees e2 first."""
         self.executor("e1")
         first = self.submit("first", *JOB, "--executors", "2")
         until(lambda: self.executor_status("e1").get("jobs"), "the first one has e1")
@@ -39,7 +38,7 @@ class GangScheduling(ClusterTest):
         second.until_says(r"executor e1 .* position 1 in its queue")
         first.signal(signal.SIGSTOP)
         self.executor("e2")
-        longest_pause_ms = 1500 * SLOWDOWN  # until the second one has dialled it
+        longest_pause_ms = 1500 * SLOWDOWN  # until the second one has connected to it
         until(lambda: self.executor_status("e2").get("jobs") or
               self.executor_status("e2").get("uptime_ms", 0) > longest_pause_ms, "the second one has seen e2")
         first.signal(signal.SIGCONT)

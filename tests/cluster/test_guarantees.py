@@ -1,4 +1,4 @@
-"""What Spark promises of clusters that lose nodes again and again (the table of all promises:
+"""Spark's guarantees for clusters that repeatedly lose nodes (the table of all guarantees:
 tests/unit/driver/test_guarantees.c)."""
 import os
 import signal
@@ -9,7 +9,7 @@ from faults import FaultTest
 
 class TaskExits(FaultTest):
     def test_exiting_task_fails_the_job_at_the_loss_limit(self):
-        """An exit status speaks against no task, so what ends it is the bound on losses: soon, not never."""
+        """An exit status is not blamed on a task, so the limit of executor losses ends the job: soon, not never."""
         for name in ("e1", "e2"):
             self.executor(name, hooks=["read tt0000777 0 exit -"])
         job = self.begin()
@@ -22,11 +22,11 @@ class TaskExits(FaultTest):
 
 
 class RepeatedKills(FaultTest):
-    """Three times over, the process that runs a task is killed from outside, and each time a new one comes."""
+    """Three times, the process that runs a task is killed from outside, and each time a new one registers."""
 
     def in_each_round(self, call, what):
-        """Kills each new process of e1 in the first such call. e2 stands in one all the time, so that there is
-        something to do."""
+        """Kills each new process of e1 in the first such call. e2 is stopped in one all the time, so that there are
+        tasks left to run."""
         hooks = [self.hook(call, what, 1, "hold") for _ in range(3)]
         held = self.hook(call, what, 1, "hold")
         e1 = self.executor("e1", hooks=hooks)

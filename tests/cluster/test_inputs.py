@@ -1,4 +1,4 @@
-"""Inputs of other formats and with headers: a cluster says and does what one process does."""
+"""Inputs of other formats and with headers: a cluster gives the same output and errors as one process."""
 import gzip
 import io
 import json
@@ -61,7 +61,7 @@ class Inputs(ClusterTest):
 
     def test_cluster_drops_headers_like_local(self):
         names = [self.put("a.tsv", b"id\trating\tvotes\n" + ROWS),
-                 self.put("b", gzip.compress(b"id\trating\tvotes\n" + ROWS)),  # gzip without a name for it
+                 self.put("b", gzip.compress(b"id\trating\tvotes\n" + ROWS)),  # gzip without an original name
                  self.put("c.tsv", b"id\trating\tvotes")]
         whole = self.put("rows.tsv", ROWS + ROWS)
         for to, *words in (("here", "--master", "local[1]", whole),

@@ -1,5 +1,5 @@
-"""One job, told by everyone who tells of it: its id, its stages by number, how many stages, tasks and retries there
-were. Summary, --json, status, event log and history agree, also where an executor was killed."""
+"""All reports about a job agree: its id, its numbered stages, and the numbers of stages, tasks and retries in
+summary, --json, status, event log and history, also if an executor was killed."""
 import json
 import os
 import re
@@ -39,7 +39,7 @@ class JobMetrics(ClusterTest):
         return [e for e in map(json.loads, lines) if e["event"] == kind]
 
     def told(self, name):
-        """What the daemon knows of the job."""
+        """The job in the daemon's status."""
         jobs = self.executor_status(name)["jobs"]
         return jobs[0] if jobs else None
 
@@ -121,7 +121,7 @@ class JobMetrics(ClusterTest):
         self.assertEqual(told["id"], self.events("job")[0]["id"])
 
     def test_history_shows_a_running_job(self):
-        """It is not called cut off, and has the numbers so far."""
+        """It is not reported as truncated, and has the numbers so far."""
         job = self.begin()
         self.until_held()
         until(lambda: len(self.events("stage")) == 2, "the log tells of the sample")
@@ -136,7 +136,7 @@ class JobMetrics(ClusterTest):
             job = self.begin("--overwrite")
             job_id = self.until_held()[0]["id"]
             code, out, err = self.run_glint("cancel", "--cluster", self.config, "words" if wanted == "name" else job_id)
-            os.unlink(self.hold)  # a task that does not end would be waited for
+            os.unlink(self.hold)  # a running task would be waited for
             self.assertEqual((code, out), (0, f"cancelled words, job {job_id}, on e1, e2\n"), err)
             self.assertEqual(job.wait(), 1)
             self.assertIn("E0704", job.err)

@@ -1,9 +1,9 @@
-"""Filters of far more keys than are broadcast: no process holds the sizes or the filters of all.
+"""Filters of far more keys than can be broadcast: no process has the sizes or the filters of all in memory.
 
-As it is, 20,000 keys of 3 rows. A million of 20 rows each, in executors with 256 MB, and what each process took:
+By default 20,000 keys of 3 rows. A million keys of 20 rows each, in executors with 256 MB, and the memory of
+each process:
 
-    GLINT_KEYS_SCALE=1 GLINT_SLOWDOWN=20 tests/cluster/run --verbose test_many_keys
-"""
+    GLINT_KEYS_SCALE=1 GLINT_SLOWDOWN=20 tests/cluster/run --verbose test_many_keys"""
 import os
 import unittest
 
@@ -22,7 +22,7 @@ class ManyKeys(MeasuredTest):
     measured = ("submit", "e1", "e2")
 
     def table(self, name, rows_per_key):
-        """Rows of all keys, mixed: 7,919 is prime to their number."""
+        """Rows of all keys, mixed: 7,919 is coprime to their number."""
         with open(self.path(name), "w", encoding="ascii") as file:
             for begin in range(0, KEYS * rows_per_key, 10000):
                 file.writelines(f"{name}{i}\t{i * 7919 % KEYS}\n"

@@ -1,7 +1,6 @@
-"""Cables that are slow, cut for a while, cut in one direction; connections that are reset.
+"""Cables that are slow, cut for a while, or cut in one direction; connections that are reset.
 
-Jobs are held until what shall befall them has happened, and then let go (netns.py).
-"""
+Jobs are paused until the fault has happened, and then continued (netns.py)."""
 import os
 import re
 import unittest
@@ -133,14 +132,14 @@ class ExecutorPartitions(CountingTest):
 
 
 class IsolatedExecutor(CountingTest):
-    """The driver reaches all of them, and one reaches no other. GLINT_ROUNDS: how many jobs (2)."""
+    """The driver reaches all of them, and one reaches no other. GLINT_ROUNDS: number of jobs (2)."""
 
     def setUp(self):
         super().setUp()
         self.write_cluster({name: {"slots": 1} for name in ("e1", "e2", "e3")}, connect="1s")
 
     def made_twice(self, out):
-        """The executors that had made map outputs, which were made again elsewhere."""
+        """The executors whose map outputs were recomputed elsewhere."""
         names = {e["executor"]: e["name"] for e in self.events("executor", out) if e["state"] == "joined"}
         tasks = [e for e in self.events("task", out) if e["outcome"] == "done"]
         last = {(e["stage"], e["task"]): e["attempt"] for e in tasks}
@@ -177,7 +176,7 @@ class SlowLinks(CountingTest):
         self.assert_done(self.job("--executors", "2"))
 
     def test_speculation_replaces_tasks_of_a_stalled_executor(self):
-        """The tasks of e2, whose answers would take hours, run on e1 too."""
+        """The tasks of e2, whose responses would take hours, run on e1 too."""
         self.write_cluster(suspect="100s", dead="200s")
         self.executor("e1")
         e2 = self.executor("e2")

@@ -1,4 +1,4 @@
-"""What befalls one node: asked to leave, another of its name, clocks that jump, few descriptors, wrong files."""
+"""Events on one node: draining, a second daemon with the same id, clock changes, few descriptors, invalid files."""
 import contextlib
 import glob
 import json
@@ -23,7 +23,7 @@ def cpu_seconds(pid):
 
 
 class Draining(CountingTest):
-    """An executor is asked to end while it has map outputs that the job needs."""
+    """An executor is drained while it has map outputs that the job needs."""
 
     def until_has_output(self, name):
         """One without outputs and tasks ends at once, and tasks that the slow cable still holds are sent again."""
@@ -92,7 +92,7 @@ class DuplicateIds(ClusterTest):
 
 
 class RepeatedSignals(ClusterTest):
-    """However many of them come, and when: a process that ends has tidied up before."""
+    """Any number of signals at any time: a process that stops cleans up first."""
 
     def storm(self, process):
         while process.popen.poll() is None:
@@ -116,7 +116,7 @@ class RepeatedSignals(ClusterTest):
 
 
 class ClockJumps(CountingTest):
-    """The wall clock of one node jumps by a day, and back, while a job runs: no deadline is measured by it."""
+    """The wall clock of one node changes by a day, and back, while a job runs: no timeout depends on it."""
 
     def setUp(self):
         super().setUp()
@@ -205,7 +205,7 @@ class FewDescriptors(ClusterTest):
 
 
 class StartupErrors(ClusterTest):
-    """What no process starts with: each verb says so, and ends at once."""
+    """Conditions under which no process can start: each command reports them and exits at once."""
 
     def verbs(self):
         cluster = ("--cluster", self.config)

@@ -1,5 +1,5 @@
 """A power loss, as an ext4 sees it: the image under it is copied while a job runs, and the copy is
-mounted. An output in it is whole, the one before or the new one, and the new one once the job has ended with 0."""
+mounted. An output in it is complete, the old or the new one, and the new one once the job has exited with 0."""
 import os
 import shutil
 import signal
@@ -11,7 +11,7 @@ from cluster import DEADLINE_S, ClusterTest
 IMAGE_BYTES = 8 << 20
 PARTS = 8
 COPIES_MAX = 20
-OPTIONS = "loop,commit=300"  # within the test's time nothing but a sync writes to the image
+OPTIONS = "loop,commit=300"  # during the test only a sync writes to the image
 
 
 def command(*words):
@@ -20,7 +20,7 @@ def command(*words):
 
 
 def whole_tree(path):
-    """{name: content} of a directory; None: there is none."""
+    """{name: content} of a directory; None: it does not exist."""
     if not os.path.isdir(path):
         return None
     names = sorted(os.listdir(path))
@@ -47,7 +47,7 @@ class PowerLoss(ClusterTest):
         return command("mount", "-t", "ext4", "-o", OPTIONS, image, directory)
 
     def copy(self):
-        """What the disk holds at one moment: it reads the same twice. The job is stopped, or has ended."""
+        """The content of the disk at one moment: two reads are equal. The job is stopped, or has exited."""
         last = None
         while True:
             with open(self.image, "rb") as file:
@@ -57,7 +57,7 @@ class PowerLoss(ClusterTest):
             last = data
 
     def after_loss(self, data):
-        """The output that is there when the machine starts again."""
+        """The output that exists after a reboot."""
         image, directory = os.path.join(self.directory, "copy"), os.path.join(self.directory, "restarted")
         os.makedirs(directory, exist_ok=True)
         with open(image, "wb") as file:
@@ -75,7 +75,7 @@ class PowerLoss(ClusterTest):
                           "--master", "local[2]", *options)
 
     def copies_while(self, job):
-        """Of the disk while the job runs, those that differ."""
+        """Copies of the disk while the job runs, without duplicates."""
         found = set()
         while job.popen.poll() is None and len(found) < COPIES_MAX:
             job.signal(signal.SIGSTOP)
@@ -88,7 +88,7 @@ class PowerLoss(ClusterTest):
         return found
 
     def lose_power_during(self, job, before):
-        """Each copy has the output of before, or the new one; the one after the end has the new one."""
+        """Each copy has the old output or the new one; the copy after the end has the new one."""
         during = self.copies_while(job)
         self.assertEqual(job.wait(), 0, job.err)
         at_end = self.copy()
@@ -108,7 +108,7 @@ class PowerLoss(ClusterTest):
         self.lose_power_during(self.begin("second", 200000, "--overwrite"), first)
 
     def test_no_sync_may_lose_the_output(self):
-        """Otherwise the others would prove nothing: the test's file system keeps what is synced, no more."""
+        """Validates the other tests: the test's file system keeps only what was synced."""
         job = self.begin("job", 200000, "--no-sync")
         self.assertEqual(job.wait(), 0, job.err)
         self.assertNotEqual(self.after_loss(self.copy()), whole_tree(self.output))

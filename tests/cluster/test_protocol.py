@@ -1,4 +1,4 @@
-"""frames.py against docs/protocol.md, and against glint itself: a job whose every frame it has built again."""
+"""Compares frames.py with docs/protocol.md and with glint: it decodes and rebuilds every frame of a job."""
 import os
 import re
 import threading
@@ -26,7 +26,7 @@ def chapters():
 
 
 def rows(text, columns):
-    """The first cells of each row of a table that has a number in front."""
+    """The first cells of each row of a table that begins with a number."""
     pattern = r"^\| (\d+) " + r"\| ([^|]*?) " * (columns - 1) + r"\|"
     return [(int(row[0]), *row[1:]) for row in re.findall(pattern, text, re.MULTILINE)]
 
@@ -55,7 +55,7 @@ class Documentation(unittest.TestCase):
 
 
 def rebuilt(kind, request, payload):
-    """The frame, with a payload that the builder has taken apart and put together."""
+    """The frame, with a payload that was decoded and encoded again."""
     name = frames.FRAMES[kind - 1]
     if name == "GET":
         name = [n for n in frames.PAYLOADS if n.startswith("GET ")][payload[1] - 1]
@@ -69,13 +69,13 @@ def rebuilt(kind, request, payload):
 
 
 class FrameProxy(ClusterTest):
-    """The tests' own process stands between a driver and an executor: each frame is built again."""
+    """The test process is a proxy between driver and executor, and rebuilds each frame."""
 
     executors = {"e1": {"slots": 2}}
 
     def setUp(self):
         super().setUp()
-        self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # no pings are sent the daemon
+        self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # no heartbeats are sent to the daemon
         self.seen = set()
 
     def dial(self, port, build, **hello):
@@ -91,7 +91,7 @@ class FrameProxy(ClusterTest):
                 for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
 
     def carry(self, source, target):
-        """All frames from one to the other, until one of them closes."""
+        """Forwards all frames from one to the other, until one of them closes."""
         try:
             while (found := source.receive_frame()) is not None:
                 kind, payload = found
@@ -133,7 +133,7 @@ class FrameProxy(ClusterTest):
         self.assertLessEqual({"REGISTER", "JOB", "STAGE", "MAP_OUTPUTS", "TASK", "DONE", "RELEASE"}, self.seen)
 
     def test_rebuilt_frames_carry_broadcasts_and_results(self):
-        """Large ones, which are fetched in blocks."""
+        """Large broadcasts, which are fetched in blocks."""
         for words in (("count-keys", self.ratings(), "counts"),
                       ("bloom-build", "0.01", self.ratings(), "counts", "filters"),
                       ("bloom-test", "0.01", self.ratings(), "filters", "counts", "expected")):

@@ -1,4 +1,4 @@
-"""Several secrets at once, changed while jobs run; and client secrets, which only ask for status."""
+"""Several secrets at a time, changed while jobs run; and client secrets, which only permit status."""
 import os
 import signal
 import unittest
@@ -19,7 +19,7 @@ class SecretTest(FaultTest):
         return os.path.join(self.directory, f"{name}.secret")
 
     def put(self, place, *names):
-        """The secrets of a process are now these, in one step."""
+        """Replaces the secrets of a process, atomically."""
         self.write("next", "".join(map(self.read, names)))
         os.rename(self.path("next"), self.path(place))
 
@@ -33,7 +33,7 @@ class SecretTest(FaultTest):
 
 
 class Rotation(SecretTest):
-    """The driver and each executor have a file of their own, as on nodes of their own."""
+    """The driver and each executor have separate files, as on separate nodes."""
 
     keys = {**FaultTest.keys, "drivers_max": 2}
     executors = {"e1": {"slots": 2}, "e2": {"slots": 2}}
@@ -50,7 +50,7 @@ class Rotation(SecretTest):
         self.assertEqual(self.read_output(out), self.read_output("counts"))
 
     def answers(self, name):
-        """Does `glint status` with these secrets alone get answers of both?"""
+        """Does `glint status` with only these secrets get responses from both?"""
         code, out, err = self.run_glint("status", "--cluster", self.config, "--secret-file", self.path(name))
         self.assertIn(code, (0, 69), err)
         return out.count(" idle ") + out.count(" busy ") if code == 0 else 0
@@ -69,7 +69,7 @@ class Rotation(SecretTest):
                 self.run_job(f"out-{number}-{place}")
             self.assertEqual(self.answers("new"), 2)
         self.assertEqual(self.answers("old"), 0)
-        os.kill(child, signal.SIGKILL)  # another one comes, which has never seen the old secret
+        os.kill(child, signal.SIGKILL)  # another one is started, which never had the old secret
         hook.go()
         self.ends_well(long)
         self.assertIn("executor e1 (127.0.0.1) lost: killed by signal 9", long.err)
@@ -91,7 +91,7 @@ class Rotation(SecretTest):
 
 
 class ClientSecret(SecretTest):
-    """Whoever has it may ask for status."""
+    """A client secret permits status."""
 
     executors = {"e1": {"slots": 1}}
 
@@ -115,7 +115,7 @@ class ClientSecret(SecretTest):
         self.assertEqual(self.run_glint("secret", "derive", self.path("new"), other)[0], 0)
         code, out, err = self.run_glint("status", "--cluster", self.config, "--secret-file", other)
         self.assertEqual(code, 0, err)
-        self.put("cluster", "new")  # and with the secret that it comes from it ends
+        self.put("cluster", "new")  # and it becomes invalid with the secret that it was derived from
         code, out, err = self.with_client_secret("status")
         self.assertEqual(code, 69, err)
         self.assertEqual(self.run_glint("status", "--cluster", self.config, "--secret-file", other)[0], 0)
@@ -178,7 +178,7 @@ class ClientSecret(SecretTest):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
     def test_client_secret_is_rejected_by_executor(self):
-        """Where nothing is for a client, its key is not even known."""
+        """Where clients are not accepted, their key is not known."""
         hook = self.in_map()
         self.stop(self.e1)
         self.e1 = self.executor("e1", hooks=[hook])

@@ -1,13 +1,12 @@
 """Filters larger than the memory of any process, built and tested in segments by two executors.
 
-COUNTS claims far more ids than there are rows, so the filters are large and the rows few. As it is,
+COUNTS claims far more ids than there are rows, so the filters are large and the rows few. By default
 everything is a hundredth of
 
     GLINT_SEGMENTS_SCALE=1 GLINT_SLOWDOWN=20 tests/cluster/run --verbose test_segments
 
-which claims 1.0e9 ids, 1.2 GB of filters, and puts 20 M rows in, with 256 MB per executor. It needs 10 GB
-below $TMPDIR, and says how large each process became.
-"""
+which claims 1.0e9 ids, 1.2 GB of filters, and adds 20 M rows, with 256 MB per executor. It needs 10 GB
+in $TMPDIR, and prints the peak memory of each process."""
 import os
 import unittest
 
@@ -37,7 +36,7 @@ class Segments(MeasuredTest):
         return path + ".other"
 
     def claim(self, counts):
-        """Each count many times as large: (sum, path)."""
+        """Multiplies each count: (sum, path)."""
         total = 0
         with open(self.path("claimed"), "w", encoding="ascii") as claimed:
             for name in sorted(os.listdir(counts)):
@@ -69,14 +68,14 @@ class Segments(MeasuredTest):
         self.assertGreater(size, total * 1.19)
         self.job("bloom-test", "0.01", rows, self.path("filters"), claimed, self.path("found"))
         self.assertEqual(self.sums(self.path("found")), (ROWS, ROWS))
-        # A filter with a fiftieth of the ids that it is made for admits (ln 2 / 50)^7 of others: none.
+        # A filter with a fiftieth of the ids that it is sized for admits (ln 2 / 50)^7 of others: none.
         self.job("bloom-test", "0.01", other, self.path("filters"), claimed, self.path("others"))
         self.assertEqual(self.sums(self.path("others")), (0, ROWS // 10))
         if SCALE < 1:
             self.same_as_in_one(rows, claimed)
 
     def same_as_in_one(self, rows, claimed):
-        """The very bits that another strategy makes in one process."""
+        """The same bits as with another strategy in one process."""
         job = self.start("whole", "submit", "bloom-build", "--strategy", "partials", "--scheme", "wide",
                          "0.01", rows, claimed, self.path("whole"))
         self.assertEqual(job.wait(), 0, job.err)

@@ -1,4 +1,4 @@
-"""launch = "ssh", with a real sshd on loopback: as whoever runs the test, with keys of its own."""
+"""launch = "ssh", with a real sshd on loopback: as the current user, with generated keys."""
 import getpass
 import os
 import shutil
@@ -8,7 +8,7 @@ import unittest
 from cluster import GLINT, ClusterTest, Process, free_port, until
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
-SEPARATION = "/run/sshd"  # sshd of root wants it, and systems without an init have not made it
+SEPARATION = "/run/sshd"  # root's sshd needs it, and systems without an init have not created it
 
 
 class Ssh(ClusterTest):

@@ -1,5 +1,5 @@
-"""What a person sees who runs a job at a terminal: the progress line, also in stages that a sort runs for itself,
-and what the job prints between its actions."""
+"""The output of a job at a terminal: the progress line, also in stages that a sort runs internally, and what the job
+prints between its actions."""
 import os
 import pty
 import re
@@ -13,7 +13,7 @@ CLEAR = "\r\033[K"
 
 
 class Terminal:
-    """A glint process at a terminal of its own; `text` is what it has printed so far."""
+    """A glint process in a new terminal; `text` is what it has printed so far."""
 
     def __init__(self, test, *words):
         ours, theirs = pty.openpty()
@@ -60,7 +60,7 @@ class Progress(ClusterTest):
         open(self.hold, "w", encoding="ascii").close()
 
     def run_held(self, stage, *words):
-        """All that was printed; the job went on once its progress line told of this stage."""
+        """All output; the job continued once its progress line had named this stage."""
         job = Terminal(self, "submit", words[0], "--hold-counts", self.hold, self.words, *words[1:])
         self.addCleanup(job.popen.kill)
         try:

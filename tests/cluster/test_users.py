@@ -1,7 +1,7 @@
-"""Two users of one machine: what one of them puts into shared directories does nothing to the files of the
+"""Two users of one machine: what one of them creates in shared directories does not affect the files of the
 other, and no user trusts a file that the other could have written.
 
-Users are numbers: glint runs as OWNER, and OTHER is the one who sets traps. Only root can become both."""
+Users are numbers: glint runs as OWNER, and OTHER is the attacker. Only root can become both."""
 import ctypes
 import os
 import shutil
@@ -40,7 +40,7 @@ class UsersTest(ClusterTest):
         super().setUp()
         os.chmod(self.directory, 0o755)
         os.chmod(self.tmp, 0o1777)
-        self.program = shutil.copy(GLINT, self.path("glint"))  # a build directory may be closed to them
+        self.program = shutil.copy(GLINT, self.path("glint"))  # a build directory may be inaccessible to them
         os.chmod(self.program, 0o755)
         self.home = self.make_directory("home", 0o700)
         self.env.update(HOME=self.home, XDG_STATE_HOME=os.path.join(self.home, "state"))
@@ -67,7 +67,7 @@ class UsersTest(ClusterTest):
 
 
 class Traps(UsersTest):
-    """In a directory that both may write to, as /tmp is."""
+    """In a directory that both may write to, like /tmp."""
 
     def setUp(self):
         super().setUp()
@@ -93,7 +93,7 @@ class Traps(UsersTest):
                 ("glint-0000000000000000", os.path.join(self.home, "out"), ("--work-dir", self.shared)),
                 (".out.glint-0000000000000000", self.entry("out"), ())):
             with self.subTest(name=name):
-                dead = self.entry(name[:-1] + "1")  # that leftovers are looked for can be seen by this one
+                dead = self.entry(name[:-1] + "1")  # proves that stale directories are searched
                 make_leftover(dead)
                 give(OWNER, dead, *(os.path.join(dead, n) for n in os.listdir(dead)))
                 os.symlink(self.target, self.entry(name))
@@ -104,7 +104,7 @@ class Traps(UsersTest):
                 self.assertTrue(os.path.islink(self.entry(name)))
 
     def bait(self, name):
-        """A directory of OTHER with a lock that belongs to OWNER: a second name of a file that both may write."""
+        """A directory of OTHER with a lock file that belongs to OWNER: a hard link to a file that both may write."""
         bait = self.entry(name)
         os.mkdir(bait)
         pub = self.make_directory("public", 0o755)
@@ -124,7 +124,7 @@ class Traps(UsersTest):
         self.assertEqual(len(os.listdir(bait)), 1003)
 
     def exchange_when_opened(self, bait, link):
-        """Runs as OTHER, in a process of its own: once the bait is opened, a link to the target is in its place."""
+        """Runs as OTHER, in another process: once the bait is opened, replaces the target by a link."""
         watch = LIBC.inotify_init1(0)
         os.setgroups([])
         os.setgid(OTHER)
@@ -164,7 +164,7 @@ class Traps(UsersTest):
 
 
 class FileOwnership(UsersTest):
-    """What is believed, or written to, must not be another user's."""
+    """Files that are trusted, or written to, must not belong to another user."""
 
     def own(self, user, mode=0o644):
         os.chmod(self.config, mode)
@@ -177,7 +177,7 @@ class FileOwnership(UsersTest):
             self.assertIn(text, err)
 
     def test_cluster_file_of_another_user_is_rejected(self):
-        """It names the program that starts executors."""
+        """The cluster file names the program that starts executors."""
         ran = os.path.join(self.home, "ran")
         self.write_cluster(launch="ssh", launch_command=["/bin/sh", "-c", f"id > {ran}"], start="500ms")
         self.own(OTHER)
@@ -201,7 +201,7 @@ class FileOwnership(UsersTest):
         self.assertIn("launch_command", out)
 
     def mount_secret(self):
-        """As Kubernetes does: all of it is root's, and the file's group is the container's."""
+        """As in Kubernetes: root owns everything, and the file's group is the container's."""
         mount = self.make_directory("mount", 0o755, user=0)
         version = os.path.join(mount, "..2026_11_22_06_11_31.1234567890")
         os.mkdir(version)
@@ -232,13 +232,13 @@ class FileOwnership(UsersTest):
         self.refused_to_others(secret)
 
     def refused_to_others(self, secret):
-        """The kernel's own check of the group."""
+        """The kernel's check of the group."""
         code, _, err = self.run_as(OTHER, "status", "--cluster", self.config)
         self.assertEqual(code, 78, err)
         self.assertIn(f"cannot open {secret}: Permission denied", err)
 
     def test_log_file_of_another_user_is_rejected(self):
-        """Another user was there first: with a FIFO without a reader, and with a file of his."""
+        """Another user was first: with a FIFO without a reader, and with a file."""
         logs = self.make_directory("logs", 0o777)
         log = os.path.join(logs, "e1.log")
         self.write_cluster({"e1": {"slots": 1}}, launch="local", log_dir=logs, start="500ms")
