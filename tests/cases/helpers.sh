@@ -1,7 +1,7 @@
-# What every step of a case can call. Sourced by tests/cases/run; $CASE is the case's scratch folder.
+# Functions for the steps of cases. Sourced by tests/cases/run; $CASE is the case's scratch directory.
 
-# no_trace OUT...: no output, whole or partial, under that name or hidden beside it, and nothing in
-# the work folder.
+# no_trace OUT...: fails if an output, complete or partial, exists under that name or hidden next to it,
+# or if the work directory is not empty.
 no_trace() {
     local out left
     for out in "$@"; do
@@ -11,18 +11,18 @@ no_trace() {
         fi
         left=$(find "$(dirname "$out")" -maxdepth 1 -name '[._]*' ! -name . ! -name .. | sort)
         if [[ -n $left ]]; then
-            echo "no_trace: left beside $out:" $left >&2
+            echo "no_trace: hidden entries next to $out:" $left >&2
             return 1
         fi
     done
     left=$(ls -A "$TMPDIR")
     if [[ -n $left ]]; then
-        echo "no_trace: left in \$TMPDIR:" $left >&2
+        echo "no_trace: entries in \$TMPDIR:" $left >&2
         return 1
     fi
 }
 
-# parts OUT: all parts, in order, of a complete output.
+# parts OUT: prints all parts of a complete output, in order.
 parts() {
     if [[ ! -e $1/_SUCCESS ]]; then
         echo "parts: $1 has no _SUCCESS" >&2
@@ -31,12 +31,13 @@ parts() {
     (shopt -s nullglob; set -- "$1"/part-*; (($# == 0)) || cat "$@")
 }
 
-# same A B: two outputs hold the same parts with the same bytes.
+# same A B: fails unless two outputs have the same parts with the same bytes.
 same() {
     diff -r "$1" "$2" >&2
 }
 
-# without_privileges COMMAND...: root without its powers, so that file modes count; others as they are.
+# without_privileges COMMAND...: runs it without root's capabilities, so that file modes apply; as other users
+# unchanged.
 without_privileges() {
     if ((EUID == 0)); then
         setpriv --bounding-set=-all -- "$@"
@@ -45,10 +46,10 @@ without_privileges() {
     fi
 }
 
-# signal_when_running SIGNAL OUT COMMAND...: one signal, sent once the hidden folder beside OUT is there
-# and its lock names the holder (attempts/ is made after that); then the command's exit status. With job
-# control and signals as they are by default: a shell's background commands ignore SIGINT, and so may the
-# shell that runs the tests.
+# signal_when_running SIGNAL OUT COMMAND...: sends one signal once the hidden directory next to OUT exists
+# and its lock names the owner (attempts/ is created after that); returns the command's exit status. Uses
+# job control and default signals: a shell's background commands ignore SIGINT, and the shell that runs
+# the tests may ignore it, too.
 signal_when_running() {
     local signal=$1 locked pid
     locked="$(dirname "$2")/.$(basename "$2").glint-*/attempts"
@@ -63,8 +64,8 @@ signal_when_running() {
     wait $pid
 }
 
-# on_small_disk SIZE COMMAND: runs a bash command in a folder of its own file system of that size.
-# The command sees the folder as its own, and cannot be looked into afterwards. `needs: mounts`.
+# on_small_disk SIZE COMMAND: runs a bash command in the directory of a new file system of that size, which is
+# not visible to later steps. `needs: mounts`.
 on_small_disk() {
     mkdir -p "$CASE/disk"
     unshare -Urm bash -c '
@@ -75,12 +76,12 @@ on_small_disk() {
         eval "$3"' bash "$1" "${BASH_SOURCE[0]}" "$2"
 }
 
-# ratings ROWS [SEED]: rows of made-up ratings, without the header line.
+# ratings ROWS [SEED]: prints random ratings, without the header line.
 ratings() {
     glint generate ratings --rows "$1" --seed "${2:-1}" | tail -n +2
 }
 
-# event_log NAME: an event log of the fuzzer's seeds, for glint history.
+# event_log NAME: prints an event log of the fuzzer's seeds, for glint history.
 event_log() {
     cat "$(dirname "${BASH_SOURCE[0]}")/../fuzz/corpus/event_log/$1"
 }

@@ -1,21 +1,23 @@
-/* Stands between a process under test and the system (LD_PRELOAD), so that a fault strikes at a
- * moment and not at a time: the second open of a file, the millionth byte over TCP, a row that is
- * read. The program under test knows nothing of it.
+/* Intercepts calls of a process under test (LD_PRELOAD), so that a fault happens at an event and
+ * not at a time: the second open of a file, the millionth byte over TCP, a row that is read. The
+ * program under test is unchanged.
  *
- * $GLINT_HOOKS has rules, one a line: CALL WHAT NUMBER ACTION MARKER
+ * $GLINT_HOOKS has rules, one per line: CALL WHAT NUMBER ACTION MARKER
  *
  *   open    WHAT is in the path                    the NUMBERth such call
- *   read    WHAT is in the bytes that were read    likewise
- *   change  rename, unlink, rmdir, mkdir or open for writing; WHAT is in a path   likewise
- *   send    WHAT is not looked at                  when the process has sent NUMBER bytes over TCP
+ *   read    WHAT is in the bytes that were read    the NUMBERth such call
+ *   change  rename, unlink, rmdir, mkdir or open for writing; WHAT is in a path   the NUMBERth such
+ * call send    WHAT is ignored                        when the process has sent NUMBER bytes over
+ * TCP
  *
- *   hold    waits until there is a file MARKER.go
+ *   hold    waits until the file MARKER.go exists
  *   kill    SIGKILL to itself          segv    SIGSEGV to itself       stop    SIGSTOP to itself
  *   exit    _exit(42)
- *   cut     shuts the connection down  flip    changes one byte on its way (send only)
+ *   cut     shuts the connection down  flip    changes one byte before it is sent (send only)
  *
- * A NUMBER of 0 is any. A rule acts once among all processes: it makes the file MARKER first, and
- * where that is there already it passes; the MARKER - is no file, and that rule acts each time. */
+ * A NUMBER of 0 matches any call. A rule acts once among all processes: it creates the file MARKER
+ * first, and does nothing if the file exists; the MARKER - is not a file, and that rule acts each
+ * time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +66,7 @@ __attribute__((constructor)) static void hooks_read(void)
     }
 }
 
-/* The system's own calls, so that nothing here meets a hook. */
+/* The system's functions, which are not intercepted. */
 static int plain_open(const char *path, int flags)
 {
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
@@ -129,7 +131,7 @@ static void on_bytes(const void *bytes, ssize_t size)
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* A name in an open folder has the folder's path before it, as it is now. */
+/* The path of a name in an open directory starts with the directory's current path. */
 static void on_name(const char *call, int dir, const char *name)
 {
     char path[2 * PATH_MAX] = "", link[64];
@@ -178,7 +180,7 @@ int mkdirat(int dir, const char *name, mode_t mode)
     return REAL(mkdirat)(dir, name, mode);
 }
 
-/* ---- What is sent */
+/* ---- Sent bytes */
 
 static bool is_tcp(int file)
 {
@@ -188,7 +190,7 @@ static bool is_tcp(int file)
            (a.ss_family == AF_INET || a.ss_family == AF_INET6);
 }
 
-/* The rule whose moment it is, if this process sends these bytes, too. */
+/* The rule that applies, if this process sends these bytes, too. */
 static const struct rule *rule_of_send(int file, size_t bytes)
 {
     const struct rule *found = NULL;
@@ -201,8 +203,8 @@ static const struct rule *rule_of_send(int file, size_t bytes)
     return found;
 }
 
-/* Sends the first half of the bytes, the last one of them changed. As any write it may send less.
- */
+/* Sends the first half of the bytes, with the last one of them changed. Like any write it may send
+ * fewer. */
 static ssize_t send_flipped(int file, const struct iovec *parts, int count, size_t bytes)
 {
     size_t size = bytes / 2 + 1, used = 0;
@@ -225,7 +227,7 @@ static ssize_t send_flipped(int file, const struct iovec *parts, int count, size
     return sent > 0 ? sent : -1;
 }
 
-/* True: *out is what the call answers. */
+/* True: *out is the result of the call. */
 static bool on_send(int file, const struct iovec *parts, int count, ssize_t *out)
 {
     size_t bytes = 0;
@@ -262,7 +264,7 @@ ssize_t write(int file, const void *bytes, size_t size)
     return on_send(file, &part, 1, &n) ? n : REAL(write)(file, bytes, size);
 }
 
-/* Its bytes are in a file: they can be counted and cut off, not changed. */
+/* The bytes are in a file: they can be counted and cut off, but not changed. */
 ssize_t sendfile(int to, int from, off_t *offset, size_t size)
 {
     const struct rule *r = rule_of_send(to, size);
