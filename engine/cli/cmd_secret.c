@@ -33,7 +33,7 @@ static void derive_secret(const char *from, const char *path, struct glint_error
     if (secrets_load(env_real(), from, &secrets, error) != 0) return;
     /* A secret derived from a client secret would not match anything in the cluster. */
     if (secrets.kind == SECRET_CLIENT)
-        error_set(error, GLINT_E_SECRET, "use the file with the cluster's secret",
+        error_set(error, GLINT_E_SECRET, "name the file of the cluster's own secret",
                   "%s contains a client secret; only a cluster secret can derive another one",
                   from);
     else

@@ -73,9 +73,9 @@ static int join_options(struct join *j, const struct glint_job_args *args)
 {
     int type, method;
     if (name_option(j, args, "type", type_names, JOIN_TYPES,
-                    "inner, left, right, full, semi or anti", &type) != 0 ||
+                    "use inner, left, right, full, semi or anti", &type) != 0 ||
         name_option(j, args, "method", method_names, JOIN_METHODS,
-                    "shuffle, broadcast, bloom or auto", &method) != 0)
+                    "use shuffle, broadcast, bloom or auto", &method) != 0)
         return glint_error(j->g)->code;
     j->type = (enum join_type)type;
     j->method = (enum join_method)method;

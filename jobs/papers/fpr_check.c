@@ -166,7 +166,7 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job fpr_check_job = {
     .name = "fpr-check",
-    .summary = "compare the false positive rate with its formula, over samples",
+    .summary = "compare false positive rates with the formula, over samples",
     .help = "For each sample and P: splits INPUT at random, builds a filter per key from one part "
             "and looks up the rows of the other part in the filter of their key. Saves a line per "
             "P: the mean over the keys, averaged over the samples, its standard deviation over the "

@@ -114,7 +114,7 @@ static const struct glint_job_option options[] = {
 
 const struct glint_job fpr_table_job = {
     .name = "fpr-table",
-    .summary = "measure false positive rates of keys, by probability and scheme",
+    .summary = "measure false positive rates per key, probability and scheme",
     .help = "Builds a filter per key from TRAIN for each scheme and P, and looks up each row of "
             "TEST, whose ids are not in TRAIN, in the filter of its key. Saves a line per filter, "
             "after a header line: the measured rate, the one that the filter's bits predict, (bits "

@@ -125,7 +125,7 @@ class ClientSecret(SecretTest):
         self.assertEqual(code, 77, err)
         self.assertIn("error[E0913]: not permitted with this secret", err)
         self.assertIn("client secret", err)
-        self.assertIn("hint: use the file with the cluster's secret", err)
+        self.assertIn("hint: name the file of the cluster's own secret", err)
 
     def test_client_secret_cannot_run_or_cancel_jobs(self):
         hook = self.in_map()

@@ -194,16 +194,16 @@ Test(cluster_file, relative_paths_resolve_from_the_file)
 Test(cluster_file, errors_name_line_column_and_suggest_a_key)
 {
     expect_refused("", "c.toml:1:1: the file has no [[executor]]");
-    expect_refused("executor = []", "names no executor");
+    expect_refused("executor = []", "the file has no [[executor]]");
     expect_refused("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: unknown key hartbeat");
     cr_expect_not_null(strstr(error.hint, "did you mean heartbeat?"));
     expect_refused(ONE "prot = 1\n", "c.toml:4:1: unknown key prot in [[executor]]");
     cr_expect_not_null(strstr(error.hint, "did you mean port?"));
-    expect_refused("[[excutor]]\n", "no key excutor");
+    expect_refused("[[excutor]]\n", "unknown key excutor");
     cr_expect_not_null(strstr(error.hint, "did you mean executor?"));
-    expect_refused("slots = 1\n" ONE, "no key slots");
+    expect_refused("slots = 1\n" ONE, "unknown key slots");
     cr_expect_not_null(strstr(error.hint, "[[executor]]"));
-    expect_refused(ONE "dead = '1s'\n", "no key dead in [[executor]]");
+    expect_refused(ONE "dead = '1s'\n", "unknown key dead in [[executor]]");
     expect_refused("dead = '9s'\ndead = '9s'\n" ONE, "c.toml:2:");
     expect_refused("[executor]\nid = 'e1'\n", "c.toml:1:2: executor must be a list of tables");
     expect_refused("executor = ['e1']\n", "executor must be a list of tables");
@@ -251,9 +251,9 @@ Test(cluster_file, conflicting_values_are_rejected)
 {
     expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat < suspect < dead");
     expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
-    expect_refused(ONE ONE, "c.toml:5:6: duplicate id e1 (line 2"));
+    expect_refused(ONE ONE, "c.toml:5:6: duplicate id e1 (line 2)");
     expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
-                   "c.toml:7:8: e1 and e2 have one address");
+                   "c.toml:7:8: e1 and e2 have the same address");
     expect_refused("drivers_max = 3\nports = '7500-7501'\n" ONE "slots = 3\n",
                    "c.toml:2:9: 2 ports for drivers_max = 3");
     expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");

@@ -82,7 +82,7 @@ Test(toml, errors_have_line_and_column)
     expect_refused("a = 99999999999999999999\n", 1, 25, "");
     expect_refused("a = '\xff'\n", 1, 6, "byte 0xff is not UTF-8");
     expect_refused("# \xc3\xa9\n\xc3(", 2, 1, "byte 0xc3 is not UTF-8");
-    expect_refused("# \xc3\xa9\na\xef\xbb\xb7 = 1\n", 2, 2, "not ASCII");
+    expect_refused("# \xc3\xa9\na\xef\xbb\xb7 = 1\n", 2, 2, "non-ASCII");
     expect_refused("a = \"x\\u0000y\"\n", 1, 5, "character 0");
     expect_refused("\"a\\u0000\" = 1\n", 1, 1, "character 0");
 }
