@@ -117,7 +117,7 @@ class ClusterExample(ExampleTest):
         os.makedirs(os.path.join(self.tree, "build", "cluster"))
         with open(os.path.join(self.tree, "build", "cluster", "lock"), "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertIn("another examples/cluster is at work",
+            self.assertIn("another examples/cluster is running",
                           self.run_example("cluster", ROWS, expected=75))
 
     def test_wrong_arguments_are_rejected(self):
