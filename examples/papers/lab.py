@@ -80,7 +80,7 @@ class Lab(Record):
             yield
         shutil.rmtree(os.path.join(self.work, name), ignore_errors=True)
 
-    # ---- Data. Made once, when first asked for.
+    # ---- Data, created on first use.
 
     def path(self, *names):
         """A path for scratch files of the experiment at hand."""
@@ -97,7 +97,7 @@ class Lab(Record):
 
     @property
     def rows(self):
-        """Rows of made-up data."""
+        """Rows of generated data."""
         return ROWS_QUICK if self.quick else ROWS
 
     @property

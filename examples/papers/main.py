@@ -1,4 +1,4 @@
-"""Runs experiments and writes their report; `run` beside it sets everything up first."""
+"""Runs experiments and writes their report; `run` installs and builds everything first."""
 import argparse
 import importlib
 import os
@@ -52,7 +52,7 @@ def arguments(known):
 
 
 def check_all_shown(lab):
-    """When all experiments ran, each published figure stands in one of their tables."""
+    """After all experiments, each published figure must be in one of their tables."""
     missing = lab.published.not_shown()
     if missing:
         raise Missing("no experiment shows these published figures:\n" + "\n".join(

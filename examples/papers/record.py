@@ -32,7 +32,7 @@ class Section:
 
 @dataclass
 class Claim:
-    """What a paper says, beside what was measured. holds: None where it cannot be compared."""
+    """What a paper says, and what was measured. holds: None if it cannot be compared."""
     paper: str
     where: str
     says: str
@@ -104,7 +104,7 @@ class Record:
 
     def table(self, name, columns, rows, caption="", shown=None, why=None, fold=False):
         """A TSV file; on the page too, or only its first `shown` rows (0: none). `why`: why what was measured differs
-        from what the paper has. `fold`: the page shows it when asked for."""
+        from what the paper has. `fold`: the page shows it on request."""
         rows = [list(row) for row in rows]
         path = os.path.join(self.out, self.current.name, f"{name}.tsv")
         with open(path, "w", encoding="utf-8") as file:
@@ -157,7 +157,7 @@ class Record:
 
 
 def text_of(value):
-    """As it stands in a TSV file: doubles with all that counts, and no tabs."""
+    """The text for a TSV file: doubles with full precision, and no tabs."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ")

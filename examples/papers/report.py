@@ -36,7 +36,7 @@ pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto }
 
 
 def inline(text):
-    """Text of the page: `code` is code, everything else is as it stands."""
+    """Text of the page: `code` is code, everything else is unchanged."""
     plain = html.escape(" ".join(text.split()), quote=False)
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
 
@@ -68,7 +68,7 @@ def plain_number(value):
 
 
 def column_texts(cells):
-    """The cells of one column as texts, and whether it stands to the right: most of them are numbers."""
+    """The cells of one column as texts, and whether it is right-aligned, because most of them are numbers."""
     floats = [cell for cell in cells if isinstance(cell, float)]
     decimals = decimals_of(floats)
     fixed = bool(floats) and decimals is not None

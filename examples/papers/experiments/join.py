@@ -73,7 +73,7 @@ def over_types(lab, visits, users):
 
 
 def over_probabilities(lab, visits, users):
-    """What the filter lets through that meets nobody."""
+    """Rows that pass the filter and have no match."""
     rows = []
     for p in PROBABILITIES:
         done = join(lab, "bloom", "semi", visits, users, "--p", p)
@@ -136,7 +136,7 @@ def run(lab):
         {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without. The chain of three
         steps keeps {kept:,} of {lab.rows // 5:,} rows for its join.""")
     lab.read("""The filter costs two more readings of the small side and a question per row of the large one; it saves
-        sorting and moving rows that would meet nobody. The rows that it rejects are not lost to left, right, full
+        sorting and moving rows that have no match. The rows that it rejects are not lost to left, right, full
         and anti joins: they go straight to the output. broadcast moves no rows at all, but needs the small side
         in every process, and refuses where that does not fit; its look-ups in a large table are slower than
         a filter's.""")

@@ -88,7 +88,7 @@ def run(lab):
     processors = len(os.sched_getaffinity(0))
     lab.measured(f"""On {processors} processors two slots ask for {sizes[-1][0]} strings {sizes[-1][-1]:.2f} times as fast as one, which takes
         {sizes[-1][5]:.1f} ms, and a plain loop over strings in memory {sizes[-1][4]:.1f} ms; {SLOTS[-1]} slots take {rows[-1][3]:.1f} ms.""")
-    lab.read("""Asking shares nothing but the filter, which nobody changes. The input is cut into as many parts as there shall be slots, so
+    lab.read("""Asking shares nothing but the filter, which does not change. The input is cut into as many parts as there shall be slots, so
         three parts on two processors can gain 1.5 at most; one process with 15 slots measures them all. Times of a few ms are easily
         disturbed: look at the least and the greatest.""")
     claims(lab, sizes, gains, by, rows)
