@@ -243,7 +243,7 @@ void explain_finish_job(struct driver *d)
     const uint32_t n = g->empty_results;
     if (n == 0) return;
     if (e->code == GLINT_OK) {
-        glint_note(g, "%u action%s not run: what follows from %s may differ from this plan", n,
+        glint_note(g, "%u action%s not run: what the job does with %s may differ from this plan", n,
                    n == 1 ? " was" : "s were", n == 1 ? "its result" : "their results");
     } else if (follows_from_empty(g)) {
         glint_note(g, "the plan ends here: the job needs the result of %s (stage %u): %s",

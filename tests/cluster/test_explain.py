@@ -7,7 +7,7 @@ import unittest
 from cluster import JOBS, ClusterTest
 
 END = "the plan ends here: the job needs the result of "
-NOT_RUN = "1 action was not run: what follows from its result may differ from this plan"
+NOT_RUN = "1 action was not run: what the job does with its result may differ from this plan"
 
 
 class Explain(ClusterTest):

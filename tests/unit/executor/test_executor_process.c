@@ -339,7 +339,7 @@ Test(executor_process, invalid_plan_fails_its_tasks_with_the_cause)
     send_tasks(FN_MAP, 1);
     UNTIL(w.failed_count == 1);
     cr_expect_eq(w.failure.code, GLINT_E_PLAN_FUNCTION);
-    cr_expect_not_null(strstr(w.failure.cause, "this executor has no function local."), "%s",
+    cr_expect_not_null(strstr(w.failure.cause, "this executor has no function named local."), "%s",
                        w.failure.cause);
     cr_expect_neq(w.failure.hint[0], '\0');
     cr_expect_not_null(w.control);

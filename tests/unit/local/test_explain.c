@@ -299,7 +299,7 @@ Test(explain, dependence_on_earlier_results_is_shown)
                 "depends on the result of collect (stage 1) and of 1 earlier action\n");
     cr_assert_eq(glint_finish(g), GLINT_OK);
     expect_said(
-        "2 actions were not run: what follows from their results may differ from this plan\n");
+        "2 actions were not run: what the job does with their results may differ from this plan\n");
     glint_destroy(g);
     buffer_fini(&said);
 }
