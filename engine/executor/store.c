@@ -130,12 +130,12 @@ static int add_stage(struct store *s, struct message *m, const struct glint_conf
 {
     struct stored_stage *k = mem_zalloc(sizeof *k);
     if (k == NULL) return error_no_memory(error);
-    int r = stage_plan_decode(&k->plan, (struct glint_slice){m->body.data, m->body.size}, registry,
-                              error);
-    assert(m->type == MSG_STAGE && r == (int)error->code && (r != 0 || k->plan.node_count > 0));
-    k->id = m->stage;
     /* An error is kept: the driver learns it from the stage's tasks, which fail with it. */
-    k->error = *error;
+    int r = stage_plan_decode(&k->plan, (struct glint_slice){m->body.data, m->body.size}, registry,
+                              &k->error);
+    assert(m->type == MSG_STAGE && r == (int)k->error.code && (r != 0 || k->plan.node_count > 0));
+    if (r != 0) *error = k->error;
+    k->id = m->stage;
     k->message = r == 0 ? m : NULL;
     pthread_mutex_lock(&s->lock);
     k->next = s->stages;
