@@ -34,7 +34,7 @@ bool liveness_is_process_pause(const struct liveness_limits *limits, uint64_t du
 
 /* Starts as ALIVE. `limits` stays borrowed. */
 void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns);
-/* A sign of life was received. DEAD is final. */
+/* A frame was received: any frame counts as a heartbeat. DEAD is final. */
 void liveness_on_heartbeat(struct liveness *l, uint64_t now_ns);
 /* Returns the state at now_ns. *out_heartbeat_due: the caller must send a heartbeat now; it is
  * recorded as sent. *out_next_ns: when to call again; UINT64_MAX if DEAD, which is final. */

@@ -1,1 +1,3 @@
 #include "engine/executor/task.h"
+
+/* Whoever calls this: a retired word. */
