@@ -184,7 +184,7 @@ static void assign_to_waiting(struct cluster_transport *r, struct served_broadca
     uint32_t number = 0;
     struct block_assignment assignment = {.id = 0};
     while (tracker_next_assignment(v->tracker, &number, &assignment)) {
-        struct executor_conn *l = executor_conn_find(r, number);
+        struct executor_conn *l = registration_find_executor(r, number);
         if (l != NULL) send_block_assignment(l, v, &assignment);
     }
 }

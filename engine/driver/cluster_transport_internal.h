@@ -301,8 +301,8 @@ enum executor_loss_reason executor_loss_describe(const struct executor_conn *l,
 void registration_join_if_enough(struct cluster_transport *r);
 /* Reports missing executors, and NO_EXECUTORS. Returns when to call again. */
 uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now);
-struct executor_conn *executor_conn_find(const struct cluster_transport *r,
-                                         uint32_t number); /* NULL: lost */
+struct executor_conn *registration_find_executor(const struct cluster_transport *r,
+                                                 uint32_t number); /* NULL: lost */
 /* Removes an executor that is lost. */
 void registration_on_executor_gone(struct executor_conn *l);
 

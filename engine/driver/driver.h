@@ -13,7 +13,7 @@
 
 struct driver;
 
-/* How messages reach executors: in the same process (engine/local), over the network
+/* How messages reach executors: in the same process (engine/context), over the network
  * (cluster_transport.h), or simulated. All but `wake` are called on the driver's thread. */
 struct transport {
     /* Takes ownership of the message, also on error. It is sent at the next `wait` or `destroy` at

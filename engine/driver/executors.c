@@ -22,15 +22,15 @@ void executors_fini(struct driver *d)
     mem_free(d->executors);
 }
 
-static bool executor_start_action(struct executor_state *m, uint32_t stage_count)
+static bool executor_start_action(struct executor_state *e, uint32_t stage_count)
 {
-    assert(m->plan_sent == NULL && m->map_outputs_epoch_sent == NULL);
-    if (m->lost) return true;
+    assert(e->plan_sent == NULL && e->map_outputs_epoch_sent == NULL);
+    if (e->lost) return true;
     /* Each action has a new scheduler, which knows nothing of earlier failures. */
-    m->excluded_for_failures = m->has_lost_outputs = m->excluded_unreachable = false;
-    m->plan_sent = mem_zalloc(sizeof *m->plan_sent * stage_count);
-    m->map_outputs_epoch_sent = mem_zalloc(sizeof *m->map_outputs_epoch_sent * stage_count);
-    return m->plan_sent != NULL && m->map_outputs_epoch_sent != NULL;
+    e->excluded_for_failures = e->has_lost_outputs = e->excluded_unreachable = false;
+    e->plan_sent = mem_zalloc(sizeof *e->plan_sent * stage_count);
+    e->map_outputs_epoch_sent = mem_zalloc(sizeof *e->map_outputs_epoch_sent * stage_count);
+    return e->plan_sent != NULL && e->map_outputs_epoch_sent != NULL;
 }
 
 bool executors_start_action(struct driver *d, uint32_t stage_count)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct executor_conn *executor_conn_find(const struct cluster_transport *r, uint32_t number)
+struct executor_conn *registration_find_executor(const struct cluster_transport *r, uint32_t number)
 {
     return number < r->number_count ? r->executors_by_id[number] : NULL;
 }

@@ -68,7 +68,7 @@ int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *
 
 static void send_outgoing(struct cluster_transport *r, struct outgoing_message *p)
 {
-    struct executor_conn *l = executor_conn_find(r, p->executor);
+    struct executor_conn *l = registration_find_executor(r, p->executor);
     if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return; /* lost: reported by its event */
     /* Counted here, once per executor; those sent by reference are counted block by block. */
     if (p->inline_broadcast_bytes > 0)

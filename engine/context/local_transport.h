@@ -1,6 +1,6 @@
 /* Local mode: the driver and one executor in this process. */
-#ifndef GLINT_LOCAL_LOCAL_H
-#define GLINT_LOCAL_LOCAL_H
+#ifndef GLINT_CONTEXT_LOCAL_TRANSPORT_H
+#define GLINT_CONTEXT_LOCAL_TRANSPORT_H
 
 #include "engine/plan/context.h"
 

@@ -1,8 +1,8 @@
 /* Creation and destruction of a context (glint_context.h): checks the options and starts the
  * runner, either local mode or the driver of a cluster. */
 #include "engine/base/text.h"
+#include "engine/context/local_transport.h"
 #include "engine/driver/cluster_transport.h"
-#include "engine/local/local.h"
 
 #include <string.h>
 #include <unistd.h>
