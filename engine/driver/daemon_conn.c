@@ -10,6 +10,7 @@
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
+#include "engine/net/backoff.h"
 
 #include <assert.h>
 #include <string.h>
@@ -22,14 +23,6 @@
 #define LAUNCH_GRACE_MS 5000u               /* between SIGTERM and SIGKILL at the end of the job */
 
 static void daemon_conn_dial(struct daemon_conn *p);
-
-/* Jitter in [1/2, 1]: connections that fail at the same moment do not reconnect all at once. */
-static uint64_t with_jitter(struct cluster_transport *r, uint64_t backoff_ns)
-{
-    uint32_t random = 0;
-    if (r->env->random(r->env, &random, sizeof random) != 0) random = UINT32_MAX / 2;
-    return backoff_ns / 2 + backoff_ns / 2 * random / UINT32_MAX;
-}
 
 static uint64_t backoff_ns(const struct daemon_conn *p)
 {
@@ -46,7 +39,7 @@ static void daemon_conn_back_off(struct daemon_conn *p)
     if (p->state == DAEMON_CONN_REJECTED) return; /* final */
     p->state = DAEMON_CONN_BACKOFF;
     p->queue_position = p->queue_position_reported = 0;
-    p->next_dial_ns = cluster_transport_now(p->r) + with_jitter(p->r, backoff_ns(p));
+    p->next_dial_ns = cluster_transport_now(p->r) + backoff_with_jitter(p->r->env, backoff_ns(p));
     p->tries++;
     cluster_transport_arm_timer(p->r, p->next_dial_ns);
 }

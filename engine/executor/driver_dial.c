@@ -3,6 +3,7 @@
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/log.h"
+#include "engine/net/backoff.h"
 
 #include <assert.h>
 
@@ -20,15 +21,11 @@ void driver_dial(struct executor_process *c)
     if (c->control == NULL) driver_dial_failed(c, &why);
 }
 
-/* Jitter in [1/2, 1] avoids reconnect storms: executors that fail together would also retry
- * together. */
 static uint64_t backoff_ns(struct executor_process *c)
 {
     uint64_t backoff_ms = BACKOFF_MS_MIN << (c->dial_attempts < 8 ? c->dial_attempts : 8);
-    uint8_t random = 0;
     if (backoff_ms > BACKOFF_MS_MAX || c->auth_failures > 0) backoff_ms = BACKOFF_MS_MAX;
-    if (c->env->random(c->env, &random, sizeof random) != 0) random = 0;
-    return (backoff_ms / 2 + backoff_ms * random / (2 * UINT8_MAX)) * MS_NS;
+    return backoff_with_jitter(c->env, backoff_ms * MS_NS);
 }
 
 void driver_dial_failed(struct executor_process *c, const struct glint_error *why)

@@ -3,13 +3,14 @@
  * slot. */
 #include "engine/executor/peer_conn.h"
 
+#include "engine/net/backoff.h"
+
 #include <assert.h>
 #include <string.h>
 
-#define REDIALS         1u
-#define REDIAL_MS_MIN   50u
-#define REDIAL_MS_RANGE 150u
-#define NS_PER_MS       1000000u
+#define REDIALS   1u
+#define REDIAL_MS 200u /* less a jitter */
+#define NS_PER_MS 1000000u
 
 static_assert((PEER_CONN_REQUESTS_MAX & (PEER_CONN_REQUESTS_MAX - 1)) == 0,
               "a request id contains its index");
@@ -271,7 +272,6 @@ static bool may_redial(const struct peer_conn *l, const struct glint_error *why)
 
 void peer_conn_on_closed(struct peer_conn *l, const struct glint_error *why)
 {
-    uint8_t jitter = 0;
     l->conn = NULL;
     l->state = PEER_CONN_IDLE;
     requeue_in_flight(l);
@@ -284,11 +284,8 @@ void peer_conn_on_closed(struct peer_conn *l, const struct glint_error *why)
         fail_with_address(l, why->code != GLINT_OK ? why : &l->why);
         return;
     }
-    if (l->net->env->random(l->net->env, &jitter, sizeof jitter) != 0) jitter = 0;
-    /* Jitter, so that not all executors of a job redial a peer at the same time. */
-    uint64_t pause_ms = REDIAL_MS_MIN + jitter * REDIAL_MS_RANGE / UINT8_MAX;
     l->redials_left--;
-    l->redial_at_ns = clock_ns(l) + pause_ms * NS_PER_MS;
+    l->redial_at_ns = clock_ns(l) + backoff_with_jitter(l->net->env, REDIAL_MS * NS_PER_MS);
     l->state = PEER_CONN_BACKOFF;
 }
 

@@ -60,6 +60,11 @@ class AuthTest(ClusterTest):
         self.assertEqual(peer.receive_frame()[0], frames.HELLO)
         return peer
 
+    def admit(self, job, **hello):
+        peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
+        peer.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=job, name="a name")))
+        return peer, peer.wait_frame(frames.EXECUTOR_STARTED, frames.QUEUED, frames.REJECT)
+
     def assert_served(self):
         """Checks that a new client gets a response."""
         peer = self.welcome()
@@ -354,15 +359,24 @@ class UnauthenticatedPeers(AuthTest):
         self.assert_well()
 
 
+class FullQueue(AuthTest):
+    """More drivers than a daemon's status reports."""
+
+    keys = {**AuthTest.keys, "suspect": "60s", "dead": "90s", "connect": "60s"}  # the drivers only wait
+
+    def test_status_reports_at_most_64_jobs(self):
+        """One job runs and 64 are queued: the last one is left out, and the next driver is rejected."""
+        kinds = [self.admit(job)[1][0] for job in range(1, 67)]
+        self.assertEqual(kinds, [frames.EXECUTOR_STARTED] + 64 * [frames.QUEUED] + [frames.REJECT])
+        jobs = self.executor_status("e1")["jobs"]
+        self.assertEqual(len(jobs), 64)
+        self.assertEqual([job["id"] for job in jobs if job["running"]], [f"{1:016x}"])
+
+
 class DriverAuthorization(AuthTest):
     """The id of a job is visible in STATUS; only the driver that submitted the job may use it."""
 
     keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s"}  # send no heartbeats
-
-    def admit(self, job, **hello):
-        peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
-        peer.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=job, name="a name")))
-        return peer, peer.wait_frame(frames.EXECUTOR_STARTED, frames.QUEUED, frames.REJECT)
 
     def test_driver_cannot_end_the_job_of_another(self):
         job = self.submit("job", "empty-tasks", "--tasks", "100000")

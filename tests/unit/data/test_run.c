@@ -1,6 +1,6 @@
 /* Runs in memory and in files: records read equal those written; damaged bytes are detected at
  * every offset; a failure leaves no files. */
-#include "engine/data/run.h"
+#include "engine/data/run_block.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>
@@ -227,6 +227,49 @@ Test(run, longest_key_is_accepted)
     run_reader_close(&reader);
     run_destroy(&run);
     free(key);
+    cr_assert(test_task_fini(&t));
+}
+
+/* A part whose only stored bytes are one block with the sizes of a record: an empty key, and a
+ * value of `size` bytes. */
+static uint8_t first_block[1024];
+static uint64_t first_block_bytes;
+
+static int read_part(const struct run_source *source, struct glint_task *task, uint64_t offset,
+                     uint64_t size, uint8_t *out)
+{
+    (void)source, (void)task;
+    cr_assert_eq(offset, 0, "nothing after the first block is read");
+    memset(out, 0, size);
+    memcpy(out, first_block, size < first_block_bytes ? size : first_block_bytes);
+    return 0;
+}
+
+static int read_first_record(struct glint_task *task, uint64_t size, struct run_reader *out)
+{
+    static struct run_source source;
+    uint8_t *at = first_block + RUN_BLOCK_HEADER_BYTES;
+    *at++ = 0;
+    at += codec_put_varint(at, size);
+    first_block_bytes = (uint64_t)(at - first_block);
+    uint32_t sizes = (uint32_t)(first_block_bytes - RUN_BLOCK_HEADER_BYTES);
+    run_block_encode(first_block, (struct run_block){sizes, sizes}, 0);
+    struct run_part part = {.bytes = size / 64, .raw = sizes + size, .records = 1};
+    source = (struct run_source){.bytes = part.bytes, .read = read_part, .name = "a long record"};
+    int r = run_reader_open(out, task, (struct run_slice){&source, part});
+    return r == 0 ? run_reader_next(out) : r;
+}
+
+Test(run, longest_value_is_accepted)
+{
+    struct test_task t;
+    struct run_reader reader = {.source = NULL};
+    test_task_init(&t, 64 * MIB);
+    cr_expect_eq(read_first_record(&t.task, VALUE_BYTES_MAX, &reader), 1, "%s", t.task.error.cause);
+    cr_expect_eq(reader.value_size, VALUE_BYTES_MAX);
+    run_reader_close(&reader);
+    cr_expect_eq(read_first_record(&t.task, VALUE_BYTES_MAX + 1, &reader), GLINT_E_SHUFFLE_CORRUPT);
+    run_reader_close(&reader);
     cr_assert(test_task_fini(&t));
 }
 

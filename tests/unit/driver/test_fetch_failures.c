@@ -199,3 +199,36 @@ Test(fetch_failures, excluded_executor_returns_when_it_is_the_last)
     cr_expect_not(w.driver->executors[0].excluded_unreachable);
     fixture_close(&w);
 }
+
+/* As many executors are lost as a job may lose, none of which has run a task. */
+static void lose_idle_executors(struct driver_fixture *w)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_EXECUTOR_LOST, NULL, "the connection was closed");
+    for (uint32_t i = 0; i < EXECUTOR_FAILURES_MAX; i++) {
+        struct executor_info info = {.name = "idle", .host = "idle", .slots = 1};
+        cr_assert_eq(driver_on_executor_added(w->driver, &info), 0);
+        driver_on_executor_lost(w->driver, EXECUTORS + i, LOSS_CONNECTION, &why);
+    }
+}
+
+/* The next loss ends the job, although it had map outputs. */
+static void lose_too_many(struct driver_fixture *w, const struct task *t)
+{
+    if (w->lost[t->executor]) return;
+    done(w, t, "", 1);
+    if (w->state++ > 0) return;
+    lose_idle_executors(w);
+    lose(w, t->executor);
+}
+
+Test(fetch_failures, lost_outputs_of_a_failed_job_are_no_retries)
+{
+    struct driver_fixture w;
+    struct glint_summary summary;
+    fixture_open_logged(&w, lose_too_many, NULL);
+    cr_expect_eq(act(sums(&w), NULL), GLINT_E_TOO_MANY_EXECUTOR_FAILURES);
+    w.g->runner->summarize(w.g->runner, &summary);
+    cr_expect_eq(summary.retries, 0);
+    fixture_close(&w);
+}

@@ -282,6 +282,16 @@ Test(sched, out_of_memory_is_reported_without_leaks)
     }
 }
 
+Test(sched, memory_grows_with_the_tasks)
+{
+    struct sched *s = sched_create(true);
+    cr_assert(sched_add_executor(s, 0, 4, 0));
+    uint64_t before = sched_memory_bytes(s);
+    add_chained(s, 0, 10);
+    cr_expect_gt(sched_memory_bytes(s), before);
+    sched_destroy(s);
+}
+
 Test(sched, task_takes_less_than_200_bytes)
 {
     struct sched *s = sched_create(true);

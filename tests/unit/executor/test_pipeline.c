@@ -193,3 +193,33 @@ Test(pipeline, out_of_memory_leaks_nothing)
     stage_plan_fini(&s);
     close_world(&w);
 }
+
+/* The arena is full at any of the pipeline's allocations, and cannot grow. */
+Test(pipeline, full_arena_is_reported)
+{
+    enum { ARENA_BYTES_MAX = 65536, STEP_BYTES = 64, ALLOCATIONS = 4 };
+    struct pipeline_fixture w;
+    struct stage_plan s;
+    open_world(&w);
+    cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
+    struct buffer splits;
+    cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
+    uint32_t failed = 0;
+    for (uint64_t i = 0; i < ALLOCATIONS * (ARENA_BYTES_MAX / STEP_BYTES); i++) {
+        struct run run = {.partitions = 0};
+        struct pipeline_input in = {.stage = &s, .splits = {splits.data, splits.size}};
+        next_task(&w);
+        arena_reset(&w.t.task.arena, 0);
+        cr_assert_not_null(arena_alloc(&w.t.task.arena, i / ALLOCATIONS * STEP_BYTES));
+        mem_fail_at((int64_t)(i % ALLOCATIONS) + 1, false);
+        int r = pipeline_run(&w.t.task, &in, &run, NULL);
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
+        failed += r != 0;
+        if (r == 0) run_destroy(&run);
+    }
+    cr_expect_gt(failed, 0);
+    buffer_fini(&splits);
+    stage_plan_fini(&s);
+    close_world(&w);
+}
