@@ -1,7 +1,7 @@
-"""What experiments share: data, running jobs, and timing them; what they show is in record.py.
+"""What experiments share: data, running jobs, and timing them. What they show is in record.py.
 
-An experiment calls, in the order in which a reader should meet them, lab.found (what the paper found),
-lab.table, lab.plot, lab.measured, lab.read, lab.claim and lab.check; report.py makes a page of it.
+An experiment calls lab.found (what the paper found), lab.table, lab.plot, lab.measured, lab.read, lab.claim and
+lab.check in the order of the page; report.py writes the page.
 """
 import contextlib
 import json
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from record import Failure, Record
 
 ROWS, ROWS_QUICK = 1_250_000, 100_000
-SEED = 1  # of all data; experiments that sample use SEED, SEED + 1, ...
+SEED = 1  # of generated data and samples
 
 
 @dataclass
 class Timed:
-    """Of several runs: the median, and how far they lie apart."""
+    """The samples of several runs: their median, mean, and lowest and highest value."""
     samples: list
 
     @property
@@ -44,20 +44,20 @@ class Timed:
 
 
 def least_of(ours, others):
-    """Whether `ours` are the lesser times: True or False where the middle halves of the samples lie apart, else None.
-    So a claim about times is only made where noise does not decide it."""
+    """Returns whether the times `ours` are less than `others`: True or False if the interquartile ranges do not overlap,
+    else None. A claim about times is only judged if noise does not decide it."""
     a, b = (statistics.quantiles(samples, n=4) for samples in (ours, others))
     return True if a[2] < b[0] else False if b[2] < a[0] else None
 
 
 @dataclass
 class Done:
-    """A job that ended well."""
-    report: dict      # what --json prints
-    wall_s: float     # of the job, without the start of the process
+    """A job that succeeded."""
+    report: dict      # the JSON object that --json prints
+    wall_s: float     # of the job, without process start
     cpu_s: float      # of the whole process
-    peak_bytes: int   # of its memory
-    output: str       # what it printed before the report
+    peak_bytes: int   # of the process's memory
+    output: str       # printed before the report
 
     def counter(self, name):
         return self.report["counters"].get(name, 0)
@@ -83,7 +83,7 @@ class Lab(Record):
     # ---- Data, created on first use.
 
     def path(self, *names):
-        """A path for scratch files of the experiment at hand."""
+        """Returns a path for temporary files of the current experiment."""
         directory = os.path.join(self.work, self.current.name)
         os.makedirs(directory, exist_ok=True)
         return os.path.join(directory, *names)
@@ -97,49 +97,49 @@ class Lab(Record):
 
     @property
     def rows(self):
-        """Rows of generated data."""
+        """Number of rows of generated data."""
         return ROWS_QUICK if self.quick else ROWS
 
     @property
-    def made_up(self):
+    def uses_generated_data(self):
         return self._data is None
 
     @property
     def other_data(self):
-        """Why counts of ratings differ from those of the papers."""
-        return ("ours are made-up ratings" if self.made_up else
-                "ours are IMDb's ratings of another day, and fewer of them")
+        """The reason why counts of ratings differ from those of the papers."""
+        return ("our ratings are generated" if self.uses_generated_data else
+                "our ratings are from --data, not those of the paper")
 
     @property
     def ratings(self):
-        """The whole table, with a header."""
+        """Path of the ratings, with a header line."""
         if self._data:
             return self._data
         return self._once("ratings.tsv", lambda path: self.run(
             "generate", "ratings", "--rows", self.rows, "--seed", SEED, path))
 
     def generate(self, rows, seed=SEED):
-        """A table of ratings of that size, without a header."""
+        """Generates a table of that many ratings, without a header line; returns its path."""
         return self._once(f"ratings-{rows}-{seed}.tsv", lambda path: self.run(
             "generate", "ratings", "--no-header", "--rows", rows, "--seed", seed, path))
 
     def words(self, rows):
-        """Words of 30 letters, one a line."""
+        """Generates words of 30 letters, one per line; returns the path."""
         return self._once(f"words-{rows}.txt", lambda path: self.run(
             "generate", "words", "--rows", rows, "--seed", SEED, path))
 
     def names(self, rows, skip=0):
-        """Names of two or three characters, one a line: those behind the first `skip`."""
+        """Generates names of two or three characters, one per line, after the first `skip` names; returns the path."""
         return self._once(f"names-{skip}-{rows}.txt", lambda path: self.run(
             "generate", "names", "--rows", rows, "--skip", skip, "--seed", SEED, path))
 
     def gap_sample(self, rows, gap):
-        """Some of these words, at random gaps of up to `gap` lines: a directory."""
+        """Samples these words at random gaps of up to `gap` lines; returns the output directory."""
         return self._once(f"sample-{rows}-{gap}", lambda path: self.submit(
             "gap-sample", "--gap", gap, "--seed", SEED, self.words(rows), path))
 
     def urls(self, rows, seed=SEED):
-        """URL TAB NUMBER; a scratch file, for there may be many."""
+        """Generates lines URL TAB NUMBER into a temporary file, which may be large; returns its path."""
         path = self.path(f"urls-{rows}-{seed}.tsv")
         self.run("generate", "urls", "--rows", rows, "--seed", seed, path)
         return path
@@ -153,24 +153,25 @@ class Lab(Record):
 
     @property
     def train(self):
-        """60 % of the table: a directory."""
+        """Directory with 60 % of the rows."""
         return os.path.join(self._split(), "train")
 
     @property
     def test(self):
-        """The other 40 %: ids that are not in train."""
+        """Directory with the other 40 %; their ids are not in train."""
         return os.path.join(self._split(), "test")
 
     @property
     def counts(self):
-        """What count-keys saves for train."""
+        """Output directory of count-keys for train."""
         return self._once("counts", lambda path: self.submit("count-keys", self.train, path))
 
     # ---- Jobs
 
     def _start(self, arguments):
-        """glint with these arguments: what it printed, its CPU seconds, and the peak of its memory in bytes. `time`
-        measures the peak: wait4 would have that of this process too, which a child has before its exec."""
+        """Runs glint with these arguments; returns its output, its CPU seconds and its peak memory in bytes. `time`
+        measures the peak: the value from wait4 would include the memory of this process, which a child has until
+        its exec."""
         command = ["glint", *map(str, arguments)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen(["time", "-q", "-f", "%M", *command], stdin=subprocess.DEVNULL, stdout=out,
@@ -192,18 +193,18 @@ class Lab(Record):
         return texts[0], usage.ru_utime + usage.ru_stime, 1024 * int(peak_kb)
 
     def run(self, *arguments):
-        """glint with these arguments: what it printed."""
+        """Runs glint with these arguments; returns its output."""
         return self._start(arguments)[0]
 
     def submit(self, job, *arguments):
-        """A job, by default on all processors; outputs are replaced, rows that do not fit skipped."""
+        """Runs a job, by default on all processors. Replaces existing outputs and skips invalid rows."""
         text, cpu_s, peak = self._start(["submit", job, "--overwrite", "--json", "--bad-rows", "skip", *arguments])
         output, _, last = text.rstrip("\n").rpartition("\n")
         done = json.loads(last)
         return Done(done, done["elapsed_ms"] / 1e3, cpu_s, peak, output)
 
     def plan(self, name, caption, job, *arguments):
-        """A figure of the job's stages."""
+        """Adds a drawing of the job's stages."""
         path = os.path.join(self.out, self.current.name, f"{name}.svg")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.run("explain", "--format", "svg", job, *arguments))
@@ -211,8 +212,8 @@ class Lab(Record):
 
     @property
     def cluster(self):
-        """Options that run a job on as many executors with slots as `shape` says, each a process of this machine. The first
-        job starts them; they end some seconds after the last one."""
+        """Options that run a job on executor processes on this machine; `shape` sets their number and slots. The first
+        job starts the executors; they exit a few seconds after the last job."""
         def make(path):
             os.makedirs(path)
             self.run("secret", "new", os.path.join(path, "secret"))
@@ -229,14 +230,14 @@ class Lab(Record):
     @property
     def shape_text(self):
         executors, slots = self.shape
-        return f"{executors} executor{'s' * (executors > 1)} with {slots} slot{'s' * (slots > 1)} each, processes of one machine"
+        return f"{executors} executor{'s' * (executors > 1)} with {slots} slot{'s' * (slots > 1)} each, on one machine"
 
     def repeats(self, usual=5):
-        """How often to measure a time."""
+        """Number of runs per time measurement."""
         return 2 if self.quick else usual
 
     def timed(self, function, repeats=None):
-        """Wall times of calls of `function`, in seconds, after one call to warm up."""
+        """Measures the wall times of calls of `function`, in seconds, after one warm-up call."""
         function()
         samples = []
         for _ in range(repeats or self.repeats()):
@@ -247,7 +248,7 @@ class Lab(Record):
 
     @staticmethod
     def parts(output):
-        """All lines of a job's output."""
+        """Returns all lines of a job's output."""
         lines = []
         for name in sorted(os.listdir(output)):
             if name.startswith("part-"):
@@ -256,24 +257,24 @@ class Lab(Record):
         return lines
 
     def rows_of(self, output):
-        """A job's table as dicts: its first line names the columns; numbers are numbers."""
+        """Returns the rows of a job's table as dicts, with numbers converted. The first line has the column names."""
         lines = [line.split("\t") for line in self.parts(output)]
         return [dict(zip(lines[0], map(number, line))) for line in lines[1:]]
 
 
 def free_ports(count):
-    """A loopback address of this process's own, and ports there that are free."""
+    """Returns a loopback address derived from the process id, and unused ports there."""
     pid = os.getpid()
     host = f"127.{64 + pid // 65536}.{pid // 256 % 256}.{pid % 256}"
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in held:
-            one.bind((host, 0))
-        return host, [one.getsockname()[1] for one in held]
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((host, 0))
+        return host, [each.getsockname()[1] for each in sockets]
 
 
 def number(text):
-    """An int, a float, or the text itself."""
+    """Converts a text to an int or a float if possible, else returns it unchanged."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)

@@ -17,14 +17,14 @@ from record import Failure
 
 
 def load():
-    """The experiments, in the order of their numbers: every module in experiments/ with a NAME."""
+    """Returns the experiments, sorted by ORDER: every module in experiments/ that has a NAME."""
     found = [importlib.import_module(f"experiments.{module.name}")
              for module in pkgutil.iter_modules(experiments.__path__)]
     return sorted((module for module in found if hasattr(module, "NAME")), key=lambda module: module.ORDER)
 
 
 def shape(text):
-    """4x1: four executors with a slot each."""
+    """Parses EXECUTORSxSLOTS: 4x1 is four executors with one slot each."""
     found = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", text)
     if not found:
         raise argparse.ArgumentTypeError(f"{text} is not EXECUTORSxSLOTS, such as 4x1")
@@ -33,13 +33,13 @@ def shape(text):
 
 def arguments(known):
     parser = argparse.ArgumentParser(prog="examples/papers/run", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments; none, or all: all")
-    parser.add_argument("--data", metavar="RATINGS", help="a table instead of the made-up one")
-    parser.add_argument("--out", metavar="DIR", help="where the report goes")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
+    parser.add_argument("--data", metavar="RATINGS", help="ratings to use instead of generated ones")
+    parser.add_argument("--out", metavar="DIR", help="directory of the report")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repeats")
-    parser.add_argument("--keep", action="store_true", help="leave DIR/work: data and outputs of jobs")
+    parser.add_argument("--keep", action="store_true", help="keep DIR/work, the data and the outputs of the jobs")
     parser.add_argument("--shape", metavar="EXECUTORSxSLOTS", default="4x1", type=shape,
-                        help="of the cluster that the Hadoop program's experiments run on (4x1, as the paper's)")
+                        help="size of the cluster for the experiments of the Hadoop program (default: 4x1, as in the paper)")
     parser.add_argument("--list", action="store_true", help="list the experiments and stop")
     parser.add_argument("--default-out", default="build/papers", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -52,7 +52,7 @@ def arguments(known):
 
 
 def check_all_shown(lab):
-    """After all experiments, each published figure must be in one of their tables."""
+    """Raises Missing unless each published figure is in a table of an experiment."""
     missing = lab.published.not_shown()
     if missing:
         raise Missing("no experiment shows these published figures:\n" + "\n".join(
@@ -82,7 +82,7 @@ def main():
         if not args.keep:
             shutil.rmtree(lab.work, ignore_errors=True)
     good, bad = lab.checked()
-    print(f"\nreport: {page}\n{len(lab.published.shown)} of {len(lab.published.figures)} published figures are in it"
+    print(f"\nreport: {page}\n{len(lab.published.shown)} of {len(lab.published.figures)} published figures are in the report"
           f"\n{good} checks hold, {bad} do not")
     return 1 if bad else 0
 

@@ -1,8 +1,8 @@
 """The figures that the papers state, and which of them the report shows.
 
-published.tsv has one figure a line: paper, where in it, row, column, value, unit; sources.tsv says what
-each paper is. An experiment asks for a figure by these words and puts it into a table, so no figure is
-typed twice; a text that quotes a paper may only have numbers that published.tsv has.
+published.tsv has one figure per line: paper, place in the paper, row, column, value, unit. sources.tsv
+describes each paper. An experiment looks up a figure by paper, place, row and column and puts it into a table,
+so each figure is typed once. A text that quotes a paper may only contain numbers that published.tsv has.
 """
 import csv
 import os
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
-# Numbers that count parts of a paper, and names of papers: not figures.
+# Numbers of a paper's parts ("table 2") and names of papers ("s0") are not figures.
 PLACES = re.compile(r"\b(?:figures?|tables?|sections?|listings?|chapters?|parts?|stages?|solutions?|algorithms?|formulas?)"
                     r"\s+\d+(?:\.\d+)*(?:(?:,| and| to| or)\s+\d+(?:\.\d+)*)*|\bs[0-4]\b", re.IGNORECASE)
 
@@ -22,7 +22,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Figure:
-    """One published figure; a table has it as it was printed, but for the separators that all its integers get."""
+    """One published figure. A table shows it as printed in the paper, except that integers get thousands separators."""
     paper: str
     where: str
     row: str
@@ -32,7 +32,7 @@ class Figure:
 
     @property
     def number(self):
-        """None where the figure is a formula or a word."""
+        """The value as a float, or None if it is a formula or a word."""
         try:
             return float(self.value)
         except ValueError:
@@ -62,7 +62,7 @@ def rows_of(name, directory=HERE):
 
 
 def numbers_in(text):
-    """The numbers of a text, without those of figures, tables and sections."""
+    """Returns the numbers in a text, except the numbers of figures, tables and sections."""
     return [float(found.replace(",", "")) for found in NUMBER.findall(PLACES.sub(" ", text))]
 
 
@@ -72,7 +72,7 @@ class Published:
         self.sources = {row["paper"]: Source(**row) for row in rows_of("sources.tsv", directory)}
         if len(set(self.figures)) != len(self.figures):
             raise Missing("published.tsv has a figure twice")
-        self.shown = {}  # figure -> experiment, of those that stand in a table of the page
+        self.shown = {}  # figure -> the first experiment with a table that shows it
 
     def figure(self, paper, where, row="", column=""):
         found = [f for f in self.figures if (f.paper, f.where, f.row, f.column) == (paper, where, row, column)]
@@ -81,14 +81,14 @@ class Published:
         return found[0]
 
     def of(self, paper, where, row=None):
-        """All figures of one place in a paper, or of one row there, in the order of the file."""
+        """Returns all figures of one place in a paper, or of one row of it, in the order of the file."""
         found = [f for f in self.figures if (f.paper, f.where) == (paper, where) and row in (None, f.row)]
         if not found:
             raise Missing(f"published.tsv has no figures {(paper, where, row)}")
         return found
 
     def check_quotation(self, paper, text):
-        """Raises Missing where a quotation has a number that published.tsv does not have of that paper."""
+        """Raises Missing if the text has a number that published.tsv does not have for that paper."""
         known = {number for f in self.figures if f.paper == paper
                  for field in (f.where, f.row, f.column, f.value, f.unit) for number in numbers_in(field)}
         unknown = [number for number in numbers_in(text) if number not in known]

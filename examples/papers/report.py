@@ -1,4 +1,4 @@
-"""The page: report.html, whole in itself. Plots are inlined; nothing is loaded from anywhere."""
+"""Writes report.html, a self-contained page: plots are inlined, nothing is loaded from other files."""
 import html
 import math
 import os
@@ -23,7 +23,7 @@ td.published, th.published { background: #f6f2e4 }
 .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: #fff; z-index: 1 }
 .scroll td.published:first-child, .scroll th.published:first-child { background: #f6f2e4 }
 .claims td { white-space: normal; min-width: 9rem } .claims td:first-child { min-width: 3.2rem }
-@media (max-width: 640px) { /* a claim's cells one below the other, so that its verdict is in sight */
+@media (max-width: 640px) { /* stack the cells of a claim, so that its verdict is visible */
   .claims tr, .claims td { display: block } .claims tr:first-child { display: none }
   .claims tr { border-bottom: 1px solid #ccc; padding: 0.4rem 0 } .claims td { border: 0; padding: 0 }
   .claims td:nth-child(3)::before { content: 'measured: ' } }
@@ -36,23 +36,24 @@ pre { background: #f4f4f4; padding: 0.5rem 0.8rem; overflow-x: auto }
 
 
 def inline(text):
-    """Text of the page: `code` is code, everything else is unchanged."""
+    """Escapes text for HTML, joins its lines, and marks `code` as code."""
     plain = html.escape(" ".join(text.split()), quote=False)
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
 
 
 def paragraphs(text):
-    """Blank lines part them."""
+    """Splits a text into paragraphs at blank lines."""
     return "\n".join(f"<p>{inline(part)}</p>" for part in re.split(r"\n\s*\n", text.strip()))
 
 
-# ---- Tables: the numbers of a column are written alike, and stand to the right
+# ---- Tables: all numbers of a column have the same format and are right-aligned
 
-NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?[KMG]?")  # 10K too
+NUMBER = re.compile(r"-?[\d,]+(?:\.\d+)?[KMG]?")  # also 10K
 
 
 def decimals_of(values):
-    """As many as make four digits of the largest; None where that would make nothing of the least ones."""
+    """Returns the number of decimals that gives the largest value four significant digits, or None if the smallest
+    value would then be less than 5 units of the last decimal."""
     sizes = [abs(value) for value in values if value != 0 and math.isfinite(value)]
     if not sizes:
         return 0
@@ -61,14 +62,14 @@ def decimals_of(values):
 
 
 def plain_number(value):
-    """Three digits that count, without an exponent."""
+    """Formats a number with at least three significant digits and no exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def column_texts(cells):
-    """The cells of one column as texts, and whether it is right-aligned, because most of them are numbers."""
+    """Returns the cells of a column as texts, and whether the column is right-aligned: most cells are numbers."""
     floats = [cell for cell in cells if isinstance(cell, float)]
     decimals = decimals_of(floats)
     fixed = bool(floats) and decimals is not None
@@ -102,24 +103,24 @@ def table(columns, rows, count, caption, path, why, fold):
              *(line("td", [column[i] for column in texts]) for i in range(len(rows))), "</table></div>"]
     if fold:
         lines = [f"<details><summary>{inline(fold)} ({len(rows)} rows)</summary>", *lines, "</details>"]
-    differ = f" Where paper and measurement differ: {inline(why)}." if any(published) else ""
+    differ = f" Differences from the paper: {inline(why)}." if any(published) else ""
     lines.append(f"<p class=note>{inline(caption)}{differ} <code>{html.escape(path)}</code>{more}</p>")
     return "\n".join(lines)
 
 
 def figure(paths, caption):
-    """The SVGs without their XML heads; gnuplot names its symbols alike in each, a page needs them apart."""
+    """Inlines the SVGs without their XML headers. gnuplot uses the same symbol ids in each file, so they get a prefix."""
     svgs = []
     for path in paths:
         with open(path, encoding="utf-8") as file:
             svg = file.read()
-        own = os.path.relpath(path, os.path.dirname(os.path.dirname(path))).replace("/", "-")[:-len("svg")]
-        svgs.append(re.sub(r"""(\bid=['"]|href=['"]#|url\(#)""", rf"\1{own}", svg[svg.index("<svg"):]))
+        prefix = os.path.relpath(path, os.path.dirname(os.path.dirname(path))).replace("/", "-")[:-len("svg")]
+        svgs.append(re.sub(r"""(\bid=['"]|href=['"]#|url\(#)""", rf"\1{prefix}", svg[svg.index("<svg"):]))
     return ("<figure>\n<div class=panels>" + "\n".join(svgs)
             + f"</div>\n<figcaption>{inline(caption)}</figcaption>\n</figure>")
 
 
-# ---- What papers say
+# ---- Claims and citations of the papers
 
 def citation(source):
     return f"{source.authors}: {source.title}, {source.institution}, {source.year}"
@@ -135,9 +136,9 @@ VERDICTS = {True: ("good", "holds"), False: ("bad", "does not hold"), None: ("op
 
 
 def claims(lab):
-    """The first thing on the page: a row for each claim of each paper."""
+    """Returns the table at the top of the page: a row for each claim of each paper."""
     rows = []
-    for claim in sorted(lab.claims, key=lambda claim: claim.paper):  # stable: as the experiments said them
+    for claim in sorted(lab.claims, key=lambda claim: claim.paper):  # stable: keeps the order of the experiments
         kind, verdict = VERDICTS[claim.holds]
         why = f": {inline(claim.why)}" if claim.why else ""
         rows.append(f"<tr><td class=word><a href='#{claim.paper}'>{claim.paper}</a></td>"
@@ -145,17 +146,17 @@ def claims(lab):
                     f"<td class=word>{inline(claim.measured)}</td>"
                     f"<td class='word {kind}'><b>{verdict}</b>{why}</td>"
                     f"<td class=word><a href='#{claim.section}'>{claim.section}</a></td></tr>")
-    return ["<div class=scroll><table class=claims>", "<tr><th class=word>paper</th><th class=word>what it says</th>"
-            "<th class=word>what was measured</th><th class=word>verdict</th><th class=word>section</th></tr>",
+    return ["<div class=scroll><table class=claims>", "<tr><th class=word>paper</th><th class=word>claim</th>"
+            "<th class=word>measured</th><th class=word>verdict</th><th class=word>section</th></tr>",
             *rows, "</table></div>"]
 
 
 def references(lab):
-    lines = ["<h2 id=references>References</h2>", "<p>As each document states it.</p>", "<dl>"]
+    lines = ["<h2 id=references>References</h2>", "<p>Authors, titles and years as stated in each document.</p>", "<dl>"]
     for source in lab.published.sources.values():
         count = sum(figure.paper == source.paper for figure in lab.published.shown)
         lines.append(f"<dt id={source.paper}>{source.paper}</dt><dd>{html.escape(citation(source))} "
-                     f"({html.escape(source.kind)}); {count} figures of it are on this page.</dd>")
+                     f"({html.escape(source.kind)}); {count} of its figures are on this page.</dd>")
     return [*lines, "</dl>"]
 
 
@@ -190,17 +191,17 @@ def machine():
 
 def run_line(lab):
     version = subprocess.run(["glint", "version"], capture_output=True, text=True, check=False)
-    data = f"{lab.rows:,} made-up ratings" if lab.made_up else f"the ratings in {lab.ratings}"
+    data = f"{lab.rows:,} generated ratings" if lab.uses_generated_data else f"the ratings in {lab.ratings}"
     good, bad = lab.checked()
     parts = [version.stdout.splitlines()[0] if version.stdout else "", machine(), data]
     if lab.quick:
-        parts.append("--quick: the numbers are rough")
+        parts.append("--quick: less data and fewer runs, so times are imprecise")
     parts.append(time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()))
-    return f"<p class=note>{html.escape('; '.join(parts))}. {good} checks of this report hold, {bad} do not.</p>"
+    return f"<p class=note>{html.escape('; '.join(parts))}. {good} checks of this report hold, {bad} fail.</p>"
 
 
 def write(lab):
-    """Writes report.html; its path."""
+    """Writes report.html and returns its path."""
     contents = ["<h2 id=experiments>Experiments</h2>", "<ul>",
                 *(f"<li><a href='#{s.name}'>{s.name}</a>: {html.escape(s.title)}</li>" for s in lab.sections), "</ul>"]
     body = []
@@ -211,7 +212,7 @@ def write(lab):
     with open(path, "w", encoding="utf-8") as file:
         file.write("<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n"
                    "<meta name=viewport content='width=device-width'>\n"
-                   f"<title>glint: what the papers published, beside what was measured</title>\n<style>{STYLE}</style>\n"
-                   "<h1>What the papers published, beside what was measured</h1>\n"
+                   f"<title>glint: published and measured results of the papers</title>\n<style>{STYLE}</style>\n"
+                   "<h1>Published and measured results of the papers</h1>\n"
                    + "\n".join([*claims(lab), run_line(lab), *contents, *body, *references(lab)]) + "\n</html>\n")
     return path

@@ -1,1 +1,1 @@
-"""One experiment, one module: NAME, TITLE, ORDER and run(lab). See ../README.md."""
+"""One module per experiment, with NAME, TITLE, ORDER and run(lab). See ../README.md."""

@@ -1,4 +1,4 @@
-"""The table that the Spark and Hadoop programs end with: the false positive rate of each rating."""
+"""The final table of the Spark and Hadoop programs: the false positive rate of each rating."""
 import math
 
 NAME, TITLE, ORDER = "fpr-table", "the false positive rate of each rating", 10
@@ -10,7 +10,7 @@ COLUMNS = ("rating", "p", *(f"{scheme}, {what}" for scheme in SCHEMES for what i
 
 
 def standard_error(rate, rows):
-    """Of a measured rate, if each id answers by chance with that rate."""
+    """Returns the standard error of a measured rate, assuming independent look-ups."""
     return math.sqrt(rate * (1 - rate) / max(rows, 1))
 
 
@@ -20,7 +20,7 @@ def published(lab, scheme, key, p):
 
 
 def rates(lab, by):
-    """A line per p and rating: what each program published, beside ours."""
+    """Returns a line per p and rating: the published rates next to ours."""
     keys = [*sorted({key for _, _, key in by if key != AVERAGE}), AVERAGE]
     out = []
     for p in PROBABILITIES:
@@ -34,7 +34,7 @@ def rates(lab, by):
 
 
 def counts(lab, by):
-    """The testers' output at p = 0.1: false positives and rows, where published.tsv has them."""
+    """Returns the testers' output for p = 0.1: false positives and rows, if published.tsv has them."""
     p, out = PROBABILITIES[-1], []
     known = {(f.where, f.row, f.column): f for scheme in SCHEMES
              for f in lab.published.of("s0", f"tester output, {scheme}, p={p}")}
@@ -49,7 +49,8 @@ def counts(lab, by):
 
 
 def published_errors(lab, by):
-    """Standard errors between each published rate and the textbook's; the test rows are those of the Spark output."""
+    """Returns the distance of each published rate from the textbook's, in standard errors. The numbers of test rows are
+    those of the Spark output."""
     rows = {f.row: f.number for f in lab.published.of("s0", "tester output, spark, p=0.1") if f.column == "rows"}
     out = []
     for scheme in SCHEMES:
@@ -75,40 +76,40 @@ def plot(lab, path):
             f"'' skip 1 using {point(6, 0.08)} with points ls 10 pt 6 title 'paper, Spark', "
             f"'' skip 1 using {point(7, 0.24)} with points lt 2 title 'measured, spark', "
             f"{p} lc rgb '#999999' dt 2 title 'p'")
-    lab.panels("rates", panels, "Published and measured rates of each rating. Those of ratings with few rows lie farther from p.")
+    lab.panels("rates", panels, "Published and measured rates of each rating. Ratings with few rows are farther from p.")
 
 
 def run(lab):
-    lab.found("s0", """Each program builds a Bloom filter per rating from one part of IMDb's ratings, and asks it for the rest:
-        for each rating it prints false positives, rows and their ratio. Tables have the ratios for p = 0.01, 0.05 and 0.1, from
-        Hadoop and from Spark, with the average over the ratings: 0.00993668, 0.05044432 and 0.10446552 under Hadoop,
-        0.00999531, 0.05023674 and 0.10275767 under Spark.""")
+    lab.found("s0", """Each program builds a Bloom filter per rating from one part of IMDb's ratings and looks up the rest. For each rating
+        it prints the false positives, the rows and their ratio. The paper's tables have these ratios for p = 0.01, 0.05 and 0.1.
+        The averages over the ratings are 0.00993668, 0.05044432 and 0.10446552 with Hadoop, and 0.00999531, 0.05023674 and
+        0.10275767 with Spark.""")
     lab.command("glint submit fpr-table TRAIN TEST OUTPUT --p 0.01,0.05,0.1 --scheme hadoop,spark")
     lab.submit("fpr-table", "--p", ",".join(PROBABILITIES), "--scheme", ",".join(SCHEMES),
                lab.train, lab.test, lab.path("table"))
     rows = [row for row in lab.rows_of(lab.path("table")) if row["tested"] > 0]
     by = {(row["scheme"], f"{row['p']:g}", row["key"]): row for row in rows}
     keys = [row for row in rows if row["key"] != AVERAGE]
-    why = f"{lab.other_data}; each rate is one draw of chance, by the ids"
+    why = f"{lab.other_data}; each rate is random, because it depends on the ids"
     path = lab.table("rates", COLUMNS, rates(lab, by),
-                     "`from bits` is (bits set / m)^k of the very filter, `textbook` (1 - e^(-kn/m))^k.", why=why)
+                     "`from bits` is (bits set / m)^k of the filter itself; `textbook` is (1 - e^(-kn/m))^k.", why=why)
     lab.table("counts", ("rating", *(f"{scheme}, {what}" for scheme in SCHEMES for what in (
         "paper: false positives", "measured", "paper: rows", "measured rows"))), counts(lab, by),
-        "p = 0.1, as the testers print it. Of the Hadoop output, published.tsv has five ratings.", why=lab.other_data)
+        "p = 0.1, as printed by the testers. The paper's Hadoop output has five of the ratings.", why=lab.other_data)
     plot(lab, path)
-    off = [abs(row["rate"] - row["from bits"]) / standard_error(row["from bits"], row["tested"]) for row in keys]
-    theirs = published_errors(lab, by)
-    lab.measured(f"""Over {sum(row["tested"] for row in keys):,} look-ups no rate lies more than {max(off):.1f} standard errors from
-        the one that its filter's bits predict. The published rates lie at most {max(theirs):.1f} standard errors from the textbook's,
-        the same formula with the paper's own p.""")
-    lab.read("""A standard error is that of a rate over so many rows if each answers by chance. The textbook's rate is a little above p:
-        k is rounded up to a whole number. The formula of m in section 1.1 of the paper lacks its minus sign.""")
+    our_errors = [abs(row["rate"] - row["from bits"]) / standard_error(row["from bits"], row["tested"]) for row in keys]
+    paper_errors = published_errors(lab, by)
+    lab.measured(f"""Over {sum(row["tested"] for row in keys):,} look-ups, every rate is within {max(our_errors):.1f} standard errors of
+        the rate predicted from the filter's bits. Every published rate is within {max(paper_errors):.1f} standard errors of the
+        textbook rate for the same p.""")
+    lab.read("""The standard error of a rate assumes independent look-ups. The textbook rate is slightly above p, because k is
+        rounded up to an integer. The formula of m in section 1.1 of the paper lacks its minus sign.""")
     mean = {p: [by[scheme, p, AVERAGE]["rate"] for scheme in SCHEMES] for p in PROBABILITIES}
     near = all(abs(row["rate"] - row["textbook"]) <= 4 * standard_error(row["textbook"], row["tested"]) for row in keys)
-    lab.claim("s0", "sections 6.1, 6.2", "the rates of all ratings are near the p that was asked for, in Hadoop and in Spark; on average "
+    lab.claim("s0", "sections 6.1, 6.2", "the rates of all ratings are close to the requested p, in Hadoop and in Spark; on average "
               "0.00993668 and 0.00999531 for p = 0.01",
-              f"on average {mean['0.01'][0]:.6f} and {mean['0.01'][1]:.6f} for p = 0.01; each of the {len(keys)} rates within "
-              "4 standard errors of the formula" if near else "a rate lies farther than 4 standard errors from the formula",
+              f"on average {mean['0.01'][0]:.6f} and {mean['0.01'][1]:.6f} for p = 0.01; each of the {len(keys)} rates is within "
+              "4 standard errors of the formula" if near else "a rate is more than 4 standard errors from the formula",
               near, "" if near else "see the table")
-    lab.check(max(off) <= 4, "each rate lies within 4 standard errors of the one that the filter's bits predict")
-    lab.check(max(theirs) <= 4, "each published rate lies within 4 standard errors of the formula")
+    lab.check(max(our_errors) <= 4, "each rate is within 4 standard errors of the rate predicted from the filter's bits")
+    lab.check(max(paper_errors) <= 4, "each published rate is within 4 standard errors of the formula")
