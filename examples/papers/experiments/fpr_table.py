@@ -95,7 +95,7 @@ def run(lab):
                      "`from bits` is (bits set / m)^k of the filter itself; `textbook` is (1 - e^(-kn/m))^k.", why=why)
     lab.table("counts", ("rating", *(f"{scheme}, {what}" for scheme in SCHEMES for what in (
         "paper: false positives", "measured", "paper: rows", "measured rows"))), counts(lab, by),
-        "p = 0.1, as printed by the testers. The paper's Hadoop output has five of the ratings.", why=lab.other_data)
+        "p = 0.1, as printed by the testers. published.tsv has five ratings of the Hadoop output.", why=lab.other_data)
     plot(lab, path)
     our_errors = [abs(row["rate"] - row["from bits"]) / standard_error(row["from bits"], row["tested"]) for row in keys]
     paper_errors = published_errors(lab, by)

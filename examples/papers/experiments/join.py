@@ -1,18 +1,18 @@
-"""The book chapter's joins: reduce-side, replicated, and reduce-side behind a filter."""
+"""The joins of the book chapter: reduce-side, replicated, and reduce-side with map-side filtering."""
 import math
 import re
 
-NAME, TITLE, ORDER = "join", "three ways to join, and a chain of steps", 110
+NAME, TITLE, ORDER = "join", "three join methods, and a chain of steps", 110
 METHODS = ("shuffle", "bloom", "broadcast")
 TYPES = ("inner", "left", "right", "full", "semi", "anti")
-SHARES = (0.001, 0.01, 0.1, 1)  # of the large side's rows that match
+SHARES = (0.001, 0.01, 0.1, 1)  # of the rows of the large side that match
 SHARE = 0.01
 PROBABILITIES = (0.3, 0.1, 0.01, 0.001)
 ROWS_PROBED, ROWS_FILTERED = "rows probed", "rows filtered out"
 
 
 def visits_of(lab, rows):
-    """The large side: USER TAB 40 letters."""
+    """Generates the large side, lines USER TAB 40 letters; returns its path."""
     path = lab.path(f"visits-{rows}")
     lab.run("generate", "visits", "--rows", rows, path)
     return path
@@ -24,12 +24,12 @@ def users_in(visits):
 
 
 def users_of(lab, users, share):
-    """The small side: a share of the users that the visits have, and some that they have not."""
+    """Writes the small side: a share of the users in the visits, and 100 users without visits; returns its path."""
     path = lab.path(f"users-{share}")
     with open(path, "w", encoding="ascii") as out:
         out.writelines(f"{user}\tname of {user}\n" for user in users
                        if int(user[1:]) % 1000 < share * 1000)
-        out.writelines(f"u{user:08}\tnobody\n" for user in range(100))
+        out.writelines(f"u{user:08}\tno visits\n" for user in range(100))
     return path
 
 
@@ -38,26 +38,26 @@ def join(lab, method, kind, visits, users, *options):
 
 
 def timed(lab, method, kind, visits, users):
-    """A job, and the median, the least and the greatest of its times in milliseconds."""
+    """Runs a join several times. Returns the first job, and the median, lowest and highest time in milliseconds."""
     jobs = [join(lab, method, kind, visits, users) for _ in range(lab.repeats(3))]
-    took = sorted(job.wall_s * 1e3 for job in jobs)
-    return jobs[0], (took[len(took) // 2], took[0], took[-1])
+    times_ms = sorted(job.wall_s * 1e3 for job in jobs)
+    return jobs[0], (times_ms[len(times_ms) // 2], times_ms[0], times_ms[-1])
 
 
 def over_shares(lab, visits, users):
-    """Bytes and times of a semi join over the share of rows that match."""
+    """Returns bytes and times of a semi join over the share of rows that match."""
     rows = []
     for share in SHARES:
-        some = users_of(lab, users, share)
+        users_path = users_of(lab, users, share)
         for method in METHODS:
-            done, times = timed(lab, method, "semi", visits, some)
+            done, times = timed(lab, method, "semi", visits, users_path)
             rows.append([share, method, done.counter("rows written"), done.counter("map output bytes"),
                          done.counter(ROWS_FILTERED), *times])
     return rows
 
 
 def over_types(lab, visits, users):
-    """All types by all methods: lines, and whether they are the same ones."""
+    """Runs all join types with all methods. Returns a row of counts for each, and whether all methods give the same lines."""
     rows, same = [], True
     for kind in TYPES:
         seen = {}
@@ -73,7 +73,7 @@ def over_types(lab, visits, users):
 
 
 def over_probabilities(lab, visits, users):
-    """Rows that pass the filter and have no match."""
+    """Returns the rows without a match that pass the filter, over p."""
     rows = []
     for p in PROBABILITIES:
         done = join(lab, "bloom", "semi", visits, users, "--p", p)
@@ -87,10 +87,11 @@ def over_probabilities(lab, visits, users):
 
 
 def steps(lab, visits, users):
-    """The same join in three steps of one job, each by what the one before saved: whether it gives the lines of join."""
+    """Runs the same join as three steps of one job; each step reads the output of the step before. Returns whether the
+    lines equal those of join, and the number of rows that pass the filter."""
     outputs = [lab.path(name) for name in ("filter", "kept", "joined")]
-    lab.plan("plan", "The chain of join-steps, as `glint explain --format svg` draws it: a filter of the right side is saved, then the left rows that it admits, "
-             "then these are joined. Outputs appear when all steps have ended.", "join-steps", visits, users, *outputs)
+    lab.plan("plan", "The steps of join-steps, drawn by `glint explain --format svg`: the first step saves a filter of the right side, the second the left rows that "
+             "pass it, and the third joins these rows. The job commits all outputs together after the last step.", "join-steps", visits, users, *outputs)
     lab.submit("join-steps", visits, users, *outputs)
     join(lab, "shuffle", "inner", visits, users)
     return sorted(lab.parts(lab.path("joined"))) == sorted(lab.parts(lab.path("out"))), len(lab.parts(lab.path("kept")))
@@ -103,52 +104,50 @@ def plot_shares(lab, path):
             f"with linespoints lt {i} title '{method}'" for i, method in enumerate(METHODS, 1)
             if (method, column) != ("broadcast", 4))
         for column, unit, label in ((4, "1e6", "MB shuffled"), (6, "1", "ms"))],
-        "A semi join. Both scales are logarithmic. broadcast shuffles nothing.")
+        "A semi join; both axes are logarithmic. broadcast shuffles nothing.")
 
 
 def run(lab):
-    lab.found("s4", """A Bloom filter is sometimes used for joining data within Hadoop; Hadoop's own class can be a good choice for a semijoin. The page
-        has no measurements of joins; its supplement names the parts that join data from different sources, replicate a side with
-        DistributedCache, and join in the reducers with filtering in the mappers.""")
+    lab.found("s4", """A Bloom filter is sometimes used for joining data within Hadoop, and Hadoop's own class can be a good choice for a semijoin. The
+        page has no measurements of joins. Its supplement lists the parts on joining data from different sources, on replicated joins with
+        DistributedCache, and on reduce-side joins with map-side filtering.""")
     lab.command("glint submit join LEFT RIGHT OUTPUT --type semi --method bloom    # shuffle, broadcast, auto\n"
-                "glint explain join LEFT RIGHT OUTPUT                              # what auto would take, and why\n"
+                "glint explain join LEFT RIGHT OUTPUT                              # the method that auto chooses, and why\n"
                 "glint submit join-steps LEFT RIGHT FILTER KEPT OUTPUT")
     visits = visits_of(lab, lab.rows)
     known = users_in(visits)
     shares = over_shares(lab, visits, known)
-    path = lab.table("shares", ["share", "method", "lines", "bytes shuffled", "rows saved", "ms", "least", "greatest"],
-                     shares, f"A semi join of {lab.rows:,} rows with 40-byte values, over the share that matches.")
+    path = lab.table("shares", ["share", "method", "lines", "bytes shuffled", "rows filtered out", "ms", "lowest", "highest"],
+                     shares, f"A semi join of {lab.rows:,} rows with 40-byte values, over the share of rows that match.")
     plot_shares(lab, path)
     users = users_of(lab, known, SHARE)
     fewer_visits = visits_of(lab, lab.rows // 5)
     types, same = over_types(lab, fewer_visits, users)
-    lab.table("types", ["type", "method", "lines", "bytes shuffled", "rows saved"], types,
-              f"All types, {lab.rows // 5:,} rows of which 1 % match. full and right by broadcast shuffle bitmaps of the keys that were met.")
+    lab.table("types", ["type", "method", "lines", "bytes shuffled", "rows filtered out"], types,
+              f"All types; 1 % of {lab.rows // 5:,} rows match. With broadcast, full and right joins shuffle bitmaps of the keys that matched.")
     filters = over_probabilities(lab, visits, users)
-    lab.table("filters", ["p", "filter bytes", "rows that meet none", "of them let through", "rate", "from bits",
-                          "bytes shuffled"], filters, "The filter, sized for p; 1 % of the rows match.")
+    lab.table("filters", ["p", "filter bytes", "rows without a match", "passed the filter", "rate", "from bits",
+                          "bytes shuffled"], filters, "Filters sized for p; 1 % of the rows match.")
     chained, kept = steps(lab, fewer_visits, users)
     at = {row[1]: row for row in shares if row[0] == SHARE}
     fewer, faster = at["shuffle"][3] / at["bloom"][3], at["shuffle"][5] / at["bloom"][5]
     last = {row[1]: row for row in shares if row[0] == SHARES[-1]}
-    lab.measured(f"""Where 1 % of the rows match, the filter keeps {at["bloom"][4]:,} of {lab.rows:,} rows out of the
-        shuffle: {fewer:.0f}x fewer bytes, {faster:.1f}x faster. Where all match it saves none, and the join takes
-        {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without. The chain of three
-        steps keeps {kept:,} of {lab.rows // 5:,} rows for its join.""")
-    lab.read("""The filter costs two more readings of the small side and a question per row of the large one; it saves
-        sorting and moving rows that have no match. The rows that it rejects are not lost to left, right, full
-        and anti joins: they go straight to the output. broadcast moves no rows at all, but needs the small side
-        in every process, and refuses where that does not fit; its look-ups in a large table are slower than
-        a filter's.""")
-    lab.claim("s4", "preface", "a filter makes other data processing techniques more efficient, joining data among them",
-              f"with 1 % of the rows matching, a join behind a filter shuffles {fewer:.0f} times fewer bytes", fewer >= 5,
+    lab.measured(f"""If 1 % of the rows match, the filter removes {at["bloom"][4]:,} of {lab.rows:,} rows before the shuffle: the
+        join shuffles {fewer:.0f}x fewer bytes and is {faster:.1f}x faster. If all rows match, the filter removes none, and the join
+        takes {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without a filter. In the chain of three steps, {kept:,} of {lab.rows // 5:,} rows pass the filter.""")
+    lab.read("""With the filter, the job reads the small side twice more and does one look-up per row of the large side; it does
+        not sort or shuffle rows without a match. Left, right, full and anti joins write the rejected rows directly to the
+        output. broadcast shuffles no rows, but needs the small side in the memory of every process and fails if it does not
+        fit. A look-up in its large table is slower than in a filter.""")
+    lab.claim("s4", "preface", "a filter makes other data processing techniques, such as joins, more efficient",
+              f"if 1 % of the rows match, a join with a filter shuffles {fewer:.0f} times fewer bytes", fewer >= 5,
               "" if fewer >= 5 else "see the table")
     found = all(row[4] == 0 for row in shares if row[0] == 1 and row[1] == "bloom")
-    lab.claim("s4", "what does a Bloom filter do", "a filter has no false negatives", f"of {lab.rows:,} rows that all match, "
-              f"{'none is' if found else 'some are'} rejected", found, "" if found else "see the table")
-    lab.check(chained, "the chain of steps gives the lines of one join")
+    lab.claim("s4", "what does a Bloom filter do", "a filter has no false negatives", f"all {lab.rows:,} rows match; the filter "
+              f"rejects {'none' if found else 'some'}", found, "" if found else "see the table")
+    lab.check(chained, "the chain of steps gives the same lines as one join")
     lab.check(same, "all methods give the same lines, on local[1] and local[2]")
-    lab.check(fewer >= 5, "with 1 % of the rows matching, the filter shuffles at least 5 times fewer bytes")
+    lab.check(fewer >= 5, "if 1 % of the rows match, the join with a filter shuffles at least 5 times fewer bytes")
     lab.check(all(abs(row[4] - row[5]) <= 4 * math.sqrt(row[5] * (1 - row[5]) / row[2]) for row in filters),
-              "the filter lets through as many non-members as its bits predict, within 4 standard errors")
-    lab.check(found, "a row that matches is never rejected")
+              "the number of rows without a match that pass the filter is within 4 standard errors of the prediction from its bits")
+    lab.check(found, "if all rows match, the filter rejects none")
