@@ -35,7 +35,7 @@ class Claim:
     """A claim of a paper, and the measurement. `holds` is None if they cannot be compared."""
     paper: str
     where: str
-    says: str
+    statement: str
     measured: str
     holds: bool | None
     why: str
@@ -72,13 +72,13 @@ class Record:
         self.published.check_quotation(paper, text)
         self._add("found", paper, text)
 
-    def claim(self, paper, where, says, measured, holds, why=""):
+    def claim(self, paper, where, statement, measured, holds, why=""):
         """Adds a row to the page's first table. `why` is required if the claim does not hold or is not comparable."""
-        self.published.check_quotation(paper, says)
+        self.published.check_quotation(paper, statement)
         if not holds and not why:
-            raise Missing(f"a claim that does not hold, or is not comparable, needs a reason: {says}")
+            raise Missing(f"a claim that does not hold, or is not comparable, needs a reason: {statement}")
         holds = None if holds is None else bool(holds)
-        self.claims.append(Claim(paper, where, says, measured, holds, why, self.current.name))
+        self.claims.append(Claim(paper, where, statement, measured, holds, why, self.current.name))
 
     # ---- What we say
 

@@ -142,7 +142,7 @@ def claims(lab):
         kind, verdict = VERDICTS[claim.holds]
         why = f": {inline(claim.why)}" if claim.why else ""
         rows.append(f"<tr><td class=word><a href='#{claim.paper}'>{claim.paper}</a></td>"
-                    f"<td class=word>{inline(claim.says)} ({inline(claim.where)})</td>"
+                    f"<td class=word>{inline(claim.statement)} ({inline(claim.where)})</td>"
                     f"<td class=word>{inline(claim.measured)}</td>"
                     f"<td class='word {kind}'><b>{verdict}</b>{why}</td>"
                     f"<td class=word><a href='#{claim.section}'>{claim.section}</a></td></tr>")

@@ -91,8 +91,8 @@ def run(lab):
         strings: the {last[3]:,} of the sample, and {100 * last[9]:.1f} % of the others; its bits predict {100 * last[10]:.1f} %. Over
         {len(drawn)} draws of R, the rate for {sizes[1][1]} strings ranges from {100 * min(drawn):.0f} to {100 * max(drawn):.0f} %.""")
     lab.read("""`false positives` are admitted strings that are not in the sample; `rate` is their share of all strings not in the
-        sample. `from bits` is (bits set / m)^k, and `standard errors` is the difference between `rate` and `from bits`. The
-        prediction assumes independent hash functions. The functions of the paper are not fully independent: if R has a common
+        sample. `from bits` is (bits set / m)^k, and `standard errors` is the difference of `rate` from `from bits`, in standard
+        errors. The prediction assumes independent hash functions. The functions of the paper are not independent: if R has a common
         factor with m, the hash modulo that factor depends only on the last characters, and pronounceable strings have few
         endings. Their rates are therefore above the prediction; those of MurmurHash are not.""")
     lab.claim("s3", "section 1", "strings in the sample are always admitted; a rejected string is certainly not in it",

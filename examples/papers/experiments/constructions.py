@@ -1,7 +1,7 @@
 """Figures 5 and 6 and the complexity section of the multi-set paper: index lists compared with partial filters."""
 import math
 
-from experiments.methods import (CPU, FORMULA, INT, MADE, MOVED, PARTIALS, TITLES, VARINT, VINT, WALL, by_method, crossing, lines,
+from experiments.methods import (CPU, FORMULA, INT, EMITTED, SHUFFLED, PARTIALS, TITLES, VARINT, VINT, WALL, by_method, crossing, lines,
                               measure, slope, wide_table)
 
 NAME, TITLE, ORDER = "constructions", "index lists compared with partial filters", 30
@@ -16,7 +16,7 @@ PER_V = 8 * math.log(2)  # mappers per byte of an index at which the corrected f
 def over_mappers(lab):
     """Figure 6.1: bytes and times over the number of mappers."""
     rows = measure(lab, lab.train, [MAIN], FEW_MAPPERS if lab.quick else MAPPERS, METHODS, lab.repeats(3))
-    columns = [FORMULA, MADE, MOVED, WALL, "lowest", "highest", CPU]
+    columns = [FORMULA, EMITTED, SHUFFLED, WALL, "lowest", "highest", CPU]
     path = wide_table(lab, "over-mappers", rows, "mappers", METHODS, columns, shown=0)
     axis = "set logscale x\nset xrange [0.9:110]\nset xtics (1, 2, 4, 10, 20, 50, 96)\nset xlabel 'mappers'\n"
     at_50 = "set arrow from 50, graph 0 to 50, graph 1 nohead lc rgb '#222222' dt 2\n"
@@ -39,8 +39,8 @@ def zoom(lab, rows):
     out = []
     for figure in lab.published.of("s2", "2.3 figure 6", "mappers zoomed in on"):
         mappers = int(figure.number)
-        ratio = by[mappers, PARTIALS][MADE] / by[mappers, VINT][MADE]
-        out.append([figure, mappers, by[mappers, VINT][MADE] / 1e6, by[mappers, PARTIALS][MADE] / 1e6, ratio])
+        ratio = by[mappers, PARTIALS][EMITTED] / by[mappers, VINT][EMITTED]
+        out.append([figure, mappers, by[mappers, VINT][EMITTED] / 1e6, by[mappers, PARTIALS][EMITTED] / 1e6, ratio])
     lab.table("zoom", ("paper: mappers zoomed in on", "measured mappers", "MB, Hadoop's VInt", "MB, partial filters", "filters / indexes"), out,
               "The paper: with 10 mappers the indexes take significantly more bytes, with 50 about the same, with 96 the filters take more.",
               why="an index takes fewer bytes here; see the next tables")
@@ -53,10 +53,10 @@ def crossings(lab, rows):
     for p in PROBABILITIES:
         part = [row for row in rows if row["p"] == p]
         lists = [row for row in part if row["mappers"] == MAPPERS[0]]
-        v = {row["method"]: row[MADE] / (row["k"] * row["n"]) for row in lists}
+        v = {row["method"]: row[EMITTED] / (row["k"] * row["n"]) for row in lists}
         out.append([f"{p:g}", *(value for method in (INT, VINT, VARINT)
-                                for value in (v[method], PER_V * v[method] * lists[0]["k"] / -math.log2(p), crossing(part, MADE, method))),
-                    crossing(part, MOVED, VARINT)])
+                                for value in (v[method], PER_V * v[method] * lists[0]["k"] / -math.log2(p), crossing(part, EMITTED, method))),
+                    crossing(part, SHUFFLED, VARINT)])
     lab.table("crossings", ("p", *(f"{TITLES[method]}: {what}" for method in (INT, VINT, VARINT) for what in ("v, bytes", "by formula", "measured")),
                             "our varint, shuffled"), out,
               "The number of mappers from which index lists take fewer bytes; empty: none up to 96. By formula: 8 ln 2 v = 5.5 v mappers if k is not "
@@ -77,7 +77,7 @@ def figure_5(lab, rows):
     """Figure 5: Int and VInt over p."""
     part = [row for row in rows if row["mappers"] == MAPPERS[0]]
     by = by_method(part, "p")
-    out = [[p, *(by[p, method][MADE] / 1e6 for method in (INT, VINT, VARINT)), *(100 - 100 * by[p, method][MADE] / by[p, INT][MADE] for method in (VINT, VARINT))]
+    out = [[p, *(by[p, method][EMITTED] / 1e6 for method in (INT, VINT, VARINT)), *(100 - 100 * by[p, method][EMITTED] / by[p, INT][EMITTED] for method in (VINT, VARINT))]
            for p in PROBABILITIES]
     path = lab.table("int-vint", ("p", "MB, Int", "MB, Hadoop's VInt", "MB, our varint", "VInt saves %", "varint saves %"), out,
                      "Hadoop's VInt has a length byte from 128 on: an index from 65,536 on takes four bytes, like an Int, and from 2^24 on five. Our varint "
@@ -91,7 +91,7 @@ def figure_5(lab, rows):
 def complexity(lab, rows):
     """Section 2.4, computed from the bytes: an Int index has four bytes."""
     row = next(row for row in rows if row["method"] == INT and row["p"] == MAIN)
-    indexes, n, k = row[MADE] / 4, row["n"], row["k"]
+    indexes, n, k = row[EMITTED] / 4, row["n"], row["k"]
     q, r = indexes / row["keys"], indexes / n
     published = {name: lab.paper("s2", "2.4", name) for name in ("reducer size q", "replication rate r", "q / r")}
     lab.table("complexity", ("", "paper", "by the paper's formula", "measured"), [
@@ -106,8 +106,8 @@ def complexity(lab, rows):
 def claims(lab, rows, rows_over_p, ratios, at, saved, complexity_matches):
     by = by_method(rows, "mappers")
     counts = sorted({row["mappers"] for row in rows})
-    constant = len({by[count, INT][MADE] for count in counts}) == 1
-    growth = slope([(count, by[count, PARTIALS][MADE]) for count in counts])
+    constant = len({by[count, INT][EMITTED] for count in counts}) == 1
+    growth = slope([(count, by[count, PARTIALS][EMITTED]) for count in counts])
     lab.claim("s2", "section 2.2, figure 5", "VInt instead of Int reduces the map output bytes on average",
               f"by {saved[1][4]:.0f} % with Hadoop's VInt, by {saved[1][5]:.0f} % with our varint, for p = {MAIN}", saved[1][4] > 0)
     lab.claim("s2", "section 2.3, figure 6", "the bytes of solution 1 do not depend on the number of mappers",
@@ -120,10 +120,10 @@ def claims(lab, rows, rows_over_p, ratios, at, saved, complexity_matches):
               ratios[10] < 1 < ratios[96] and 0.8 < ratios[50] < 1.25,
               f"the crossing is at 5.5 v mappers, and an index takes {at[4]:.1f} bytes here and near 9 in the paper, with keys and framing")
     falls = all(a >= b for method in METHODS for counts in (10, 96) for a, b in zip(
-        *(lambda values: (values, values[1:]))([row[MADE] for row in rows_over_p if row["method"] == method and row["mappers"] == counts])))
+        *(lambda values: (values, values[1:]))([row[EMITTED] for row in rows_over_p if row["method"] == method and row["mappers"] == counts])))
     lab.claim("s2", "section 2.3", "the bytes of both solutions decrease as the false positive rate increases", f"over p = {', '.join(f'{p:g}' for p in PROBABILITIES)}",
               falls, "" if falls else "see the table")
-    gaps = [by[p, PARTIALS][MADE] - by[p, VINT][MADE] for by in (by_method([row for row in rows_over_p if row["mappers"] == 96], "p"),)
+    gaps = [by[p, PARTIALS][EMITTED] - by[p, VINT][EMITTED] for by in (by_method([row for row in rows_over_p if row["mappers"] == 96], "p"),)
             for p in PROBABILITIES]
     wider = gaps == sorted(gaps, reverse=True)
     lab.claim("s2", "section 2.3, figure 6", "with 96 mappers the gap becomes larger as the false positive rate decreases",
@@ -133,8 +133,8 @@ def claims(lab, rows, rows_over_p, ratios, at, saved, complexity_matches):
               complexity_matches, "" if complexity_matches else "see the table")
     lab.claim("s2", "section 2.7", "insertion is O(k n)", "computed from the bytes: the mappers emit k n indexes", complexity_matches,
               "" if complexity_matches else "see the table")
-    lab.check(all(row[MADE] == row[FORMULA] for row in rows_over_p if row["method"] == INT), "index lists of Int take exactly k n v bytes")
-    lab.check(all(row[MADE] <= row[FORMULA] for row in rows_over_p), "no method emits more bytes than its formula")
+    lab.check(all(row[EMITTED] == row[FORMULA] for row in rows_over_p if row["method"] == INT), "index lists of Int take exactly k n v bytes")
+    lab.check(all(row[EMITTED] <= row[FORMULA] for row in rows_over_p), "no method emits more bytes than its formula")
     lab.check(constant and straight, "the bytes of index lists do not depend on the number of mappers; the bytes of partial filters are proportional to it")
     lab.check(complexity_matches, "q, r and q / r match the formulas")
 
@@ -146,12 +146,12 @@ def layouts(lab):
         rows = measure(lab, lab.train, [MAIN], [1, 16], (VARINT, PARTIALS), lab.repeats(3), "--layout", layout, "--scheme", scheme)
         at = by_method(rows, "mappers")
         alone = at[1, PARTIALS]
-        bits = 8 * alone[MADE] / alone["n"]
+        bits = 8 * alone[EMITTED] / alone["n"]
         lab.submit("filter-vs-set", "--layout", layout, "--scheme", scheme, "--elements", alone["n"] // 2,
-                   "--bits-per-element", bits, "--trials", 3, "--repeats", 2, lab.train, lab.path("asked"))
-        asked = lab.rows_of(lab.path("asked"))[1]
-        out.append([layout, scheme, asked["k"], bits, asked["rate"], asked["from bits"], asked["build ns"], asked["query ns"],
-                    alone[WALL] * 1e6 / alone["n"], at[16, VARINT][MOVED], at[16, PARTIALS][MOVED]])
+                   "--bits-per-element", bits, "--trials", 3, "--repeats", 2, lab.train, lab.path("rates"))
+        row = lab.rows_of(lab.path("rates"))[1]
+        out.append([layout, scheme, row["k"], bits, row["rate"], row["from bits"], row["build ns"], row["query ns"],
+                    alone[WALL] * 1e6 / alone["n"], at[16, VARINT][SHUFFLED], at[16, PARTIALS][SHUFFLED]])
     lab.table("layouts", ["layout", "scheme", "k", "bits per key", "rate", "from bits", "build ns", "query ns",
                           "whole build, ns", "shuffled bytes, varints", "shuffled bytes, partials"], out,
               "p = 0.01 in every layout. `build ns` and `query ns`: one filter of half of the ids, per id, on one thread. `whole "
@@ -173,7 +173,7 @@ def run(lab):
     saved = figure_5(lab, rows_over_p)
     q, r, complexity_matches = complexity(lab, rows_over_p)
     layouts(lab)
-    lab.plan("plan", "The construction with index lists, as `glint explain --format svg` draws it; figure 11 of the paper shows its lineage in Spark.",
+    lab.plan("plan", "The construction with index lists, drawn by `glint explain --format svg`. Figure 11 of the paper shows its lineage in Spark.",
              "bloom-build", "--strategy", "indexes", MAIN, lab.train, lab.counts, lab.path("plan"))
     packed = "up to 96 mappers they shuffle fewer" if at[10] is None else f"they shuffle more from {at[10]:.0f} mappers on"
     lab.measured(f"""With p = 0.01 an index takes {at[4]:.2f} bytes as Hadoop's VInt and {at[7]:.2f} bytes as our varint. Partial filters emit more bytes than

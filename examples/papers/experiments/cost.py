@@ -1,5 +1,5 @@
 """Figure 8 of the multi-set paper, the memory of both constructions, and the variant that the paper rejected."""
-from experiments.methods import CPU, MADE, ONCE, PARTIALS, TITLES, VARINT, VINT, WALL, by_method, measure
+from experiments.methods import CPU, EMITTED, ONCE, PARTIALS, TITLES, VARINT, VINT, WALL, by_method, measure
 from lab import Timed, least_of
 
 NAME, TITLE, ORDER = "cost", "time and memory of the two constructions", 34
@@ -59,7 +59,7 @@ def rejected(lab):
     by = by_method(rows, "mappers")
     out = []
     for mappers in counts:
-        every, once, memory = (by[mappers, method][MADE] for method in (VARINT, ONCE, PARTIALS))
+        every, once, memory = (by[mappers, method][EMITTED] for method in (VARINT, ONCE, PARTIALS))
         out.append([str(mappers), every / 1e6, once / 1e6, 100 - 100 * once / every, (every - once) / mappers / 1e3, memory / mappers / 1e3])
     lab.table("rejected", ("mappers", "MB, every index", "MB, each once per mapper", "saved %", "saved kB per mapper", "memory kB per mapper"), out,
               "A mapper records the indexes that it has emitted in a bitmap with one bit per position of each filter; the paper used an associative array.")

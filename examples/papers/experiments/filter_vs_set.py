@@ -65,7 +65,7 @@ def show_times(lab, times):
     names = [f"{kind}, {rounds} rounds" for kind in ("filter", "hash set") for rounds in ROUNDS]
     lab.table("published-times", ("trial", *names), [
         [str(i), *(figures[f"trial {i}", name] for name in names)] for i in range(1, 11)],
-        "The paper's ten trials, in ms.", why="our times are in the next table", fold="The paper's ten trials, in ms")
+        "The paper's ten trials, in ms.", why="see the next table for our times", fold="The paper's ten trials, in ms")
     ms = {kind: {row["rounds"]: row for row in of(times, kind)} for kind in KINDS}
     lines = []
     for rounds in ROUNDS:

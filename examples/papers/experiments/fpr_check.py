@@ -46,7 +46,7 @@ def run(lab):
         f"plot 1 lc rgb '#999999' notitle, '{all_keys}' skip 1 using 7:($9/$10) with points lt 1 ps 0.4 title 'one filter', "
         + ", ".join(f"[100:200000] 1{sign}2*sqrt(0.9/(0.1*x)) lc rgb '#cc5533' dt 2 {title}"
                     for sign, title in (("+", "title '2 standard errors'"), ("-", "notitle")))],
-        "Left: the formula is above p because k is rounded up to an integer. Right: every filter of every sample; the standard errors "
+        "Left: the formula is above p if k, rounded up to an integer, is far from the optimum. Right: every filter of every sample; the standard errors "
         "are for p = 0.1. Filters that are far from 1 were tested with few ids.")
     worst = max(rows, key=lambda row: row["deviation"] / row["deviation by chance"])
     lab.measured("The measured means are " + ", ".join(

@@ -72,8 +72,8 @@ def run(lab):
     columns = ["p", "rating", "tested", "false positives", "rate", "from bits"]
     path = lab.table("rates", columns, rows, "Rates of the pipeline; `from bits` is the rate predicted from the filter's bits.")
     costs_path = lab.table("cost", ["p", "method", "MB shuffled", "records", "ms", "lowest", "highest"], costs + extra,
-                           "Counting, building and testing, in one process except for the last line. merged filters: the builder's mappers emit a filter per "
-                           "rating (`--emit filters`). broadcast: the job fpr-table with scheme hadoop.")
+                           "Counting, building and testing, in one process except for the last line. `merged filters`: the builder's mappers emit a filter per "
+                           "rating (`--emit filters`). `broadcast`: the job fpr-table with scheme hadoop.")
     lab.plot("rates", "set logscale y\nset xrange [0.3:10.7]\nset yrange [0.003:0.3]\nset xtics 1\n"
              "set xlabel 'rating'\nset ylabel 'false positive rate'\nplot " + ", ".join(
                  f"'{path}' skip 1 using ($1 == {p} && $5 > 0 ? $2 : NaN):5 with points lt {i} title 'p = {p}', "

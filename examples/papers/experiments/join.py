@@ -29,7 +29,7 @@ def users_of(lab, users, share):
     with open(path, "w", encoding="ascii") as out:
         out.writelines(f"{user}\tname of {user}\n" for user in users
                        if int(user[1:]) % 1000 < share * 1000)
-        out.writelines(f"u{user:08}\tno visits\n" for user in range(100))
+        out.writelines(f"u{user:08}\tabsent\n" for user in range(100))
     return path
 
 
@@ -135,7 +135,7 @@ def run(lab):
     lab.measured(f"""If 1 % of the rows match, the filter removes {at["bloom"][4]:,} of {lab.rows:,} rows before the shuffle: the
         join shuffles {fewer:.0f}x fewer bytes and is {faster:.1f}x faster. If all rows match, the filter removes none, and the join
         takes {last["bloom"][5] / last["shuffle"][5]:.2f} times as long as without a filter. In the chain of three steps, {kept:,} of {lab.rows // 5:,} rows pass the filter.""")
-    lab.read("""With the filter, the job reads the small side twice more and does one look-up per row of the large side; it does
+    lab.read("""With the filter, the job reads the small side two more times and does one look-up per row of the large side; it does
         not sort or shuffle rows without a match. Left, right, full and anti joins write the rejected rows directly to the
         output. broadcast shuffles no rows, but needs the small side in the memory of every process and fails if it does not
         fit. A look-up in its large table is slower than in a filter.""")

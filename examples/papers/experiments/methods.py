@@ -4,7 +4,7 @@ import math
 INT, VARINT, VINT, ONCE, PARTIALS = "lists-fixed", "lists-varint", "lists-vint", "lists-once", "partials"
 TITLES = {INT: "indexes as Int", VARINT: "indexes, our varint", VINT: "indexes as VInt",
           ONCE: "indexes, each once per mapper", PARTIALS: "partial filters"}
-MADE, MOVED, FORMULA, WALL, CPU = "bytes", "moved bytes", "formula bytes", "wall ms", "cpu ms"
+EMITTED, SHUFFLED, FORMULA, WALL, CPU = "bytes", "moved bytes", "formula bytes", "wall ms", "cpu ms"
 
 
 def measure(lab, data, p, mappers, methods, repeats=0, *more):

@@ -32,10 +32,10 @@ def run_second_stage(lab, own):
               (re.match(r"\((\d+), \((\d+), (\d+),", line).groups() for line in lab.parts(lab.path("tested")))}
     rows, near = [], True
     for key, _, m, k in own:
-        hits, asked = tested.get(key, (0, 0))
+        hits, rows_tested = tested.get(key, (0, 0))
         bits = filters[key]["expected_rate"]
-        near = near and abs(hits - asked * bits) <= 4 * math.sqrt(asked * bits * (1 - bits)) + 1
-        rows.append([key, m, k, hits, asked, hits / max(asked, 1), bits])
+        near = near and abs(hits - rows_tested * bits) <= 4 * math.sqrt(rows_tested * bits * (1 - bits)) + 1
+        rows.append([key, m, k, hits, rows_tested, hits / max(rows_tested, 1), bits])
     lab.table("stages", ("rating", "m, own p", "k, own p", "false positives", "tested", "rate", "from bits"), rows,
               "Stage 2 after stage 1: `bloom-build --params` reads the output of params, in which each rating has its own p.")
     return sorted([key, row["n"], row["m"], row["k"]] for key, row in filters.items()) == own, near

@@ -46,7 +46,7 @@ def sizing(lab, n, raw, eight, ten):
         ["m", lab.paper("s4", "program", "m"), int(lab.paper("s4", "program", "m").number) * n // PAPER_N],
         ["k", lab.paper("s4", "program", "k"), 6],
         ["rate with the best k", lab.paper("s4", "sizing", "rate with the best k"), "see above"]],
-        "The program of the chapter: the size of the filter does not depend on the number of elements.", why="with --quick the filter is smaller, in proportion to the elements")
+        "The program of the chapter: the size of the filter does not depend on the number of elements.", why="none, except that --quick makes the filter smaller in proportion to the elements")
     return path
 
 
@@ -66,7 +66,7 @@ def run(lab):
     urls, others = lab.urls(n), lab.urls(n // 10, seed=2)
     rows = [measure(lab, n, urls, others, spec) for spec in FILTERS]
     path = lab.table("union", COLUMNS, rows, f"Filters of {n:,} URLs; {n // 10:,} others looked up. Times are wall times of the whole process on all "
-                     "processors: it first counts the elements, if necessary, then builds. `splits` is the number of filters that were merged.")
+                     "processors: it first counts the elements, then builds the filter. `splits` is the number of filters that were merged.")
     eight, ten = rows[1], rows[2]
     with open(urls, "rb") as file:
         raw = sum(line.index(b"\t") + 1 for line in file)
@@ -84,7 +84,7 @@ def run(lab):
         {rows[3][13]:.2f} s.""")
     lab.read("""The job chooses splits so large that the filters sent to the reduce task are small compared with the input.
         `shuffled bytes` is their packed size, at most splits x m / 8. `rate` is measured with URLs that are not in the filter;
-        `standard errors` is its distance from the rate predicted from the filter's bits.""")
+        `standard errors` is its difference from the rate predicted from the filter's bits, in standard errors.""")
     same = same_everywhere(lab, urls)
     lab.claim("s3", "section 3.2", "merging the filters of parts gives the filter of the whole dataset", "the same file with other splits and slots",
               same, "" if same else "the files differ")
