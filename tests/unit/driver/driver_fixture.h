@@ -133,7 +133,8 @@ static void deliver_message(struct driver_fixture *w, const struct task *t, stru
 }
 
 /* Done, with one counter, "sum". */
-static inline void done(struct driver_fixture *w, const struct task *t, const char *body, int64_t sum)
+static inline void done(struct driver_fixture *w, const struct task *t, const char *body,
+                        int64_t sum)
 {
     struct message *m = message_create(MSG_DONE);
     char name[] = "sum";
