@@ -1,10 +1,10 @@
-/* The fetch phase of a shuffle: map outputs that lie in the page cache of one process are fetched
- * by another over loopback into a sink, plain and through TLS, beside a bare libuv copy of the same
- * bytes (files read on libuv's pool, written to one connection, read and dropped).
+/* The fetch phase of a shuffle: one process fetches map outputs, which are in the page cache of
+ * another, over loopback and discards them; plain and through TLS, compared with a bare libuv copy
+ * of the same bytes (files read on libuv's pool, written to one connection, read and discarded).
  *
- *     bench_fetch [GIB [SLOTS [ROUNDS]]]        one JSON object on standard output
+ *     bench_fetch [GIB [SLOTS [ROUNDS]]]        prints one JSON object to standard output
  *
- * Modes alternate in each round; the best of a mode counts. */
+ * The modes alternate in each round; the best result of each mode counts. */
 #include "engine/base/thread.h"
 #include "engine/executor/fetch_server.h"
 #include "engine/executor/peers.h"
@@ -45,7 +45,7 @@ static uint64_t now_ns(void)
     return env_real()->now_ns(env_real());
 }
 
-/* One partition per slot, of noise: nothing is compressed. */
+/* One partition per slot, of random bytes, so that nothing is compressed. */
 static void make_run(uint32_t map, uint64_t bytes)
 {
     static uint8_t value[VALUE_BYTES];
@@ -90,7 +90,7 @@ static void tell_port(int out, uint16_t port)
     require(write(out, &port, sizeof port) == sizeof port, "the pipe broke");
 }
 
-/* ---- The process that has the map outputs; it is killed when it is needed no more */
+/* ---- The process with the map outputs; killed at the end */
 
 static int on_get(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
                   struct glint_error *error)
@@ -234,7 +234,7 @@ static pid_t start_server(enum mode mode, uint16_t *port)
     return pid;
 }
 
-/* ---- The one that fetches */
+/* ---- The fetching process */
 
 static uv_async_t over;
 static uint32_t slots_over;
@@ -248,7 +248,7 @@ struct slot {
     uint64_t bytes;
 };
 
-/* As a merge reads: from all inputs, a block each. */
+/* Reads like a merge: one block from each input in turn. */
 static int drain(struct slot *s, const struct run_slice *slices, uint32_t count)
 {
     static _Thread_local uint8_t sink[SINK_BYTES];
@@ -275,7 +275,7 @@ static void *slot_main(void *arg)
     struct fetch_input inputs[MAPS];
     struct run_slice *slices;
     uint32_t count, lost;
-    thread_set_batch_policy(); /* as an executor's slots */
+    thread_set_batch_policy(); /* as an executor does for its slots */
     for (uint32_t m = 0; m < MAPS; m++) inputs[m] = (struct fetch_input){0, m, 0, NULL};
     struct fetch *f = fetch_open(&s->t.task, s->fetcher, SHUFFLE, s->partition, inputs, MAPS,
                                  &slices, &count, &lost);

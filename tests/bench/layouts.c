@@ -1,6 +1,6 @@
-/* bench_layouts [N]: what an id costs in each layout, in batches as the jobs use them: ns to add,
- * ns to ask for one that is in and one that is not, bits per id, and the rate by formula, by the
- * filter's own bits and as measured. p = 0.01; best of three. */
+/* bench_layouts [N]: the cost per id of each layout, in batches as the jobs use them: ns to add an
+ * id, ns to test one that was added and one that was not, bits per id, and the false positive rate
+ * by formula, by the filter's bits, and measured. p = 0.01; best of three runs. */
 #include "jobs/bloom/bloom.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Ids of ten bytes, counting up. */
+/* Consecutive ids of ten bytes. */
 static struct bloom_rows fill(struct batch *batch, uint64_t first)
 {
     for (uint32_t r = 0; r < ROWS; r++) {
@@ -38,7 +38,7 @@ static struct bloom_rows fill(struct batch *batch, uint64_t first)
     return (struct bloom_rows){batch->data, batch->start, batch->end, batch->filter, ROWS};
 }
 
-/* ns per id without making the ids. */
+/* Returns ns per id, without the time to generate the ids. */
 static double add_all(struct bloom_set *set, struct batch *batch, uint64_t n)
 {
     static struct bloom_adder adder;

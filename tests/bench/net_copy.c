@@ -1,12 +1,13 @@
-/* What a connection costs: bytes from the memory of one process to that of another over loopback,
- * through a bare libuv stream, through a connection in DATA frames, and through one with TLS.
+/* The cost of a connection: sends bytes from the memory of one process to that of another over
+ * loopback, through a bare libuv stream, through a connection in DATA frames, and through one with
+ * TLS.
  *
- *     bench_net_copy [GIB [ROUNDS]]        one JSON object on standard output: GiB/s, and the least
- *                                          seconds of processor that both sides took per GiB
+ *     bench_net_copy [GIB [ROUNDS]]        prints one JSON object to standard output: GiB/s, and
+ *                                          the least CPU seconds per GiB of both processes
  *
- * All three send from the same blocks and receive into as many; bare libuv reads into them without
- * any frame. Modes take turns in each round; the best of a mode counts, for what disturbs is
- * others' work. */
+ * All three modes send from the same blocks and receive into as many; the bare one has no frames.
+ * The modes alternate in each round; the best result of each mode counts, since slower rounds were
+ * disturbed by other processes. */
 #include "engine/base/env.h"
 #include "engine/limits.h"
 #include "engine/net/listener.h"
@@ -51,7 +52,7 @@ static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
     require(!tls || net->tls != NULL, error.cause);
 }
 
-/* ---- The sender: a process of its own, which ends when nobody reads any more */
+/* ---- The sender: a separate process, killed by the receiver */
 
 static uint64_t to_send;
 
@@ -248,7 +249,7 @@ static void receive_all(enum mode mode, uint16_t port)
     tls_context_destroy(net.tls);
 }
 
-/* ---- One of each */
+/* ---- Measuring a mode */
 
 static double processor_s(const struct rusage *r)
 {
@@ -256,7 +257,7 @@ static double processor_s(const struct rusage *r)
            (double)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) / 1e6;
 }
 
-/* GiB/s; *cost: seconds of processor per GiB. */
+/* Returns GiB/s. Sets *cost to CPU seconds per GiB. */
 static double measure(enum mode mode, double *cost)
 {
     struct rusage before, after, other;

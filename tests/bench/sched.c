@@ -1,12 +1,13 @@
-/* How fast is the scheduler alone? A simulated cluster: every executor always has its slots and
- * its queue full, tasks end in an order that has nothing to do with the one they began in, half of
- * the tasks prefer an executor, and the second stage reads the first.
+/* The speed of the scheduler alone. It simulates a cluster whose executors always have all slots
+ * busy and full queues; tasks end in random order, half of the tasks prefer an executor, and the
+ * second stage reads the first.
  *
  *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
  *         engine/driver/hbitmap.c engine/base/mem.c -o sched
- *     sched [EXECUTORS [TASKS [SLOTS]]]     10,000, 1,000,000 and 4 unless told
+ *     sched [EXECUTORS [TASKS [SLOTS]]]     default: 10,000 1,000,000 4
  *
- * Prints one JSON object: tasks scheduled and done in a second of one core, bytes per task. */
+ * Prints one JSON object: tasks scheduled and completed per second on one core, and bytes per
+ * task. */
 #include "engine/driver/sched.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
@@ -44,7 +45,7 @@ static bool build(struct cluster *c, uint32_t executors, uint32_t tasks, uint32_
     return c->running != NULL;
 }
 
-/* Fills all slots, then ends one task: the cluster stays full to the end. */
+/* Fills all slots, then ends one task, and repeats: the cluster stays full until the end. */
 static void run(struct cluster *c)
 {
     while (!sched_stage_is_done(c->s, 1)) {

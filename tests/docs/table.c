@@ -1,4 +1,5 @@
-/* The table of a program with one job, that of docs/jobs.md: in place of jobs/table.c. */
+/* The job table of the program for docs/jobs.md, which has one job; linked instead of
+ * jobs/table.c. */
 #include "jobs/jobs.h"
 
 extern const struct glint_job words_job;

@@ -1,5 +1,5 @@
-/* Any bytes as a file of filters with keys, through <glint/bloom.h>: refused, or a file whose
- * entries can be used, the same whether it was read or mapped. */
+/* Arbitrary bytes as a file of filters with keys, through <glint/bloom.h>: either rejected, or a
+ * file whose entries are usable, and equal whether the file was read or mapped. */
 #include "jobs/bloom/glint/bloom.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Any bytes as a filter file, as a segment and as a set's blob: refused, or a filter that can be
- * used and that encodes to the very same bytes. */
+/* Arbitrary bytes as a filter, a segment and a serialized set: either rejected, or usable and
+ * encoded to exactly the same bytes. */
 #include "jobs/bloom/bloom.h"
 
 #include <stddef.h>

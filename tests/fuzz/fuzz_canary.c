@@ -1,4 +1,5 @@
-/* A fuzz target that must fail: libFuzzer has to find the input, the replay has it as a seed. */
+/* A fuzz target that must fail: libFuzzer has to find the input; the replay program has it in its
+ * corpus. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Any bytes as a cluster's file: refused with a cause and a place, or a cluster in which all that
- * others rely on is there and within its bounds. */
+/* Arbitrary bytes as a cluster file: either rejected with a cause and a position, or a cluster in
+ * which every setting that other code relies on is present and within its limits. */
 #include "engine/cli/cluster_file.h"
 #include "tests/support/memory_env.h"
 

@@ -1,5 +1,5 @@
-/* Any bytes as a payload of the line between a daemon and its child; the first one says of which
- * kind. What is believed encodes and decodes to the same. */
+/* Arbitrary bytes as a payload of the control pipe between a daemon and its executor process; the
+ * first byte selects the message type. Payloads that decode must round-trip. */
 #include "engine/executor/executor_process_config.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Any bytes as an event log: refused with a place, or a history whose figures hold and which can be
- * printed both ways. */
+/* Arbitrary bytes as an event log: either rejected with a position, or a history whose numbers are
+ * consistent and which can be printed as text and as JSON. */
 #include "engine/cli/history.h"
 #include "tests/support/memory_env.h"
 
@@ -21,7 +21,7 @@ static void check_stage(const struct history_stage *s)
     if (!(history_skew(s) >= 0)) abort();
 }
 
-/* What is printed as JSON is read back. */
+/* The printed JSON must parse. */
 static void check_json(const struct history *h)
 {
     char *text = NULL;

@@ -1,5 +1,6 @@
-/* Any bytes as the begin of a stream: its first byte says if hellos were exchanged, the rest is
- * read frame by frame as a connection does. What is believed encodes to the same bytes. */
+/* Arbitrary bytes as the start of a stream: the first byte says whether hellos have been exchanged,
+ * the rest is read frame by frame as a connection does. Accepted frames must encode to the same
+ * bytes. */
 #include "engine/limits.h"
 #include "engine/net/frame.h"
 

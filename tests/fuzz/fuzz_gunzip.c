@@ -1,11 +1,12 @@
-/* Any bytes as a gzip file: the same result however it is read in pieces, or the same error. */
+/* Arbitrary bytes as a gzip file: reading it in pieces of any size gives the same result, or the
+ * same error. */
 #include "engine/base/mem.h"
 #include "engine/data/gunzip.h"
 #include "tests/support/memory_env.h"
 
 #include <stdlib.h>
 
-#define OUT_BYTES_MAX (1 << 20) /* enough of a bomb */
+#define OUT_BYTES_MAX (1 << 20) /* a limit for decompression bombs */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint64_t in_step = 1 + data[0] % 64u, out_step = 1 + data[1];
     const int a = decompress(data + 2, size - 2, 0, 1 << 16, &whole);
     const int b = decompress(data + 2, size - 2, in_step, out_step, &pieces);
-    /* Where there is an error, how much came before it depends on the pieces. */
+    /* After an error, the amount of output before it depends on the sizes of the pieces. */
     const uint64_t common = whole.size < pieces.size ? whole.size : pieces.size;
     if (whole.size < OUT_BYTES_MAX && pieces.size < OUT_BYTES_MAX) {
         if (a != b || (a == 0 && whole.size != pieces.size)) abort();

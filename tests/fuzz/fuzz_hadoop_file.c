@@ -1,5 +1,5 @@
-/* Any bytes as a file of Hadoop's BloomFilter: refused at a byte of it or right behind, or a filter
- * that can be used and that encodes to the very same bytes. */
+/* Arbitrary bytes as a file of Hadoop's BloomFilter: either rejected with an offset of at most the
+ * file's size, or usable and encoded to exactly the same bytes. */
 #include "jobs/commands/hadoop_file.h"
 
 #include <stddef.h>

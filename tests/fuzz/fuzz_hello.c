@@ -1,5 +1,6 @@
-/* Any bytes as a hello and as a refusal. A hello that is taken encodes to one that means the same,
- * and is checked against one of ours; a refusal is an error that can be printed, whatever it is. */
+/* Arbitrary bytes as a hello and as a REJECT. An accepted hello must encode to an equivalent one,
+ * and is compared with ours; a REJECT decodes to an error that can be printed, whatever the bytes
+ * are. */
 #include "engine/base/text.h"
 #include "engine/net/hello.h"
 
@@ -17,7 +18,7 @@ static const struct hello ours = {.protocol_min = PROTOCOL_MIN,
                                   .incarnation = {7, 7, 7},
                                   .build = "0.1.0-aa"};
 
-static void look_at_hello(const struct hello *h)
+static void check_hello(const struct hello *h)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct buffer bytes = {NULL, 0, 0}, again = {NULL, 0, 0};
@@ -40,14 +41,14 @@ static void look_at_hello(const struct hello *h)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct glint_slice bytes = {data, size};
-    struct glint_error error = {.code = GLINT_OK}, refusal = {.code = GLINT_OK};
+    struct glint_error error = {.code = GLINT_OK}, rejection = {.code = GLINT_OK};
     struct hello h;
     int r = hello_decode(bytes, &h, &error);
     assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL || r == GLINT_E_PEER_MISMATCH));
-    if (r == 0) look_at_hello(&h);
-    r = reject_decode(bytes, &refusal);
-    assert(r < 0 && r == refusal.code && error_is_known(refusal.code));
-    assert(text_is_printable(refusal.cause) && text_is_printable(refusal.hint));
+    if (r == 0) check_hello(&h);
+    r = reject_decode(bytes, &rejection);
+    assert(r < 0 && r == rejection.code && error_is_known(rejection.code));
+    assert(text_is_printable(rejection.cause) && text_is_printable(rejection.hint));
     assert(mem_live_blocks() == 0);
     return 0;
 }

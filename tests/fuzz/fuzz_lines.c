@@ -1,5 +1,5 @@
-/* Any bytes, cut into splits at any size, with a header or without, give the lines of a naive
- * splitter; the vector forms and the portable one agree. */
+/* Arbitrary bytes, cut into splits of any size, with or without a header, give the lines of a naive
+ * splitter, with every SIMD variant. */
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 
@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 4) return 0;
-    /* At most some hundred splits: each has its own buffer. */
+    /* At most a few hundred splits, since each has its own buffer. */
     const uint64_t split_bytes = 1 + size / 256 + (data[0] | (uint64_t)(data[1] & 0x0f) << 8);
     const newlines_index index =
         newlines_index_for_level((enum newlines_level)(data[2] % NEWLINES_LEVELS));

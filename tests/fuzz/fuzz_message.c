@@ -1,5 +1,5 @@
-/* Any bytes as a message, and as each of the bodies that messages have: refused, or sound and the
- * same again. */
+/* Arbitrary bytes as a message, and as the body of each message type: either rejected, or valid and
+ * unchanged by a round trip. */
 #include "engine/limits.h"
 #include "engine/net/message.h"
 
@@ -13,7 +13,7 @@ static struct glint_slice whole(const struct buffer *b)
     return (struct glint_slice){b->data, b->size};
 }
 
-static void look_at_message(struct glint_slice bytes)
+static void check_message(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct message *m = message_decode(bytes, &error);
@@ -32,7 +32,7 @@ static void look_at_message(struct glint_slice bytes)
     buffer_fini(&again);
 }
 
-static void look_at_outputs(struct glint_slice bytes)
+static void check_outputs(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct map_output_location *locations;
@@ -44,7 +44,7 @@ static void look_at_outputs(struct glint_slice bytes)
     mem_free(locations);
 }
 
-static void look_at_job(struct glint_slice bytes)
+static void check_job(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct task_options o = {0}, back = {0};
@@ -60,7 +60,7 @@ static void look_at_job(struct glint_slice bytes)
     buffer_fini(&again);
 }
 
-static void look_at_fault(struct glint_slice bytes)
+static void check_fault(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct fetch_failure f, back;
@@ -80,10 +80,10 @@ static void look_at_fault(struct glint_slice bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct glint_slice bytes = {data, size};
-    look_at_message(bytes);
-    look_at_outputs(bytes);
-    look_at_job(bytes);
-    look_at_fault(bytes);
+    check_message(bytes);
+    check_outputs(bytes);
+    check_job(bytes);
+    check_fault(bytes);
     assert(mem_live_blocks() == 0);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Any bytes as a file for msgpackFile, in any shape, also with the window's end in their midst.
- * What is read without an error must be the records that msgpack-c finds there; what msgpack-c
- * cannot read must be an error. */
+/* Arbitrary bytes as a file for msgpackFile, with any schema, also with the end of the read window
+ * inside them. What is read without an error must be the records that msgpack-c decodes; what
+ * msgpack-c cannot decode must be an error. */
 #include "engine/data/emitter.h"
 #include "engine/data/msgpack_validate.h"
 #include "engine/data/split.h"
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const struct op op_msgpack_file;
 
-/* What msgpack-c says, record by record. */
+/* What msgpack-c decodes, record by record. */
 struct oracle {
     struct glint_schema schema;
     const uint8_t *data;
@@ -53,7 +53,8 @@ static void check_cell(enum glint_type type, const union glint_value *v, const m
     if (!same) abort();
 }
 
-/* Bytes of a record. A pair is looked at cell by cell: each may be as deep as a value may. */
+/* Returns the size of a record. The cells of a pair are decoded separately: each may have the
+ * maximum depth. */
 static uint64_t record_size(const struct oracle *o)
 {
     const uint8_t *p = o->data + o->at, *end = o->data + o->size;
@@ -136,7 +137,7 @@ static enum flow read_file(struct oracle *o)
     return flow;
 }
 
-/* A record of `size` bytes, at least 16, for shapes that have room for them. */
+/* Writes a record of `size` bytes, at least 16, for schemas that can have one. */
 static void put_filler(struct glint_schema schema, uint8_t *out, uint64_t size)
 {
     const uint8_t bin = schema.value == GLINT_TEXT ? 0xdb : 0xc6;
@@ -145,7 +146,7 @@ static void put_filler(struct glint_schema schema, uint8_t *out, uint64_t size)
     memset(out, 'x', size);
     if (pair) {
         out[at++] = 0x92;
-        out[at++] = 0x01; /* an i64 or any value */
+        out[at++] = 0x01; /* valid as an i64 and as msgpack */
     }
     out[at++] = bin;
     const uint32_t body = __builtin_bswap32((uint32_t)(size - at - 4));
@@ -159,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct oracle o = {.schema = {key, value}, .data = data + 2, .size = size - 2};
     if (o.size == 0) return 0;
     const enum flow flow = read_file(&o);
-    /* The same, with data[1] of its bytes in the first window, behind one large record. */
+    /* The same after one large record, which leaves data[1] of the bytes in the first window. */
     const bool key_fits = key == GLINT_NONE || key == GLINT_I64 || key == GLINT_MSGPACK;
     const bool value_fits = value == GLINT_TEXT || value == GLINT_BYTES || value == GLINT_MSGPACK;
     const uint64_t before = READ_BLOCK_BYTES - data[1];

@@ -1,5 +1,6 @@
-/* Any bytes as what executors return to the driver: the results of an action's tasks, and their
- * counters. An action ends well or with the context's error; what it returns can be read whole. */
+/* Arbitrary bytes as what executors return to the driver: the results of an action's tasks and
+ * their counters. An action must succeed or fail with the context's error; all bytes of its result
+ * must be readable. */
 #include "engine/base/env.h"
 #include "engine/driver/job_metrics.h"
 #include "engine/plan/context.h"
@@ -12,9 +13,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define PARTITIONS 3u
-#define REST       255u /* a length: all bytes that are left */
+#define REST       255u /* a length: all remaining bytes */
 
-static struct glint_slice input; /* what is left of it */
+static struct glint_slice input; /* the remaining bytes */
 
 static unsigned take_byte(void)
 {
@@ -23,7 +24,8 @@ static unsigned take_byte(void)
     return *input.data++;
 }
 
-/* A copy of exactly its size, so that the sanitizer sees a read behind it. The caller frees it. */
+/* Copies to a block of exactly that size, so that sanitizers detect reads past the end. The caller
+ * frees it. */
 static struct glint_slice take_result(void)
 {
     uint64_t size = take_byte();
@@ -81,9 +83,9 @@ static const struct glint_function *const functions[] = {&add_function, &append_
 static const struct glint_module module = {"fuzz", functions};
 static const struct glint_module *const modules[] = {&module, NULL};
 
-static volatile uint64_t sum; /* of all bytes returned */
+static volatile uint64_t sum; /* a sum over all returned bytes */
 
-/* Adds up every byte of the cell, so that the sanitizer sees what cannot be read. */
+/* Reads every byte of the cell, so that sanitizers detect invalid memory. */
 static void touch(enum glint_type type, const union glint_value *v)
 {
     if (type == GLINT_NONE) return;

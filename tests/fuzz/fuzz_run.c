@@ -1,6 +1,6 @@
-/* Any bytes as a run with any index: records are read within their bounds, or SHUFFLE_CORRUPT; a
- * value that is read is as long as it says. Where the input asks for it, the block's checksum is
- * made right first, so that what lies behind it is reached. */
+/* Arbitrary bytes as a run with any index: records are read within their bounds, or the error is
+ * SHUFFLE_CORRUPT; a value has the announced size. If the input says so, the checksums of the
+ * blocks are corrected first, so that the code after the check is reached. */
 #include "engine/data/run_block.h"
 
 #include <stddef.h>
@@ -8,11 +8,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INDEX_BYTES 4 /* raw bytes, records, and what to do */
+#define INDEX_BYTES 4 /* raw bytes, records, and flags */
 
-/* The source is memory, or is asked: both must do. */
+/* A source that is read through a callback; the other kind is memory. */
 struct asked {
-    struct run_source source; /* first: read gets it */
+    struct run_source source; /* must be first: read_bytes casts it back */
     const uint8_t *bytes;
 };
 
@@ -26,7 +26,7 @@ static int read_bytes(const struct run_source *source, struct glint_task *task, 
     return 0;
 }
 
-/* Makes the checksums right of all blocks that are inside. */
+/* Corrects the checksums of all complete blocks. */
 static void seal(uint8_t *bytes, uint64_t size)
 {
     uint64_t at = 0;
@@ -38,7 +38,7 @@ static void seal(uint8_t *bytes, uint64_t size)
     }
 }
 
-/* Adds up every byte of the slice, so that the sanitizer sees what cannot be read. */
+/* Reads every byte of the slice, so that sanitizers detect invalid memory. */
 static uint64_t touch(struct glint_slice s)
 {
     uint64_t sum = 0;
@@ -63,7 +63,7 @@ static void read_all(struct glint_task *task, struct run_slice slice, unsigned e
     }
     if (e == 0 && records != slice.part.records) abort();
     if (e != 0 && (e != GLINT_E_SHUFFLE_CORRUPT || task->error.code != e)) abort();
-    if (sum == UINT64_MAX) abort(); /* keeps `sum` */
+    if (sum == UINT64_MAX) abort(); /* keeps the compiler from removing `sum` */
     run_reader_close(&r);
     buffer_fini(&scratch);
 }

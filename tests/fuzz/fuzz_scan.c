@@ -1,6 +1,6 @@
-/* Any bytes as msgpack: what the scan lets pass, msgpack-c must decode to the same size; each part
- * of it must be known to be short, by no more than it is; printing it as JSON must hold together.
- */
+/* Arbitrary bytes as msgpack: what the scan accepts, msgpack-c must decode to the same size; each
+ * prefix must be recognized as truncated, with a lower bound of the full size; and printing it as
+ * JSON must work. */
 #include "engine/data/codec.h"
 #include "engine/data/msgpack_validate.h"
 

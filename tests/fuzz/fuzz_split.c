@@ -1,4 +1,4 @@
-/* Any bytes as a split from the wire: refused, or a split that survives another trip unchanged. */
+/* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
 #include "engine/data/split.h"
 #include "engine/limits.h"
 

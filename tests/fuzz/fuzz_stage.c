@@ -1,4 +1,4 @@
-/* Any bytes as a stage: refused, or one that encodes to a stage of the same size again. */
+/* Arbitrary bytes as an encoded stage: either rejected, or encoded to a stage of the same size. */
 #include "engine/plan/stage_plan.h"
 
 #include <assert.h>

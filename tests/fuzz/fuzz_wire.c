@@ -1,6 +1,6 @@
-/* Any bytes as a payload of a frame; the first byte chooses of which. It is refused, or encodes to
- * bytes that mean the same: those are taken recode and do not change any more. The last choice is a
- * packed block of a broadcast. */
+/* Arbitrary bytes as the payload of a frame; the first byte selects its type. A payload is either
+ * rejected or encodes to equivalent bytes, which decode and encode to themselves. The last choice
+ * is a compressed block of a broadcast. */
 #include "engine/net/broadcast_block.h"
 
 #include "engine/base/endian.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_at_payload(wire_recode *recode, struct glint_slice bytes)
+static void check_payload(wire_recode *recode, struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct buffer once = {NULL, 0, 0}, twice = {NULL, 0, 0};
@@ -26,9 +26,9 @@ static void look_at_payload(wire_recode *recode, struct glint_slice bytes)
     buffer_fini(&twice);
 }
 
-/* A packed block of a value of at most 255 bytes: the size in front of it, and 8 bytes for its sum.
- */
-static void look_at_block(struct glint_slice bytes)
+/* A compressed block of a value of at most 255 bytes, preceded by the value's size (1 byte) and
+ * checksum (8 bytes). */
+static void check_block(struct glint_slice bytes)
 {
     struct glint_error error = {.code = GLINT_OK};
     uint8_t value[UINT8_MAX] = {0};
@@ -57,9 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned choice = data[0] % (WIRE_CODECS_COUNT + 1);
     struct glint_slice bytes = {data + 1, size - 1};
     if (choice < WIRE_CODECS_COUNT)
-        look_at_payload(wire_codecs[choice].recode, bytes);
+        check_payload(wire_codecs[choice].recode, bytes);
     else
-        look_at_block(bytes);
+        check_block(bytes);
     assert(mem_live_blocks() == 0);
     return 0;
 }

@@ -1,7 +1,7 @@
-/* The main of a fuzz target where there is no libFuzzer: feeds it every file of the folders or
- * files given as arguments, and the empty input. A corpus folder that does not exist yet is no
+/* The main function of a fuzz target without libFuzzer: runs it on every file of the directories or
+ * files given as arguments, and on the empty input. A corpus directory that does not exist is no
  * error, so a new target works before it has seeds. Each input is copied to a buffer of exactly its
- * size, so that the address sanitizer sees a read past its end. */
+ * size, so that the address sanitizer detects reads past its end. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A program of one's own around the engine: glint's command line with the jobs of the tests. */
+/* A program that embeds the engine: glint's command line with the jobs of the tests. */
 #include "engine/cli/cli.h"
 #include "tests/jobs/jobs.h"
 

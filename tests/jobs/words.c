@@ -1,5 +1,5 @@
-/* Word count that sorts, and one that prints between its actions, both of which can be held; and
- * jobs that cannot go on without a result. */
+/* A word count that sorts, and one that prints between its actions, both of which a file can block;
+ * and jobs that cannot continue without a result. */
 #include "tests/jobs/jobs.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static const struct glint_function hold = {.name = "words.hold",
 static const struct glint_function *const functions[] = {&split, &hold, NULL};
 const struct glint_module words_module = {"words", functions};
 
-/* Its records wait for as long as there is a file of the name that the option has. */
+/* Passes records on only once the file named by the option does not exist. */
 static struct glint_rdd *held_by(struct glint_rdd *rdd, const struct glint_job_args *args,
                                  const char *option)
 {
@@ -98,7 +98,7 @@ static int print_row(void *arg, const struct glint_record *row)
     return 0;
 }
 
-/* Prints after its first action, and as its second one hands out rows. */
+/* Prints after its first action, and the rows of its second one. */
 static int talk_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *counts = counts_of(g, args);
@@ -110,7 +110,7 @@ static int talk_run(struct glint *g, const struct glint_job_args *args)
                               NULL);
 }
 
-/* Goes on only with a first line. */
+/* Continues only if there is a first line. */
 static int first_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
@@ -123,7 +123,7 @@ static int first_run(struct glint *g, const struct glint_job_args *args)
     return glint_save_as_text_file(lines, args->positional[1]);
 }
 
-/* Returns 5, and sets no error, where there are no lines. */
+/* Returns 5 without setting an error if the input is empty. */
 static int some_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
@@ -133,7 +133,7 @@ static int some_run(struct glint *g, const struct glint_job_args *args)
     return glint_save_as_text_file(lines, args->positional[1]);
 }
 
-/* Its mistake does not depend on a result. */
+/* Makes a mistake that does not depend on a result. */
 static int null_run(struct glint *g, const struct glint_job_args *args)
 {
     int64_t rows;
@@ -143,7 +143,7 @@ static int null_run(struct glint *g, const struct glint_job_args *args)
     return 0;
 }
 
-/* Counts until there is a line. */
+/* Counts until the input has a line. */
 static int forever_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);

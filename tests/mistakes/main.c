@@ -1,11 +1,11 @@
-/* A program like glint, whose one job does what a job should not: crashes, or never returns.
+/* A program like glint, whose only job does what a job should not: it crashes or never returns.
  *
  *     mistakes submit mistake WHAT INPUT OUTPUT [--then WHAT]
  *
  * Lines become (line, 1) in mistake.map and are added up in mistake.add. WHAT is the mistake, made
- * at each line that begins with "!", in mistake.map, or, with "add-" before it, in mistake.add, or,
- * with "job-", in the job itself; "none" is no mistake. With --then, all lines are counted after
- * that, with another mistake. */
+ * at each line that begins with "!": in mistake.map; with the prefix "add-" in mistake.add; with
+ * "job-" in the job itself. "none" is no mistake. With --then, all lines are then counted with
+ * another mistake. */
 #include "engine/cli/cli.h"
 #include "ops/ops.h"
 
@@ -32,7 +32,7 @@ static void bus_error(void)
     zero = page[0];
 }
 
-/* Ends sometime, as far as a compiler can know. */
+/* Recursion that the compiler cannot prove to be endless. */
 static int overflow_stack(int depth)
 {
     volatile char frame[DEPTH_BYTES];
@@ -52,8 +52,8 @@ static bool create_file(const char *path)
     return file >= 0;
 }
 
-/* Until there is such a file: long for a task, and still it returns. PATH.begun says that it waits.
- */
+/* Waits until the file exists: a long task that does return. Creates PATH.begun when it starts to
+ * wait. */
 static void wait_for(const char *path)
 {
     char started[WHAT_MAX];

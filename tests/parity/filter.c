@@ -1,10 +1,10 @@
-/* Builds one filter with given m and k, straight on jobs/bloom, for the golden families whose m is
+/* Builds one filter with given m and k, using only jobs/bloom, for the golden families whose m is
  * not computed from a probability: no engine, no job.
  *
  *     parity_filter SCHEME M K IDS QUERIES OUT.bits
  *
- * IDS and QUERIES are files with one id a line. Writes the bits and prints the bits set and how
- * many queries were admitted and rejected. */
+ * IDS and QUERIES are files with one id per line. Writes the bits, and prints the number of bits
+ * set and how many queries hit and missed. */
 #include "jobs/bloom/bloom.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void for_lines(const char *path, void (*each)(void *arg, const char *id, 
     fclose(file);
 }
 
-struct tally {
+struct counts {
     const struct bloom_filter *filter;
     uint64_t admitted, rejected;
 };
@@ -57,11 +57,11 @@ static void add(void *arg, const char *id, size_t size)
 
 static void query(void *arg, const char *id, size_t size)
 {
-    struct tally *tally = arg;
-    if (bloom_contains(tally->filter, id, size))
-        tally->admitted++;
+    struct counts *counts = arg;
+    if (bloom_contains(counts->filter, id, size))
+        counts->admitted++;
     else
-        tally->rejected++;
+        counts->rejected++;
 }
 
 static void save(const struct bloom_filter *filter, const char *path)
@@ -83,11 +83,11 @@ int main(int argc, char **argv)
     if (result != BLOOM_OK) fail(argv[1], bloom_strerror(result));
 
     for_lines(argv[4], add, &filter);
-    struct tally tally = {.filter = &filter};
-    for_lines(argv[5], query, &tally);
+    struct counts counts = {.filter = &filter};
+    for_lines(argv[5], query, &counts);
     save(&filter, argv[6]);
-    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", bloom_bits_set(&filter), tally.admitted,
-           tally.rejected);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", bloom_bits_set(&filter), counts.admitted,
+           counts.rejected);
     bloom_fini(&filter);
     return 0;
 }

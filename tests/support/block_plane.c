@@ -25,7 +25,7 @@ static void send_half(struct conn *c, const struct frame *f, struct glint_slice 
     conn_close(c, false);
 }
 
-/* A whole DATA frame of eight bytes that was not asked for. Without TLS. */
+/* A complete DATA frame of eight bytes that was not requested. Without TLS. */
 static void answer_stray(struct conn *c, const struct frame *f)
 {
     uint8_t bytes[FRAME_HEADER_BYTES + 8] = {0};

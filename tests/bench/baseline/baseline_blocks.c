@@ -108,7 +108,7 @@ static void flush(struct ring *ring)
     for (uint64_t i = 0; i < rows; i++) set_row(ring->block[i], ring->hash[i]);
 }
 
-/* A key without a filter would go to another's block. */
+/* A row whose key has no filter would set bits of another key's filter. */
 static void check_keys(const struct filters *filters, const struct rows *rows)
 {
     uint64_t counts[KEYS_MAX] = {0};

@@ -31,7 +31,7 @@ INLINE void set_bit(uint64_t *words, uint64_t bit)
     words[bit >> 6] |= UINT64_C(1) << (bit & 63);
 }
 
-/* A key without a filter would go to bit 0 of another's. */
+/* A row whose key has no filter would set bits of another key's filter. */
 static void check_keys(const struct filters *filters, const struct rows *rows)
 {
     uint64_t counts[KEYS_MAX] = {0};
@@ -104,7 +104,7 @@ INLINE void build_lanes_k(struct filters *filters, struct ring *ring, const stru
     }
 }
 
-/* The usual numbers of hashes as constants, so that the loops over them unroll. */
+/* Common numbers of hashes as constants, so that the compiler unrolls the loops over them. */
 static void build_lanes(struct filters *filters, struct ring *ring, const struct rows *rows)
 {
     switch (filters->k) {
@@ -116,7 +116,7 @@ static void build_lanes(struct filters *filters, struct ring *ring, const struct
     }
 }
 
-/* The last two batches are hashed but not yet set. */
+/* Sets the bits of the last two batches, which have only been hashed. */
 static void ring_flush(struct filters *filters, struct ring *ring)
 {
     static const struct batch nothing;

@@ -1,10 +1,10 @@
-/* baseline_test INPUT FILTERS COUNTS OUTPUT: each row is looked up in the filter of its own rating.
+/* baseline_test INPUT FILTERS COUNTS OUTPUT: looks up each row in the filter of its own rating.
  *
- * Half of the bits are set, so an early exit per row would be mispredicted every time. Instead all
- * rows of a block are candidates, and hash by hash the lanes keep those whose bit is set: 16 rows
- * are hashed, their bits gathered, and the survivors packed to the front. Each hash sees half as
- * many as the one before. Where the filters do not fit a cache, the bits are prefetched a few
- * vectors ahead. */
+ * Half of the bits are set, so an early exit per row would be mispredicted half of the time.
+ * Instead all rows of a block are candidates, and one hash at a time the candidates whose bit is
+ * not set are removed: 16 rows are hashed, their bits gathered, and the remaining candidates packed
+ * to the front. Each hash has half as many as the previous one. Filters that do not fit into a
+ * cache are prefetched a few vectors ahead. */
 #include "die.h"
 #include "files.h"
 #include "filters.h"
@@ -21,7 +21,7 @@ enum {
     CANDIDATES_MAX = BLOCK_ROWS_MAX + AHEAD * LANES,
 };
 
-/* Rows still in question, column by column; 16 at a time are the fields of struct lanes. */
+/* The remaining candidates, in columns; 16 at a time are the fields of struct lanes. */
 struct candidates {
     uint32_t count;
     _Alignas(64) uint32_t first[CANDIDATES_MAX];
@@ -44,7 +44,7 @@ static bool contains(const struct filters *filters, const uint8_t *id, uint32_t 
     return true;
 }
 
-/* The row-by-row form: for ids that do not fit the lanes, and filters that do not. */
+/* Looks up one row: for ids and filters that the lanes do not support. */
 static void test_row(const struct filters *filters, const struct rows *rows, uint32_t row,
                      struct totals *totals)
 {
@@ -53,7 +53,7 @@ static void test_row(const struct filters *filters, const struct rows *rows, uin
     totals->hits[key] += contains(filters, rows->bytes + rows->start[row], length, key);
 }
 
-/* Writes the lanes of `x` that `keep` marks to `out`, packed; up to 16 lanes are overwritten. */
+/* Writes the lanes of `x` selected by `keep` to `out`, packed; may overwrite up to 16 lanes. */
 INLINE void pack(uint32_t *out, u32x16 x, uint32_t keep)
 {
 #if defined(__AVX512F__)
@@ -73,7 +73,7 @@ INLINE u32x16 load(const uint32_t *from)
     return x;
 }
 
-/* Which of 16 bits are set. */
+/* Returns which of the 16 bits are set. */
 INLINE uint32_t gather_bits(const uint64_t *words, u32x16 bits)
 {
 #if defined(__AVX512F__)
@@ -88,7 +88,8 @@ INLINE uint32_t gather_bits(const uint64_t *words, u32x16 bits)
 #endif
 }
 
-/* All rows of a block become candidates; odd ones are tested at once and left out. */
+/* Makes all rows of a block candidates; rows that the lanes do not support are tested at once
+ * instead. */
 static void candidates_load(struct candidates *candidates, const struct filters *filters,
                             const struct rows *rows, struct totals *totals)
 {
@@ -113,7 +114,8 @@ static void candidates_load(struct candidates *candidates, const struct filters 
     candidates->count = count;
 }
 
-/* The bits of the 16 candidates from `at` on under `seed`; rubbish of old ones behind the last. */
+/* Returns the bit numbers of the 16 candidates from `at` on for `seed`. After the last candidate
+ * they are arbitrary. */
 INLINE u32x16 candidate_bits(const struct candidates *candidates, const struct filters *filters,
                              uint32_t at, uint32_t seed)
 {
@@ -124,7 +126,7 @@ INLINE u32x16 candidate_bits(const struct candidates *candidates, const struct f
     return lanes_index(&lanes, seed);
 }
 
-/* Keeps those of the 16 candidates from `at` on whose bits are set; returns the new count. */
+/* Keeps those of the 16 candidates from `at` on whose bits are set. Returns the new count. */
 INLINE uint32_t keep_set(struct candidates *candidates, const uint64_t *words, u32x16 bits,
                          uint32_t at, uint32_t kept)
 {
@@ -156,7 +158,7 @@ static void sieve_far(struct candidates *candidates, const struct filters *filte
         uint32_t slot = at / LANES % AHEAD;
         if (at >= AHEAD * LANES)
             kept = keep_set(candidates, filters->words, ring[slot], at - AHEAD * LANES, kept);
-        assert(kept <= at); /* packing never overtakes what is still to be read */
+        assert(kept <= at); /* packing never overwrites candidates that are not read yet */
         if (at >= candidates->count) continue;
         ring[slot] = candidate_bits(candidates, filters, at, seed);
         for (int i = 0; i < LANES; i++) __builtin_prefetch(filters->words + (ring[slot][i] >> 6));
@@ -187,7 +189,7 @@ static void test_block(struct candidates *candidates, const struct filters *filt
     for (uint32_t i = 0; i < candidates->count; i++) totals->hits[candidates->key[i]]++;
 }
 
-/* A rate (0..1) as Python prints it: the fewest digits that read back as the same double. */
+/* A rate (0..1) formatted as Python does: the fewest digits that read back as the same double. */
 static void print_rate(FILE *part, double rate)
 {
     char text[40];

@@ -1,4 +1,4 @@
-/* One way out for all programs. */
+/* Error exit of all programs of the benchmark. */
 #include "die.h"
 
 #include <errno.h>

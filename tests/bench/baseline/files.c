@@ -1,4 +1,4 @@
-/* Whole results are small beside the table, so plain stdio and glob will do. */
+/* Results are small compared with the table, so stdio and glob are fast enough. */
 #include "files.h"
 #include "die.h"
 #include "rows.h"

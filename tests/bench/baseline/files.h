@@ -1,5 +1,5 @@
-/* The files of a result: OUT/part-00000 beside an empty OUT/_SUCCESS, as the engine writes them,
- * and reading back a file or the parts of such a folder. Errors end the process. */
+/* The files of a result: OUT/part-00000 and an empty OUT/_SUCCESS, as the engine writes them; and
+ * reading a file or all parts of such a directory. Errors end the process. */
 #ifndef BASELINE_FILES_H
 #define BASELINE_FILES_H
 
@@ -7,16 +7,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Makes the folder `path` and opens its part-00000. */
+/* Creates the directory `path` and opens its part-00000. */
 FILE *output_create(const char *path);
 
 /* Closes the part and writes _SUCCESS. */
 void output_finish(FILE *part, const char *path);
 
-/* All bytes of the file `path`, or of its files part-* in order of name; the caller frees them. */
+/* Returns the bytes of the file `path`, or of its files part-* in order of their names; the caller
+ * frees them. */
 uint8_t *input_read(const char *path, size_t *out_length);
 
-/* Rows per key from lines `key TAB count`; keys are below KEYS_MAX. */
+/* Reads the number of rows per key from lines `key TAB count`; keys are below KEYS_MAX. */
 void counts_read(const char *path, uint64_t *counts);
 
 #endif

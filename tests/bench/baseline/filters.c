@@ -1,5 +1,5 @@
-/* All filters stand in one area, each at a cache line, so that a row needs one base and the kernel
- * can give huge pages. */
+/* All filters are in one memory area, each aligned to a cache line, so that a row needs only one
+ * base address and the kernel can use huge pages. */
 #include "filters.h"
 #include "die.h"
 #include "files.h"
@@ -17,7 +17,8 @@ static uint32_t log2_ceil(uint64_t m)
     return m <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(m - 1);
 }
 
-/* From n, m, k: where each filter stands, the area, and the lanes' tables. */
+/* From n, m and k: computes the position of each filter, allocates the area, and fills the tables
+ * of the lanes. */
 static void filters_lay_out(struct filters *filters)
 {
     uint64_t bits = 0;
@@ -57,7 +58,8 @@ void filters_create(struct filters *filters, const char *counts_path, double p)
     memset(filters->words, 0, filters->area_bytes);
 }
 
-/* Sizes are part of the format: how many bits per id meet p is the library's to say. */
+/* The sizes are part of the file format, so the library computes how many bits per id reach the
+ * rate p. */
 void filters_create_split(struct filters *filters, const char *counts_path, double p)
 {
     struct bloom_sizing sizing;
@@ -112,8 +114,8 @@ void filters_write(const struct filters *filters, const char *path)
     output_finish(part, path);
 }
 
-/* Bytes of the saved filter at `at`: a header, always of one size, that ends in the bits' length.
- */
+/* Returns the size of the saved filter at `at`. Its header has a fixed size and ends with the size
+ * of the bits. */
 static size_t filter_bytes(const uint8_t *at, const uint8_t *end)
 {
     uint8_t header[BLOOM_HEADER_MAX], bit = 0;
@@ -128,7 +130,7 @@ static size_t filter_bytes(const uint8_t *at, const uint8_t *end)
 }
 
 struct saved {
-    struct bloom_filter filter[KEYS_MAX]; /* m = 0: none */
+    struct bloom_filter filter[KEYS_MAX]; /* m = 0: no filter */
 };
 
 static void saved_decode(struct saved *saved, const uint8_t *at, const uint8_t *end)

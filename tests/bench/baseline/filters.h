@@ -1,6 +1,5 @@
 /* The filters of a job: one area of bits for all keys, and the file they are saved in (scheme
- * "spark", or xxh64 in split blocks). The file's format belongs to jobs/bloom, whose encoder and
- * decoder are used. */
+ * "spark", or xxh64 in split blocks), encoded and decoded by jobs/bloom. */
 #ifndef BASELINE_FILTERS_H
 #define BASELINE_FILTERS_H
 
@@ -17,16 +16,16 @@ struct filters {
     struct divisors divisors;
 };
 
-/* Empty filters for the rows per key in the folder `counts_path`. */
+/* Creates empty filters for the rows per key in the directory `counts_path`. */
 void filters_create(struct filters *filters, const char *counts_path, double p);
 
-/* The same in the layout split-block; m is whole blocks and k is 8. */
+/* The same with the layout split-block: m is a multiple of the block size and k is 8. */
 void filters_create_split(struct filters *filters, const char *counts_path, double p);
 
-/* The filters saved in `path`, which must be those of the counts. */
+/* Reads the filters saved in `path`, which must have the rows per key of `counts_path`. */
 void filters_read(struct filters *filters, const char *path, const char *counts_path);
 
-/* Saves them as OUT/part-00000, in order of key. */
+/* Saves the filters as OUT/part-00000, in order of their keys. */
 void filters_write(const struct filters *filters, const char *path);
 
 void filters_destroy(struct filters *filters);

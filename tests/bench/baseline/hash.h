@@ -12,7 +12,8 @@
 #include <immintrin.h>
 #endif
 
-enum { LANES = 16, ID_BYTES_MIN = 8, ID_BYTES_MAX = 11 }; /* in lanes; others go one by one */
+/* Ids of other sizes are hashed one by one. */
+enum { LANES = 16, ID_BYTES_MIN = 8, ID_BYTES_MAX = 11 };
 
 typedef uint32_t u32x16 __attribute__((vector_size(64)));
 typedef int32_t i32x16 __attribute__((vector_size(64)));
@@ -25,7 +26,7 @@ static inline uint32_t rotl32(uint32_t x, int r)
     return x << r | x >> (32 - r);
 }
 
-/* Any length, any seed: the definition. */
+/* The reference implementation: any length, any seed. */
 static inline uint32_t murmur3(const uint8_t *bytes, uint32_t length, uint32_t seed)
 {
     uint32_t h = seed, word, at = 0;
@@ -54,10 +55,10 @@ static inline uint32_t index_of(uint32_t hash, uint32_t m)
  * magic = ceil(2^(31 + l) / m), n div m is mulhi(n, magic) >> (l - 1) for all n < 2^31 and
  * 2 <= m < 2^31 (Granlund and Montgomery, PLDI 1994). */
 struct divisors {
-    u32x16 m, magic, shift, base; /* base: first bit of the key's filter in the area of all */
+    u32x16 m, magic, shift, base; /* base: the first bit of the key's filter in the area */
 };
 
-/* 16 ids with their bytes mixed, ready for any seed. */
+/* 16 ids whose bytes are mixed, for any seed. */
 struct lanes {
     u32x16 first, second, tail, length;
     u32x16 m, magic, shift, base;
@@ -160,7 +161,8 @@ static inline u32x16 look_up(u32x16 table, u32x16 index)
 #endif
 }
 
-/* Mixes the ids of 16 rows from `row` on; ids outside ID_BYTES_MIN..MAX get rubbish. */
+/* Mixes the ids of 16 rows from `row` on; the lanes of ids outside ID_BYTES_MIN..MAX are
+ * arbitrary. */
 static inline void lanes_load_ids(struct lanes *lanes, const struct rows *rows, uint32_t row)
 {
     u32x16 words[3], start, tab;
@@ -182,7 +184,7 @@ static inline void lanes_load_keys(struct lanes *lanes, u32x16 key, const struct
     lanes->base = look_up(divisors->base, key);
 }
 
-/* The lanes whose ids need murmur3(), as bits. */
+/* Returns a bit mask of the lanes whose ids need murmur3(). */
 static inline uint32_t lanes_odd(const struct lanes *lanes)
 {
     u32x16 odd = (u32x16)(lanes->length - ID_BYTES_MIN > ID_BYTES_MAX - ID_BYTES_MIN);
@@ -195,7 +197,7 @@ static inline uint32_t lanes_odd(const struct lanes *lanes)
 #endif
 }
 
-/* Bit numbers, in the area of all filters, of the 16 rows under one seed. */
+/* The bit numbers, in the area of all filters, of the 16 rows for one seed. */
 static inline u32x16 lanes_index(const struct lanes *lanes, uint32_t seed)
 {
     u32x16 h = lanes->first ^ seed;

@@ -1,6 +1,6 @@
-/* make_ratings SEED FIRST ROWS [header]: these rows of the table of ratings, on stdout. The command
- * `glint generate ratings` writes the same bytes but always from row 0; the benchmark also needs
- * later rows (ids that no filter holds) and halves. */
+/* make_ratings SEED FIRST ROWS [header]: writes these rows of the table of ratings to stdout. The
+ * command `glint generate ratings` writes the same bytes but always from row 0; the benchmark also
+ * needs later rows (ids that are in no filter) and halves. */
 #include "die.h"
 #include "jobs/generate/ratings.h"
 

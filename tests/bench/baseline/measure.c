@@ -1,10 +1,11 @@
-/* measure CPUS COMMAND [ARG]... [--- CPUS COMMAND [ARG]...]...: starts all commands at once, each
- * bound to its CPUS ("0", "0,1", or "-" for any), and prints for each, when all have ended,
+/* measure CPUS COMMAND [ARG]... [--- CPUS COMMAND [ARG]...]...: starts all commands at the same
+ * time, each bound to its CPUS ("0", "0,1", or "-" for any), and prints for each, when all have
+ * exited,
  *
- *     seconds from the common start to its end, peak memory in KiB, exit status (128 + signal)
+ *     seconds from the common start to its exit, peak memory in KiB, exit status (128 + signal)
  *
- * A launcher of its own because both numbers depend on the parent: starting a process from a large
- * interpreter takes longer, and its memory counts as the child's peak. */
+ * This is a separate small program because both numbers depend on the parent: starting a process
+ * from a large interpreter takes longer, and its memory counts as the child's peak. */
 #include "die.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@
 enum { COMMANDS_MAX = 16 };
 
 struct command {
-    char **argv; /* CPUS, then the command's own */
+    char **argv; /* CPUS, then the command's arguments */
     pid_t pid;
     double seconds;
     long peak_kib;

@@ -20,7 +20,7 @@
 #include <immintrin.h>
 #endif
 
-/* The key of a rating field that ends at a tab or newline; -1 if it is none. */
+/* The key of a rating field that ends at a tab or newline, or -1 if it is not a number. */
 static int key_slowly(const uint8_t *field)
 {
     char text[64];
@@ -44,10 +44,10 @@ static uint8_t key_or_die(const uint8_t *field)
     return (uint8_t)key;
 }
 
-/* State of the scan from chunk to chunk. */
+/* The state of the scan, carried from chunk to chunk. */
 struct scan {
     const uint8_t *bytes;
-    unsigned long long carry; /* 1 while an id runs on into this chunk */
+    unsigned long long carry; /* 1 while an id continues in this chunk */
     uint64_t line_starts;     /* 1 if this chunk begins a line */
     uint32_t tabs, newlines;  /* found so far */
     struct rows *rows;
@@ -67,7 +67,7 @@ static inline uint64_t id_ends(struct scan *scan, uint64_t tabs, uint64_t newlin
 
 #if defined(SCAN_AVX512)
 
-/* Writes at + (position of each bit), 16 at a time: a chunk of usual rows takes one store. */
+/* Writes at + (position of each set bit), 16 at a time: a chunk of usual rows takes one store. */
 static inline void put_positions(uint32_t *out, uint64_t bits, uint32_t at)
 {
     const __m512i iota = _mm512_set_epi64(
@@ -147,8 +147,8 @@ static inline uint64_t bytes_equal(const uint8_t *p, char byte)
 #endif
 }
 
-/* Four positions without a branch, the rare rest in a loop. Positions of no bit are rubbish that
- * the next chunk overwrites. */
+/* Four positions without a branch, the rare others in a loop. Positions without a bit are
+ * arbitrary; the next chunk overwrites them. */
 static inline void put_positions(uint32_t *out, uint64_t bits, uint32_t at)
 {
     for (int i = 0; i < 4; i++, bits &= bits - 1)
@@ -181,7 +181,8 @@ static void scan_keys(const struct rows *rows)
 
 void rows_count(const struct rows *rows, uint64_t *counts)
 {
-    uint32_t banks[4][KEYS_MAX] = {0}; /* neighbours with one key must not wait for each other */
+    /* Neighbouring rows with the same key must not wait for each other's increment. */
+    uint32_t banks[4][KEYS_MAX] = {0};
     for (uint32_t row = 0; row < rows->count; row++) banks[row % 4][rows->key[row]]++;
     for (int key = 0; key < KEYS_MAX; key++)
         counts[key] += banks[0][key] + banks[1][key] + banks[2][key] + banks[3][key];
@@ -236,7 +237,7 @@ void rows_close(struct reader *reader)
     free(reader->rows.key);
 }
 
-/* Bytes of the header line at `lines`, 0 if it is a row like the others. */
+/* The size of the header line at `lines`, or 0 if the first line is a row. */
 static size_t header_length(const uint8_t *lines, size_t length)
 {
     const uint8_t *end = memchr(lines, '\n', length);
@@ -258,7 +259,7 @@ const struct rows *rows_next(struct reader *reader)
     assert(got <= BLOCK_BYTES);
     reader->offset += got;
     uint8_t *end = block + got;
-    if (got == 0) *end++ = '\n'; /* the last line had none */
+    if (got == 0) *end++ = '\n'; /* the last line had no LF */
     uint8_t *lines_end = memrchr(lines, '\n', (size_t)(end - lines));
     lines_end = lines_end == NULL ? lines : lines_end + 1;
     reader->rest_at = lines_end;

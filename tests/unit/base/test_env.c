@@ -1,4 +1,4 @@
-/* The real world's calls: what each open mode and each way of renaming promises, and removing
+/* The env of the real system: what each open mode and rename mode guarantees, and the removal of
  * trees. */
 #include "engine/base/env.h"
 
@@ -166,11 +166,11 @@ Test(env, open_dir_own_rejects_symlink)
     cr_expect_eq(env->make_dir(env, dir, "inner", true), 0);
     cr_expect_eq(env->rename(env, ENV_CWD, "file", dir, "moved", ENV_RENAME_NOREPLACE), 0);
     cr_expect_eq(access("dir/moved", F_OK), 0);
-    cr_assert_eq(rename("dir", "elsewhere"), 0); /* its descriptor is that of the same directory */
+    cr_assert_eq(rename("dir", "elsewhere"), 0); /* the descriptor remains valid */
     int n = 1;
     cr_expect_eq(env->list(env, dir, count, &n), 42);
     n = 0;
-    cr_expect_eq(env->list(env, dir, count, &n), 0); /* from its beginning */
+    cr_expect_eq(env->list(env, dir, count, &n), 0); /* from the start again */
     cr_expect_eq(n, 2);
     cr_expect_eq(env->remove(env, dir, "inner", false), -EISDIR);
     cr_expect_eq(env->remove(env, dir, "inner", true), 0);
@@ -197,7 +197,7 @@ Test(env, remove_tree_follows_no_symlink)
     cr_expect_eq(env_remove_tree(env, ENV_CWD, "other/precious", 1), 0);
 }
 
-/* Replaces tree/deep by a link to what must stay, once it is open. */
+/* Once tree/deep is open, replaces it by a link to a directory that must stay. */
 static int list_and_swap(struct env *e, int dir, int (*entry)(void *arg, const char *name),
                          void *arg)
 {
@@ -221,7 +221,7 @@ Test(env, remove_tree_is_safe_if_dir_is_swapped_while_listed)
     cr_expect(file_holds("other/precious", "precious"));
 }
 
-/* Replaces it once it is known to be a directory, and before it is opened. */
+/* Replaces tree/deep after it is known to be a directory, and before it is opened. */
 static int remove_and_swap(struct env *e, int dir, const char *name, bool is_dir)
 {
     int r = env->remove(e, dir, name, is_dir);

@@ -1,4 +1,4 @@
-/* The registry of codes, and how errors are filled. */
+/* The table of error codes, and how errors are set. */
 #include "engine/base/error.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* Directories that a process removes as it crashes: only what was added, and only while it is. */
+/* Directories that a process removes when it crashes: only registered ones, and only while they are
+ * registered. */
 #include "engine/base/exit_dirs.h"
 
 #include "engine/base/env.h"
@@ -40,7 +41,7 @@ static void leave_scratch_dir(void)
     cr_assert_eq(env_remove_tree(env_real(), ENV_CWD, top, 4), 0);
 }
 
-static bool is_there(const char *path)
+static bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
@@ -52,7 +53,7 @@ Test(exit_dirs, added_dir_is_removed_with_contents)
     exit_dirs_register("a");
     cr_expect(exit_dirs_any_registered());
     cr_expect(exit_dirs_remove_all());
-    cr_expect_not(is_there("a"));
+    cr_expect_not(path_exists("a"));
 }
 
 Test(exit_dirs, dropped_dir_is_kept)
@@ -61,7 +62,7 @@ Test(exit_dirs, dropped_dir_is_kept)
     exit_dirs_unregister("a");
     cr_expect_not(exit_dirs_any_registered());
     cr_expect(exit_dirs_remove_all());
-    cr_expect(is_there("a/output/part-0"));
+    cr_expect(path_exists("a/output/part-0"));
 }
 
 Test(exit_dirs, replaced_dir_is_kept)
@@ -72,8 +73,8 @@ Test(exit_dirs, replaced_dir_is_kept)
     cr_assert_eq(rename("a", "moved"), 0);
     cr_assert_eq(rename("b", "a"), 0);
     exit_dirs_remove_all();
-    cr_expect(is_there("a/kept"));
-    cr_expect(is_there("moved/output/part-0"));
+    cr_expect(path_exists("a/kept"));
+    cr_expect(path_exists("moved/output/part-0"));
 }
 
 Test(exit_dirs, symlink_is_neither_added_nor_followed)
@@ -86,8 +87,8 @@ Test(exit_dirs, symlink_is_neither_added_nor_followed)
     cr_expect_not(exit_dirs_any_registered());
     exit_dirs_register("a");
     cr_expect(exit_dirs_remove_all());
-    cr_expect_not(is_there("a"));
-    cr_expect(is_there("other/kept"));
+    cr_expect_not(path_exists("a"));
+    cr_expect(path_exists("other/kept"));
 }
 
 Test(exit_dirs, deeper_tree_than_an_output_is_kept)
@@ -96,7 +97,7 @@ Test(exit_dirs, deeper_tree_than_an_output_is_kept)
     write_file("a/output/deep/file");
     exit_dirs_register("a");
     cr_expect_not(exit_dirs_remove_all());
-    cr_expect(is_there("a/output/deep/file"));
+    cr_expect(path_exists("a/output/deep/file"));
 }
 
 Test(exit_dirs, dropping_a_dir_frees_its_entry)
@@ -111,7 +112,7 @@ Test(exit_dirs, dropping_a_dir_frees_its_entry)
     exit_dirs_unregister("d0");
     exit_dirs_register("a");
     cr_expect(exit_dirs_remove_all());
-    cr_expect_not(is_there("a"));
-    cr_expect(is_there("d0"));
-    cr_expect_not(is_there("d1"));
+    cr_expect_not(path_exists("a"));
+    cr_expect(path_exists("d0"));
+    cr_expect_not(path_exists("d1"));
 }

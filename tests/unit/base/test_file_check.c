@@ -1,5 +1,5 @@
-/* Which files are believed: by owner, mode and kind, and by every link on the way to them. Owners
- * that only root can make real are made up by a replaced call. */
+/* Which files are trusted: by owner, mode and kind, and by every link on the path to them. A
+ * replaced env call fakes owners that only root can set. */
 #include "engine/base/file_check.h"
 #include "tests/support/faults.h"
 
@@ -16,9 +16,9 @@
 enum owner { OURS, ROOT, ANOTHER };
 
 static char scratch[] = "/tmp/file-check-test-XXXXXX";
-static struct env env; /* the real one; tests replace calls of it */
+static struct env env; /* the real one; tests replace some calls */
 static enum owner file_owner, link_owner;
-static const char *owned_link; /* the link that link_owner is of; all others are ours */
+static const char *owned_link; /* the link whose owner is link_owner; all other links are ours */
 static struct glint_error error;
 
 static void set_owner(struct env_stat *s, enum owner owner)
@@ -74,7 +74,7 @@ static unsigned open_files(void)
     return count;
 }
 
-/* The errno, or 0; whatever it is, no file stays open. */
+/* Returns the errno, or 0. No descriptor stays open in either case. */
 static int check_open(const char *path, enum file_use use)
 {
     struct env_stat stat;
@@ -95,7 +95,7 @@ static void expect_refused(const char *path, enum file_use use, const char *why,
     cr_expect_not_null(strstr(error.hint, hint), "%s, not %s", error.hint, hint);
 }
 
-/* That the file at `path` is found, and which one it is. */
+/* Whether the file at `path` can be opened and contains `text`. */
 static bool leads_to(const char *path, const char *text)
 {
     struct env_stat stat;
@@ -114,7 +114,7 @@ Test(file_check, owner_and_mode_are_checked)
         enum file_use use;
         enum owner owner;
         mode_t mode;
-        const char *wrong, *hint; /* NULL: it is taken */
+        const char *wrong, *hint; /* NULL: the file is accepted */
     } rows[] = {
         {FILE_CONFIG, OURS, 0600, NULL, NULL},
         {FILE_CONFIG, OURS, 0755, NULL, NULL},
@@ -296,7 +296,7 @@ static int open_and_swap(struct env *e, int dir, const char *name, enum env_open
     return file;
 }
 
-/* What is replaced behind the back of the check is not what is opened. */
+/* If the path changes during the check, the checked file is opened, not the new one. */
 Test(file_check, checked_file_is_the_opened_file)
 {
     cr_assert(mkdir("a", 0755) == 0 && mkdir("evil", 0755) == 0);
@@ -325,7 +325,7 @@ Test(file_check, every_failed_syscall_is_reported)
             error = (struct glint_error){.code = GLINT_OK};
             faults_set(FAULT_ONCE, n, -EIO);
             int file = file_open_checked(faults_env(), path, use, GLINT_E_CONFIG, &stat, &error);
-            reached = faults_failed() != NULL; /* a close loses nothing */
+            reached = faults_failed() != NULL; /* a failing close loses nothing */
             bool failed = reached && strcmp(faults_failed(), "close") != 0;
             cr_expect_eq(file < 0, failed, "%s", error.cause);
             cr_expect_eq(error.code, failed ? GLINT_E_CONFIG : GLINT_OK);

@@ -1,4 +1,4 @@
-/* The JSON writer: commas, escapes, and bytes that are no text. */
+/* The JSON writer: commas, escapes, and bytes that are not UTF-8. */
 #include "engine/base/json.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +41,7 @@ Test(json, invalid_utf8_becomes_replacement_character)
 {
     TEXT("\xff", "\"" LOST "\"");
     TEXT("a\x80z", "\"a" LOST "z\"");
-    TEXT("\xc3", "\"" LOST "\"");                            /* cut short */
+    TEXT("\xc3", "\"" LOST "\"");                            /* truncated */
     TEXT("\xc0\xaf", "\"" LOST LOST "\"");                   /* overlong */
     TEXT("\xe0\x9f\x80", "\"" LOST LOST LOST "\"");          /* overlong */
     TEXT("\xed\xa0\x80", "\"" LOST LOST LOST "\"");          /* a surrogate */

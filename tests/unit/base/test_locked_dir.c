@@ -1,5 +1,5 @@
-/* Folders of running processes and their leftovers: what is removed, and what is left alone,
- * whatever another user puts in its place. Each trap holds a file that a fault would remove. */
+/* Directories of running processes, and stale ones: which are removed and which are kept, also when
+ * another user replaces them. Each trap contains a file that a bug would remove. */
 #include "engine/base/locked_dir.h"
 
 #include <criterion/criterion.h>
@@ -15,7 +15,7 @@
 #define LOCK NAME "/" LOCKED_DIR_LOCK_NAME
 
 static char scratch[] = "/tmp/dir-lock-test-XXXXXX";
-static struct env env; /* the real one; tests replace calls of it */
+static struct env env; /* the real one; tests replace some calls */
 
 static void enter_scratch_dir(void)
 {
@@ -31,7 +31,7 @@ static void leave_scratch_dir(void)
 
 TestSuite(locked_dir, .init = enter_scratch_dir, .fini = leave_scratch_dir);
 
-static bool is_there(const char *path)
+static bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
@@ -43,7 +43,7 @@ static void put_file(const char *path, const char *text)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* What a process of this node leaves that dies at once, with a file in it. */
+/* Creates the directory that a process of this node leaves when it is killed, with a file in it. */
 static void make_stale_dir(void)
 {
     char name[] = NAME;
@@ -77,11 +77,11 @@ Test(locked_dir, lock_is_exclusive)
     cr_expect_eq(locked_dir_create(&env, name, false, &other), -EEXIST);
     cr_expect(other.dir == -1 && other.file == -1);
     remove_stale();
-    cr_expect(is_there(LOCK));
+    cr_expect(path_exists(LOCK));
     locked_dir_unlock(&env, &lock);
     locked_dir_unlock(&env, &lock);
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
     cr_expect_eq(locked_dir_create(&env, missing, false, &lock), -ENOENT);
     cr_expect_eq(open_files(), files);
 }
@@ -94,7 +94,7 @@ Test(locked_dir, removal_deletes_dir_and_lock)
     cr_assert_eq(mkdir(NAME "/deep", 0700), 0);
     put_file(NAME "/deep/file", "");
     cr_expect_eq(locked_dir_remove(&env, name, &lock, 1), 0);
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
     locked_dir_unlock(&env, &lock);
 }
 
@@ -105,7 +105,6 @@ static int lock_is_taken_twice(struct env *e, int file)
     return locks++ < 2 ? -EWOULDBLOCK : env_real()->lock(e, file);
 }
 
-/* Another process sweeps it before it is locked, and may not be through: another name is taken. */
 Test(locked_dir, removal_stops_at_its_depth)
 {
     char name[] = NAME;
@@ -113,9 +112,9 @@ Test(locked_dir, removal_stops_at_its_depth)
     cr_assert_eq(locked_dir_create(&env, name, false, &lock), 0);
     cr_assert(mkdir(NAME "/a", 0700) == 0 && mkdir(NAME "/a/b", 0700) == 0);
     cr_expect_lt(locked_dir_remove(&env, name, &lock, 1), 0);
-    cr_expect(is_there(NAME "/a/b"));
+    cr_expect(path_exists(NAME "/a/b"));
     cr_expect_eq(locked_dir_remove(&env, name, &lock, 2), 0);
-    cr_expect_not(is_there(NAME));
+    cr_expect_not(path_exists(NAME));
     locked_dir_unlock(&env, &lock);
 }
 
@@ -127,8 +126,8 @@ Test(locked_dir, other_name_is_used_if_sweeper_holds_lock)
     cr_assert_eq(locked_dir_create(&env, name, false, &lock), 0);
     cr_expect_eq(locks, 3);
     cr_expect_str_eq(name, "mine-3c6ef372fe94f829");
-    cr_expect(is_there("mine-3c6ef372fe94f829/" LOCKED_DIR_LOCK_NAME));
-    cr_expect(!is_there("mine-ffffffffffffffff"));
+    cr_expect(path_exists("mine-3c6ef372fe94f829/" LOCKED_DIR_LOCK_NAME));
+    cr_expect(!path_exists("mine-ffffffffffffffff"));
     locked_dir_unlock(&env, &lock);
 }
 
@@ -138,7 +137,8 @@ static int lock_after_a_sweep(struct env *e, int file)
     return env_real()->lock(e, file);
 }
 
-/* The sweep is through before the lock is taken, which no process can see any more. */
+/* A sweep has removed the directory before the lock is taken, so no other process can see the
+ * lock. */
 Test(locked_dir, other_name_is_used_if_dir_was_removed)
 {
     char name[] = NAME;
@@ -146,7 +146,7 @@ Test(locked_dir, other_name_is_used_if_dir_was_removed)
     env.lock = lock_after_a_sweep;
     cr_assert_eq(locked_dir_create(&env, name, false, &lock), 0);
     cr_expect_str_neq(name, NAME);
-    cr_expect(is_there(name));
+    cr_expect(path_exists(name));
     locked_dir_unlock(&env, &lock);
 }
 
@@ -165,9 +165,9 @@ Test(locked_dir, sweep_removes_dir_without_lock_only_if_empty)
     put_file("mine-0000000000000000/precious", "precious");
     put_file("mine-notes/" LOCKED_DIR_LOCK_NAME, "");
     remove_stale();
-    cr_expect(!is_there(NAME));
-    for (int i = 0; i < 3; i++) cr_expect(is_there(others[i]), "%s", others[i]);
-    cr_expect(is_there("mine-0000000000000000/precious"));
+    cr_expect(!path_exists(NAME));
+    for (int i = 0; i < 3; i++) cr_expect(path_exists(others[i]), "%s", others[i]);
+    cr_expect(path_exists("mine-0000000000000000/precious"));
 }
 
 /* ---- Traps */
@@ -180,7 +180,7 @@ static void make_target(void)
 
 static bool target_is_whole(void)
 {
-    return is_there("target/precious") && is_there("target/" LOCKED_DIR_LOCK_NAME);
+    return path_exists("target/precious") && path_exists("target/" LOCKED_DIR_LOCK_NAME);
 }
 
 Test(locked_dir, sweep_skips_symlink_to_dir)
@@ -188,7 +188,7 @@ Test(locked_dir, sweep_skips_symlink_to_dir)
     make_target();
     cr_assert_eq(symlink("target", NAME), 0);
     remove_stale();
-    cr_expect(target_is_whole() && is_there(NAME));
+    cr_expect(target_is_whole() && path_exists(NAME));
 }
 
 Test(locked_dir, sweep_skips_dir_with_symlink_as_lock)
@@ -197,22 +197,22 @@ Test(locked_dir, sweep_skips_dir_with_symlink_as_lock)
     make_stale_dir();
     cr_assert(unlink(LOCK) == 0 && symlink("../target/" LOCKED_DIR_LOCK_NAME, LOCK) == 0);
     remove_stale();
-    cr_expect(target_is_whole() && is_there(NAME "/precious"));
+    cr_expect(target_is_whole() && path_exists(NAME "/precious"));
 }
 
-/* Another user cannot make a file of ours, but perhaps a second name of one. */
+/* Another user cannot create a file that we own, but may be able to hard-link one. */
 Test(locked_dir, sweep_skips_hard_linked_lock)
 {
     make_stale_dir();
     cr_assert_eq(link(LOCK, "other"), 0);
     remove_stale();
-    cr_expect(is_there(NAME "/precious") && is_there(LOCK));
+    cr_expect(path_exists(NAME "/precious") && path_exists(LOCK));
     cr_assert_eq(unlink("other"), 0);
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
 }
 
-static int folders_are_others(struct env *e, int file, struct env_stat *out)
+static int dirs_are_others(struct env *e, int file, struct env_stat *out)
 {
     int r = env_real()->stat_open(e, file, out);
     if (r == 0 && out->kind == ENV_DIRECTORY) out->mine = false;
@@ -222,18 +222,18 @@ static int folders_are_others(struct env *e, int file, struct env_stat *out)
 Test(locked_dir, sweep_skips_dir_of_another_user)
 {
     make_stale_dir();
-    env.stat_open = folders_are_others;
+    env.stat_open = dirs_are_others;
     remove_stale();
-    cr_expect(is_there(NAME "/precious") && is_there(LOCK));
+    cr_expect(path_exists(NAME "/precious") && path_exists(LOCK));
     env.stat_open = env_real()->stat_open;
     if (geteuid() == 0) {
         cr_assert_eq(chown(NAME, 65534, 65534), 0);
         remove_stale();
-        cr_expect(is_there(NAME "/precious") && is_there(LOCK));
+        cr_expect(path_exists(NAME "/precious") && path_exists(LOCK));
         cr_assert_eq(chown(NAME, 0, 0), 0);
     }
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
 }
 
 static void swap_for_link(void)
@@ -241,14 +241,14 @@ static void swap_for_link(void)
     cr_assert(rename(NAME, "aside") == 0 && symlink("target", NAME) == 0);
 }
 
-/* Between the moment a leftover is listed and the first removal, another user replaces it. */
+/* Another user replaces the stale directory after it is listed and before the first removal. */
 static int list_and_swap(struct env *e, int dir, int (*entry)(void *arg, const char *name),
                          void *arg)
 {
     struct env_stat listed, named;
     cr_assert_eq(env_real()->stat_open(e, dir, &listed), 0);
     bool is_stale = env_real()->stat(e, NAME, &named) == 0 && listed.inode == named.inode;
-    if (is_stale && !is_there("aside")) swap_for_link();
+    if (is_stale && !path_exists("aside")) swap_for_link();
     return env_real()->list(e, dir, entry, arg);
 }
 
@@ -259,7 +259,7 @@ Test(locked_dir, sweep_is_safe_if_dir_is_swapped_while_listed)
     env.list = list_and_swap;
     remove_stale();
     cr_expect(target_is_whole());
-    cr_expect(is_there("aside") && !is_there("aside/precious"));
+    cr_expect(path_exists("aside") && !path_exists("aside/precious"));
 }
 
 static int open_and_swap(struct env *e, int dir, const char *name, enum env_open_mode mode)
@@ -276,7 +276,7 @@ Test(locked_dir, sweep_is_safe_if_dir_is_swapped_after_open)
     env.open = open_and_swap;
     remove_stale();
     cr_expect(target_is_whole());
-    cr_expect(is_there("aside") && !is_there("aside/precious"));
+    cr_expect(path_exists("aside") && !path_exists("aside/precious"));
 }
 
 Test(locked_dir, removal_is_safe_if_own_dir_is_swapped)
@@ -290,7 +290,7 @@ Test(locked_dir, removal_is_safe_if_own_dir_is_swapped)
     cr_expect_neq(locked_dir_remove(&env, name, &lock, 1), 0);
     locked_dir_unlock(&env, &lock);
     cr_expect(target_is_whole());
-    cr_expect(is_there("aside") && !is_there("aside/precious"));
+    cr_expect(path_exists("aside") && !path_exists("aside/precious"));
 }
 
 static const char *swapped_for; /* NULL: a link to the target */
@@ -321,16 +321,16 @@ Test(locked_dir, lock_is_created_only_in_own_new_dir)
     put_file("project/precious", "precious");
     swapped_for = "project";
     cr_expect_eq(locked_dir_create(&env, name, false, &lock), -EEXIST);
-    cr_expect(is_there(NAME "/precious") && !is_there(LOCK));
+    cr_expect(path_exists(NAME "/precious") && !path_exists(LOCK));
     cr_assert(rename(NAME, "project") == 0 && rmdir("aside") == 0);
     env = *env_real();
-    env.stat_open = folders_are_others;
+    env.stat_open = dirs_are_others;
     cr_expect_eq(locked_dir_create(&env, name, false, &lock), -EPERM);
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
     cr_expect_eq(open_files(), files);
 }
 
-/* ---- Locks that are each node's own */
+/* ---- Locks of other nodes */
 
 static struct env_node other_node = {.host = "other-host",
                                      .boot = "00000000-0000-0000-0000-000000000000"};
@@ -348,7 +348,8 @@ static int64_t wall_at_now_s(struct env *e)
     return now_s * 1000000000;
 }
 
-/* A leftover that was locked so many seconds ago, by the clock of its node and by the file's. */
+/* Creates a stale directory locked that many seconds ago, by the clock in the lock file and by the
+ * file's mtime. */
 static void make_stale_dir_of(int64_t start_ago_s, int64_t file_ago_s)
 {
     struct env_node here;
@@ -369,21 +370,21 @@ Test(locked_dir, lock_of_other_node_is_valid_for_a_day)
     env.node = be_other_node;
     make_stale_dir_of(0, 0);
     remove_stale();
-    cr_expect(is_there(NAME "/precious"));
+    cr_expect(path_exists(NAME "/precious"));
     cr_assert(unlink(NAME "/precious") == 0 && unlink(LOCK) == 0 && rmdir(NAME) == 0);
-    make_stale_dir_of(day_s - 1, 2 * day_s); /* young by one clock is young */
+    make_stale_dir_of(day_s - 1, 2 * day_s); /* recent by one clock is enough */
     remove_stale();
-    cr_expect(is_there(NAME "/precious"));
+    cr_expect(path_exists(NAME "/precious"));
     set_time(LOCK, now_s - day_s + 1);
     now_s++;
     remove_stale();
-    cr_expect(!is_there(NAME)); /* by both a day */
+    cr_expect(!path_exists(NAME)); /* a day old by both */
     make_stale_dir_of(2 * day_s, 1);
     remove_stale();
-    cr_expect(is_there(NAME "/precious"));
+    cr_expect(path_exists(NAME "/precious"));
     set_time(LOCK, now_s - day_s);
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
 }
 
 Test(locked_dir, same_host_or_boot_id_means_same_node)
@@ -393,12 +394,12 @@ Test(locked_dir, same_host_or_boot_id_means_same_node)
     snprintf(other_node.host, sizeof other_node.host, "a-container");
     make_stale_dir();
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
     env_real()->node(env_real(), &other_node);
     snprintf(other_node.boot, sizeof other_node.boot, "of an earlier start");
     make_stale_dir();
     remove_stale();
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
 }
 
 Test(locked_dir, invalid_owner_counts_as_other_node)
@@ -406,15 +407,15 @@ Test(locked_dir, invalid_owner_counts_as_other_node)
     static const char *const texts[] = {"", "host", "host\nboot\n", "host\nboot\nnever\n",
                                         "\n\n\n"};
     env.node = be_other_node;
-    other_node.boot[0] = '\0'; /* unknown is not the same as unknown */
+    other_node.boot[0] = '\0'; /* two unknown boot ids are not equal */
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         make_stale_dir();
         put_file(LOCK, texts[i]);
         remove_stale();
-        cr_expect(is_there(NAME "/precious"), "%s", texts[i]);
+        cr_expect(path_exists(NAME "/precious"), "%s", texts[i]);
         set_time(LOCK, 1000);
         remove_stale();
-        cr_expect(!is_there(NAME), "%s", texts[i]);
+        cr_expect(!path_exists(NAME), "%s", texts[i]);
     }
 }
 
@@ -435,5 +436,5 @@ Test(locked_dir, lock_works_on_full_disk)
     cr_expect_eq(locked_dir_create(&env, name, false, &lock), 0);
     cr_expect_eq(locked_dir_remove(&env, name, &lock, 1), 0);
     locked_dir_unlock(&env, &lock);
-    cr_expect(!is_there(NAME));
+    cr_expect(!path_exists(NAME));
 }

@@ -1,5 +1,5 @@
-/* Log lines over an env whose clock only changes when a test sets it, and whose standard error is
- * memory. */
+/* Log lines, over an env whose clock changes only when a test sets it and whose standard error is a
+ * buffer. */
 #include "engine/base/log.h"
 
 #include "engine/base/env.h"
@@ -14,12 +14,12 @@
 #define SECOND UINT64_C(1000000000)
 
 static struct {
-    struct env env; /* first: the calls get it */
+    struct env env; /* must be first: the calls cast it */
     uint64_t now_ns;
     int64_t wall_ns;
     struct buffer written;
     unsigned writes;
-    int error; /* of every write */
+    int error; /* returned by every write */
 } fixture;
 
 static uint64_t now_ns(struct env *env)
@@ -69,7 +69,7 @@ static void capture_end(void)
 
 TestSuite(log, .init = capture_start, .fini = capture_end);
 
-/* What was written since the last call. */
+/* Returns what was written since the last call. */
 static const char *written(void)
 {
     cr_assert(buffer_append(&fixture.written, "", 1));
@@ -191,7 +191,7 @@ Test(log, repeated_lines_are_limited_and_counted)
     for (int i = 0; i < 1000; i++) log_line(LOG_WARN, NULL, "client number %d", i);
     cr_expect_eq(count_lines(written()), LOG_REPEATS_MAX);
     log_line(LOG_WARN, NULL, "another kind");
-    log_line(LOG_INFO, NULL, "client number %d", 7); /* another level is another kind */
+    log_line(LOG_INFO, NULL, "client number %d", 7); /* the level is part of the kind */
     cr_expect_eq(count_lines(written()), 2);
     fixture.now_ns += SECOND;
     log_line(LOG_INFO, NULL, "later");
@@ -233,7 +233,7 @@ Test(log, errors_are_limited_per_code)
     cr_expect_eq(count_lines(written()), 0);
 }
 
-/* More kinds than the table has places: no line is lost without being counted. */
+/* More kinds than the table has entries: every suppressed line is still counted. */
 Test(log, suppressed_lines_of_many_kinds_are_counted)
 {
     unsigned written_lines = 0, counted = 0;

@@ -1,4 +1,4 @@
-/* Memory: alignment, slack, growth, arenas that are used again, and the fault injection itself. */
+/* Memory: alignment, slack, growth, reuse of arenas, and the fault injection itself. */
 #include "engine/base/mem.h"
 #include "engine/limits.h"
 
@@ -55,7 +55,7 @@ Test(mem, nth_allocation_fails_when_set)
     mem_fail_at(1, true);
     cr_expect_null(mem_alloc(1));
     cr_expect_null(mem_zalloc(1));
-    cr_expect_null(mem_grow(first, 1, 2)); /* the old block stays */
+    cr_expect_null(mem_grow(first, 1, 2)); /* the old block stays valid */
     mem_fail_at(0, false);
     mem_free(first);
     mem_free(third);

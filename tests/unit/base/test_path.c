@@ -1,4 +1,4 @@
-/* File URLs, and what the form of a path says about why there is nothing. */
+/* File URLs, and the explanations for paths that do not exist. */
 #include "engine/base/path.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +14,7 @@ Test(path, file_urls_become_paths)
         {"file://localhost/a", "/a"},
         {"file:////a", "//a"},
         {"file:///a%20b,c*", "/a%20b,c*"},
-        /* What is none stays. */
+        /* Not file URLs of this host: unchanged. */
         {"/a", "/a"},
         {"", ""},
         {"file:a", "file:a"},

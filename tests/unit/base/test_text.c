@@ -1,5 +1,5 @@
-/* Numbers as text: what comes out must be the shortest text that reads back, spelled as Python and
- * as Java do. */
+/* Numbers as text: the output is the shortest text that reads back, spelled as in Python and in
+ * Java. */
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
 
@@ -50,7 +50,7 @@ Test(text, doubles_print_like_python_and_java)
     expect_formats(NAN, "nan", "NaN");
 }
 
-/* Doubles below DBL_MIN have fewer bits, and powers of two a nearer neighbour below. */
+/* Doubles below DBL_MIN have fewer bits, and a power of two is closer to its lower neighbour. */
 Test(text, subnormals_and_powers_of_two_print_shortest)
 {
     expect_formats(5e-324, "5e-324", "5.0E-324");
@@ -76,7 +76,7 @@ static double random_double(uint64_t i)
     return value;
 }
 
-/* No text with a digit less reads back: the plain proof that it is the shortest. */
+/* Checks by brute force that no text with one digit fewer reads back. */
 static bool is_shortest(double value, const char *text)
 {
     int digits = 0, zeros = 0;
@@ -241,7 +241,7 @@ Test(text, unprintable_characters_are_replaced)
          "??1m\xc2\xa0"},                    /* CSI in two bytes; a no-break space may stay */
         {"abc\xe2\x80\xaetxt", "abc???txt"}, /* U+202E: the rest would show as "txt" reversed */
         {"\xe2\x81\xa6\xe2\x80\x8e\xd8\x9c", "????????"},
-        {"\xe2\x80\xa8|\xc2\x85", "???|??"}, /* ends of lines for some readers */
+        {"\xe2\x80\xa8|\xc2\x85", "???|??"}, /* line breaks to some readers */
         {"\xd7\xa9\xe2\x80\x93\xe2\x80\xa7", "\xd7\xa9\xe2\x80\x93\xe2\x80\xa7"},
         {"\xff\xc3", "??"},
         {"\xe2\x82", "??"},

@@ -1,4 +1,4 @@
-/* The bell: every ring lets one wait end, whichever of them comes first. */
+/* The pipe semaphore: every post ends one wait, whichever comes first. */
 #include "engine/base/thread.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ Test(pipe_semaphore, each_post_ends_one_wait)
     for (int i = 0; i < (WAITERS - 1) * WAITS; i++) pipe_semaphore_post(&semaphore);
     for (int i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
     pipe_semaphore_post(&semaphore);
-    pipe_semaphore_wait(&semaphore); /* none was left, none is missing */
+    pipe_semaphore_wait(&semaphore); /* the count is exact: this wait returns */
     pipe_semaphore_close(&semaphore);
 }
 

@@ -1,5 +1,5 @@
-/* docs/cluster.md and cluster.toml against the table of keys: the tables must be its rows, in its
- * order, and the example must name every key. */
+/* Compares docs/cluster.md and cluster.toml with the table of keys: the tables of the page must be
+ * its rows in its order, and the example must name every key. */
 #include "engine/cli/cluster_keys.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@
 
 enum { TEXT_MAX = 1 << 16, ROW_MAX = 1024 };
 
-/* The contents of a file of the project. */
+/* Returns the contents of a file of the project, in a static buffer. */
 static const char *project_file(const char *name)
 {
     static char text[TEXT_MAX];
@@ -37,7 +37,7 @@ static void make_row(const struct cluster_key *key, char *out)
              counts ? key->unit : "", key->help);
 }
 
-/* From the n-th table's rows on; moves behind it. */
+/* Compares the next table at *at with the keys, row by row. Moves *at after it. */
 static void expect_table(const char **at, const struct cluster_key *keys, uint32_t count)
 {
     static const char line[] = "| --- | --- | --- | --- | --- |\n";

@@ -1,4 +1,4 @@
-/* What a cluster's file comes to: every key, what wins over what, and what is refused where. */
+/* Reading cluster files: every key, which source wins, and what is rejected with which message. */
 #include "engine/cli/cluster_file.h"
 #include "tests/support/memory_env.h"
 
@@ -93,7 +93,7 @@ Test(cluster_file, defaults_apply)
 
 Test(cluster_file, every_key_is_read)
 {
-    source.path = "/c.toml"; /* whatever the path of the checkout has in it */
+    source.path = "/c.toml"; /* the path of the checkout may contain anything */
     const struct cluster *c = read_sound(
         "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
@@ -290,7 +290,7 @@ Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         source.path = wrong[i];
         expect_refused("launch = 'ssh'\n" ONE, ":1:10: with launch = \"ssh\" a shell on each host");
-        read_sound("launch = 'local'\n" ONE); /* no shell */
+        read_sound("launch = 'local'\n" ONE); /* launch = local runs no shell */
         read_sound("launch = 'ssh'\nlaunch_command = ['ssh', '{host}', 'start', '{id}']\n" ONE);
     }
     source.path = "/srv/glint-1/c_2.toml";

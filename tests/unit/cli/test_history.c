@@ -1,4 +1,4 @@
-/* The event log's reader against its writer, and against disks and memory that fail. */
+/* The reader of event logs, with logs from the real writer, and with failing disks and memory. */
 #include "engine/base/mem.h"
 #include "engine/cli/history.h"
 #include "engine/driver/event_log.h"
@@ -70,7 +70,7 @@ Test(history, stages_are_summarized_from_the_log)
     cr_expect_eq(s->failed, 11);
     cr_expect_eq(s->killed, 1);
     cr_expect_float_eq(history_quantile(s, 0), 0, 1e-3);
-    cr_expect_float_eq(history_quantile(s, 0.5), 49, 1e-3); /* without 50 */
+    cr_expect_float_eq(history_quantile(s, 0.5), 49, 1e-3); /* without task 50 */
     cr_expect_float_eq(history_quantile(s, 1), 100, 1e-3);
     cr_expect_float_eq(history_skew(s), 100.0 / 49, 1e-3);
     cr_expect_eq(history_skew(&h.stages[4]), 0);
@@ -78,7 +78,7 @@ Test(history, stages_are_summarized_from_the_log)
     history_fini(&h);
 }
 
-/* All of `h` as people and programs see it; *size is what was printed. */
+/* Prints `h` as text or as JSON. Sets *size to the number of bytes. */
 static char *print(const struct history *h, bool json, size_t *size)
 {
     char *text = NULL;
@@ -108,7 +108,7 @@ Test(history, escape_sequences_are_not_printed)
     history_fini(&h);
 }
 
-/* Each allocation fails once: the same result, or NO_MEMORY and nothing kept. */
+/* Each allocation fails once: the result is the same, or NO_MEMORY and nothing is leaked. */
 Test(history, out_of_memory_leaks_nothing)
 {
     struct history h;

@@ -1,4 +1,4 @@
-/* Finding the job's name among options whose values look like names. */
+/* Finding the job's name among options whose values look like job names. */
 #include "engine/cli/job.h"
 
 #include <criterion/criterion.h>

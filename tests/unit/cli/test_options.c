@@ -1,4 +1,5 @@
-/* Command lines against a table: what is taken, what is refused, and in which words. */
+/* Parsing command lines by a table of options: what is accepted, what is rejected, and with which
+ * message. */
 #include "engine/base/mem.h"
 #include "engine/cli/options.h"
 

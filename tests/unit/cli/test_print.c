@@ -1,4 +1,4 @@
-/* What reaches a terminal: errors in one form, foreign bytes made harmless, a progress line that
+/* Output to a terminal: the form of errors, escaping of untrusted bytes, and a progress line that
  * fits. */
 #include "engine/cli/print.h"
 #include "engine/cli/progress.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *printed; /* by the last call */
+static char *printed; /* of the last call */
 static size_t printed_size;
 
 static void expect_safe(const char *text, const char *wanted)

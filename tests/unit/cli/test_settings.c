@@ -1,4 +1,4 @@
-/* The options of every job: what their values mean, and which are refused. */
+/* The options that every job has: how values are parsed, and which are rejected. */
 #include "engine/cli/settings.h"
 #include "engine/limits.h"
 
@@ -136,7 +136,7 @@ Test(settings, quiet_overrides_verbose)
     cr_expect(settings.quiet && !settings.verbose);
 }
 
-/* ---- Where a job runs */
+/* ---- Local or cluster */
 
 Test(settings, options_configure_a_cluster)
 {

@@ -1,4 +1,4 @@
-/* The guess behind "did you mean". */
+/* The suggestion of "did you mean". */
 #include "engine/cli/suggest.h"
 
 #include <criterion/criterion.h>

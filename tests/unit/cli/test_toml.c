@@ -1,4 +1,4 @@
-/* The way from TOML to plain values, and what is refused before the parser sees it. */
+/* From TOML to plain values, and what is rejected before the parser runs. */
 #include "engine/base/mem.h"
 #include "engine/cli/toml_shim.h"
 

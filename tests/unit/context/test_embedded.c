@@ -1,4 +1,4 @@
-/* A program around glint: its context, its plan, its action, by the one public header. */
+/* A program that embeds glint through the public header: its context, its plan, its action. */
 #include "engine/glint.h"
 
 #include <criterion/criterion.h>
@@ -34,7 +34,7 @@ Test(embedded, public_header_is_sufficient)
     glint_destroy(g);
 }
 
-/* A setting that cannot be is the error of glint_create. */
+/* An invalid setting is an error of glint_create. */
 Test(embedded, invalid_setting_is_reported)
 {
     struct glint_config config = {.memory_bytes = 1, .ops = ops_table, .modules = modules};

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Functions that end the test when they are called, and one that does not */
+/* ---- Functions that abort the test when called, and one that does not */
 
 static int trap_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
@@ -70,21 +70,21 @@ static const struct glint_function *const functions[] = {
 static const struct glint_module trap_module = {"trap", functions};
 static const struct glint_module *const modules[] = {&ops_module, &trap_module, NULL};
 
-/* ---- Contexts that explain, and what they say */
+/* ---- Contexts for explain, and their notes */
 
-static struct buffer said;
+static struct buffer note_text;
 
 static void keep_note(void *arg, const char *line)
 {
     (void)arg;
-    cr_assert(buffer_append(&said, line, strlen(line)) && buffer_append(&said, "\n", 1));
+    cr_assert(buffer_append(&note_text, line, strlen(line)) && buffer_append(&note_text, "\n", 1));
 }
 
 static const char *notes(void)
 {
-    cr_assert(buffer_append(&said, "", 1));
-    said.size--;
-    return (const char *)said.data;
+    cr_assert(buffer_append(&note_text, "", 1));
+    note_text.size--;
+    return (const char *)note_text.data;
 }
 
 static struct glint *context_open(bool explain)
@@ -96,7 +96,7 @@ static struct glint *context_open(bool explain)
                                   .modules = modules,
                                   .note = keep_note};
     struct glint_error error;
-    said.size = 0;
+    note_text.size = 0;
     struct glint *g = glint_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
@@ -106,10 +106,10 @@ static void context_close(struct glint *g, enum glint_code code)
 {
     cr_expect_eq(glint_finish(g), code, "%s", glint_error(g)->cause);
     glint_destroy(g);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
 }
 
-static void expect_said(const char *line)
+static void expect_note(const char *line)
 {
     cr_expect_not_null(strstr(notes(), line), "no \"%s\" in:\n%s", line, notes());
 }
@@ -230,8 +230,8 @@ Test(explain, no_action_calls_a_user_function)
                  strncmp(actions[i], "save", 4) == 0 ? "%.*s /nowhere/out\n"
                                                      : "%.*s, not run: returns an empty result\n",
                  word, actions[i]);
-        expect_said(line);
-        expect_said("  map trap.map\n");
+        expect_note(line);
+        expect_note("  map trap.map\n");
         context_close(g, GLINT_OK);
     }
 }
@@ -246,8 +246,8 @@ static struct glint_rdd *sorted_sums(struct glint *g, bool trap)
     return glint_zip_with_index(glint_values(glint_with_partitions(sorted, 3)));
 }
 
-/* Stages that operators run for themselves have numbers and names as in a run, and the plan says
- * what waits for them. */
+/* The stages that operators run for themselves have the same numbers and names as in a real run,
+ * and the plan says which stages depend on them. */
 Test(explain, stages_match_a_real_run)
 {
     int64_t count;
@@ -274,12 +274,12 @@ Test(explain, stages_match_a_real_run)
                      number, name, tasks);
     }
     cr_expect_str_eq(shown, lines);
-    expect_said("stage 1 reduceByKey..sortByKey.sample: 4 tasks, ");
-    expect_said("  sortByKey (write) into 3 partitions; its bounds depend on the result of "
+    expect_note("stage 1 reduceByKey..sortByKey.sample: 4 tasks, ");
+    expect_note("  sortByKey (write) into 3 partitions; its bounds depend on the result of "
                 "sortByKey.sample (stage 1)\n");
-    expect_said("stage 3 sortByKey..count: 2 of 3 tasks, ");
-    expect_said("  zipWithIndex; depends on the result of count (stage 3)\n");
-    expect_said("  reduceByKey (read) glint.sum_i64 from stage 0\n");
+    expect_note("stage 3 sortByKey..count: 2 of 3 tasks, ");
+    expect_note("  zipWithIndex; depends on the result of count (stage 3)\n");
+    expect_note("  reduceByKey (read) glint.sum_i64 from stage 0\n");
     context_close(g, GLINT_OK);
 }
 
@@ -292,19 +292,19 @@ Test(explain, dependence_on_earlier_results_is_shown)
     cr_assert_eq(glint_count(rdd, &count), 0);
     cr_expect_null(strstr(notes(), "depends on"));
     cr_assert_eq(glint_collect(rdd, &rows), 0);
-    expect_said("collect, not run: returns an empty result\n"
+    expect_note("collect, not run: returns an empty result\n"
                 "depends on the result of count (stage 0)\n");
     cr_assert_eq(glint_save_as_text_file(rdd, "/nowhere/out"), 0);
-    expect_said("saveAsTextFile /nowhere/out\n"
+    expect_note("saveAsTextFile /nowhere/out\n"
                 "depends on the result of collect (stage 1) and of 1 earlier action\n");
     cr_assert_eq(glint_finish(g), GLINT_OK);
-    expect_said(
+    expect_note(
         "2 actions were not run: what the job does with their results may differ from this plan\n");
     glint_destroy(g);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
 }
 
-/* How many rounds a take would need is not known: the first one is shown. */
+/* The number of rounds that take needs is unknown: only the first one is shown. */
 Test(explain, take_shows_only_its_first_round)
 {
     struct glint *g = context_open(true);
@@ -320,18 +320,18 @@ Test(explain, take_shows_only_its_first_round)
                          120),
                  0, "%s", notes());
     glint_destroy(g);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
 }
 
-/* Lines are not read to be counted. */
+/* explain does not read the file to count its lines. */
 Test(explain, partitions_of_lines_are_an_estimate)
 {
     const char *path = write_input("a\nb\nc\n");
     struct glint *g = context_open(true);
     int64_t count;
     cr_assert_eq(glint_count(glint_n_line_text_file(g, path, 1), &count), 0);
-    expect_said(": 1 task, ");
-    expect_said("  nLineTextFile (task count estimated: lines are not counted)\n");
+    expect_note(": 1 task, ");
+    expect_note("  nLineTextFile (task count estimated: lines are not counted)\n");
     struct glint_rdd *side = glint_as_side_file(glint_n_line_text_file(g, path, 1));
     cr_assert_eq(glint_count(side, &count), 0);
     cr_expect_eq(count, 3);
@@ -356,14 +356,14 @@ Test(explain, side_files_are_read)
     glint_rows_free(&rows);
     cr_assert_eq(glint_count(glint_union(passed, side), &count), 0);
     cr_expect_eq(count, 4);
-    expect_said("take, run: it reads only side files\nstage 0 textFile..take: 1 task, ");
+    expect_note("take, run: it reads only side files\nstage 0 textFile..take: 1 task, ");
     cr_expect_null(strstr(notes(), "depends on"));
-    /* Whatever else it is put together with is not read. */
+    /* Inputs that are combined with it are not read. */
     struct glint_rdd *other = glint_map(glint_text_file(g, path), "trap.map", NULL);
     cr_assert_eq(glint_count(glint_union(side, other), &count), 0);
     cr_expect_eq(count, 0);
     cr_assert_eq(glint_save_as_text_file(side, "/nowhere/out"), 0);
-    expect_said("stage 3 textFile..saveAsTextFile: 1 task, ");
+    expect_note("stage 3 textFile..saveAsTextFile: 1 task, ");
     context_close(g, GLINT_OK);
     unlink(path);
 }
@@ -374,7 +374,7 @@ static int refuse_row(void *arg, const struct glint_record *row)
     return glint_abort(arg, GLINT_E_COUNTS_INVALID, NULL, "no count");
 }
 
-/* What is wrong in a side file does not follow from a result before it. */
+/* The error comes from the side file, not from an earlier empty result, so it is reported. */
 Test(explain, side_file_error_is_reported)
 {
     const char *path = write_input("one\ntwo\n");
@@ -397,7 +397,7 @@ Test(explain, side_file_must_be_a_source)
     context_close(g, GLINT_E_PLAN_RDD);
 }
 
-/* ---- How a job ends that does not go on */
+/* ---- How a job ends that stops early */
 
 Test(explain, error_caused_by_empty_result_is_ignored)
 {
@@ -407,10 +407,10 @@ Test(explain, error_caused_by_empty_result_is_ignored)
     glint_abort(g, GLINT_E_COUNTS_INVALID, NULL, "there are %d rows", 0);
     cr_expect_eq(glint_finish(g), GLINT_OK);
     cr_expect_eq(glint_error(g)->code, GLINT_OK);
-    expect_said(
+    expect_note(
         "the plan ends here: the job needs the result of count (stage 0): there are 0 rows\n");
     glint_destroy(g);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
 }
 
 Test(explain, plan_mistakes_are_still_errors)
@@ -449,9 +449,9 @@ Test(explain, loop_waiting_for_a_result_ends)
     cr_expect_eq(rounds, EXPLAIN_ACTIONS_MAX);
     cr_expect_eq(glint_error(g)->code, GLINT_E_PLAN_LIMIT);
     cr_expect_eq(glint_finish(g), GLINT_OK);
-    expect_said("the plan ends here: ");
+    expect_note("the plan ends here: ");
     glint_destroy(g);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
 }
 
 Test(explain, loop_until_convergence_ends)
@@ -465,7 +465,7 @@ Test(explain, loop_until_convergence_ends)
         cr_assert_eq(glint_count(rdd, &now), 0);
     }
     cr_assert_eq(glint_save_as_text_file(rdd, "/nowhere/out"), 0);
-    expect_said("saveAsTextFile /nowhere/out\n");
+    expect_note("saveAsTextFile /nowhere/out\n");
     context_close(g, GLINT_OK);
 }
 
@@ -479,7 +479,7 @@ Test(explain, interrupt_ends_the_explain)
     context_close(g, GLINT_E_INTERRUPTED);
 }
 
-/* A job that takes k points and reads k, however few there are. */
+/* A job that takes k points may read k rows although the result is empty. */
 Test(explain, missing_rows_read_as_zero)
 {
     struct glint *g = context_open(true);

@@ -1,5 +1,5 @@
-/* What Spark promises of shuffles and plans, over one process (the table of all promises:
- * tests/unit/driver/test_guarantees.c). */
+/* What Spark guarantees for shuffles and plans, tested in one process (the table of all guarantees
+ * is in tests/unit/driver/test_guarantees.c). */
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +68,8 @@ Test(local_guarantees, records_read_equal_records_written)
     cr_expect_eq(counter_value("map output records"), 10000);
 }
 
-/* A diamond on a diamond: two ways lead from each level to the one above, a billion to the top. */
+/* A chain of diamonds: each level is read twice by the next, so there are a billion paths to the
+ * top. */
 Test(local_guarantees, thirty_level_diamond_plan_is_fast, .timeout = 30)
 {
     struct glint_rdd *level = pairs(10, 10, 2);

@@ -1,4 +1,4 @@
-/* Driver and executor together: failures, retries, early ends, cancelling, empty inputs. */
+/* Driver and executor in one process: failures, retries, early ends, cancellation, empty inputs. */
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ static struct glint *local_open(const struct glint_config *config)
     return g;
 }
 
-/* glint_finish must answer `code`; nothing may be left in memory. */
+/* glint_finish must return `code`; no memory may be leaked. */
 static void local_close(struct glint *g, enum glint_code code)
 {
     cr_expect_eq(glint_finish(g), code, "%d: %s", glint_error(g)->code, glint_error(g)->cause);
@@ -53,7 +53,7 @@ Test(local, failed_attempts_are_retried_and_counted_once)
         struct glint_rdd *counts =
             local_counts(glint_map(local_numbers(g, 1000, 7), FN_FLAKY, NULL));
         int64_t keys = 0;
-        atomic_store(&local_failures, TASK_ATTEMPTS_MAX - 1); /* even if all hit one task */
+        atomic_store(&local_failures, TASK_ATTEMPTS_MAX - 1); /* maybe all of one task */
         cr_expect_eq(glint_count(counts, &keys), 0);
         cr_expect_eq(keys, 10);
         cr_expect_eq(glint_counter_value(g, "mapped"), 1000);
@@ -113,7 +113,7 @@ struct stop {
 static int stop_row(void *arg, const struct glint_record *record)
 {
     struct stop *s = arg;
-    cr_expect_eq(record->value.i64, s->rows); /* in order, and never after the end */
+    cr_expect_eq(record->value.i64, s->rows); /* in order, and never past the end */
     return ++s->rows == s->after ? 77 : 0;
 }
 
@@ -128,7 +128,8 @@ Test(local, action_stopped_early_is_not_an_error)
             cr_expect_eq(glint_collect_each(rdd, stop_row, &stop), 77);
             cr_expect_eq(stop.rows, 5001);
             cr_expect_eq(glint_error(g)->code, GLINT_OK, "%s", glint_error(g)->cause);
-            /* Three partitions of 2,000 rows count, however many ran. */
+            /* Counters of three partitions of 2,000 rows count, regardless of how many tasks
+             * ran. */
             cr_expect_eq(glint_counter_value(g, "mapped"), round * 6000 + (round - 1) * 100000);
             cr_expect_eq(glint_count(rdd, &n), 0);
             cr_expect_eq(n, 100000);
@@ -154,7 +155,7 @@ Test(local, nested_action_is_rejected)
     }
 }
 
-/* ---- Cancelling */
+/* ---- Cancellation */
 
 static uint64_t now_ns(void)
 {
@@ -166,7 +167,7 @@ static void *interrupt_soon(void *arg)
     struct timespec tick = {.tv_nsec = 1000000};
     while (atomic_load(&local_started) == 0) nanosleep(&tick, NULL);
     glint_interrupt(arg, GLINT_E_INTERRUPTED);
-    glint_interrupt(arg, GLINT_E_TERMINATED); /* the first one counts */
+    glint_interrupt(arg, GLINT_E_TERMINATED); /* the first error is kept */
     return NULL;
 }
 
@@ -199,7 +200,7 @@ Test(local, timeout_ends_the_job, .timeout = 60)
         int64_t n = 0;
         cr_expect_eq(glint_count(glint_flat_map(local_numbers(g, 10, 10), FN_ENDLESS, NULL), &n),
                      GLINT_E_TIMEOUT);
-        cr_expect_geq(now_ns() - started, c.timeout_ns); /* it counts from the opening */
+        cr_expect_geq(now_ns() - started, c.timeout_ns); /* counted from the start of the context */
         local_close(g, GLINT_E_TIMEOUT);
     }
 }
@@ -214,7 +215,7 @@ Test(local, interrupt_between_actions_ends_the_next)
     cr_expect_eq(glint_count(rdd, &n), GLINT_E_TERMINATED);
     local_close(g, GLINT_E_TERMINATED);
 
-    g = open_shape(1); /* and before the outputs are published, too */
+    g = open_shape(1); /* also before the outputs are committed */
     glint_interrupt(g, GLINT_E_INTERRUPTED);
     local_close(g, GLINT_E_INTERRUPTED);
 }
@@ -224,7 +225,7 @@ Test(local, unused_context_closes_cleanly)
     for (int i = 0; i < SHAPES; i++) local_close(open_shape(i), GLINT_OK);
 }
 
-/* ---- Nothing to do */
+/* ---- Empty inputs */
 
 static struct glint_rdd *no_partitions(struct glint *g)
 {

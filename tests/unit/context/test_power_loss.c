@@ -1,11 +1,12 @@
-/* A disk that loses power at any moment: what POSIX promises to be there afterwards, and no more.
+/* Power loss at any moment: the outputs on disk contain what POSIX guarantees after fsync, and no
+ * more.
  *
- * The env in front of the real one remembers what was waited for: bytes of files, names in folders.
- * Two disks bound what a power loss may leave. On the lazy one names come and files get bytes only
- * by being waited for, and removing is at once; on the eager one all names are at once and bytes
- * are late, which is what ext4 does for a while. Behind each call, on both disks, an output is the
- * old one whole, or the new one whole, or there was none; when the job has ended well it is the
- * new. */
+ * An env around the real one records what was synced: contents of files and names in directories.
+ * Two simulated disks bound what a power loss may leave. On the lazy disk names and contents appear
+ * only when they are synced, while removals take effect at once; on the eager disk all names appear
+ * at once and contents only when synced, as on ext4 for a short time. After each call, on both
+ * disks, an output must be the complete old one, the complete new one, or absent if there was none
+ * before. After a job that succeeded it must be the new one. */
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -21,10 +22,10 @@
 
 enum { NODES_MAX = 64, NAMES_MAX = 64, NAME_BYTES = 256, OUTPUTS = 2 };
 
-/* A file or a folder, as the disk has it. */
+/* A file or a directory as it is on the simulated disk. */
 struct node {
-    ino_t inode;    /* 0: free */
-    uint64_t bytes; /* a digest; 0: none were waited for */
+    ino_t inode;    /* 0: unused */
+    uint64_t bytes; /* digest of the contents; 0: never synced */
     unsigned count;
     struct {
         char name[NAME_BYTES];
@@ -32,20 +33,20 @@ struct node {
     } names[NAMES_MAX];
 };
 
-/* What becomes of one output. */
-struct story {
+/* An output, and what it may contain. */
+struct output {
     const char *directory, *path;
-    uint64_t before, after; /* digests; 0: nothing */
+    uint64_t before, after; /* digests; 0: does not exist */
 };
 
 static struct {
     struct env env;
-    pthread_mutex_t lock; /* of nodes: slots wait for their parts at once */
+    pthread_mutex_t lock; /* protects nodes: slots sync their parts concurrently */
     struct node nodes[NODES_MAX];
-    struct story outputs[OUTPUTS];
+    struct output outputs[OUTPUTS];
     bool watching;
-    bool in_one_pass;        /* one action saves both */
-    unsigned syncs, skipped; /* skipped: this one does nothing; 0: none */
+    bool in_one_pass;        /* one action saves both outputs */
+    unsigned syncs, skipped; /* skipped: the number of the sync that does nothing; 0: none */
 } disk;
 
 static char scratch[] = "/tmp/power-test-XXXXXX";
@@ -91,7 +92,7 @@ static void take_names(struct node *n, int directory)
     closedir(d);
 }
 
-/* ---- What is there after a power loss: a sum over names and bytes, in any order. 0: nothing */
+/* ---- Digests of an output after a power loss: a sum over names and contents. 0: does not exist */
 
 static uint64_t entry_digest(const char *name, ino_t inode)
 {
@@ -113,7 +114,7 @@ static ino_t inode_of(const char *path)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-static uint64_t lazy_digest(const struct story *s)
+static uint64_t lazy_digest(const struct output *s)
 {
     const struct node *root = node_of(inode_of(s->directory));
     for (unsigned i = 0; i < root->count; i++) {
@@ -124,7 +125,7 @@ static uint64_t lazy_digest(const struct story *s)
     return 0;
 }
 
-static uint64_t eager_digest(const struct story *s)
+static uint64_t eager_digest(const struct output *s)
 {
     static struct node n;
     int directory = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,27 +135,27 @@ static uint64_t eager_digest(const struct story *s)
     return names_digest(&n);
 }
 
-static bool is_whole(const struct story *s, uint64_t digest)
+static bool is_whole(const struct output *s, uint64_t digest)
 {
     return digest == s->before || digest == s->after;
 }
 
-/* Returns whether all is well. */
-static bool look(void)
+/* Whether each output is complete, old or new, on both disks. */
+static bool outputs_are_whole(void)
 {
     bool whole = true;
     for (int i = 0; i < OUTPUTS && disk.watching; i++) {
-        const struct story *s = &disk.outputs[i];
+        const struct output *s = &disk.outputs[i];
         whole = whole && is_whole(s, lazy_digest(s)) && is_whole(s, eager_digest(s));
     }
     return whole;
 }
 
-static bool broken; /* at some moment */
+static bool broken; /* an output was incomplete at some moment */
 
-static void watch(void)
+static void check_outputs(void)
 {
-    if (!look()) broken = true;
+    if (!outputs_are_whole()) broken = true;
 }
 
 /* ---- Calls */
@@ -171,7 +172,7 @@ static int sync_file(struct env *env, int file)
     pthread_mutex_lock(&disk.lock);
     cr_assert_eq(fstat(file, &st), 0);
     if (!is_skipped()) node_of(st.st_ino)->bytes = digest_of_bytes(file);
-    watch();
+    check_outputs();
     pthread_mutex_unlock(&disk.lock);
     return 0;
 }
@@ -183,12 +184,12 @@ static int sync_dir(struct env *env, int directory)
     pthread_mutex_lock(&disk.lock);
     cr_assert_eq(fstat(directory, &st), 0);
     if (!is_skipped()) take_names(node_of(st.st_ino), directory);
-    watch();
+    check_outputs();
     pthread_mutex_unlock(&disk.lock);
     return 0;
 }
 
-/* The folder that a name stands in. */
+/* Returns the inode of the directory that contains `name`. */
 static ino_t dir_of(int dir, const char *name)
 {
     char path[PATH_MAX];
@@ -216,7 +217,7 @@ static int remove_at_once(struct env *env, int dir, const char *name, bool direc
                 n->names[i--] = n->names[--n->count];
         if (gone != NULL) gone->inode = 0;
     }
-    watch();
+    check_outputs();
     pthread_mutex_unlock(&disk.lock);
     return r;
 }
@@ -226,7 +227,7 @@ static int rename_eagerly(struct env *env, int from_dir, const char *from, int t
 {
     pthread_mutex_lock(&disk.lock);
     int r = env_real()->rename(env, from_dir, from, to_dir, to, mode);
-    watch();
+    check_outputs();
     pthread_mutex_unlock(&disk.lock);
     return r;
 }
@@ -245,8 +246,8 @@ static void remember(const char *path)
     close(file);
 }
 
-/* All that is there is on the disk. */
-static void settle(void)
+/* Marks everything that exists as synced. */
+static void mark_all_synced(void)
 {
     char path[300];
     memset(disk.nodes, 0, sizeof disk.nodes);
@@ -289,39 +290,39 @@ static void run(uint32_t slots, int64_t rows, bool no_sync)
     glint_destroy(g);
 }
 
-/* Of what a job with so many rows makes. */
-static void learn(int64_t rows, uint64_t out[OUTPUTS])
+/* Runs the job with that many rows and sets `out` to the digests of its outputs. */
+static void get_digests(int64_t rows, uint64_t out[OUTPUTS])
 {
     disk.watching = false;
     run(1, rows, false);
-    settle();
+    mark_all_synced();
     for (int i = 0; i < OUTPUTS; i++) out[i] = eager_digest(&disk.outputs[i]);
 }
 
-/* Replaces outputs (or, if `fresh`, makes new ones). Returns whether they were whole throughout and
- * new at the end. */
+/* Replaces the outputs (or, if `fresh`, creates new ones). Returns whether they were always
+ * complete, and are the new ones at the end. */
 static bool survives(uint32_t slots, bool fresh, unsigned skipped, bool no_sync)
 {
     uint64_t old[OUTPUTS], new[OUTPUTS];
-    learn(70, new);
-    learn(50, old);
+    get_digests(70, new);
+    get_digests(50, old);
     for (int i = 0; i < OUTPUTS; i++) {
         cr_assert(old[i] != new[i] && old[i] > 1 && new[i] > 1);
         if (fresh) env_remove_tree(env_real(), ENV_CWD, disk.outputs[i].path, 1);
         disk.outputs[i].before = fresh ? 0 : old[i];
         disk.outputs[i].after = new[i];
     }
-    settle();
+    mark_all_synced();
     disk.watching = true;
     disk.syncs = 0;
     disk.skipped = skipped;
     broken = false;
     run(slots, 70, no_sync);
-    bool there = true;
+    bool is_new = true;
     for (int i = 0; i < OUTPUTS; i++)
-        there = there && lazy_digest(&disk.outputs[i]) == new[i] &&
-                eager_digest(&disk.outputs[i]) == new[i];
-    return there && !broken;
+        is_new = is_new && lazy_digest(&disk.outputs[i]) == new[i] &&
+                 eager_digest(&disk.outputs[i]) == new[i];
+    return is_new && !broken;
 }
 
 static void setup_disk(void)
@@ -333,8 +334,8 @@ static void setup_disk(void)
     disk.env.sync_dir = sync_dir;
     disk.env.remove = remove_at_once;
     disk.env.rename = rename_eagerly;
-    disk.outputs[0] = (struct story){.directory = "left", .path = "left/out"};
-    disk.outputs[1] = (struct story){.directory = "right", .path = "right/out"};
+    disk.outputs[0] = (struct output){.directory = "left", .path = "left/out"};
+    disk.outputs[1] = (struct output){.directory = "right", .path = "right/out"};
     cr_assert(mkdir("left", 0777) == 0 && mkdir("right", 0777) == 0);
 }
 
@@ -363,13 +364,13 @@ Test(power_loss, single_pass_outputs_survive)
     }
 }
 
-/* Not one of the waits may be left out, but that for the hidden folder, whose names are in the
- * folder above by the time that it matters. */
+/* No sync may be left out, except that of the hidden directory: its names have been moved to its
+ * parent by the time it matters. */
 static void expect_each_wait_needed(void)
 {
     cr_assert(survives(1, false, 0, false));
     unsigned syncs = disk.syncs, needless = 0;
-    cr_assert_eq(syncs, 6 + 2 * 4, "%u", syncs); /* 3 parts each; _SUCCESS and three folders */
+    cr_assert_eq(syncs, 6 + 2 * 4, "%u", syncs); /* 3 parts each; _SUCCESS and three directories */
     for (unsigned n = 1; n <= syncs; n++) needless += survives(1, false, n, false);
     cr_expect_eq(needless, OUTPUTS, "%u", needless);
 }

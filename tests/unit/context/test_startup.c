@@ -1,5 +1,5 @@
-/* Starting and ending: bad settings, the run's own folder, a system that has nothing left to give.
- */
+/* Starting and ending a context: invalid settings, the run's own directory, a system without free
+ * resources. */
 #include "engine/base/text.h"
 #include "engine/executor/work_dir.h"
 #include "tests/support/faults.h"
@@ -55,7 +55,8 @@ static int create_context(const struct glint_config *c)
     return code;
 }
 
-/* After a first context: libuv opens files once that stay open as long as the process. */
+/* After the first context: libuv opens some descriptors and keeps them as long as the process
+ * runs. */
 static int files_open(void)
 {
     static bool warm;
@@ -126,8 +127,8 @@ Test(startup, only_work_dirs_of_dead_runs_are_removed)
     locked_dir_unlock(env_real(), &living);
 }
 
-/* Many starts at once, each sweeping what the others are about to lock: none may lose its folder.
- */
+/* Many contexts start at the same time, each removing stale directories while others lock theirs:
+ * none may lose its directory. */
 Test(startup, concurrent_runs_keep_their_work_dirs)
 {
     struct work_dir w[64];
@@ -219,7 +220,7 @@ Test(startup, descriptor_shortage_is_reported)
         refused += code != 0;
         cr_expect_eq(files_open(), files, "limit %d", (int)limit);
         cr_expect(code == 0 ||
-                  count_entries(".") <= 1); /* a locked folder that cannot be listed stays */
+                  count_entries(".") <= 1); /* a locked directory that cannot be listed stays */
         leave_scratch_dir();
         enter_scratch_dir();
     }

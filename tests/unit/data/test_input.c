@@ -269,7 +269,8 @@ Test(input, many_bad_paths_are_counted)
     free(paths);
 }
 
-/* Behind one that does not fit, shorter ones are not shown either: those shown are the first. */
+/* After a name that does not fit, shorter ones are not shown either: the shown names are the first
+ * ones. */
 Test(input, bad_paths_are_shown_until_one_does_not_fit)
 {
     char paths[4200];

@@ -245,7 +245,7 @@ void model_begin(struct model *m, const struct task_attempt *run, uint64_t now_n
                                                              .stage_attempt = st->stage_attempt};
 }
 
-/* The attempt has ended: the first one queued behind it starts. */
+/* The attempt has ended: the next one in the executor's queue starts. */
 static struct model_attempt remove_attempt(struct model *m, uint32_t number, uint64_t now_ns)
 {
     struct model_attempt t = m->attempts[number], *first = NULL;

@@ -33,7 +33,7 @@ struct scenario {
     uint64_t seed;
 };
 
-/* A block in flight, or waiting behind another one on the same connection. */
+/* A block in flight, or queued after another one on the same connection. */
 struct transfer {
     bool used, will_fail;
     unsigned from, to, block; /* node numbers; the driver is the last one */

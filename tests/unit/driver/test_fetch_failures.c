@@ -1,5 +1,6 @@
-/* What the driver does when executors cannot fetch from each other: which map outputs are made
- * again, and where tasks run. Executors are fakes; the network is a table of reachable pairs. */
+/* What the driver does when executors cannot fetch from each other: which map outputs are
+ * recomputed, and where tasks run. Executors are fakes; the network is a table of reachable
+ * pairs. */
 #include "tests/unit/driver/driver_fixture.h"
 
 #include <stdio.h>

@@ -442,7 +442,7 @@ Test(sched_fetch_failure, already_running_tasks_count_once)
     done(s, next_of(s));
     struct task_attempt runs[8];
     for (uint32_t i = 0; i < 8; i++) runs[i] = next_of(s);
-    for (uint32_t i = 0; i < 8; i++) { /* each time, the map output is made again before the next */
+    for (uint32_t i = 0; i < 8; i++) { /* each time the map output is recomputed before the next */
         fetch_failed(s, runs[i], 0, 0);
         done(s, next_of(s));
     }

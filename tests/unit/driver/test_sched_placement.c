@@ -188,7 +188,7 @@ Test(sched_retry, failed_task_waits_for_a_busy_other_node)
     expect_next(s, 0, 0, 0, 0);
     expect_next(s, 1, 0, 1, 0);
     cr_expect(sched_on_task_failed(s, 0, 0, 0, 0, SCHED_TASK_ERROR, 0));
-    expect_next(s, 0, 0, 2, 0); /* tasks behind it do not wait */
+    expect_next(s, 0, 0, 2, 0); /* tasks after it do not wait */
     cr_expect(sched_on_task_done(s, 0, 0, 2, 0, 0));
     expect_nothing(s);
     cr_expect(sched_on_task_done(s, 1, 0, 1, 0, 0));

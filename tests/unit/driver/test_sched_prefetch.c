@@ -92,8 +92,8 @@ Test(sched_prefetch, free_slots_fill_before_queues)
     sched_destroy(s);
 }
 
-/* Executor 0 runs a slow task with another queued behind it; executor 1 has finished the other two
- * of the stage, and has a free slot. */
+/* Executor 0 runs a slow task with another one queued; executor 1 has finished the other two of the
+ * stage, and has a free slot. */
 static struct sched *one_behind(struct task_attempt *out_slow, struct task_attempt *out_behind)
 {
     struct sched *s = queues_of(2, 1, 4);
@@ -251,8 +251,8 @@ static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt 
     return s;
 }
 
-/* While one queued task is being revoked the others behind the same slot get no copies: they are
- * revoked next. */
+/* While one queued task is being revoked, the others queued for the same slot get no copies: they
+ * are revoked next. */
 Test(sched_prefetch, no_copy_while_another_task_is_revoked)
 {
     struct sched *s = sched_create(true);
@@ -261,7 +261,7 @@ Test(sched_prefetch, no_copy_while_another_task_is_revoked)
     add_chained(s, 0, 16);
     uint32_t at = 0;
     const struct task_attempt slow = next_of(s);
-    for (uint32_t i = 0; i < 4; i++) next_of(s); /* three behind it on 0, one on 1 */
+    for (uint32_t i = 0; i < 4; i++) next_of(s); /* three queued on 0, one on 1 */
     for (uint64_t now_ns = 0; sched_done_task_count(s, 0) < 12; now_ns += MS) {
         at = 0;
         cr_assert(sched_each_attempt_on(s, 1, &at, &run) && done_at(s, run, now_ns));

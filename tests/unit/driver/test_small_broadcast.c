@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-/* Of a small value four times: to ask each other would take the executors longer. */
+/* A small value is sent four times: fetching it from each other would take the executors longer. */
 Test(broadcast_tracker, small_broadcasts_come_from_the_driver)
 {
     for (uint32_t blocks = 2; blocks <= 4; blocks += 2) {

@@ -35,7 +35,7 @@ void stop(void);
 void fake_pause_ms(uint64_t ms);
 /* Sends a TASK to an executor. Returns what send returns. */
 int send_task(uint32_t executor, uint32_t task);
-/* Runs the transport's `wait` until the condition is true or a long time has passed. */
+/* Runs the transport's `wait` until the condition is true or a long timeout has passed. */
 
 #define UNTIL(condition) FAKE_UNTIL(&context, condition)
 #define UNTIL_TRUE(condition)                                                                      \

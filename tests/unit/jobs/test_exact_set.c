@@ -1,4 +1,4 @@
-/* The exact set against a plain list: what is in, what is not, how much memory it says it takes. */
+/* Compares the exact set with a plain list: members, non-members, and the reported memory. */
 #include "jobs/papers/exact_set.h"
 
 #include "tests/support/local.h"

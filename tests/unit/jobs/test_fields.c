@@ -1,6 +1,6 @@
-/* Parsing of tables: each kernel, and the rows one by one, against a plain reader, on random tables
- * in every layout that a batch can have. Memory ends READ_SLACK behind the last row, so that a
- * sanitizer sees what reads too far. */
+/* Parsing of tables: compares each kernel, and row-by-row parsing, with a naive parser, on random
+ * tables in every layout that a batch can have. Memory ends READ_SLACK after the last row, so that
+ * sanitizers detect reads past it. */
 #include "engine/data/task.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
@@ -14,11 +14,11 @@ enum { TEXT_MAX = 1 << 18, LEVEL_ROWS = FIELDS_LEVELS, LEVEL_END };
 
 enum layout {
     LINES,    /* consecutive, each with an LF */
-    CUT,      /* the last one without */
+    CUT,      /* the last one has no LF */
     CRLF,     /* with CR LF */
-    FILTERED, /* some are left out */
-    TRIMMED,  /* some start later than their line */
-    SWAPPED,  /* one byte apart, but it may be any, and rows hold LFs */
+    FILTERED, /* some rows are left out */
+    TRIMMED,  /* some rows start after the start of their line */
+    SWAPPED,  /* one byte apart, but not always by an LF, and rows contain LFs */
     LAYOUTS
 };
 
@@ -28,13 +28,13 @@ static struct table {
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 } table;
 
-/* What the plain reader says. */
+/* The results of the naive parser. */
 static struct expected {
     uint32_t rows;
     int64_t number[FIELDS_ROWS_MAX];
     uint32_t text_start[FIELDS_ROWS_MAX], text_end[FIELDS_ROWS_MAX];
     uint32_t id_start[FIELDS_ROWS_MAX], id_end[FIELDS_ROWS_MAX];
-    uint32_t bad, first_bad; /* rows; the first one's number */
+    uint32_t bad, first_bad; /* number of bad rows; number of the first one */
     const char *first_reason;
 } expected;
 
@@ -44,7 +44,7 @@ static uint32_t random_below(uint32_t n)
     return (uint32_t)(test_random(&seed) >> 33) % n;
 }
 
-/* ---- The plain reader */
+/* ---- The naive parser */
 
 static bool plain_column(const uint8_t *row, uint32_t size, uint8_t delimiter, uint32_t column,
                          uint32_t *start, uint32_t *end)
@@ -122,8 +122,8 @@ struct table_spec {
     enum fields_key key;
     uint8_t delimiter;
     uint32_t columns, rows;
-    uint32_t odd_in;     /* one field in so many is of an unusual form; 0: none */
-    uint32_t missing_in; /* one row in so many ends early; 0: none */
+    uint32_t odd_in;     /* one of odd_in fields has an unusual form; 0: none */
+    uint32_t missing_in; /* one of missing_in rows lacks fields; 0: none */
     uint32_t text_max;
 };
 
@@ -182,7 +182,7 @@ static void put_row(const struct table_spec *s)
         table.bytes[from + random_below(table.size - from)] = '\n';
 }
 
-/* Bytes that look like fields, where none should be looked for. */
+/* Bytes that look like fields, in places that must not be parsed. */
 static void put_rubbish(const struct table_spec *s, uint32_t size)
 {
     const uint8_t some[] = {'\n', s->delimiter, '5', '.', '1', '\r', 'x', '\n'};
@@ -209,7 +209,7 @@ static void make_table(const struct table_spec *s, uint32_t before)
     if (s->layout == CUT || s->layout == SWAPPED) put_rubbish(s, 1 + random_below(8));
 }
 
-/* ---- Both side by side */
+/* ---- Comparison */
 
 static void check_rows(const struct fields *f, const char *what)
 {
@@ -245,7 +245,8 @@ static void check_bad(struct glint_task *task, bool skip, int r, const char *wha
               what, task->error.cause, expected.first_reason);
 }
 
-/* One level over the table, whose memory is exactly as long as it must be. */
+/* Parses the table with one kernel level (LEVEL_ROWS: row by row). The memory of the table has
+ * exactly the required size. */
 static void check_level(struct fields *f, int level, bool skip, const char *what)
 {
     struct fields_kernel any_length;
@@ -331,8 +332,8 @@ Test(fields, random_tables_equal_plain_parser)
     }
 }
 
-/* Rows of every length from every place in a chunk, the key at the start, in the middle, at the
- * end. */
+/* Rows of all lengths, starting at every position of a chunk; the key is the first, a middle or the
+ * last field. */
 Test(fields, rows_across_chunks_equal_plain_parser)
 {
     for (uint32_t key = FIELDS_RATING; key <= FIELDS_NONE; key++)
@@ -351,7 +352,7 @@ Test(fields, rows_across_chunks_equal_plain_parser)
             }
 }
 
-/* Many empty rows, many empty columns: a chunk full of ends. */
+/* Many empty rows and columns: chunks full of delimiters. */
 Test(fields, many_empty_fields_equal_plain_parser)
 {
     for (uint32_t turn = 0; turn < 3 * LAYOUTS * 12; turn++) {
@@ -388,16 +389,17 @@ static void check_change(uint32_t row_bytes, uint32_t row)
     check_table(&s, 0, 0);
 }
 
-/* All rows are lines but one: it starts or ends a byte away, or an LF stands in the row behind it
- * instead. In rows of 64 bytes, all LFs stand at the same place of a chunk. */
+/* All rows but one are consecutive lines: that one starts or ends a byte off, or the row after it
+ * begins with an LF instead. With rows of 64 bytes, all LFs are at the same position of their
+ * chunks. */
 Test(fields, one_irregular_row_equals_plain_parser)
 {
     for (uint32_t row = 0; row + 1 < FIELDS_ROWS_MAX; row++) check_change(3, row);
     for (uint32_t row = 0; row < 100; row++) check_change(64, row);
 }
 
-/* Ratings that go on behind "d.d", over the border of a block at every place. With rows of 17
- * bytes, an LF stood in the block before where the "x" stands. */
+/* Ratings with a byte after "d.d", across block borders at every position. With rows of 17 bytes,
+ * the previous block has an LF at the position of the "x". */
 Test(fields, ratings_across_blocks_equal_plain_parser)
 {
     static const char row[] = "abcdefghijk\t5.5x\n";
@@ -415,7 +417,7 @@ Test(fields, ratings_across_blocks_equal_plain_parser)
     }
 }
 
-/* The scan is taken where it should be, and leaves only few rows. */
+/* The scan is used for the layouts it supports, and leaves few rows to the slow path. */
 Test(fields, scan_is_used_for_tables_and_leaves_few_rows)
 {
     static struct fields f;

@@ -1,4 +1,4 @@
-/* What a kernel does with columns of numbers, against plain loops. */
+/* Compares the kernels' operations on columns of numbers with plain loops. */
 #include "jobs/rows/fields_kernel.h"
 #include "tests/support/test_task.h"
 
@@ -29,7 +29,7 @@ static void check_look_up(const struct fields_kernel *k)
     if (random_below(4) == 0)
         keys[random_below(rows)] = odd[random_below(sizeof odd / sizeof odd[0])];
     if (rows < FIELDS_ROWS_MAX) {
-        keys[rows] = -1; /* behind the rows may stand anything, and nothing is written */
+        keys[rows] = -1; /* any value may follow the rows; nothing is written there */
         found[rows] = 4711;
     }
     for (uint32_t i = 0; i < rows; i++)

@@ -1,4 +1,5 @@
-/* Fields that begin with a quote, between commas or semicolons: in batches and row by row. */
+/* Fields that begin with a quote, in tables with commas or semicolons: in batches and row by
+ * row. */
 #include "engine/data/task.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
@@ -6,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-/* 0, or the code, for rows with an LF behind each, as a batch and one by one; `skip`: of bad rows.
- */
+/* Parses rows that end with an LF, as a batch or one by one. `skip`: skips bad rows. Returns 0 or
+ * the error code. */
 static int parse_quoted(const char *rows, uint8_t delimiter, bool one_by_one, bool skip)
 {
     static struct fields f;
@@ -51,8 +52,8 @@ Test(fields, quoted_fields_are_rejected)
         {"a,b,c\nd,e,f\n", 0},
         {"a,b\n\"d\",e\n", GLINT_E_INPUT_FORMAT},
         {"a,\"b\"\nd,e\n", GLINT_E_INPUT_FORMAT},
-        {"a,b,\"c\n", GLINT_E_INPUT_FORMAT}, /* behind the columns that are read */
-        {"\"a\n", GLINT_E_INPUT_FORMAT},     /* before the row is found to be bad */
+        {"a,b,\"c\n", GLINT_E_INPUT_FORMAT}, /* after the columns that are read */
+        {"\"a\n", GLINT_E_INPUT_FORMAT},     /* reported before the missing column is */
         {"a,b,\"\n", GLINT_E_INPUT_FORMAT},
         {"a,5\" disk\nd\",e\"f\n", 0}, /* inside a field */
         {"a, \"b\"\n", 0},

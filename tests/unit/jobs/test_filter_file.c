@@ -1,4 +1,4 @@
-/* Reading filter files: keys of every kind, records of every size, and damage at every byte. */
+/* Reading filter files: keys of every kind, records of every size, and corruption of every byte. */
 #include "jobs/commands/filter_file.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char path[64]; /* of the file at hand */
+static char path[64]; /* of the test's file */
 static struct glint_error error;
 
 static void start(void)
@@ -51,7 +51,7 @@ static void write_file(const uint8_t *data, uint64_t size)
 }
 
 struct seen {
-    char text[512]; /* "key:n@offset " per record */
+    char text[512]; /* "key:n@offset " of each record */
     int stop_at, count;
 };
 
@@ -120,7 +120,8 @@ Test(filter_file, records_larger_than_the_window_are_read)
     buffer_fini(&file);
 }
 
-/* The first window holds many, and the last of them is cut; a large one stands between them. */
+/* The first window contains many records and cuts the last one; a large record is between small
+ * ones. */
 Test(filter_file, small_records_around_a_large_one_are_read)
 {
     struct buffer file = {NULL, 0, 0};
@@ -184,7 +185,8 @@ Test(filter_file, truncation_is_reported_with_offset)
     buffer_fini(&file);
 }
 
-/* A key has no checksum, so its bytes may change into another key; all else must be noticed. */
+/* A key has no checksum, so its bytes may change into another key; all other changes must be
+ * detected. */
 Test(filter_file, flipped_bits_outside_keys_are_detected)
 {
     struct buffer file = {NULL, 0, 0};
@@ -197,7 +199,7 @@ Test(filter_file, flipped_bits_outside_keys_are_detected)
                "xyz",
                4, 40);
     for (uint64_t at = 0; at < file.size; at++) {
-        bool in_key = at % (file.size / 2) - 2 < 3; /* behind the pair's and the text's heads */
+        bool in_key = at % (file.size / 2) - 2 < 3; /* after the heads of the pair and the text */
         for (int bit = 0; bit < 8; bit++) {
             struct seen seen = {.count = 0};
             file.data[at] ^= (uint8_t)(1 << bit);
@@ -217,14 +219,14 @@ Test(filter_file, invalid_records_are_rejected)
         const char *data;
         size_t size;
     } wrong[] = {
-        {"\x01", 1},             /* no pair */
+        {"\x01", 1},             /* not a pair */
         {"\x91\x01", 2},         /* too short */
         {"\x93\x01\x02\x03", 4}, /* too long */
-        {"\x92\xc0\x01", 3},     /* no key */
-        {"\x92\x90\x01", 3},     /* a key that is no scalar */
-        {"\x92\x01\x02", 3},     /* no filter */
+        {"\x92\xc0\x01", 3},     /* the key is nil */
+        {"\x92\x90\x01", 3},     /* the key is an array */
+        {"\x92\x01\x02", 3},     /* the value is not a filter */
         {"\x92\xcf\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11},
-        {"\xdd\xff\xff\xff\xff", 5}, /* claims that are not there */
+        {"\xdd\xff\xff\xff\xff", 5}, /* claims more elements than the file has bytes */
         {"tt0000001\t5.7\n", 14},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

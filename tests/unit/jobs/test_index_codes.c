@@ -1,4 +1,4 @@
-/* Codes of bit indexes: what is written is read back, and Hadoop's are those of WritableUtils. */
+/* Codes of bit indexes: they round-trip, and Hadoop's are those of WritableUtils. */
 #include "jobs/filters/index_codes.h"
 
 #include <criterion/criterion.h>
@@ -37,7 +37,8 @@ Test(index_codes, codes_round_trip)
     }
 }
 
-/* What Hadoop 3.3.4 writes: tests/parity/hadoop asks the class itself, where there is Java. */
+/* What Hadoop 3.3.4 writes: tests/parity/hadoop compares with the class itself if Java is
+ * installed. */
 Test(index_codes, vint_equals_hadoop)
 {
     static const struct {

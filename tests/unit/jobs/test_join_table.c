@@ -1,5 +1,5 @@
-/* The small side of a join against a plain list of rows: what it finds, in which order, how large
- * it gets, and what it says of blocks that are none. */
+/* Compares the table of a join's small side with a plain list of rows: which rows it finds, in
+ * which order, its size, and errors for invalid blocks. */
 #include "jobs/join/join_table.h"
 
 #include "engine/data/task.h"
@@ -40,7 +40,7 @@ static void stop(void)
 
 TestSuite(join_table, .init = start, .fini = stop);
 
-/* Keys of many sizes, beginning with the empty one, many of them the beginning of others. */
+/* Keys of many sizes, including the empty one; many are prefixes of others. */
 static struct glint_slice key_of(uint64_t number, uint8_t out[KEY_BYTES])
 {
     struct glint_slice key = {out, 0};
@@ -66,7 +66,7 @@ static int add_row(struct join_table_rows *t, const struct row *r)
     return join_table_add(t, key_of(r->key, key), (struct glint_slice){(void *)r->line, r->size});
 }
 
-/* The next block is not of zeros. */
+/* Fills and frees a block, so that the next allocation does not start as zeros. */
 static void leave_dirt(void)
 {
     enum { DIRT_BYTES = 64 * 1024 };
@@ -76,7 +76,7 @@ static void leave_dirt(void)
     mem_free(dirt);
 }
 
-/* Its broadcast; NULL: the context's error. */
+/* Returns the broadcast of a table of these rows, or NULL with the context's error. */
 static const struct glint_broadcast *build_table(uint32_t count, uint64_t limit)
 {
     struct join_table_rows t = {.g = g, .limit = limit};
@@ -97,7 +97,7 @@ static struct join_table open_table(const struct glint_broadcast *b)
     return t;
 }
 
-/* It answers the rows of this key, first to last, and no others. */
+/* The table must return exactly the rows of this key, in order. */
 static void expect_rows(const struct join_table *t, uint32_t count, uint64_t key)
 {
     uint8_t bytes[KEY_BYTES];
@@ -149,8 +149,8 @@ static int by_hash(const void *a, const void *b)
     return x->key < y->key ? -1 : 1;
 }
 
-/* Two keys of one hash: among half a million some have the same 32 bits. */
-static void find_twins(uint64_t out[2])
+/* Finds two keys with the same 32-bit hash; among half a million there are some. */
+static void find_colliding_keys(uint64_t out[2])
 {
     enum { MANY = 500000 };
     uint8_t bytes[KEY_BYTES];
@@ -169,19 +169,19 @@ static void find_twins(uint64_t out[2])
 
 Test(join_table, colliding_keys_stay_apart)
 {
-    uint64_t twins[2];
-    find_twins(twins);
+    uint64_t keys[2];
+    find_colliding_keys(keys);
     for (uint32_t count = 0; count <= 6; count++)
         for (uint32_t first = 0; first < 2; first++) {
             for (uint32_t i = 0; i < count; i++)
-                rows[i] = (struct row){twins[(first + i) % 2], {(char)('a' + i)}, 1};
+                rows[i] = (struct row){keys[(first + i) % 2], {(char)('a' + i)}, 1};
             const struct join_table t = open_table(build_table(count, GIB));
-            expect_rows(&t, count, twins[0]);
-            expect_rows(&t, count, twins[1]);
+            expect_rows(&t, count, keys[0]);
+            expect_rows(&t, count, keys[1]);
         }
 }
 
-/* "", "0", "00", ... each with the hash of the one that is there. */
+/* "", "0", "00", ... all looked up with the hash of the one that was added. */
 Test(join_table, keys_of_different_sizes_differ)
 {
     static const uint8_t zeros[KEY_BYTES];

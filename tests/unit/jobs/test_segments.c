@@ -1,4 +1,4 @@
-/* Numbers of segments, there and back, and what the number of a build depends on. */
+/* Segment numbers: round trips, and what the build number depends on. */
 #include "jobs/filters/segments.h"
 
 #include <criterion/criterion.h>

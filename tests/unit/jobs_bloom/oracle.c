@@ -1,4 +1,4 @@
-/* The plain forms: see oracle.h. */
+/* The simple implementations: see oracle.h. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>

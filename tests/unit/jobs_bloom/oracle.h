@@ -1,16 +1,17 @@
-/* What the library must compute, written again as plainly as can be: hashes by libmurmurhash and by
- * transcribing Java, modulo by 64-bit division. And ids to try it on. */
+/* The oracle of the Bloom filter library: the same functions, implemented as simply as possible.
+ * Hashes come from libmurmurhash or are transcribed from Java, the modulo is a 64-bit division.
+ * Also random ids as samples. */
 #ifndef TESTS_JOBS_BLOOM_ORACLE_H
 #define TESTS_JOBS_BLOOM_ORACLE_H
 
 #include "jobs/bloom/bloom.h"
 
 uint32_t oracle_murmur2(const uint8_t *id, uint32_t size, uint32_t seed);
-/* For spark, hadoop and plain. */
+/* For the schemes spark, hadoop and plain. */
 uint64_t oracle_index(const struct bloom_params *params, const void *id, uint32_t size,
                       uint32_t hash);
 
-/* A batch over memory of its own; every id has BLOOM_ID_SLACK bytes behind it that are not zero. */
+/* A batch that owns its memory. Each id is followed by BLOOM_ID_SLACK nonzero bytes. */
 struct sample {
     uint8_t *data;
     uint32_t *start, *end;
@@ -18,7 +19,7 @@ struct sample {
     struct bloom_rows rows;
 };
 
-/* Ids of size_min..size_max random bytes, one behind the other without gaps, in random filters. */
+/* Random ids of size_min to size_max bytes, stored without gaps, each for a random filter. */
 void sample_init(struct sample *sample, uint32_t rows, uint32_t size_min, uint32_t size_max,
                  uint32_t filters, uint64_t seed);
 void sample_fini(struct sample *sample);

@@ -1,5 +1,5 @@
-/* <glint/bloom.h> as a program of others sees it: results instead of aborts, estimates, bytes and
- * files; reading from many threads. */
+/* <glint/bloom.h> as used by another program: errors instead of aborts, estimates, bytes and files,
+ * and reading from many threads. */
 #include "jobs/bloom/glint/bloom.h"
 
 #include <criterion/criterion.h>
@@ -114,7 +114,7 @@ Test(api, invalid_sizes_return_errors)
     glint_bloom_close(NULL);
 }
 
-/* Under a limit of address space; a sanitizer needs more of it than that. */
+/* Under a limit of the address space, which is too small for a sanitizer. */
 Test(api, out_of_memory_returns_an_error)
 {
     if (getenv("GLINT_SANITIZED") != NULL) cr_skip_test("sanitized");
@@ -294,7 +294,7 @@ Test(api, damaged_file_returns_an_error)
         cr_assert(key || result != 0, "bit %zu", bit); /* keys have no checksum */
         data[bit / 8] = saved;
     }
-    cr_assert_eq(reopened(data, 0), 0); /* a part without keys */
+    cr_assert_eq(reopened(data, 0), 0); /* an empty part file has no keys */
     cr_assert_eq(reopened((const uint8_t *)"\x92\xc0", 2), GLINT_BLOOM_ERR_KEY);
     cr_assert_eq(reopened((const uint8_t *)"\x92\x07\x9c\xadglint.segment\x01", 18),
                  GLINT_BLOOM_ERR_SEGMENT);
@@ -323,7 +323,7 @@ Test(api, system_errors_are_returned)
     snprintf(inside, sizeof inside, "%s/none/file", dir);
     cr_assert_eq(glint_bloom_write(inside, &entry, 1), GLINT_BLOOM_ERR_IO);
     cr_assert_eq(errno, ENOENT);
-    cr_assert_eq(glint_bloom_write(dir, &entry, 1), GLINT_BLOOM_ERR_IO); /* and nothing is left */
+    cr_assert_eq(glint_bloom_write(dir, &entry, 1), GLINT_BLOOM_ERR_IO); /* leaves no file */
     struct glint_bloom_entry two[2] = {entry, entry};
     cr_assert_eq(glint_bloom_write(path, two, 2), GLINT_BLOOM_ERR_KEY);
     entry.kind = (enum glint_bloom_key_kind)9;
@@ -331,7 +331,7 @@ Test(api, system_errors_are_returned)
     glint_bloom_destroy(filter);
 }
 
-/* A program that has closed its standard input gets descriptor 0 for a file. */
+/* If a program has closed its standard input, the next open returns descriptor 0. */
 Test(api, descriptor_0_is_accepted)
 {
     glint_bloom *filter = made(GLINT_BLOOM_CLASSIC, 0, 10);
@@ -366,7 +366,8 @@ Test(api, threads_can_read_concurrently)
     glint_bloom_destroy(filter);
 }
 
-/* What failed left NULL behind: a program that did not look at the result goes on with it. */
+/* A failing call sets its result to NULL, and a program that does not check the code passes that
+ * NULL on. */
 Test(api, null_arguments_are_safe)
 {
     size_t size = 1;

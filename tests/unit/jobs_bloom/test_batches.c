@@ -1,5 +1,5 @@
-/* Batches: every level gives the bits, hits and indexes that the oracle and one id at a time give,
- * for any lengths, any m, any number of filters and any cutting into batches. */
+/* Batches: every level gives the same bits, hits and indexes as the oracle and as one id at a time,
+ * for all id lengths, values of m, numbers of filters, and batch sizes. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ static void set_of(struct bloom_set *set, enum bloom_scheme scheme, uint32_t k, 
 static const uint64_t some_m[] = {2,    3,     64,   65,    1000, 1024, 1 << 20, 4097, 777, 31,
                                   9586, 12345, 5000, 65536, 511,  7,    8,       9,    10,  99991};
 
-/* What the set must hold after the sample, by adding one id at a time. */
+/* The expected set after adding the sample one id at a time. */
 static void expect_set(struct bloom_set *expected, const struct sample *sample)
 {
     for (uint32_t r = 0; r < sample->rows.rows; r++) {
@@ -93,7 +93,7 @@ static void check_hits(const struct bloom_set *set, const struct sample *sample)
     free(hits);
 }
 
-/* Every row in every filter, with a gap behind each filter's hits that must stay as it is. */
+/* Tests every row against every filter. The bytes after each filter's hits must not change. */
 static void check_all_hits(const struct bloom_set *set, const struct sample *sample)
 {
     const uint32_t rows = sample->rows.rows, stride = rows + 3;
@@ -235,7 +235,7 @@ Test(batches, max_filters_per_set_give_the_same_bits)
     free(m);
 }
 
-/* Large enough for the prefetching forms. */
+/* Large enough for the variants that prefetch. */
 Test(batches, sets_larger_than_cache_give_the_same_bits)
 {
     static const uint64_t m[] = {40000000, 12345678, 30000001};
@@ -246,7 +246,7 @@ Test(batches, sets_larger_than_cache_give_the_same_bits)
     }
 }
 
-/* Indexes only: nothing touches the bits, so the memory is never really taken. */
+/* Indexes only: the bits are never touched, so their memory stays untouched pages. */
 Test(batches, indexes_of_largest_filters_are_right)
 {
     static const uint64_t m[] = {INT32_MAX, INT32_MAX - 1, 1u << 30, (1u << 30) + 1};
@@ -265,7 +265,7 @@ Test(batches, indexes_of_largest_filters_are_right)
     sample_fini(&sample);
 }
 
-/* Over 512 MiB of bits: lanes no longer number the bits of the whole set. */
+/* Over 512 MiB of bits: 32-bit lanes cannot number all bits of the set. */
 Test(batches, set_beyond_32_bit_offsets_gives_the_same_hits)
 {
     static const uint64_t m[] = {INT32_MAX, INT32_MAX - 1, INT32_MAX};

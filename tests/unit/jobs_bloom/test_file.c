@@ -1,4 +1,4 @@
-/* A filter as bytes: round trip, and nothing but the very bytes that were written is accepted. */
+/* Serialized filters: round trips, and any other byte string is rejected. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ static struct file file_of(const struct bloom_params *params)
     return file;
 }
 
-/* In memory of exactly that size, so that a sanitizer sees a read behind it. */
+/* In memory of exactly that size, so that sanitizers detect reads past the end. */
 static enum bloom_result decode(const uint8_t *data, uint64_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -42,7 +42,7 @@ static enum bloom_result decode(const uint8_t *data, uint64_t size)
     return result;
 }
 
-/* Makes the checksum right again after a field was changed. */
+/* Recomputes the checksum after a field was changed. */
 static void seal(struct file *file)
 {
     uint64_t at = file->header - 14;
@@ -70,7 +70,7 @@ Test(file, filter_round_trips)
     }
 }
 
-/* The picture in docs/filter-format.md. */
+/* The layout documented in docs/filter-format.md. */
 Test(file, bytes_equal_the_documented_format)
 {
     struct bloom_params params = {.scheme = BLOOM_SPARK, .n = 1, .m = 10, .k = 7};
@@ -118,7 +118,7 @@ Test(file, each_wrong_field_has_its_error)
         uint32_t at;
         uint8_t value;
         enum bloom_result result;
-    } lies[] = {
+    } corrupt[] = {
         {0, 0x97, BLOOM_ERR_FORMAT},  {13, 2, BLOOM_ERR_VERSION},   {15, 'S', BLOOM_ERR_SCHEME},
         {14, 0xc5, BLOOM_ERR_FORMAT}, {28, 0, BLOOM_ERR_N},         {37, 0, BLOOM_ERR_M},
         {30, 0xff, BLOOM_ERR_M},      {33, 1, BLOOM_ERR_M},         {42, 0, BLOOM_ERR_K},
@@ -126,12 +126,12 @@ Test(file, each_wrong_field_has_its_error)
         {53, 0xff, BLOOM_ERR_LENGTH}, {69, 0x80, BLOOM_ERR_UNUSED}, {20, 0xce, BLOOM_ERR_FORMAT},
         {38, 0xcf, BLOOM_ERR_FORMAT}};
     cr_assert_eq(good.header, 57);
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    for (size_t i = 0; i < sizeof corrupt / sizeof *corrupt; i++) {
         uint8_t saved[128];
         memcpy(saved, good.data, good.size);
-        good.data[lies[i].at] = lies[i].value;
+        good.data[corrupt[i].at] = corrupt[i].value;
         seal(&good);
-        cr_assert_eq(decode(good.data, good.size), lies[i].result, "lie %zu", i);
+        cr_assert_eq(decode(good.data, good.size), corrupt[i].result, "corrupt value %zu", i);
         memcpy(good.data, saved, good.size);
     }
     good.data[28] = 10;

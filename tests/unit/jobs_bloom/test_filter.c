@@ -1,4 +1,4 @@
-/* One filter: against the oracle's bits, union, fill and rates. */
+/* One filter: its bits compared with the oracle's, union, fill and rates. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +68,8 @@ Test(filter, contains_added_ids_and_few_others)
     sample_init(&in, 2000, 6, 30, 1, 4);
     sample_init(&out, 20000, 6, 30, 1, 5);
     for (int scheme = 0; scheme < BLOOM_XXH64; scheme++) {
-        /* poly-mod's published seeds are weak and m is bounded: only no false negatives. */
+        /* The published seeds of poly-mod are weak and m is bounded, so this only checks for false
+         * negatives. */
         uint64_t m = scheme == BLOOM_POLY_MOD ? 19171 : 19172;
         struct bloom_filter filter = filter_of((enum bloom_scheme)scheme, m, 5);
         add_sample(&filter, &in);

@@ -1,5 +1,5 @@
-/* Layouts of blocks: names and pairs, where bits lie (Parquet's and RocksDB's rules written out
- * again), sizes that keep their promise, and files that say their layout. */
+/* Block layouts: names and parameters, which bits are set (the rules of Parquet and RocksDB,
+ * implemented independently), sizes that reach their rate, and files that name their layout. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -75,7 +75,7 @@ Test(layouts, out_of_bounds_parameters_are_rejected)
     cr_assert_eq(bloom_sizing_params(&sizing, UINT64_MAX, &params), BLOOM_ERR_M);
 }
 
-/* ---- where bits lie ---- */
+/* ---- bit positions ---- */
 
 static const uint32_t salts[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                   0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
@@ -88,7 +88,7 @@ static uint64_t parquet_bit(uint64_t hash, uint64_t blocks, uint32_t i)
     return block * 256 + 32 * i + (y >> 27);
 }
 
-/* FastLocalBloom of RocksDB: nine bits from the top of the hash, which is multiplied again. */
+/* FastLocalBloom of RocksDB: repeatedly takes the top nine bits of the hash and multiplies it. */
 static uint64_t local_bit(uint64_t hash, uint64_t blocks, uint32_t i)
 {
     uint64_t block = ((hash >> 32) * blocks) >> 32;
@@ -132,7 +132,7 @@ Test(layouts, bits_equal_parquet_and_rocksdb)
     sample_fini(&sample);
 }
 
-/* add and contains use words, bloom_indexes numbers of bits. */
+/* add and contains work on words, bloom_indexes on bit numbers. */
 Test(layouts, add_sets_exactly_the_indexes)
 {
     struct sample sample;
@@ -178,7 +178,7 @@ static void throw_once(double *occupied)
     occupied[0] = 0;
 }
 
-/* The mean over a Poisson distributed load, term by term. */
+/* The mean over a Poisson-distributed load, term by term. */
 static double mixed_rate(enum bloom_layout layout, double load, uint32_t k)
 {
     double occupied[513] = {1}, sum = 0, chance = exp(-load);
@@ -231,7 +231,7 @@ Test(layouts, sizes_meet_the_requested_rate)
     }
 }
 
-/* What Parquet's and the classic formula leave out, at 1 % and 0.1 %. */
+/* Parquet's formula and the classic one underestimate these sizes, at 1 % and 0.1 %. */
 Test(layouts, bits_per_id_are_exact)
 {
     static const struct {
@@ -251,7 +251,7 @@ Test(layouts, bits_per_id_are_exact)
     }
 }
 
-/* As the closed form gives them when it is computed with 60 digits. */
+/* Computed from the closed form with 60 digits. */
 Test(layouts, small_rates_have_exact_sizes)
 {
     static const struct {
@@ -360,8 +360,8 @@ Test(layouts, file_round_trips_and_damage_is_rejected)
     }
 }
 
-/* A classic filter has one file, of version 1, or 3 with seeds; versions to come are named as such.
- */
+/* A classic filter has exactly one encoding, version 1, or version 3 with seeds; the error names
+ * versions that are newer. */
 Test(layouts, file_of_wrong_layout_or_version_is_rejected)
 {
     uint64_t size;

@@ -1,5 +1,5 @@
-/* The library's MD5 against OpenSSL's, around every boundary of a chunk, and the RFC's own words.
- */
+/* Compares the library's MD5 with OpenSSL's around every chunk boundary, and with the RFC's test
+ * vectors. */
 #include "jobs/bloom/internal.h"
 #include "oracle.h"
 

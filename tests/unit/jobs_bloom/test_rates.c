@@ -1,5 +1,5 @@
-/* What filters admit against what their own bits say they will: in every layout, under every scheme
- * that hashes well, the measured rate lies within four standard errors. */
+/* False positives: in every layout, with every scheme that hashes well, the measured rate is within
+ * four standard errors of the rate that the filter's bits predict. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@
 
 enum { ROWS = 1024, ADDED = 50000, ASKED = 1000000, ID_ROOM = 16 };
 
-/* Batches of ids that count up: tt0000001, tt0000002, ... */
+/* Batches of consecutive ids: tt0000001, tt0000002, ... */
 struct ids {
     uint8_t data[ROWS * ID_ROOM + BLOOM_ID_SLACK];
     uint32_t start[ROWS], end[ROWS];

@@ -1,4 +1,5 @@
-/* Sizes, bounds and index rules: published vectors, the oracle, and strings that are not UTF-8. */
+/* Sizes, bounds and index rules: published test vectors, the oracle, and strings that are not
+ * UTF-8. */
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -23,7 +24,7 @@ Test(schemes, names_round_trip)
 Test(schemes, every_result_has_its_own_message)
 {
     for (int a = BLOOM_ERR_SEEDED; a <= BLOOM_OK; a++) {
-        if (a == -17 || (a <= -24 && a >= -27)) continue; /* given up; the public library's own */
+        if (a == -17 || (a <= -24 && a >= -27)) continue; /* unused; only in the public library */
         cr_assert_str_neq(bloom_strerror(a), "unknown result");
         for (int b = BLOOM_ERR_SEEDED; b < a; b++)
             cr_assert_str_neq(bloom_strerror(a), bloom_strerror(b));
@@ -183,7 +184,7 @@ Test(schemes, wide_combines_two_hash_halves)
     sample_fini(&sample);
 }
 
-/* With seed 3 and a huge m, the index is the polynomial of the string's UTF-16 units in 3. */
+/* With seed 3 and a huge m, the index is the polynomial of the string's UTF-16 units at 3. */
 static void check_units(const char *id, uint64_t size, const uint16_t *units, uint32_t count)
 {
     struct bloom_params params = {.scheme = BLOOM_POLY_ABS, .n = 1, .m = INT32_MAX, .k = 1};
@@ -196,7 +197,7 @@ static void check_units(const char *id, uint64_t size, const uint16_t *units, ui
 #define UNITS(...)                                                                                 \
     (const uint16_t[]){__VA_ARGS__}, sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)
 
-/* The right sides are what `new String(bytes, UTF_8)` of OpenJDK 17 gives. */
+/* The expected values are those of `new String(bytes, UTF_8)` in OpenJDK 17. */
 Test(schemes, strings_decode_to_utf16_like_java)
 {
     enum { BAD = 0xFFFD };
@@ -223,7 +224,7 @@ Test(schemes, strings_decode_to_utf16_like_java)
     check_units("\xff", 1, UNITS(BAD));
 }
 
-/* A string whose sum is -2^31, of which Java's abs stays negative: ours is 2^31 mod m. */
+/* A string whose sum is -2^31, for which Java's abs stays negative: our index is 2^31 mod m. */
 Test(schemes, abs_of_int_min_is_positive)
 {
     char id[64];
@@ -240,7 +241,7 @@ Test(schemes, abs_of_int_min_is_positive)
     cr_assert_eq(indexes[0], (1ull << 31) % 1000003);
 }
 
-/* java.util.Random of OpenJDK 17. With m = 2^30 + 1 nearly every second draw is thrown away. */
+/* java.util.Random of OpenJDK 17. With m = 2^30 + 1 nearly every second draw is rejected. */
 Test(schemes, random_draws_equal_java)
 {
     static const struct {
@@ -282,7 +283,7 @@ Test(schemes, indexes_stay_below_m)
     sample_fini(&sample);
 }
 
-/* The bits that the published programs set on a real JVM, when the folder with them is there. */
+/* The bits that the published programs set on a real JVM, if the directory with them exists. */
 static void check_family(const char *dir, const char *name, struct bloom_params params)
 {
     char path[512], line[256];

@@ -1,4 +1,4 @@
-/* Seeds of a filter's own, and sets whose filters have different numbers of hashes. */
+/* Filters with their own seeds, and sets whose filters have different numbers of hashes. */
 #include "oracle.h"
 
 #include "jobs/bloom/glint/bloom.h"
@@ -69,7 +69,7 @@ Test(seeds, indexes_follow_from_seeds)
     }
 }
 
-/* The published seeds given as one's own are the published filter. */
+/* The published seeds, given explicitly, result in the published filter. */
 Test(seeds, published_seeds_give_published_indexes)
 {
     static const uint32_t published[] = {31, 131, 1313, 13131, 65599};
@@ -113,7 +113,7 @@ Test(seeds, sizing_accepts_own_seeds)
     struct bloom_params p;
     draw_seeds(100);
     cr_assert_eq(bloom_sizing_for_bits(BLOOM_POLY_ABS, BLOOM_CLASSIC, 20, &sizing), BLOOM_OK);
-    cr_assert_eq(sizing.k, 8); /* as many as there are */
+    cr_assert_eq(sizing.k, 8); /* the number of published seeds */
     cr_assert_eq(bloom_sizing_seed(&sizing, own), BLOOM_OK);
     cr_assert_eq(sizing.k, 14);
     cr_assert_eq(bloom_sizing_params(&sizing, 10, &p), BLOOM_OK);
@@ -186,7 +186,7 @@ Test(seeds, damaged_file_is_rejected)
     free(data);
 }
 
-/* A copy stays whole when the bytes it came from go. */
+/* A decoded copy stays valid when its source is freed. */
 Test(seeds, copy_owns_its_seeds)
 {
     draw_seeds(100);
@@ -208,7 +208,7 @@ Test(seeds, copy_owns_its_seeds)
 
 /* ---- sets */
 
-/* Adds and asks by batches what is added and asked one by one. */
+/* Adding and testing in batches equals doing so one id at a time. */
 static void check_set(const struct bloom_params *params, uint32_t count)
 {
     struct bloom_set set, expected, seen;

@@ -1,5 +1,5 @@
-/* A segment as bytes: the picture of docs/filter-format.md, a filter cut and joined, and nothing
- * but the very bytes that were written is accepted. */
+/* Serialized segments: the layout documented in docs/filter-format.md, cutting and joining a
+ * filter, and rejection of any other byte string. */
 #include "jobs/bloom/bloom.h"
 
 #include <criterion/criterion.h>
@@ -28,7 +28,7 @@ static struct value value_of(const struct bloom_segment *segment)
     return v;
 }
 
-/* In memory of exactly that size, so that a sanitizer sees a read behind it. */
+/* In memory of exactly that size, so that sanitizers detect reads past the end. */
 static enum bloom_result decode(const uint8_t *data, uint64_t size)
 {
     uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -41,7 +41,7 @@ static enum bloom_result decode(const uint8_t *data, uint64_t size)
     return result;
 }
 
-/* Makes the checksum right again after a field was changed. */
+/* Recomputes the checksum after a field was changed. */
 static void seal(struct value *v)
 {
     const uint64_t at = v->header - 14;

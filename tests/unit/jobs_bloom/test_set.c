@@ -1,4 +1,4 @@
-/* Sets: creating, copying, uniting, and the blob that carries one. */
+/* Sets of filters: creation, copies, union, and serialization. */
 #include "jobs/bloom/internal.h"
 #include "oracle.h"
 
@@ -28,7 +28,7 @@ Test(set, invalid_sets_are_rejected)
     struct bloom_set set;
     cr_assert_eq(bloom_set_init(&set, params, 0), BLOOM_ERR_COUNT);
     cr_assert_eq(bloom_set_init(&set, params, BLOOM_SET_MAX + 1), BLOOM_ERR_COUNT);
-    cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_OK); /* other numbers of hashes can */
+    cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_OK); /* other values of k may differ */
     bloom_set_fini(&set);
     params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3, BLOOM_CLASSIC, NULL};
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
@@ -58,7 +58,8 @@ Test(set, copy_and_union_have_the_right_bits)
     bloom_set_fini(&copy);
 }
 
-/* At an odd address and in memory of exactly its size, as a message may hold it. */
+/* Copies the blob to an odd address, in memory of exactly its size, as it may be inside a
+ * message. */
 static enum bloom_result view(struct bloom_set *set, const uint8_t *blob, uint64_t size,
                               uint8_t **out_memory)
 {
@@ -144,36 +145,36 @@ Test(set, each_wrong_field_has_its_error)
         uint32_t at;
         uint8_t value;
         enum bloom_result result;
-    } lies[] = {{0, 'G', BLOOM_ERR_FORMAT},
-                {8, BLOOM_SCHEMES, BLOOM_ERR_SCHEME},
-                {12, 4, BLOOM_ERR_SEEDED},
-                {12, 12, BLOOM_ERR_SEEDED},
-                {13, 2, BLOOM_ERR_SEEDED},
-                {48, 0, BLOOM_ERR_K},
-                {49, 1, BLOOM_ERR_K},
-                {52, 1, BLOOM_ERR_K},
-                {16, 0, BLOOM_ERR_COUNT},
-                {17, 0x20, BLOOM_ERR_COUNT},
-                {18, 1, BLOOM_ERR_COUNT},
-                {17, 0x01, BLOOM_ERR_TRUNCATED},
-                {20, 1, BLOOM_ERR_PAIR},
-                {20, 3, BLOOM_ERR_LAYOUT},
-                {32, 0, BLOOM_ERR_N},
-                {43, 0x80, BLOOM_ERR_M},
-                {42, 1, BLOOM_ERR_TRUNCATED},
-                {104, 1, BLOOM_ERR_UNUSED},
-                {128 + 12, 16, BLOOM_ERR_UNUSED},
-                {128 + 63, 1, BLOOM_ERR_UNUSED},
-                {256 + 62, 32, BLOOM_ERR_UNUSED},
-                {256 + 63, 128, BLOOM_ERR_UNUSED}};
+    } corrupt[] = {{0, 'G', BLOOM_ERR_FORMAT},
+                   {8, BLOOM_SCHEMES, BLOOM_ERR_SCHEME},
+                   {12, 4, BLOOM_ERR_SEEDED},
+                   {12, 12, BLOOM_ERR_SEEDED},
+                   {13, 2, BLOOM_ERR_SEEDED},
+                   {48, 0, BLOOM_ERR_K},
+                   {49, 1, BLOOM_ERR_K},
+                   {52, 1, BLOOM_ERR_K},
+                   {16, 0, BLOOM_ERR_COUNT},
+                   {17, 0x20, BLOOM_ERR_COUNT},
+                   {18, 1, BLOOM_ERR_COUNT},
+                   {17, 0x01, BLOOM_ERR_TRUNCATED},
+                   {20, 1, BLOOM_ERR_PAIR},
+                   {20, 3, BLOOM_ERR_LAYOUT},
+                   {32, 0, BLOOM_ERR_N},
+                   {43, 0x80, BLOOM_ERR_M},
+                   {42, 1, BLOOM_ERR_TRUNCATED},
+                   {104, 1, BLOOM_ERR_UNUSED},
+                   {128 + 12, 16, BLOOM_ERR_UNUSED},
+                   {128 + 63, 1, BLOOM_ERR_UNUSED},
+                   {256 + 62, 32, BLOOM_ERR_UNUSED},
+                   {256 + 63, 128, BLOOM_ERR_UNUSED}};
     cr_assert_eq(size, 320);
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        uint8_t saved = blob[lies[i].at];
-        cr_assert_neq(saved, lies[i].value);
-        blob[lies[i].at] = lies[i].value;
+    for (size_t i = 0; i < sizeof corrupt / sizeof *corrupt; i++) {
+        uint8_t saved = blob[corrupt[i].at];
+        cr_assert_neq(saved, corrupt[i].value);
+        blob[corrupt[i].at] = corrupt[i].value;
         seal(blob, size);
-        cr_assert_eq(view(&seen, blob, size, &memory), lies[i].result, "lie %zu", i);
-        blob[lies[i].at] = saved;
+        cr_assert_eq(view(&seen, blob, size, &memory), corrupt[i].result, "corrupt value %zu", i);
+        blob[corrupt[i].at] = saved;
         free(memory);
     }
     free(blob);

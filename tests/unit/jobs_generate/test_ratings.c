@@ -1,5 +1,5 @@
-/* The made-up table of ratings: its shape, its spread, and above all its bytes, which may never
- * change: the digests were computed by a second, separately written program. */
+/* The synthetic table of ratings: its format, its distribution, and its bytes, which must never
+ * change: the digests were computed by an independent program. */
 #include "jobs/generate/ratings.h"
 #include "tests/unit/jobs_generate/generated.h"
 
@@ -43,7 +43,7 @@ Test(ratings, no_rows_give_no_bytes)
     cr_expect_eq(nothing, 0x5a);
 }
 
-/* Reads the table back with the C library and compares it with the promises of the header. */
+/* Reads the table back with the C library and compares it with what the header documents. */
 Test(ratings, rows_are_valid_and_distributed_as_documented)
 {
     enum { ROWS = 499428 };
@@ -55,7 +55,7 @@ Test(ratings, rows_are_valid_and_distributed_as_documented)
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned id, whole, tenth, votes;
         int used = 0;
-        /* sscanf measures its whole string first: give it the one line. */
+        /* sscanf calls strlen on its whole input: pass it one line. */
         char own[RATINGS_ROW_BYTES_MAX + 1] = {0};
         cr_assert_not_null(memccpy(own, line, '\n', RATINGS_ROW_BYTES_MAX));
         cr_assert_eq(sscanf(own, "tt%u\t%u.%1u\t%u%n", &id, &whole, &tenth, &votes, &used), 4);
@@ -77,7 +77,7 @@ Test(ratings, rows_are_valid_and_distributed_as_documented)
         cr_expect_lt(off * off, 25 * REAL[class], "class %d: %llu rows", class,
                      (unsigned long long)per_class[class]);
     }
-    /* 2..6 digits are whole decades of about ROWS / 5.6 rows each. */
+    /* 2 to 6 digits are complete decades, with about ROWS / 5.6 rows each. */
     for (int digits = 2; digits <= 6; digits++)
         cr_expect(per_digits[digits] > ROWS / 6 && per_digits[digits] < ROWS / 5);
     free(table.bytes);

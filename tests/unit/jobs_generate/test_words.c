@@ -1,5 +1,5 @@
-/* Made-up words and URLs: their form, that none is there twice, and above all their bytes, which
- * may never change: the digests were computed by a second, separately written program. */
+/* Synthetic words and URLs: their form, that no word is a duplicate, and their bytes, which must
+ * never change: the digests were computed by an independent program. */
 #include "jobs/generate/words.h"
 #include "tests/unit/jobs_generate/generated.h"
 
@@ -57,7 +57,7 @@ Test(words, words_are_pronounceable_and_unique)
     free(table.bytes);
 }
 
-/* The five syllables that number the rows, alone, over rows that stand far apart. */
+/* Only the five syllables that encode the row number, for rows that are far apart. */
 Test(words, row_numbers_are_a_permutation)
 {
     enum { ROWS = 4096, AT = 10, BYTES = 10 };
@@ -72,7 +72,7 @@ Test(words, row_numbers_are_a_permutation)
     for (size_t i = 1; i < ROWS; i++)
         cr_assert_neq(
             memcmp(numbers + (i - 1) * WORDS_ROW_BYTES, numbers + i * WORDS_ROW_BYTES, BYTES), 0,
-            "%.10s is there twice", (const char *)numbers + i * WORDS_ROW_BYTES);
+            "%.10s is a duplicate", (const char *)numbers + i * WORDS_ROW_BYTES);
 }
 
 Test(words, any_range_equals_its_part_of_the_table)

@@ -33,16 +33,16 @@ static inline bool same(const struct buffer *a, const struct buffer *b)
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Calls `look` with every truncation of `good`, and with every value of every byte of it (including
- * the good value, once per byte). Each input is in a heap block of exactly its size, so that
- * sanitizers detect reads past the end. */
+/* Calls `check` with every truncation of `good`, and with every value of every byte of it
+ * (including the good value, once per byte). Each input is in a heap block of exactly its size, so
+ * that sanitizers detect reads past the end. */
 static inline void damage(struct glint_slice good,
-                          void (*look)(struct glint_slice bad, bool cut, void *arg), void *arg)
+                          void (*check)(struct glint_slice bad, bool cut, void *arg), void *arg)
 {
     for (uint64_t at = 0; at < good.size; at++) {
         uint8_t *cut = malloc(at + 1);
         memcpy(cut, good.data, at);
-        look((struct glint_slice){cut, at}, true, arg);
+        check((struct glint_slice){cut, at}, true, arg);
         free(cut);
     }
     uint8_t *bad = malloc(good.size);
@@ -50,7 +50,7 @@ static inline void damage(struct glint_slice good,
     for (uint64_t at = 0; at < good.size; at++) {
         for (unsigned value = 0; value < 256; value++) {
             bad[at] = (uint8_t)value;
-            look((struct glint_slice){bad, good.size}, false, arg);
+            check((struct glint_slice){bad, good.size}, false, arg);
         }
         bad[at] = good.data[at];
     }

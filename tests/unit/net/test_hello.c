@@ -352,7 +352,7 @@ Test(hello, unknown_or_unsafe_reject_is_sanitized)
     }
 }
 
-static void look_at_refusal(struct glint_slice bad, bool cut, void *arg)
+static void check_rejection(struct glint_slice bad, bool cut, void *arg)
 {
     (void)arg;
     memset(&error, 0, sizeof error);
@@ -367,7 +367,7 @@ Test(hello, damaged_reject_is_still_an_error)
     struct buffer bytes = {NULL, 0, 0};
     error_set(&why, GLINT_E_AUTH, "hint", "cause");
     cr_assert_eq(reject_encode(&why, &bytes, &error), 0);
-    damage(whole(&bytes), look_at_refusal, NULL);
+    damage(whole(&bytes), check_rejection, NULL);
     buffer_fini(&bytes);
 }
 

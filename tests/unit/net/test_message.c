@@ -131,7 +131,7 @@ Test(message, out_of_memory_is_reported)
 static const struct map_output_location locations[] = {
     {0, 0}, {1, 127}, {EXECUTORS_MAX - 1, 128}, {3, UINT32_MAX}, {65535, 1}};
 
-static void look_at_outputs(struct glint_slice bad, bool cut, void *arg)
+static void check_outputs(struct glint_slice bad, bool cut, void *arg)
 {
     struct map_output_location *back;
     uint32_t count;
@@ -156,7 +156,7 @@ Test(message, map_outputs_round_trip)
         cr_assert_eq(back_count, count);
         cr_expect_eq(memcmp(back, locations, count * sizeof *back), 0);
         mem_free(back);
-        damage(whole(&bytes), look_at_outputs, NULL);
+        damage(whole(&bytes), check_outputs, NULL);
         memset(&error, 0, sizeof error);
         buffer_fini(&bytes);
     }
@@ -185,7 +185,7 @@ Test(message, invalid_map_outputs_are_rejected)
     }
 }
 
-static void look_at_job(struct glint_slice bad, bool cut, void *arg)
+static void check_job(struct glint_slice bad, bool cut, void *arg)
 {
     struct task_options o = {0};
     (void)arg;
@@ -219,13 +219,13 @@ Test(message, job_options_round_trip)
                   back.bad_rows_max == rows[i].bad_rows_max && back.no_sync == rows[i].no_sync);
         cr_expect_str_eq(back.dir, rows[i].dir);
         cr_expect_eq(back.memory_bytes, 12345, "the executor's own options are kept");
-        damage(whole(&bytes), look_at_job, NULL);
+        damage(whole(&bytes), check_job, NULL);
         memset(&error, 0, sizeof error);
         buffer_fini(&bytes);
     }
 }
 
-static void look_at_fault(struct glint_slice bad, bool cut, void *arg)
+static void check_fault(struct glint_slice bad, bool cut, void *arg)
 {
     struct fetch_failure f;
     (void)arg;
@@ -248,7 +248,7 @@ Test(message, fetch_failures_round_trip)
         cr_expect(back.shuffle == rows[i].shuffle && back.map == rows[i].map &&
                   back.executor == rows[i].executor && back.attempt == rows[i].attempt &&
                   back.unreachable == rows[i].unreachable);
-        damage(whole(&bytes), look_at_fault, NULL);
+        damage(whole(&bytes), check_fault, NULL);
         memset(&error, 0, sizeof error);
         buffer_fini(&bytes);
     }

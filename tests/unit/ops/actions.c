@@ -1,6 +1,6 @@
-/* See actions.h. Runs each action with every fixture, since a result that differs between two of
- * them is wrong, and compares it with a table whose order is computed from the definition of the
- * shuffle. */
+/* See actions.h. Runs each action with every fixture, since results that differ between two
+ * fixtures are wrong, and compares the rows with a table whose order is computed from the
+ * definition of the shuffle. */
 #include "tests/unit/ops/actions.h"
 
 #include "engine/base/hash.h"
@@ -103,8 +103,8 @@ static void sort_table(struct table *t, uint32_t partitions, bool values_too)
         if (values_too) p->value = codec_encode(t->schema.value, &p->record.value, p->value_number);
         p->partition = hash_to_range(hash_partition(p->key.data, p->key.size), partitions);
     }
-    /* Numbers stand in the places themselves, which the sort moves: they are compared from copies.
-     */
+    /* Values of fixed size are inside the records, which the sort moves, so compare copies of
+     * them. */
     const struct place **order = calloc(t->count + 1, sizeof *order);
     cr_assert_not_null(order);
     for (uint64_t i = 0; i < t->count; i++) order[i] = &places[i];
@@ -145,7 +145,7 @@ struct table table_part(const struct table *all, uint64_t first, uint64_t end)
     return t;
 }
 
-/* ---- Inputs */
+/* ---- Inputs of tests */
 
 struct glint_rdd *input_rdd(struct glint *g, const struct input *in)
 {

@@ -1,4 +1,5 @@
-/* Runs actions that return rows with every fixture; and tables in the order of a shuffle. */
+/* Runs actions that return rows with every fixture; also sorts tables into the order of a
+ * shuffle. */
 #ifndef TESTS_UNIT_OPS_ACTIONS_H
 #define TESTS_UNIT_OPS_ACTIONS_H
 
@@ -11,7 +12,7 @@ typedef int (*rows_action)(struct glint *g, void *arg, struct glint_rows *out);
 /* Runs the action with every fixture; it must return these rows, in this order. */
 void action_expect(rows_action run, void *arg, const struct fixture *base,
                    const struct table *expected);
-/* The action, and the job, must fail with `code`; the cause must contain `cause`. */
+/* Both the action and the job must fail with `code`; the cause must contain `cause`. */
 void action_expect_error(rows_action run, void *arg, const struct fixture *base,
                          enum glint_code code, const char *cause);
 /* `base` with the name, slots and encoding of `w`; NULL: `w`. */
@@ -21,14 +22,14 @@ struct fixture fixture_like(const struct fixture *w, const struct fixture *base)
  * size spill; ends with a NULL name. */
 extern const struct fixture tight_fixtures[];
 
-/* Sorts by (partition by hash of the key, key); rows of one key stay in their order. */
+/* Sorts by (hash partition of the key, key); the order of rows with equal keys is kept. */
 void table_by_hash(struct table *t, uint32_t partitions);
-/* By (key, value). */
+/* Sorts by (key, value). */
 void table_by_record(struct table *t);
-/* Rows [first, end) of `all`, as copies. */
+/* Returns copies of the rows [first, end) of `all`. */
 struct table table_part(const struct table *all, uint64_t first, uint64_t end);
 
-/* What most tests work on: a table, spread over partitions. */
+/* The input of most tests: a table, divided into partitions. */
 struct input {
     struct table *table;
     uint32_t maps, partitions;
@@ -37,7 +38,7 @@ struct input {
     uint64_t count;
 };
 struct glint_rdd *input_rdd(struct glint *g, const struct input *in);
-/* (text, i64): keys k0 ... of `keys` different ones, numbers of both signs. */
+/* (text, i64): `keys` different keys k0, k1, ..., and values of both signs. */
 struct table make_pairs(uint64_t count, uint64_t keys, uint64_t seed);
 /* (none, i64) */
 struct table make_numbers(uint64_t count, uint64_t seed);

@@ -1,7 +1,7 @@
-/* Functions of the tests: small, and in every form that an operator takes. */
+/* Functions of the tests: small ones, with every callback that an operator can use. */
 #include "tests/unit/ops/harness.h"
 
-/* The length of a text. */
+/* The number of bytes of a text. */
 static int length_each(struct glint_task *task, void *state, const struct glint_record *in,
                        struct glint_emitter *out)
 {
@@ -48,7 +48,7 @@ static int fail_each(struct glint_task *task, void *state, const struct glint_re
     return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
-/* Each row with the number of its partition. */
+/* Each row, with the number of its partition as the key. */
 static int index_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
@@ -66,7 +66,8 @@ static int index_end(struct glint_task *task, void *state, struct glint_emitter 
     return 0;
 }
 
-/* Each row twice, asking for the partition each time; the key says so, behind the key so far. */
+/* Emits each row twice and calls glint_partition each time: appends the partition as a decimal
+ * digit to the key. */
 static int index_twice(struct glint_task *task, void *state, const struct glint_record *in,
                        struct glint_emitter *out)
 {
@@ -79,7 +80,7 @@ static int index_twice(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-/* Odd values are kept. */
+/* Keeps odd values. */
 static int odd_keep(struct glint_task *task, void *state, const struct glint_record *in)
 {
     (void)task, (void)state;
@@ -103,7 +104,7 @@ static int fail_keep(struct glint_task *task, void *state, const struct glint_re
     return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
-/* A value becomes as many as its last digit says, counting down from it. */
+/* Emits as many values as the last digit of the value: the value itself, then each one less. */
 static int down_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {

@@ -1,6 +1,6 @@
-/* Plans of operators, run in many fixtures: on one slot and on several, with messages as values and
- * as bytes. What comes back is compared, row by row and in order, with a table that the test filled
- * in the plainest way. Mistakes end the test. */
+/* Runs plans of operators with many fixtures: on one slot and on several, with messages as values
+ * and as bytes. The rows must equal, also in order, a table that the test computed in the simplest
+ * way. An error of the test itself aborts it. */
 #ifndef TESTS_UNIT_OPS_HARNESS_H
 #define TESTS_UNIT_OPS_HARNESS_H
 
@@ -20,8 +20,8 @@ struct fixture {
 /* Slots 1, 2, 8, and 2 with encoded messages; ends with a NULL name. */
 extern const struct fixture fixtures[];
 
-/* Functions of the tests (functions.c; those that merge, group and count: reducers.c; those over
- * two sides: join_functions.c). */
+/* Functions of the tests (functions.c; functions that merge, group and count: reducers.c; functions
+ * of cogrouped values: join_functions.c). */
 extern const struct glint_module test_functions, test_reducers, test_two;
 
 struct glint *fixture_open(const struct fixture *w);
@@ -30,11 +30,11 @@ void fixture_close(struct glint *g, enum glint_code code);
 
 /* ---- Files, in a directory that is removed when the test ends */
 
-/* The path of a name in the directory; `out` has PATH_BYTES. */
+/* Writes the path of `name` in the directory to `out`, which has PATH_BYTES. */
 #define PATH_BYTES 256
 const char *scratch_path(const char *name, char *out);
 void scratch_write(const char *name, const void *data, uint64_t size);
-/* A whole file; the caller frees it with buffer_fini. */
+/* Reads a whole file; the caller frees it with buffer_fini. */
 struct buffer scratch_read(const char *name);
 void scratch_remove(const char *name);
 /* Both are for a test suite's .init and .fini; fini also checks for blocks that were never freed.
@@ -50,7 +50,7 @@ struct table {
     uint64_t count, capacity;
     struct arena arena;
 };
-/* Adds a copy. */
+/* Adds a copy of the row. */
 void table_add(struct table *t, union glint_value key, union glint_value value);
 void table_free(struct table *t);
 /* Runs `rdd`; the action must succeed. */
@@ -78,20 +78,20 @@ static inline union glint_value text(const char *s)
     return bytes(s, strlen(s));
 }
 
-/* ---- Both together */
+/* ---- Plans with fixtures */
 
 typedef struct glint_rdd *(*plan_make)(struct glint *g, void *arg);
 
-/* Runs the plan with every fixture, and the split sizes and partitions of `base` (NULL: defaults).
- */
+/* Runs the plan with every fixture, with the split sizes and partitions of `base` (NULL:
+ * defaults). */
 void plan_expect(plan_make make, void *arg, const struct fixture *base,
                  const struct table *expected);
-/* The plan, or running it, must fail with `code` for every fixture, and the cause must contain
+/* Building or running the plan must fail with `code` for every fixture, and the cause must contain
  * `cause`. */
 void plan_expect_error(plan_make make, void *arg, const struct fixture *base, enum glint_code code,
                        const char *cause);
 
-/* A number generator, the same in every run. */
+/* A pseudo-random number, the same in every run. */
 uint64_t test_next(uint64_t *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* Functions over what joins and cogroups make, and makers of many records. */
+/* Functions of the results of joins and cogroups, and functions that emit many records. */
 #include "tests/unit/ops/harness.h"
 
 #include <stdio.h>
@@ -47,8 +47,8 @@ static int sides_end(struct glint_task *task, void *state, const union glint_val
     return 0;
 }
 
-/* ---- flatMap: from a number n, `count` records of key `key` and `size` bytes that begin with
- * "n-i " */
+/* ---- flatMap: from a number n, `count` records with key `key`, whose values have `size` bytes and
+ * begin with "n-i " */
 
 struct burst {
     int64_t count, size, key;
@@ -116,7 +116,7 @@ static int digest_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-/* ---- Rows that are counted, rows that are refused */
+/* ---- A function that counts rows, and one that rejects rows */
 
 static int count_rows(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)

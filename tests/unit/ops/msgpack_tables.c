@@ -1,4 +1,4 @@
-/* Cells at every bound of every head, and what msgpack-c makes of them. */
+/* Values at the limits of every msgpack head, encoded by msgpack-c. */
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include "engine/data/codec.h"
@@ -33,7 +33,7 @@ static const uint64_t sizes[] = {0, 1, 31, 32, 255, 256, 65535, 65536, EMIT_BUFF
 
 #define COUNT_OF(a) (sizeof(a) / sizeof *(a))
 
-/* Any bytes, so most texts are no UTF-8. */
+/* Arbitrary bytes, so most texts are not valid UTF-8. */
 static union glint_value awkward_bytes(uint32_t row, uint64_t *seed, struct buffer *memory)
 {
     const uint64_t size = row < COUNT_OF(sizes) ? sizes[row] : test_next(seed) % 100;
@@ -86,7 +86,7 @@ static union glint_value make_edge_value(enum glint_type type, uint32_t row, uin
     case GLINT_I64:
         return number(row < COUNT_OF(numbers) ? numbers[row]
                                               : (int64_t)(test_next(seed) >> test_next(seed) % 64));
-    case GLINT_F64: /* -0.0 and all kinds of NaN do not survive the byte form */
+    case GLINT_F64: /* the byte form normalizes -0.0 and NaNs */
         return real(codec_decode_f64(
             codec_encode_f64(row < COUNT_OF(reals) ? reals[row] : (double)test_next(seed))));
     case GLINT_MSGPACK: return awkward_msgpack(row, seed, memory);

@@ -1,4 +1,5 @@
-/* Functions that merge, group and count. Those over text notice every wrong order. */
+/* Functions that merge, group and count. The result of those on texts depends on the order of the
+ * values. */
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static int fail_merge(struct glint_task *task, void *state, struct glint_acc *ac
     return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "as requested");
 }
 
-/* Breaks its promise: no error is set. */
+/* Breaks the contract: returns an error without setting it. */
 static int mute_merge(struct glint_task *task, void *state, struct glint_acc *acc,
                       const union glint_value *value)
 {
@@ -48,7 +49,7 @@ static int mute_merge(struct glint_task *task, void *state, struct glint_acc *ac
     return -1;
 }
 
-/* Adds what was broadcast and an argument to each sum. */
+/* Adds a broadcast value and an argument to each sum. */
 struct plus {
     int64_t broadcast, argument;
 };
@@ -94,7 +95,7 @@ static const struct glint_function empty = REDUCER("red.empty", GLINT_ANY, .merg
 static const struct glint_function pieces =
     REDUCER("red.pieces", GLINT_ANY, .merge = concat_merge, .chunk_bytes_max = 100);
 
-/* ---- aggregate: numbers to a text that says in which order what was called */
+/* ---- aggregate: numbers to a text that records the order of the calls */
 
 static int append_number(struct glint_task *task, struct glint_acc *acc, char mark, int64_t v)
 {
@@ -137,7 +138,7 @@ static const struct glint_function no_create =
     AGGREGATOR("red.no_create", .merge = list_merge, .combine = list_combine);
 static const struct glint_function no_combine = AGGREGATOR("red.no_combine", .merge = list_merge);
 
-/* Texts to the number of their bytes. */
+/* Adds up the sizes of texts. */
 static int bytes_create(struct glint_task *task, void *state, struct glint_acc *acc,
                         const union glint_value *value)
 {
@@ -162,7 +163,8 @@ static const struct glint_function byte_count = {.name = "red.byte_count",
                                                  .merge = bytes_merge,
                                                  .combine = sum_merge};
 
-/* Texts to a list of them, however often it was begun: the empty text is neutral. */
+/* Joins texts to a list. The empty text is its neutral element, so the number of accumulators does
+ * not change the result. */
 static int text_list_merge(struct glint_task *task, void *state, struct glint_acc *acc,
                            const union glint_value *value)
 {
@@ -179,8 +181,8 @@ static const struct glint_function text_list = {.name = "red.text_list",
                                                 .merge = text_list_merge,
                                                 .combine = concat_merge};
 
-/* ---- flatMap: 150,000 records with 100,000 keys of 100 bytes from each number, more than a small
- * slot holds */
+/* ---- flatMap: 150,000 records with 100,000 different keys of 100 bytes from each number: more
+ * than the memory of a small slot */
 #define MANY 150000u
 
 static int many_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -206,7 +208,7 @@ static const struct glint_function many = {.name = "red.many",
                                            .out = {GLINT_TEXT, GLINT_TEXT},
                                            .each = many_each};
 
-/* ---- group: the values of a key as one text */
+/* ---- group: concatenates the values of a key */
 
 struct group {
     char text[1 << 16];
@@ -250,7 +252,7 @@ static const struct glint_function group = {.name = "red.group",
                                             .each = group_each,
                                             .end_group = group_end};
 
-/* ---- map: keys of numbers */
+/* ---- map: computes a key from a number */
 
 static int modulo_each(struct glint_task *task, void *state, const struct glint_record *in,
                        struct glint_emitter *out)
@@ -281,7 +283,7 @@ static const struct glint_function negative = {.name = "red.negative",
                                                .out = {GLINT_I64, GLINT_NONE},
                                                .each = negative_each};
 
-/* The number of the partition, for each row. */
+/* Emits the partition number for each row. */
 static int index_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {

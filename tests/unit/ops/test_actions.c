@@ -1,4 +1,5 @@
-/* count, sum, countByKey, countByValue, collectAsMap, lookup, foreach: against plain loops. */
+/* count, sum, countByKey, countByValue, collectAsMap, lookup and foreach, compared with plain
+ * loops. */
 #include "tests/unit/ops/actions.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ Test(actions, count_returns_number_of_rows)
     table_free(&t);
 }
 
-/* A file without lines has no partitions, or empty ones: both are fine. */
+/* Without lines the file may have no partition, or empty ones. */
 Test(actions, empty_file_has_no_rows)
 {
     char path[PATH_BYTES];
@@ -126,7 +127,7 @@ static int run_map(struct glint *g, void *arg, struct glint_rows *out)
     return glint_collect_as_map(input_rdd(g, arg), out);
 }
 
-/* Of sorted rows: one for each key, with the number of its rows, or else with its last value. */
+/* From sorted rows: one row per key, with the number of its rows, or with its last value. */
 static struct table per_key(const struct table *sorted, bool counts)
 {
     struct table t = {.schema = sorted->schema};
@@ -247,7 +248,7 @@ Test(actions, lookup_returns_values_of_key)
     table_free(&t);
 }
 
-/* Where the RDD is partitioned by key, also behind a filter, one task does. */
+/* If the RDD is partitioned by key, lookup runs one task; a filter in between changes nothing. */
 Test(actions, lookup_reads_one_partition)
 {
     struct table t = make_pairs(2000, 20, 1);
@@ -302,8 +303,8 @@ Test(actions, foreach_visits_every_row)
     action_expect_error(run_foreach, &in, NULL, GLINT_E_FUNCTION_FAILED, "in foreach");
     in.function = "red.modulo";
     action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "does not accept");
-    in.function = "red.nobody";
-    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    in.function = "red.unknown";
+    action_expect_error(run_foreach, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.unknown");
     table_free(&t);
 }
 
@@ -324,7 +325,7 @@ static int run_take_many(struct glint *g, void *arg, struct glint_rows *out)
     return glint_take(input_rdd(g, arg), 100000, out);
 }
 
-/* One partition alone is too large, or only all of them together. */
+/* Either a single partition is too large, or only all of them together. */
 Test(actions, result_over_limit_is_rejected)
 {
     struct table t = make_pairs(10000, 50, 1);
@@ -342,7 +343,7 @@ Test(actions, result_over_limit_is_rejected)
     table_free(&t);
 }
 
-/* Everything that an action does, in turn; `step` says which. False: there is no such step. */
+/* Runs the step with that number, one action each. Returns false if there is no such step. */
 static bool run_step(struct glint *g, struct table *t, int step)
 {
     struct glint_rdd *rdd = glint_parallelize(g, t->schema, t->rows, t->count, 3);
@@ -376,8 +377,8 @@ static bool run_step(struct glint *g, struct table *t, int step)
     return true;
 }
 
-/* The n-th allocation fails, for every n that there is: the job ends with NO_MEMORY and leaves
- * nothing behind, or a second attempt of a task has done it. */
+/* The n-th allocation fails, for every n: the job either returns NO_MEMORY and leaks nothing, or
+ * succeeds because a retry of the task did. */
 Test(actions, out_of_memory_fails_cleanly_or_is_retried)
 {
     struct table t = make_pairs(300, 20, 1);
@@ -388,7 +389,7 @@ Test(actions, out_of_memory_fails_cleanly_or_is_retried)
             const int64_t live = mem_live_blocks();
             mem_fail_at(n, n % 2 == 0);
             known = run_step(g, &t, step);
-            /* What is left of the countdown says whether it went off. */
+            /* Disarm the countdown, which may not have reached 0. */
             mem_fail_at(0, false);
             const enum glint_code code = glint_error(g)->code;
             cr_assert(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "step %d, allocation %lld: %s",

@@ -1,4 +1,4 @@
-/* Chained steps: sources that read what an earlier step of the same job has saved. */
+/* Chained steps: sources that read the output of an earlier step of the same job. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -105,7 +105,8 @@ Test(chained_steps, empty_output_is_read)
     fixture_close(g, GLINT_OK);
 }
 
-/* With --overwrite the new rows are read, and the old ones are what others see until the end. */
+/* With --overwrite later steps read the new rows, while other processes see the old ones until the
+ * job ends. */
 Test(chained_steps, new_output_is_read_instead_of_replaced_one)
 {
     char out[PATH_BYTES], part[2 * PATH_BYTES];
@@ -142,7 +143,8 @@ static void expect_nothing_left(void)
     cr_assert_eq(mkdir(here, 0700), 0);
 }
 
-/* A later step fails: nothing is published, and the error names the output as the job did. */
+/* A later step fails: nothing is committed, and the error shows the path of the output as the job
+ * gave it. */
 Test(chained_steps, failed_step_publishes_nothing)
 {
     char out[PATH_BYTES], second[PATH_BYTES], place[PATH_BYTES + 64];
@@ -163,23 +165,24 @@ Test(chained_steps, failed_step_publishes_nothing)
 
 /* ---- Explain */
 
-static struct buffer said;
+static struct buffer note_text;
 
 static void take_note(void *arg, const char *line)
 {
     (void)arg;
-    cr_assert(buffer_append(&said, line, strlen(line)) && buffer_append(&said, "\n", 1));
+    cr_assert(buffer_append(&note_text, line, strlen(line)) && buffer_append(&note_text, "\n", 1));
 }
 
-static void expect_said(const char *what)
+static void expect_note(const char *what)
 {
-    cr_assert(buffer_reserve(&said, 1));
-    said.data[said.size] = '\0';
-    cr_expect_not_null(strstr((const char *)said.data, what), "%s is not in: %s", what,
-                       (const char *)said.data);
+    cr_assert(buffer_reserve(&note_text, 1));
+    note_text.data[note_text.size] = '\0';
+    cr_expect_not_null(strstr((const char *)note_text.data, what), "%s is not in: %s", what,
+                       (const char *)note_text.data);
 }
 
-/* The output does not exist yet: the plan names its stage, and says that sizes are not known. */
+/* The output does not exist yet: the plan names the stage that writes it, and says that the size is
+ * unknown. */
 Test(chained_steps, explain_names_the_producing_stage)
 {
     char here[PATH_BYTES];
@@ -193,25 +196,26 @@ Test(chained_steps, explain_names_the_producing_stage)
     cr_assert_eq(save_lines(g, "second", 10, 3), 0);
     struct glint_rdd *both = glint_text_file(g, "first,old,./second");
     cr_assert_eq(glint_save_as_text_file(both, "third"), 0);
-    expect_said("\nstage 2 textFile..saveAsTextFile: 6 tasks, input unknown\n"
+    expect_note("\nstage 2 textFile..saveAsTextFile: 6 tasks, input unknown\n"
                 "  textFile first from stage 0, second from stage 1 (task count estimated: not "
                 "saved yet)\n");
-    /* A side file is run, but for one that an earlier step would have written. */
+    /* explain runs actions on side files, except when an earlier step, which is not run, writes the
+     * file. */
     struct glint_rdd *side = glint_as_side_file(glint_text_file(g, "third"));
     cr_assert_eq(glint_collect(side, &rows), 0);
     cr_expect_eq(rows.count, 0);
-    expect_said("collect, not run: returns an empty result\n"
+    expect_note("collect, not run: returns an empty result\n"
                 "stage 3 textFile..collect: 6 tasks, input unknown\n"
                 "  textFile third from stage 2 (task count");
     struct glint_rdd *pairs = glint_key_value_text_file(g, "first", ' ');
     cr_assert_eq(glint_save_as_text_file(glint_group_by_key(pairs), "fourth"), 0);
-    expect_said("groupByKey (write) into 1 partition (estimated from the input)\n");
+    expect_note("groupByKey (write) into 1 partition (estimated from the input)\n");
     struct glint_rdd *three = glint_with_partitions(glint_group_by_key(pairs), 3);
     cr_assert_eq(glint_save_as_text_file(three, "fifth"), 0);
-    expect_said("groupByKey (write) into 3 partitions\n");
+    expect_note("groupByKey (write) into 3 partitions\n");
     cr_expect(!path_exists("first") && !path_exists("third"));
     glint_rows_free(&rows);
     fixture_close(g, GLINT_OK);
-    buffer_fini(&said);
+    buffer_fini(&note_text);
     cr_assert_eq(chdir("/"), 0);
 }

@@ -1,4 +1,5 @@
-/* cogroup and subtractByKey against nested loops; what a GROUP function sees of two sides. */
+/* cogroup and subtractByKey, compared with nested loops; and what a GROUP function gets from two
+ * sides. */
 #include "tests/unit/ops/join_model.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ Test(cogroup, any_partitioning_equals_nested_loops)
     sides_free(&s);
 }
 
-/* Values larger than an emitter's buffer and than a batch, between small ones. */
+/* Values that exceed an emitter's buffer, and a batch, between small ones. */
 Test(cogroup, large_values_are_grouped)
 {
     const uint64_t sizes[] = {10, 300000, 700000, 1300000};
@@ -93,7 +94,7 @@ Test(cogroup, large_values_are_grouped)
                   bytes(memory, sizes[i % 4]));
     }
     expect_both(&s);
-    for (int i = 0; i < 4; i++) { /* keys of that size, too */
+    for (int i = 0; i < 4; i++) { /* keys of that size */
         memory[0] = (char)('a' + i / 2);
         table_add(i % 2 == 0 ? &s.left : &s.right, bytes(memory, sizes[2 + i / 2]),
                   bytes(memory, 3));
@@ -103,7 +104,7 @@ Test(cogroup, large_values_are_grouped)
     sides_free(&s);
 }
 
-/* ---- What a GROUP function sees */
+/* ---- The input of a GROUP function */
 
 static struct glint_rdd *make_groups(struct glint *g, void *arg)
 {

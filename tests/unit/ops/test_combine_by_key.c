@@ -1,5 +1,5 @@
-/* foldByKey, aggregateByKey, combineByKey: against the same by hand, which merges the rows of each
- * map partition first and then the partitions, in order. */
+/* foldByKey, aggregateByKey and combineByKey, compared with a model that merges the rows of each
+ * map partition first and then the partitions in order. */
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static bool same_key(const struct glint_record *a, const struct glint_record *b)
            memcmp(a->key.bytes.data, b->key.bytes.data, a->key.bytes.size) == 0;
 }
 
-/* What one key's rows become; `first` is the first of them. */
+/* Computes the result for the key of row `first`, its first row. */
 static void combine_key(const struct input *in, enum kind kind, uint64_t first, struct buffer *text,
                         int64_t *sum)
 {
@@ -154,7 +154,7 @@ Test(combine_by_key, aggregate_and_combine_equal_loop)
     table_free(&t);
 }
 
-/* From text to number; and the zero of numbers. */
+/* Types: text to number, and a zero value of type number. */
 Test(combine_by_key, accumulator_type_may_differ)
 {
     struct table t = make_texts(900, 10);
@@ -196,7 +196,7 @@ Test(combine_by_key, empty_input_gives_no_rows)
     plan_expect(make_combine, &in, NULL, &no_lists);
 }
 
-/* More keys than a slot's memory holds: the result is what memory enough gives. */
+/* More keys than fit into a slot's memory: the result equals that with enough memory. */
 static struct glint_rdd *make_many(struct glint *g, void *arg)
 {
     const struct input *in = arg;
@@ -225,7 +225,7 @@ static int run_many(struct glint *g, void *arg, struct glint_rows *out)
     }
     digest[3] = glint_counter_value(g, "spills") > 0;
     glint_rows_free(&rows);
-    /* The rows of the result: the sums of the results. */
+    /* Returns a digest of the result as its rows. */
     struct glint_record sums[4];
     for (int i = 0; i < 4; i++) sums[i] = (struct glint_record){none(), number((int64_t)digest[i])};
     struct glint_schema schema = {GLINT_NONE, GLINT_I64};
@@ -295,7 +295,7 @@ Test(combine_by_key, misuse_is_rejected)
     table_free(&pairs);
 }
 
-/* In the map half, in the reduce half, on the way through. */
+/* The function fails in a map task, or (if each map task has one record) in the reduce task. */
 Test(combine_by_key, failing_function_fails_the_job)
 {
     struct table t = make_pairs(50, 5, 1), one_each = make_pairs(6, 1, 1);

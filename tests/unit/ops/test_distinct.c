@@ -1,4 +1,4 @@
-/* distinct: the set of the records, for every pair of types. */
+/* distinct, compared with the set of the records, for every pair of types. */
 #include "tests/unit/ops/actions.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static struct glint_rdd *make_distinct(struct glint *g, void *arg)
     return glint_with_partitions(glint_distinct(input_rdd(g, in)), in->partitions);
 }
 
-/* As a set: sorted by record, whatever partition they came from. */
+/* Returns the rows sorted by record, independent of their partition. */
 static int run_set(struct glint *g, void *arg, struct glint_rows *out)
 {
     return glint_take_ordered(make_distinct(g, arg), 1000000, out);
@@ -35,7 +35,7 @@ static struct table set_of(const struct table *t)
     return set;
 }
 
-/* The set is right, and its order is the same with every fixture. */
+/* The rows are the expected set, and their order is the same with every fixture. */
 static void expect_set_of(struct table *t, uint32_t maps, uint32_t partitions)
 {
     struct table set = set_of(t), first;
@@ -57,7 +57,7 @@ static void expect_set(struct table *t)
     expect_set_of(t, 3, 7);
 }
 
-/* Texts of which many begin or end alike; some are empty. */
+/* Texts with common prefixes and suffixes; some are empty. */
 static union glint_value make_cell(enum glint_type type, uint64_t random, char *memory)
 {
     if (type == GLINT_I64) return number((int64_t)(random % 9) - 4);
@@ -92,7 +92,7 @@ Test(distinct, every_schema_gives_the_set)
     }
 }
 
-/* The cut between key and value is part of the record. */
+/* Records whose key and value have the same concatenation are different. */
 Test(distinct, same_bytes_with_other_key_size_differ)
 {
     struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
@@ -108,7 +108,7 @@ Test(distinct, same_bytes_with_other_key_size_differ)
     table_free(&t);
 }
 
-/* -0.0 is 0.0, and one NaN is as good as another. */
+/* -0.0 equals 0.0, and all NaNs are equal. */
 Test(distinct, zeros_and_nans_are_equal)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_F64}}, set = t;
@@ -124,7 +124,7 @@ Test(distinct, zeros_and_nans_are_equal)
     table_free(&set);
 }
 
-/* Small and large records in turn: larger than an emitter's buffer, larger than a batch. */
+/* Small records alternate with records larger than an emitter's buffer, or than a batch. */
 Test(distinct, large_records_give_the_set)
 {
     static const enum glint_type keys[] = {GLINT_NONE, GLINT_TEXT, GLINT_I64};
@@ -175,7 +175,7 @@ static struct glint_rdd *many_distinct(struct glint *g, const struct input *in)
     return glint_with_partitions(glint_distinct(glint_keys(rdd)), in->partitions);
 }
 
-/* The keys of one task alone do not fit; those of all tasks are fewer than they make together. */
+/* The keys of a single task exceed the memory; the tasks have many keys in common. */
 Test(distinct, spilling_gives_the_same_rows)
 {
     struct table seeds = {.schema = {GLINT_NONE, GLINT_I64}};

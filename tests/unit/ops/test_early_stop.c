@@ -1,5 +1,5 @@
-/* Who has enough stops the rest: take through every source and every operator that passes batches
- * on. What is read is counted. */
+/* Early stops: take through every source and through every operator that passes batches on. The
+ * tests count how many rows are read. */
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include <criterion/criterion.h>

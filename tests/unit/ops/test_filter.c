@@ -1,4 +1,4 @@
-/* filter and flatMapValues: fewer rows, and more, of the same keys. */
+/* filter and flatMapValues: fewer or more rows, with the same keys. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@ struct plan {
     const char *function;
 };
 
-/* Numbers in an order of their own; keys are texts of some lengths, or numbers, or none. */
+/* Random numbers; the keys are texts of several sizes, numbers, or none. */
 static struct table make_input(enum glint_type key)
 {
     struct table t = {.schema = {key, GLINT_I64}};
@@ -63,7 +63,7 @@ static struct glint_rdd *make_twice(struct glint *g, void *arg)
     return glint_filter(make_filter(g, &p), "test.odd_batch", NULL);
 }
 
-/* All rows, and none. */
+/* Filters that keep all rows, and none. */
 Test(filter, all_or_no_rows_pass)
 {
     struct table odd = {.schema = {GLINT_TEXT, GLINT_I64}}, even = odd, nothing = odd;

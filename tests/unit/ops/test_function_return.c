@@ -1,5 +1,5 @@
-/* What a job's function may return: 0, or a code whose error is set. Any other number ends the job,
- * whichever call it came from. */
+/* The return values of job functions: 0, or a code whose error is set. Any other number fails the
+ * job, for every kind of callback. */
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
@@ -192,8 +192,8 @@ static const struct glint_function *find_case(const char *name)
     return &functions[i];
 }
 
-/* reduce and aggregate call functions on slots, and on the driver, where "combine" is first called.
- */
+/* reduce and aggregate call functions in tasks and in the driver, which is the first to call
+ * "combine". */
 Test(function_return, invalid_return_value_fails_the_action)
 {
     static const char *const names[] = {"odd.reduce", "odd.merge", "odd.combine"};

@@ -1,4 +1,5 @@
-/* Programs that loop: what they compute, and that their plans do not grow with the rounds. */
+/* Iterative programs: their results, and that their plans do not grow faster than the number of
+ * rounds. */
 #include "tests/support/loops.h"
 #include "tests/unit/ops/harness.h"
 
@@ -21,7 +22,7 @@ static struct glint *open_loops(void)
     return g;
 }
 
-/* A path 0 - 1 - 2 ... */
+/* The edges of a path 0 - 1 - 2 ... */
 static struct glint_rdd *path_edges(struct glint *g)
 {
     char file[VERTICES * 16], path[PATH_BYTES];

@@ -1,4 +1,5 @@
-/* The four joins against nested loops, for every pair of types, and their laws. */
+/* The four joins, compared with nested loops for every pair of types; and relations between
+ * them. */
 #include "tests/unit/ops/join_model.h"
 
 #include <math.h>
@@ -66,7 +67,8 @@ Test(join, empty_sides_equal_nested_loops)
     sides_free(&s);
 }
 
-/* A join is the part of the full one without nil; the outer ones add exactly their side. */
+/* The inner join is the full outer join without nil values; the outer ones add exactly the
+ * unmatched rows of their side. */
 Test(join, full_join_is_inner_plus_unmatched_rows)
 {
     const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
@@ -86,7 +88,7 @@ Test(join, full_join_is_inner_plus_unmatched_rows)
     }
 }
 
-/* -0.0 is 0.0, and one NaN is as good as another. */
+/* -0.0 equals 0.0, and all NaNs are equal. */
 Test(join, zeros_and_nans_match_as_keys)
 {
     struct sides s = {.left = {.schema = {GLINT_F64, GLINT_F64}},
@@ -128,7 +130,7 @@ Test(join, self_join_equals_nested_loops)
     table_free(&s.left);
 }
 
-/* The key stays where it was: lookup reads one partition, mapValues works on what joins make. */
+/* A join keeps the partitioning by key: lookup reads one partition, and mapValues keeps it too. */
 static int run_lookup(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct sides *s = arg;
@@ -153,7 +155,7 @@ Test(join, lookup_finds_a_joined_key)
     sides_free(&s);
 }
 
-/* A join of a join: its value is one side's value again. */
+/* A join of a join: the value of one side is a pair. */
 static struct glint_rdd *make_chain(struct glint *g, void *arg)
 {
     const struct sides *s = arg;
@@ -174,7 +176,7 @@ Test(join, join_of_a_join_equals_nested_loops)
     sides_free(&s);
 }
 
-/* Whoever wants no more stops a join in the middle of a group. */
+/* take stops a join in the middle of a group. */
 static int run_take(struct glint *g, void *arg, struct glint_rows *out)
 {
     return glint_take(sides_make(g, arg), 3, out);
@@ -219,7 +221,7 @@ Test(join, wrong_key_types_are_rejected)
     cr_assert_null(glint_join(NULL, NULL));
 }
 
-/* A cell of type msgpack that is none would make the pair another one. */
+/* An invalid msgpack cell would change how its pair is decoded. */
 Test(join, invalid_msgpack_value_is_rejected)
 {
     struct sides s = {.left = {.schema = {GLINT_I64, GLINT_MSGPACK}},
@@ -234,7 +236,7 @@ Test(join, invalid_msgpack_value_is_rejected)
     sides_free(&s);
 }
 
-/* ---- Taking pairs apart */
+/* ---- Unpacking pairs */
 
 Test(join, joined_pair_is_unpacked)
 {

@@ -1,5 +1,5 @@
-/* Joins of more than memory holds: what is held goes to disk and comes back in its order; one key
- * with very many values on either side takes bounded memory. */
+/* Joins that exceed memory: spooled values are written to disk and read back in order; a key with
+ * very many values on either side takes bounded memory. */
 #include "tests/unit/ops/join_model.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ TestSuite(join_large, .init = scratch_open, .fini = scratch_close, .timeout = 30
 #define SANITIZED 0
 #endif
 
-/* Each side: `maps` tasks of `count` records of one key and `size` bytes. */
+/* The records of one side: `maps` tasks with `count` records each, of one key and `size` bytes. */
 struct burst {
     int64_t maps, count, size, key;
 };
@@ -47,7 +47,7 @@ static struct glint_rdd *large_rdd(struct glint *g, const struct large *l)
     return glint_with_partitions(l->op(burst_rdd(g, &l->left), burst_rdd(g, &l->right)), 2);
 }
 
-/* "l+r" for each left with each right value, all of one key. */
+/* "l+r" for every pair of a left and a right value, all of one key. */
 static struct table large_model(const struct large *l)
 {
     struct table t = {.schema = {GLINT_I64, GLINT_TEXT}};
@@ -75,7 +75,8 @@ static void expect_digest(const struct large *l, const struct table *expected, b
     }
 }
 
-/* The right values in memory, in part on disk, and each larger than what may be held. */
+/* The right values fit into memory, are partly spilled, or are each larger than the spool's
+ * memory. */
 Test(join_large, large_right_values_spill_and_join)
 {
     const struct {
@@ -91,7 +92,7 @@ Test(join_large, large_right_values_spill_and_join)
     }
 }
 
-/* A group whose values were on disk, and others after it. */
+/* A group whose values were spilled, followed by other groups. */
 static struct glint_rdd *make_groups(struct glint *g, void *arg)
 {
     struct large *l = arg;
@@ -122,7 +123,7 @@ Test(join_large, groups_after_a_spilled_one_are_joined)
     table_free(&expected);
 }
 
-/* Right values that meet none are read back once; left ones are never held. */
+/* Unmatched right values are read back once; left values are never spooled. */
 Test(join_large, unmatched_spilled_values_are_returned)
 {
     const struct large l = {{1, 20, 200000, 1}, {2, 20, 200000, 2}, glint_full_outer_join};
@@ -156,7 +157,7 @@ static uint64_t peak_bytes(void)
     return kib * KIB;
 }
 
-/* All in one slot of 16 MiB; the process and the allocator add to it. */
+/* All run in one slot of 16 MiB; the process and the allocator add to that. */
 #define PEAK_BYTES_MAX (40 * MIB)
 
 static void expect_peak(const struct large *l, int64_t rows)

@@ -1,4 +1,4 @@
-/* keyBy, keys, values: against the same done by hand. */
+/* keyBy, keys and values, compared with plain loops. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@ TestSuite(keys, .init = scratch_open, .fini = scratch_close);
 
 #define LINES 5000u
 
-/* Lines of 0 to 40 bytes, and one that is too long for a batch. */
+/* Lines of 0 to 40 bytes, and one that does not fit into a batch. */
 static struct table lines_make(const char *name, uint32_t count)
 {
     struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
@@ -129,8 +129,8 @@ Test(keys, misuse_is_rejected)
     plan_expect_error(make_twice, &p, NULL, GLINT_E_PLAN_TYPE, "keyBy needs single elements");
     p.function = "test.no_key";
     plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_TYPE, "emits no key");
-    p.function = "test.nobody";
-    plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "test.nobody");
+    p.function = "test.unknown";
+    plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "test.unknown");
     p.function = "glint.sum_i64";
     plan_expect_error(make_key_by, &p, NULL, GLINT_E_PLAN_FUNCTION, "does not accept");
     p.function = "test.fail";

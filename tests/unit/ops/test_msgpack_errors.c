@@ -1,5 +1,5 @@
-/* Files that msgpackFile must not believe: cut, damaged, of other types, changed; and cells that
- * saveAsMsgpackFile must not write. */
+/* Files that msgpackFile must reject: truncated, corrupt, of other types, or changed; and cells
+ * that saveAsMsgpackFile must not write. */
 #include "engine/data/gzip.h"
 #include "engine/data/split.h"
 #include "tests/support/memory_env.h"
@@ -24,7 +24,7 @@ static struct glint_rdd *make_file(struct glint *g, void *arg)
     return glint_msgpack_file(g, p->path, p->schema);
 }
 
-/* Reads bytes as a file; returns the code, and sets the cause. */
+/* Reads `bytes` as a file. Returns the code and sets the cause. */
 static int read_bytes(struct glint_schema schema, const void *data, uint64_t size, char cause[512])
 {
     struct plan p = {.schema = schema};
@@ -83,7 +83,7 @@ Test(msgpack_errors, truncated_record_is_rejected)
     table_free(&t);
 }
 
-/* Each kind of value where another type is expected, as a value and as a key. */
+/* A value of each kind where another type is expected, as a value and as a key. */
 Test(msgpack_errors, wrong_type_is_rejected)
 {
     static const struct {
@@ -147,7 +147,7 @@ Test(msgpack_errors, invalid_msgpack_is_rejected)
     expect_corrupt(any, "\xdf\xff\xff\xff\xff", 5, "byte 0: the file ends inside a record");
 }
 
-/* Far into a file, beyond several windows. */
+/* An error that is several windows into the file. */
 Test(msgpack_errors, error_has_the_file_offset)
 {
     struct buffer file = {NULL, 0, 0};
@@ -181,7 +181,8 @@ static void write_gzip(const char *name, const void *data, uint64_t size)
     buffer_fini(&packed);
 }
 
-/* Nobody knows how long a gzip file is: a claim costs no memory before its bytes are there. */
+/* The size of a gzip file's content is unknown, so a claimed length must not cause an allocation
+ * before the bytes have been read. */
 Test(msgpack_errors, length_in_gzip_file_allocates_nothing)
 {
     struct plan p = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
@@ -194,7 +195,7 @@ Test(msgpack_errors, length_in_gzip_file_allocates_nothing)
                       "file.gz, byte 1: the file ends inside a record");
 }
 
-/* Listed, cut, and then written to: by size, and by time alone. */
+/* A file that changes after it was listed and split: its size, or only its mtime. */
 Test(msgpack_errors, changed_file_is_detected)
 {
     for (int grown = 0; grown < 2; grown++) {
@@ -213,7 +214,7 @@ Test(msgpack_errors, changed_file_is_detected)
     }
 }
 
-/* ---- The source alone, over a file in memory */
+/* ---- The source alone, on a file in memory */
 
 extern const struct op op_msgpack_file;
 
@@ -224,7 +225,7 @@ static enum flow count_rows(void *state, const struct glint_batch *batch, struct
     return FLOW_MORE;
 }
 
-/* Answers the task's code. The allocation number `memory_at` and all later ones fail; 0: none. */
+/* Returns the task's code. Allocation number `memory_at` and all later ones fail; 0: none. */
 static int run_source(struct memory_env *env, const struct split *split, int64_t memory_at,
                       uint64_t *rows)
 {
@@ -250,7 +251,7 @@ static int run_source(struct memory_env *env, const struct split *split, int64_t
     return task.error.code;
 }
 
-/* Every call fails once; the file changes before every call. */
+/* Each call fails once; also, the file changes before each call. */
 Test(msgpack_errors, every_failed_call_is_reported)
 {
     struct table t = awkward_table((struct glint_schema){GLINT_NONE, GLINT_TEXT}, 3000);
@@ -303,7 +304,7 @@ Test(msgpack_errors, invalid_plan_is_rejected)
     plan_expect_error(make_file, &p, NULL, GLINT_E_PLAN_TYPE, "msgpackFile");
 }
 
-/* Cells of type msgpack that are none; nothing may be left of the output. */
+/* Invalid cells of type msgpack: the output must not exist afterwards. */
 Test(msgpack_errors, invalid_cell_is_not_saved)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* saveAsMsgpackFile against msgpack-c; msgpackFile reads back what was written, for every pair of
- * types, wherever the window over a file ends. */
+/* saveAsMsgpackFile, compared with msgpack-c; msgpackFile reads back what was written, for every
+ * pair of types and every position of the read window. */
 #include "engine/data/gzip.h"
 #include "tests/unit/ops/msgpack_tables.h"
 
@@ -26,7 +26,7 @@ static void write_table(const char *name, const struct table *t, uint64_t first,
     buffer_fini(&file);
 }
 
-/* Saves the table on two slots in 3 partitions, and compares the files. */
+/* Saves the table on two slots in 3 partitions, and compares the files with msgpack-c's. */
 static void save_and_compare(const struct table *t, const char *name)
 {
     char path[PATH_BYTES], part[PATH_BYTES];
@@ -64,8 +64,8 @@ Test(msgpack_file, every_schema_round_trips)
         }
 }
 
-/* What stands before the awkward cells pushes them over the end of the first block, byte by byte.
- */
+/* A first record of varying size moves the others across the end of the first block, byte by
+ * byte. */
 Test(msgpack_file, record_may_cross_the_read_window)
 {
     struct plan p = {.schema = {GLINT_TEXT, GLINT_MSGPACK}};
@@ -89,7 +89,7 @@ Test(msgpack_file, record_may_cross_the_read_window)
     }
 }
 
-/* More rows than a batch has, more bytes than a block has, in both kinds of column. */
+/* More rows than a batch has and more bytes than a block has, in columns of both kinds. */
 Test(msgpack_file, many_rows_round_trip)
 {
     struct plan p = {.schema = {GLINT_I64, GLINT_BYTES}};
@@ -100,7 +100,7 @@ Test(msgpack_file, many_rows_round_trip)
     table_free(&t);
 }
 
-/* Filters: an array with a large bin at its end. */
+/* Like filters: an array that ends in a large bin. */
 Test(msgpack_file, large_values_round_trip)
 {
     struct plan p = {.schema = {GLINT_I64, GLINT_MSGPACK}};
@@ -122,8 +122,8 @@ Test(msgpack_file, large_values_round_trip)
     table_free(&t);
 }
 
-/* One value of many small parts, none of which tells how many bytes are still to come. It leaves a
- * large window, which then holds more rows than a batch may. */
+/* One value of many small items, so its size is unknown until its end. It needs a large window,
+ * which then contains more rows than fit into a batch. */
 Test(msgpack_file, large_value_of_small_items_is_read)
 {
     struct plan p = {.schema = {GLINT_NONE, GLINT_MSGPACK}};
@@ -168,14 +168,14 @@ Test(msgpack_file, gzip_file_is_read)
     table_free(&t);
 }
 
-/* Files stay whole and in order; small ones share a split, empty ones have none. */
+/* Files are not split and stay in order; small ones share a split, empty ones have none. */
 Test(msgpack_file, files_stay_whole_in_splits)
 {
     struct plan p = {.schema = {GLINT_I64, GLINT_TEXT}};
     struct table t = awkward_table(p.schema, 90);
     struct glint_record *rows = t.rows;
     char name[32];
-    t.count = 0; /* the short rows only */
+    t.count = 0; /* only the short rows */
     for (uint32_t i = 30; i < 90; i++) t.rows[t.count++] = rows[i];
     cr_assert_eq(env_real()->make_dir(env_real(), ENV_CWD, scratch_path("in", p.path), true), 0);
     for (uint32_t i = 0; i < 6; i++) {

@@ -1,5 +1,5 @@
-/* NULL instead of an RDD: nothing happens after an error, and is an error without one, so that no
- * job ends well that has left something out. */
+/* NULL as an RDD: a call returns an earlier error unchanged, and is an error if there was none, so
+ * that no job succeeds that has skipped a step. */
 #include "tests/unit/ops/actions.h"
 
 #include <pthread.h>
@@ -133,7 +133,7 @@ Test(null_rdd, transformations_return_null)
 
 Test(null_rdd, actions_return_plan_error){ACTIONS(EXPECT_CODE)}
 
-/* ---- Whose error it is */
+/* ---- Which context fails */
 
 #define FAILS_AS_BEFORE(name, call) cr_expect_eq(call, GLINT_E_BAD_VALUE, "%s", name);
 #define NONE_AS_BEFORE(name, call)  cr_expect_null(call, "%s", name);
@@ -149,7 +149,8 @@ Test(null_rdd, earlier_error_is_kept)
     fixture_close(g, GLINT_E_BAD_VALUE);
 }
 
-/* Of several contexts any may be meant; one that has failed explains the NULL. */
+/* NULL does not say which context is meant: all open ones fail, unless one has failed already,
+ * which explains the NULL. */
 Test(null_rdd, fails_all_contexts_unless_one_has_failed)
 {
     struct glint *a = fixture_open(&fixtures[0]), *b = fixture_open(&fixtures[1]);
@@ -161,7 +162,7 @@ Test(null_rdd, fails_all_contexts_unless_one_has_failed)
     cr_expect_null(glint_keys(NULL));
     expect_stuck(b, "keys");
     expect_stuck(c, "keys");
-    cr_expect_null(glint_keys(NULL)); /* there is none to tell */
+    cr_expect_null(glint_keys(NULL)); /* no context is open */
     fixture_close(fixture_open(&fixtures[0]), GLINT_OK);
 }
 

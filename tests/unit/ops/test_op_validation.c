@@ -1,5 +1,5 @@
-/* What another process sends is not believed: parameters and records that no driver and no shuffle
- * of ours makes end in an error. Each operator is called as a pipeline does. */
+/* Input from other processes is validated: parameters and records that our driver and shuffle
+ * cannot produce are errors. Each operator is called as a pipeline calls it. */
 #include "ops/ops.h"
 #include "tests/support/test_task.h"
 
@@ -14,7 +14,7 @@ struct trial {
     struct test_task t;
     struct glint_emitter out;
     void *state;
-    uint64_t rows; /* that came out */
+    uint64_t rows; /* output rows */
 };
 
 static enum flow take(void *state, const struct glint_batch *batch, struct glint_emitter *out)
@@ -66,7 +66,7 @@ Test(op_validation, invalid_parameters_are_rejected)
     close_op(&x, &op_subtract_by_key_left);
 }
 
-/* A zip that knows the first index of one partition, in a task of another. */
+/* The parameters contain the first index of one partition, but the task runs another. */
 Test(op_validation, missing_zip_index_is_rejected)
 {
     const char params[] = "\x91\xc4\x08\x07\0\0\0\0\0\0\0";
@@ -114,7 +114,7 @@ Test(op_validation, invalid_records_are_rejected)
             cr_expect_eq(x.t.task.error.code, GLINT_E_SHUFFLE_CORRUPT);
             close_op(&x, ops[k]);
         }
-        /* The right side's values come first, or not at all. */
+        /* The values of the right side must precede those of the left. */
         cr_assert_eq(open_op(&x, ops[k], params, k == 0 ? 3 : 0, in, out), 0);
         cr_expect_eq(push(&x, ops[k], LEFT, 3), FLOW_MORE);
         cr_expect_eq(push(&x, ops[k], RIGHT, 3), FLOW_FAIL);

@@ -1,4 +1,5 @@
-/* groupByKey, groupBy, partitionBy, repartition: which records stand where, in which order. */
+/* groupByKey, groupBy, partitionBy, repartition: which records are in which partition, in which
+ * order. */
 #include "tests/unit/ops/actions.h"
 
 #include "engine/base/hash.h"
@@ -56,7 +57,7 @@ Test(partitions, keys_go_to_their_hash_partition)
     table_free(&t);
 }
 
-/* Where nobody says how many, --partitions does. */
+/* If the plan does not set a number of partitions, the option --partitions does. */
 Test(partitions, default_count_is_partitions_option)
 {
     struct table t = make_pairs(300, 70, 1), expected = table_part(&t, 0, t.count);
@@ -106,7 +107,8 @@ Test(partitions, group_by_uses_function_result_as_key)
     table_free(&expected);
 }
 
-/* By (map partition, index), and in that order within a partition. */
+/* The partition of a row depends on (map partition, index), which is also the order within a
+ * partition. */
 Test(partitions, repartition_spreads_rows_evenly)
 {
     struct table t = make_numbers(3000, 1);
@@ -185,7 +187,7 @@ Test(partitions, spilling_gives_the_same_rows)
     table_free(&expected);
 }
 
-/* A value that is larger than any batch goes through. */
+/* A value that is larger than any batch. */
 Test(partitions, large_values_pass_through)
 {
     struct table t = {.schema = {GLINT_TEXT, GLINT_TEXT}};
@@ -225,10 +227,10 @@ static struct glint_rdd *request_too_late(struct glint *g, void *arg)
 Test(partitions, misuse_is_rejected)
 {
     struct table elements = make_numbers(5, 1), pairs = make_pairs(5, 2, 1);
-    struct input in = {.table = &elements, .maps = 1, .partitions = 2, .function = "red.nobody"};
+    struct input in = {.table = &elements, .maps = 1, .partitions = 2, .function = "red.unknown"};
     plan_expect_error(make_group, &in, NULL, GLINT_E_PLAN_TYPE, "groupByKey needs keys");
     plan_expect_error(make_partition_by, &in, NULL, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
-    plan_expect_error(make_group_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.nobody");
+    plan_expect_error(make_group_by, &in, NULL, GLINT_E_PLAN_FUNCTION, "red.unknown");
     in.table = &pairs;
     plan_expect_error(make_ungrouped, &in, NULL, GLINT_E_PLAN_TYPE, "needs groups");
     plan_expect_error(request_too_late, &in, NULL, GLINT_E_PLAN_LIMIT, "already fixed");

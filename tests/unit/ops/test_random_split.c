@@ -1,5 +1,6 @@
-/* randomSplit and sample, against the rule written down once more: a row's lot is a number made of
- * seed, partition and row, compared with the shares so far. */
+/* randomSplit and sample, compared with an independent implementation: each row gets a random
+ * number in [0, 1) from seed, partition and row number, and the cumulative weights decide its
+ * child. */
 #include "engine/base/hash.h"
 #include "tests/unit/ops/harness.h"
 
@@ -17,7 +18,7 @@ struct plan {
     uint32_t partitions;
     char path[PATH_BYTES];
     double weights[CHILDREN_MAX];
-    uint32_t count, child; /* children; the one asked for */
+    uint32_t count, child; /* number of children; the child that is returned */
     uint64_t seed;
 };
 
@@ -47,7 +48,7 @@ static struct glint_rdd *make_sample(struct glint *g, void *arg)
     return glint_sample(make_parent(g, p), p->weights[0], p->seed);
 }
 
-/* The lot of a row, as a share. */
+/* The random number of a row, in [0, 1). */
 static double random_of_row(uint64_t seed, uint32_t partition, uint64_t row)
 {
     const uint64_t base = hash_mix(hash_mix(seed) + partition);
@@ -124,7 +125,7 @@ Test(random_split, every_row_is_in_exactly_one_split)
     }
 }
 
-/* keyByRandomSplit of a parallelized table: the child that randomSplit puts each row in. */
+/* keyByRandomSplit of a parallelized table: the key of each row is its child in randomSplit. */
 static void expect_numbers(struct plan *p)
 {
     double sum = 0;
@@ -194,7 +195,8 @@ Test(random_split, sample_keeps_the_given_fraction)
     table_free(&t);
 }
 
-/* Lines of a file in splits of several sizes: rows are counted over all batches of a partition. */
+/* Lines of a file in splits of several sizes: row numbers continue over all batches of a
+ * partition. */
 Test(random_split, row_numbers_count_across_batches)
 {
     struct buffer file = {NULL, 0, 0};
@@ -237,7 +239,8 @@ Test(random_split, row_numbers_count_across_batches)
     }
 }
 
-/* A child keeps its rows wherever it is in the plan: its partition is its own, not the task's. */
+/* A child has the same rows anywhere in a plan: they depend on its own partition number, not on the
+ * task's. */
 static struct glint_rdd *make_union(struct glint *g, void *arg)
 {
     struct plan *p = arg;

@@ -1,4 +1,4 @@
-/* reduce, fold, aggregate: against the same loop by hand, which merges each partition first. */
+/* reduce, fold and aggregate, compared with plain loops that merge each partition first. */
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int run_aggregate(struct glint *g, void *arg, struct glint_rows *out)
     return glint_aggregate(input_rdd(g, in), in->zero, in->function, NULL, out);
 }
 
-/* Where parallelize begins partition p. */
+/* The first row of partition p in parallelize. */
 static uint64_t first_row_of(const struct input *in, uint32_t p)
 {
     return in->table->count * p / in->maps;
@@ -57,7 +57,7 @@ Test(reduce, sums_equal_loop)
     table_free(&t);
 }
 
-/* Sums of doubles depend on the order, and on nothing but the plan. */
+/* Sums of doubles depend on the order of additions, which only the plan decides. */
 Test(reduce, doubles_are_added_in_fixed_order)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_F64}};
@@ -106,7 +106,7 @@ Test(reduce, texts_are_concatenated_in_order)
     table_free(&t);
 }
 
-/* The accumulator's type is the function's. */
+/* The function's accumulator type is the type of the result. */
 Test(reduce, aggregate_type_may_differ)
 {
     struct table t = make_numbers(500, 3), texts = {.schema = {GLINT_I64, GLINT_TEXT}};
@@ -148,7 +148,7 @@ Test(reduce, empty_input_fails_reduce_and_folds_to_zero)
         char bars[8] = "|||||||";
         expect_value(run_aggregate, &in, GLINT_TEXT, bytes(bars, in.maps));
     }
-    /* Some partitions are empty, which reduce passes over. */
+    /* Some partitions are empty; reduce skips them. */
     table_add(&t, none(), number(7));
     struct input in = {.table = &t, .maps = 9, .function = "red.columns"};
     expect_value(run_reduce, &in, GLINT_I64, number(7));
@@ -166,7 +166,7 @@ static int run_plus(struct glint *g, void *arg, struct glint_rows *out)
     return glint_reduce(input_rdd(g, in), "red.plus", args, out);
 }
 
-/* Both halves see arguments and broadcasts: each of the 9 merges adds 1,100. */
+/* Tasks and the driver see the same arguments and broadcasts: each of the 9 merges adds 1,100. */
 Test(reduce, driver_side_merge_sees_arguments)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
@@ -178,7 +178,7 @@ Test(reduce, driver_side_merge_sees_arguments)
     table_free(&t);
 }
 
-/* A value larger than any batch. */
+/* A value that is larger than any batch. */
 Test(reduce, large_value_is_aggregated)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};
@@ -218,7 +218,7 @@ Test(reduce, misuse_is_rejected)
     table_free(&numbers);
 }
 
-/* On slots, or (where each partition has one record) on the driver alone. */
+/* The function fails in a task, or (if each partition has one record) in the driver. */
 Test(reduce, failing_function_fails_the_job)
 {
     struct table t = make_numbers(6, 5);
@@ -230,7 +230,7 @@ Test(reduce, failing_function_fails_the_job)
         in.function = "red.mute";
         action_expect_error(run_reduce, &in, NULL, GLINT_E_FUNCTION_FAILED,
                             "red.mute returned -1 without setting an error");
-        in.function = "red.plus"; /* its open fails: no such argument */
+        in.function = "red.plus"; /* its open fails: the argument is missing */
         action_expect_error(run_reduce, &in, NULL, GLINT_E_PLAN_ARGUMENT, "shared");
     }
     table_free(&t);

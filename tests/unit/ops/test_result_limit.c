@@ -1,5 +1,5 @@
-/* Results larger than the driver takes: an error that names the limit, also where each partition's
- * share would fit. */
+/* Results larger than the driver accepts: the error names the limit, also if each partition alone
+ * would fit. */
 #include "harness.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@ enum { PART_BYTES = 60 << 20 };
 
 TestSuite(result_limit, .init = scratch_open, .fini = scratch_close);
 
-/* The same 60 MiB in as many partitions as it takes to be too much. */
+/* 60 MiB in each partition, and as many partitions as it takes to exceed the limit. */
 static struct glint_rdd *large(struct glint *g, void *arg)
 {
     uint8_t *memory = mem_zalloc(PART_BYTES);

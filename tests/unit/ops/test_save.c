@@ -1,4 +1,4 @@
-/* saveAsTextFile, plain and compressed: the lines of each type, and what comes back. */
+/* saveAsTextFile, plain and compressed: the lines of each type, and reading them back. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -6,7 +6,7 @@
 
 TestSuite(save, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
-/* Saves one row with every fixture and compares the part. */
+/* Saves one row with every fixture and compares the part file. */
 static void expect_line(struct glint_schema schema, union glint_value key, union glint_value value,
                         const char *line)
 {
@@ -52,7 +52,7 @@ static struct glint_rdd *make_lines(struct glint *g, void *arg)
     return glint_text_file(g, ((struct saved *)arg)->path);
 }
 
-/* Short lines and long ones, more than a block of them; the parts are .gz and smaller. */
+/* Short and long lines, more than a block of them; compressed parts end in .gz and are smaller. */
 Test(save, gzip_output_is_read_back)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};
@@ -82,8 +82,8 @@ Test(save, gzip_output_is_read_back)
     table_free(&t);
 }
 
-/* A part of an output of this job does not exist yet: the hint names the output. For other missing
- * files there is no such hint. */
+/* A path inside an output of this job that is not committed: the hint names the output. Other
+ * missing files get no such hint. */
 Test(save, part_of_own_output_cannot_be_read)
 {
     char out[PATH_BYTES], inside[2 * PATH_BYTES];
@@ -103,11 +103,11 @@ Test(save, part_of_own_output_cannot_be_read)
     }
 }
 
-/* ---- Empty cells: their column may never have been given a byte */
+/* ---- Empty cells: their column may have a NULL buffer */
 
 enum { EMPTY_ROWS = 3, EMPTY_LARGE = 200000 };
 
-/* Rows with an empty text as key and another text as value, behind a shuffle. */
+/* Rows with an empty text as key and another text as value, after a shuffle. */
 static struct glint_rdd *make_empty(struct glint *g, uint64_t value_size, bool reduced)
 {
     static char large[EMPTY_LARGE];

@@ -10,10 +10,10 @@ enum { ROWS = 5000, PARTITIONS = 3, OUTPUTS = 4 };
 
 static uint64_t long_bytes(uint64_t row)
 {
-    return row % 1000 == 7 ? 300000 : row % 40; /* the former travel alone and past the buffer */
+    return row % 1000 == 7 ? 300000 : row % 40; /* the long ones exceed the write buffer */
 }
 
-/* Row i is for output i^2 mod 4, which is 0 or 1: nothing is for the others. */
+/* Row i belongs to output i^2 mod 4, which is 0 or 1: the other outputs get no rows. */
 static struct table rows_make(void)
 {
     static char line[300000];
@@ -33,7 +33,7 @@ static void paths_make(char out[OUTPUTS][PATH_BYTES], const char *paths[OUTPUTS]
     }
 }
 
-/* Part `part` of output `output`, as the rows say. */
+/* The expected contents of part `part` of output `output`. */
 static struct buffer part_expected(const struct table *t, int output, uint64_t part)
 {
     struct buffer b = {NULL, 0, 0};
@@ -80,7 +80,7 @@ Test(save_files, each_output_gets_its_rows_in_order)
     table_free(&t);
 }
 
-/* Values that are no text are printed, as by saveAsTextFile. */
+/* Values that are not texts are formatted as by saveAsTextFile. */
 Test(save_files, numbers_are_printed)
 {
     const struct glint_record rows[] = {{number(1), real(0.5)}, {number(0), real(1e16)}};
@@ -98,7 +98,7 @@ Test(save_files, numbers_are_printed)
     buffer_fini(&b);
 }
 
-/* An error leaves no output, and a mistake in the plan is one before anything runs. */
+/* An error leaves no output, and a mistake in the plan fails before anything runs. */
 static void expect_refused(enum glint_type key, int64_t number_of_output, uint32_t count,
                            enum glint_code code, const char *cause)
 {

@@ -1,4 +1,5 @@
-/* intersection and subtract against nested loops, for every shape; and laws between them. */
+/* intersection and subtract, compared with nested loops for every schema; and relations between
+ * them. */
 #include "tests/unit/ops/join_model.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static uint64_t count_record(const struct table *t, const struct glint_record *r
     return n;
 }
 
-/* Sorted by record. */
+/* Returns the rows sorted by record. */
 static struct table model_set(const struct sides *s, bool intersection)
 {
     struct table t = {.schema = s->left.schema};
@@ -35,7 +36,7 @@ static int run_sorted(struct glint *g, void *arg, struct glint_rows *out)
     return glint_take_ordered(sides_make(g, arg), 1000000, out);
 }
 
-/* The records are right, and their order is the same with every fixture. */
+/* The records are as expected, and their order is the same with every fixture. */
 static void expect_both(struct sides *s)
 {
     for (int i = 0; i < 2; i++) {
@@ -51,12 +52,12 @@ static void expect_both(struct sides *s)
     }
 }
 
-/* Elements, or pairs of few different values: each record stands there several times. */
+/* Elements, or pairs of few different values: each record occurs several times. */
 static struct sides random_sides(struct glint_schema schema, uint64_t rows, uint64_t seed)
 {
     struct sides s = sides_random(schema, schema, rows, seed);
     if (schema.key == GLINT_NONE || schema.value == GLINT_NONE) return s;
-    for (int side = 0; side < 2; side++) { /* a third of the rows of the other side */
+    for (int side = 0; side < 2; side++) { /* adds a third of the rows of the other side */
         const struct table *from = side == 0 ? &s.left : &s.right;
         for (uint64_t i = 0; i < rows; i += 3)
             table_add(side == 0 ? &s.right : &s.left, from->rows[i].key, from->rows[i].value);
@@ -95,7 +96,8 @@ Test(sets, any_partitioning_equals_nested_loops)
     sides_free(&s);
 }
 
-/* What is left, with duplicates, and what is in both are apart and make up the left side. */
+/* The result of subtract, and the left rows that intersection also has, are disjoint and together
+ * are the left side. */
 Test(sets, subtract_and_intersection_are_disjoint)
 {
     const struct glint_schema schema = {GLINT_TEXT, GLINT_I64};
@@ -119,7 +121,7 @@ Test(sets, subtract_and_intersection_are_disjoint)
     }
 }
 
-/* -0.0 is 0.0, and one NaN is as good as another. */
+/* -0.0 equals 0.0, and all NaNs are equal. */
 Test(sets, zeros_and_nans_are_equal)
 {
     struct sides s = {.left = {.schema = {GLINT_NONE, GLINT_F64}},
@@ -137,7 +139,7 @@ Test(sets, zeros_and_nans_are_equal)
     sides_free(&s);
 }
 
-/* Records larger than an emitter's buffer and than a batch, several times each. */
+/* Records that exceed an emitter's buffer, and a batch, several times each. */
 Test(sets, large_records_equal_nested_loops)
 {
     const uint64_t sizes[] = {10, 200000, 700000, 1300000};
@@ -158,7 +160,7 @@ Test(sets, large_records_equal_nested_loops)
     mem_free(memory);
 }
 
-/* One record counted far beyond a batch. */
+/* One record with far more copies than a batch has rows. */
 Test(sets, equal_records_are_combined_before_the_shuffle)
 {
     struct sides s = {.left = {.schema = {GLINT_NONE, GLINT_TEXT}},
@@ -172,7 +174,7 @@ Test(sets, equal_records_are_combined_before_the_shuffle)
     struct table expected = {.schema = s.left.schema};
     for (int i = 0; i < 4000; i++) table_add(&expected, none(), text("here"));
     plan_expect(sides_make, &s, NULL, &expected);
-    /* Equal records are counted before the shuffle: each of four tasks has at most two. */
+    /* Equal records are combined before the shuffle: each of four tasks writes at most two. */
     struct glint *g = fixture_open(&fixtures[0]);
     int64_t n;
     cr_assert_eq(glint_count(sides_make(g, &s), &n), 0);

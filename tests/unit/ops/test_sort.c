@@ -1,5 +1,5 @@
-/* sortByKey and sortBy: the order is right and stable, partitions are ranges of about one size, and
- * what a sort reads for its sample does not count. */
+/* sortByKey and sortBy: the order is right and stable, partitions are ranges of similar size, and
+ * the rows read for the sample are not counted. */
 #include "tests/unit/ops/actions.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static struct glint_rdd *make_sort_by(struct glint *g, void *arg)
         glint_sort_by(input_rdd(g, in), in->function, NULL, in->count == 0), in->partitions);
 }
 
-/* Descending: keys the other way round, rows of one key still in their order. */
+/* Descending: keys in reverse order, rows with equal keys in their original order. */
 static struct table sorted_of(const struct table *t, bool descending)
 {
     struct table up = table_part(t, 0, t->count), down = {.schema = t->schema};
@@ -81,7 +81,7 @@ Test(sort_by_key, numbers_are_sorted)
     table_free(&doubles);
 }
 
-/* Few keys, one key, no key: there may be fewer ranges than partitions. */
+/* Few keys, one key, no keys: there may be fewer ranges than partitions. */
 Test(sort_by_key, few_keys_are_sorted)
 {
     struct table t = make_pairs(1000, 3, 1), one = make_pairs(500, 1, 1);
@@ -93,7 +93,8 @@ Test(sort_by_key, few_keys_are_sorted)
     table_free(&one);
 }
 
-/* Bounds are cut at 1,024 bytes: keys that agree in more of them share a partition, in order. */
+/* Bounds are truncated to 1,024 bytes: keys with a longer common prefix share a partition, in
+ * order. */
 Test(sort_by_key, long_keys_are_sorted)
 {
     struct table t = {.schema = {GLINT_TEXT, GLINT_I64}};
@@ -133,7 +134,7 @@ Test(sort_by_key, sort_by_uses_function_result_as_key)
     table_free(&keyed);
 }
 
-/* How many rows each partition got. */
+/* Sets sizes[] to the number of rows of each partition. */
 static void sizes_of(struct glint_rdd *rdd, uint32_t partitions, int64_t *sizes)
 {
     struct glint_rows rows;
@@ -149,8 +150,8 @@ static void sizes_of(struct glint_rdd *rdd, uint32_t partitions, int64_t *sizes)
     glint_rows_free(&rows);
 }
 
-/* Map partitions may hold very different ranges and very different numbers of rows: the first has
- * three quarters of them. */
+/* Map partitions may contain very different ranges and numbers of rows: the first one has three
+ * quarters of them. */
 Test(sort_by_key, partitions_have_similar_sizes)
 {
     struct table most = make_pairs(60000, 50000, 1), rest = make_pairs(20000, 3000, 2);
@@ -171,7 +172,8 @@ Test(sort_by_key, partitions_have_similar_sizes)
     table_free(&rest);
 }
 
-/* The sample is a stage of its own whose rows add nothing; the shuffle it needed is made once. */
+/* The sample runs as a separate stage whose rows are not counted; the shuffle that it reads runs
+ * only once. */
 Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
 {
     struct table t = make_pairs(4000, 300, 1);
@@ -194,7 +196,7 @@ Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
         cr_assert_eq(glint_counter_value(g, "rows read"), 8000);
         glint_summarize(g, &after);
         cr_assert_eq(after.stage_count - before.stage_count, 7);
-        /* Nothing is sampled or shuffled again. */
+        /* A second action neither samples nor shuffles again. */
         cr_assert_eq(glint_count(twice, &n), 0);
         cr_assert_eq(glint_counter_value(g, "rows read"), 8000);
         fixture_close(g, GLINT_OK);
@@ -202,7 +204,7 @@ Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
     table_free(&t);
 }
 
-/* A sort of a sort, both sampled. */
+/* A sort of a sorted RDD; both are sampled. */
 static struct glint_rdd *make_nested(struct glint *g, void *arg)
 {
     const struct input *in = arg;

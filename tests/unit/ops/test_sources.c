@@ -1,4 +1,4 @@
-/* keyValueTextFile, nLineTextFile and parallelize, against lines cut by hand. */
+/* keyValueTextFile, nLineTextFile and parallelize, compared with lines split by plain loops. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -6,7 +6,7 @@
 
 TestSuite(sources, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
-/* Lines with any number of separators, empty ones, and one that is too long for a batch. */
+/* Lines with any number of separators, empty lines, and one that does not fit into a batch. */
 static struct buffer lines_make(uint32_t count, bool long_line)
 {
     struct buffer file = {NULL, 0, 0};
@@ -81,7 +81,7 @@ Test(sources, key_value_line_is_cut_at_first_separator)
 
 /* ---- nLineTextFile */
 
-/* Two files, whose last partitions are mostly short. */
+/* Two files, whose last partitions are mostly shorter. */
 static void expect_n_lines(uint64_t lines, uint64_t split_bytes)
 {
     struct plan p = {.lines = lines};
@@ -118,7 +118,7 @@ Test(sources, n_line_partitions_contain_all_lines)
     for (int i = 0; i < 8; i++) expect_n_lines(lines[i], i % 2 == 0 ? 0 : 10);
 }
 
-/* Each partition has its lines and no others. */
+/* Each partition has exactly its own lines. */
 static struct glint_rdd *make_n_line_indexed(struct glint *g, void *arg)
 {
     return glint_map_partitions_with_index(make_n_line(g, arg), "test.with_index", NULL);
@@ -174,7 +174,7 @@ static struct glint_rdd *make_headed_n_line(struct glint *g, void *arg)
     return glint_map_partitions_with_index(lines, "test.with_index", NULL);
 }
 
-/* Three files, one of which is nothing but its header; rows may look like headers. */
+/* Three files, one of which has only a header; rows may look like headers. */
 Test(sources, headers_of_all_files_are_dropped)
 {
     static const char *const files[] = {"h=v\na=1\nh=v\nb=2\nc=3", "h=v", "h=v\nd=4\n"};

@@ -1,4 +1,5 @@
-/* What a join holds of one key: read again and again, in memory and on disk. */
+/* The spool of a join, which stores the values of one key: read repeatedly, from memory and from
+ * disk. */
 #include "ops/spool.h"
 #include "tests/support/test_task.h"
 
@@ -14,7 +15,7 @@ static void fill_spool(struct spool *h, uint8_t *value, uint64_t size, int count
     }
 }
 
-/* All values come back in order, however often; afterwards it holds others. */
+/* All values are returned in order, any number of times; after spool_clear it is reused. */
 Test(spool, values_can_be_read_repeatedly)
 {
     struct test_task t;
@@ -43,7 +44,7 @@ Test(spool, values_can_be_read_repeatedly)
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
-/* The n-th call to the disk fails, for every n. */
+/* The n-th disk call fails, for every n. */
 Test(spool, every_failed_disk_call_is_reported)
 {
     bool reached = true;

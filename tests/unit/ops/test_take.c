@@ -1,5 +1,5 @@
-/* take, first, isEmpty and how much they read; takeOrdered, top, min, max against a sorted table.
- */
+/* take, first and isEmpty, and how much they read; takeOrdered, top, min and max, compared with a
+ * sorted table. */
 #include "tests/unit/ops/actions.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static int64_t rows_read(struct glint *g, uint64_t count, uint32_t maps, struct 
     return glint_counter_value(g, "rows read") - before;
 }
 
-/* Partitions of 10,000 rows, which a source passes on in batches of 1,024. */
+/* Partitions of 10,000 rows, which the source emits in batches of 1,024. */
 Test(take, take_reads_no_more_than_needed)
 {
     struct table t = make_numbers(100000, 1);
@@ -88,9 +88,10 @@ Test(take, take_reads_no_more_than_needed)
         struct glint *g = fixture_open(w);
         cr_expect_leq(rows_read(g, 1, 10, &t), 1025, "one batch of one partition");
         cr_expect_leq(rows_read(g, 10000, 10, &t), 10000, "one partition");
-        /* One partition, then as many as 1.5 of the row that is missing promises: one. */
+        /* First one partition. One row is missing, so 1.5 times its estimate is one more
+         * partition. */
         cr_expect_leq(rows_read(g, 10001, 10, &t), 10000 + 1025, "two partitions");
-        /* 1, then 4, of which each stops at what is still wanted. */
+        /* First 1 partition, then 4; each stops at the number of rows that are still missing. */
         cr_expect_leq(rows_read(g, 50000, 10, &t), 50000, "five partitions");
         cr_expect_eq(rows_read(g, 100000, 10, &t), 100000);
         fixture_close(g, GLINT_OK);
@@ -174,8 +175,8 @@ Test(take, take_ordered_sorts_numbers)
     table_free(&doubles);
 }
 
-/* Texts that get longer and shorter, so that what is kept is replaced, moved and squeezed; some are
- * larger than a batch. */
+/* Texts of varying sizes, so that kept rows are replaced and moved, and their memory is compacted;
+ * some exceed a batch. */
 Test(take, take_ordered_sorts_texts_of_any_size)
 {
     struct table t = {.schema = {GLINT_NONE, GLINT_TEXT}};

@@ -1,5 +1,4 @@
-/* union and coalesce: the partitions of their parents, in order and whole; and early ends through
- * all of it. */
+/* union and coalesce: all partitions of the parents, in order; and early stops through both. */
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include <criterion/criterion.h>
@@ -84,7 +83,7 @@ Test(union_coalesce, union_with_itself_repeats_the_rows)
     table_free(&twice);
 }
 
-/* A long chain: nothing may recurse. */
+/* A long chain, which must not cause recursion. */
 static struct glint_rdd *make_chain(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
@@ -106,7 +105,7 @@ Test(union_coalesce, long_chain_does_not_recurse)
     table_free(&all);
 }
 
-/* Over shuffles: the stage reads the map outputs of both. */
+/* Of shuffled RDDs: the stage reads the map outputs of both. */
 static struct glint_rdd *make_over_shuffles(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
@@ -134,7 +133,7 @@ Test(union_coalesce, shuffles_of_both_parents_are_read)
     plan_free(&p);
 }
 
-/* A function asks for its own partition, not for the task's. */
+/* glint_partition returns the partition of the function's own RDD, not that of the task. */
 static struct glint_rdd *make_indexed(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
@@ -159,7 +158,7 @@ Test(union_coalesce, function_sees_its_own_partition_index)
     plan_free(&p);
 }
 
-/* Two functions of one task with a coalesce between them, and more rows than a batch has. */
+/* Two functions in one task with a coalesce between them, and more rows than a batch has. */
 static struct glint_rdd *make_indexed_twice(struct glint *g, void *arg)
 {
     const struct plan *p = arg;

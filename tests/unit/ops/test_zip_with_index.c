@@ -1,4 +1,4 @@
-/* zipWithIndex: indexes go on over partitions, whatever they were made of; and
+/* zipWithIndex: indexes continue across partitions of any kind of RDD; and
  * repartitionAndSortWithinPartitions. */
 #include "engine/data/codec.h"
 #include "tests/unit/ops/actions.h"
@@ -38,7 +38,7 @@ Test(zip_with_index, every_type_is_numbered)
     }
 }
 
-/* More partitions than rows: some are empty, at either end and between. */
+/* More partitions than rows: some are empty, at both ends and in between. */
 static struct glint_rdd *make_with_holes(struct glint *g, void *arg)
 {
     struct input *in = arg, none_at_all = *in;
@@ -63,7 +63,8 @@ Test(zip_with_index, empty_partitions_are_skipped)
     table_free(&expected);
 }
 
-/* Behind a shuffle, before a sort, and twice in one stage: each is prepared, parents first. */
+/* After a shuffle, before a sort, and twice in one stage: the counting pass of each runs after
+ * those of its parents. */
 static struct glint_rdd *make_deep(struct glint *g, void *arg)
 {
     struct input *in = arg;
@@ -80,7 +81,7 @@ Test(zip_with_index, nested_zips_are_prepared_parents_first)
     struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
     for (int i = 0; i < 1000; i++) table_add(&t, none(), number(i));
     struct table expected = {.schema = {GLINT_I64, GLINT_I64}};
-    for (int64_t i = 0; i < 2000; i++) /* n stands at n and at 1000 + n; sorted, largest first */
+    for (int64_t i = 0; i < 2000; i++) /* value n: indexes n and 1000 + n; descending */
         table_add(&expected, number(999 - i / 2 + i % 2 * 1000), number(i));
     struct input in = {.table = &t, .maps = 6};
     plan_expect(make_deep, &in, NULL, &expected);
@@ -88,7 +89,7 @@ Test(zip_with_index, nested_zips_are_prepared_parents_first)
     table_free(&t);
 }
 
-/* Counting is no part of what the job counts, and is not done where nobody needs it. */
+/* The counting pass adds nothing to the job's counters, and is skipped if no partition needs it. */
 Test(zip_with_index, counting_pass_adds_nothing_to_counters)
 {
     struct table t = make_numbers(1000, 3);
@@ -142,7 +143,7 @@ static struct glint_rdd *make_sorted(struct glint *g, void *arg)
                                                         s->ascending);
 }
 
-/* Partition by partition, each the other way round, rows of one key as they were. */
+/* The keys of each partition in reverse order; rows with equal keys keep their order. */
 static struct table reversed(const struct table *t, uint32_t partitions)
 {
     struct table out = {.schema = t->schema};

@@ -1,4 +1,5 @@
-/* See fixture.h: operators without code, functions of every type, plans of a line each. */
+/* See fixture.h: operators without code, functions of every type, and one-line helpers to build
+ * plans. */
 #include "tests/unit/plan/fixture.h"
 
 #include "engine/base/text.h"

@@ -1,5 +1,5 @@
-/* Arguments of functions: packed by a job, read by the open of a function, of the right type only.
- */
+/* Arguments of functions: encoded by a job, read in a function's open callback, and only with the
+ * right type. */
 #include "engine/data/task.h"
 #include "tests/unit/plan/fixture.h"
 
@@ -60,7 +60,7 @@ Test(args, every_type_round_trips)
         int64_t number = 99;
         name[0] = (char)('a' + i);
         name[1] = '\0';
-        if (i == 5) continue; /* "f" is given twice: the first one counts */
+        if (i == 5) continue; /* "f" is set twice: the first value is used */
         cr_expect_eq(glint_arg_i64(&task, name, &number), 0);
         cr_expect_eq(number, numbers[i]);
     }

@@ -1,4 +1,4 @@
-/* The bytes that an RDD descends from: each source once, however it is reached. */
+/* The input bytes of an RDD: each source is counted once, even if several paths lead to it. */
 #include "tests/unit/plan/fixture.h"
 
 #include <criterion/criterion.h>
@@ -60,7 +60,7 @@ Test(input_bytes, sum_saturates)
     cr_expect_eq(rdd_partition_count(shuffle_rdd), PARTITIONS_DEFAULT_MAX);
 }
 
-/* As many paths lead to the source as the loop has iterations; its bytes are counted once. */
+/* The number of paths to the source doubles in each round; its bytes are counted once. */
 Test(input_bytes, iterative_plan_counts_its_source_once)
 {
     const uint64_t bytes = 3 * PARTITION_INPUT_BYTES;
@@ -77,7 +77,7 @@ Test(input_bytes, iterative_plan_counts_its_source_once)
     cr_expect_not(context_failed(&g));
 }
 
-/* 2,000 sources, joined one by one and then with themselves, in both orders. */
+/* 2,000 sources, united one by one and then with themselves, in both orders. */
 Test(input_bytes, many_sources_add_up)
 {
     struct glint_rdd *all = source_of(1), *first = all;

@@ -1,5 +1,5 @@
-/* Plans are checked when they are built: types, functions, limits; partitions follow from the plan.
- */
+/* Plans are checked while they are built: types, functions, limits; the number of partitions
+ * follows from the plan. */
 #include "tests/unit/plan/fixture.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +27,7 @@ Test(rdd, types_follow_functions)
     struct glint_rdd *a = plan_call(plan_source(&g, 1), &op_fun, "t.map_text");
     cr_assert_not_null(a);
     cr_expect(a->schema.key == GLINT_I64 && a->schema.value == GLINT_TEXT);
-    struct glint_rdd *b = plan_call(a, &op_fun, "t.map_bytes"); /* text will do for bytes */
+    struct glint_rdd *b = plan_call(a, &op_fun, "t.map_bytes"); /* text is also bytes */
     cr_assert_not_null(b);
     cr_expect(b->schema.key == GLINT_I64 && b->schema.value == GLINT_F64);
     struct glint_rdd *c = plan_node(&op_nar, b, NULL);
@@ -104,7 +104,7 @@ Test(rdd, each_operator_kind_sets_partitions)
     cr_expect_eq(rdd_partition_count(plan_node(&op_nar, shuffle_rdd, NULL)), 11);
     cr_expect_eq(rdd_partition_count(plan_source(&g, 0)), 0);
     cr_expect_not(context_failed(&g));
-    cr_expect_null(glint_with_partitions(shuffle_rdd, 4)); /* counted by now */
+    cr_expect_null(glint_with_partitions(shuffle_rdd, 4)); /* too late: the number has been used */
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
@@ -133,7 +133,7 @@ Test(rdd, default_partitions_follow_input_size)
 Test(rdd, too_many_partitions_are_rejected)
 {
     struct glint_rdd *rdd = plan_source(&g, 4);
-    for (int i = 0; i < 20; i++) rdd = plan_node(&op_uni, rdd, rdd); /* the same one twice */
+    for (int i = 0; i < 20; i++) rdd = plan_node(&op_uni, rdd, rdd); /* the same parent twice */
     cr_expect_eq(rdd_partition_count(rdd), 0);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }

@@ -1,5 +1,4 @@
-/* Stages: cut from plans, turned into bytes and back, and never believed when the bytes are
- * damaged. */
+/* Stages: made from plans, encoded and decoded, and rejected if the bytes are corrupt. */
 #include "engine/data/pack.h"
 #include "tests/unit/plan/fixture.h"
 
@@ -170,7 +169,8 @@ Test(stage_plan, too_long_output_path_is_rejected)
     stage_plan_fini(&s);
 }
 
-/* The splits of a partition, as digits: each is its number, see plan_source. */
+/* The splits of a partition as a string of digits: each split's text is its number, see
+ * plan_source. */
 static void expect_splits(struct glint_rdd *rdd, uint32_t partition, const char *expected)
 {
     struct buffer bytes;
@@ -211,7 +211,7 @@ Test(stage_plan, splits_follow_union_and_coalesce)
     expect_splits(mixed, 3, "0");
 }
 
-/* ---- Damage */
+/* ---- Corruption */
 
 static void decode_damaged(struct glint_slice bytes)
 {
@@ -256,7 +256,7 @@ Test(stage_plan, damaged_bytes_decode_to_an_error_or_valid_stage)
     stage_plan_fini(&s);
 }
 
-/* What parses and cannot run. Each change is made to a sound stage and must spoil it. */
+/* Stages that decode but cannot run. Each change to a valid stage must make it invalid. */
 Test(stage_plan, misplaced_nodes_are_rejected)
 {
     struct plan p = make_plan();
@@ -266,14 +266,14 @@ Test(stage_plan, misplaced_nodes_are_rejected)
         struct stage_node *n = s.nodes; /* src, nar, uni, coa, wid */
         switch (change) {
         case 0: n[0].op = &op_nar; break;                 /* narrow without a parent */
-        case 1: n[1].op = &op_src; break;                 /* a source with one */
+        case 1: n[1].op = &op_src; break;                 /* a source with a parent */
         case 2: n[1].op = &op_act; break;                 /* an action that is not the root */
         case 3: n[1].op = &op_wid; break;                 /* a shuffle in the middle */
-        case 4: n[2].parents[1] = STAGE_NO_PARENT; break; /* half a union */
+        case 4: n[2].parents[1] = STAGE_NO_PARENT; break; /* a union with one parent */
         case 5: n[2].partitions++; break;
-        case 6: n[3].partitions = 11; break; /* coalesced into more */
+        case 6: n[3].partitions = 11; break; /* a coalesce into more partitions */
         case 7: n[1].partitions--; break;
-        case 8: n[4].parents[0] = STAGE_NO_PARENT; break; /* a root that reads nothing */
+        case 8: n[4].parents[0] = STAGE_NO_PARENT; break; /* a root without input */
         case 9: n[4].partitions = 2; break;               /* as many bounds as partitions */
         default: n[1].parents[0] = 1;                     /* its own parent */
         }
@@ -286,7 +286,8 @@ Test(stage_plan, misplaced_nodes_are_rejected)
     }
 }
 
-/* A peer may name any function of any operator: what the driver refuses, the executor does, too. */
+/* A peer may name any function for any operator: the executor must reject whatever the driver
+ * rejects. */
 Test(stage_plan, mismatched_functions_are_rejected)
 {
     struct plan p = make_plan();
@@ -300,9 +301,9 @@ Test(stage_plan, mismatched_functions_are_rejected)
         struct stage_node *n = &s.nodes[s.node_count - 2]; /* wid, fun, act */
         cr_assert(n->op == &op_fun && n->fn != NULL);
         switch (change) {
-        case 0: n->op = &op_nar; break; /* takes none */
+        case 0: n->op = &op_nar; break; /* an operator that takes no function */
         case 1: n->fn = NULL; break;
-        case 2: n->op = &op_red; break; /* takes another form */
+        case 2: n->op = &op_red; break; /* an operator that takes another kind of function */
         case 3: n->fn = registry_find_function(&plan_config, "t.hollow"); break;
         default: n->fn = registry_find_function(&plan_config, "t.map_number");
         }
