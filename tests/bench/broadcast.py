@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a broadcast between hosts: namespaces whose cables carry 100 MB/s, the driver's too.
+"""Measures a broadcast between hosts: network namespaces whose links carry 100 MB/s, also the driver's.
 
-    broadcast.py GLINT FOLDER RUNS EXECUTORS P ROWS FILTERS COUNTS
+    broadcast.py GLINT DIR RUNS EXECUTORS P ROWS FILTERS COUNTS
 
-Runs bloom-test of a few rows, one task for each executor, on one executor and on EXECUTORS, in
-turns; the first turn warms up. The time is that of the stage whose tasks wait for the filters.
-Prints one JSON object; {"skipped": why} where the system gives no namespaces. A process of its own
-because it moves into such a namespace itself.
+Runs bloom-test on a few rows, one task per executor, alternately on one executor and on EXECUTORS;
+the first round is a warm-up. The time is that of the stage whose tasks wait for the filters. Prints
+one JSON object; {"skipped": why} if the system allows no namespaces. This is a separate program
+because it enters such a namespace itself.
 """
 
 import json
@@ -24,7 +24,7 @@ RATE, BURST = "100mbps", "256k"  # tc's mbps are megabytes
 
 
 def run(glint, cluster, driver, count, splits, job):
-    """One run: what the driver's report and its interface say."""
+    """One run. Returns its time and the bytes sent, from the driver's report and its network interface."""
     p, rows, filters, counts = job
     out = cluster.directory / "out"
     size = -(-Path(rows).stat().st_size // splits)

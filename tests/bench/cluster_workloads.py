@@ -1,4 +1,4 @@
-"""The rows of `run --cluster`: what a cluster costs, on the two CPUs that this process may use."""
+"""The rows of `run --cluster`: the overhead of a cluster, on the two CPUs that this process may use."""
 
 import functools
 import json
@@ -17,15 +17,15 @@ from workloads import EMPTY_TASKS, MIB, Four
 
 LARGE_LIMIT = 1.3       # the four jobs, cluster over local[2]
 EMPTY_LIMIT_S = 0.050
-SMALL_TIMES = 5         # as many runs of what takes milliseconds: a median of 5 varies by 3 %
-SPEED_LIMIT = 0.5       # of a bare libuv copy; TLS of plain
+SMALL_TIMES = 5         # times as many runs of short jobs: a median of 5 varies by 3 %
+SPEED_LIMIT = 0.5       # plain: of a bare libuv copy; TLS: of plain
 BROADCAST_TIME_LIMIT = 1.5
 BROADCAST_SENT_LIMIT = 1.2
 BROADCAST_TO = 8
 BROADCAST_P = "1e-18"   # few rows make large filters, half of whose bits are set
-BROADCAST_BITS = 86.27  # a row at that rate
+BROADCAST_BITS = 86.27  # per row at that rate
 IDLE_ANONYMOUS_MIB, IDLE_RESIDENT_MIB = 4, 12
-IDLE_SETTLE_S = 2       # a timer of the last job may still run out
+IDLE_SETTLE_S = 2       # timers of the last job may still fire
 SCHED_EXECUTORS, SCHED_TASKS = 10_000, 1_000_000
 
 ALL = []
@@ -33,14 +33,14 @@ work = workloads.adding_to(ALL)
 
 
 def program(bench, name):
-    """A program of tests/bench/*.c, built where glint was."""
+    """Builds a program of tests/bench/*.c in the build directory of glint."""
     directory = bench.glint.parent
     say(f"building bench_{name} in {directory}")
     done = subprocess.run(["cmake", "--build", directory, "--target", f"bench_{name}"],
                           capture_output=True, text=True, check=False)
     path = directory / "tests" / f"bench_{name}"
     if done.returncode != 0 or not path.exists():
-        raise Failure(f"{path} cannot be built: glint must stand in its build directory, configured "
+        raise Failure(f"{path} cannot be built: glint must be in its build directory, configured "
                       f"with -DGLINT_TESTS=ON\n{done.stdout[-2000:]}")
     return path
 
@@ -55,7 +55,7 @@ def json_of(command, **options):
 
 
 def empty_job(bench, cluster):
-    """A function that runs it once."""
+    """Returns a function that runs the job once."""
     empty, out = bench.directory / "empty.tsv", bench.out("empty")
     empty.write_bytes(b"")
     command = bench.submit("count-keys", empty, out, cluster=cluster.config)
@@ -79,7 +79,7 @@ def empty(row, bench):
 
 
 def four_jobs(row, bench, size, times, limit_s):
-    """On the cluster, in local[2] and, for the limit, the empty job, in turns.
+    """Alternates the cluster, local[2], and the empty job, which the limit depends on.
     limit_s(seconds of local[2], of the empty job)"""
     table = bench.headed(size)
     with executors(bench) as cluster:
@@ -89,7 +89,7 @@ def four_jobs(row, bench, size, times, limit_s):
         remote.run()
         for name, out in local.outs.items():
             if parts(out) != parts(remote.outs[name]):
-                raise Failure(f"{name}: the cluster's bytes are not those of local[2]")
+                raise Failure(f"{name}: the outputs of the cluster and of local[2] differ")
         samples = bench.alternate({"local": local.run, "cluster": remote.run,
                                    "empty": empty_job(bench, cluster)}, times)
     bench.drop([table])
@@ -129,7 +129,7 @@ def empty_tasks(row, bench):
 
 @functools.cache
 def fetched(bench):
-    """What bench_fetch prints. Its map outputs lie in bench's directory."""
+    """The result of bench_fetch, whose map outputs are in bench's directory."""
     needed = int(bench.sizes.fetch_gib * (1 << 30) * 1.05)
     free = shutil.disk_usage(bench.directory).free
     if free < needed:
@@ -163,7 +163,7 @@ def fetch_tls(row, bench):
 
 @functools.cache
 def broadcast(bench):
-    """What broadcast.py measured: for each number of executors its runs; or why it could not."""
+    """The result of broadcast.py: the runs for each number of executors, or why it was skipped."""
     p, size = BROADCAST_P, bench.sizes.broadcast_mb * 1e6
     rows = max(1, round(size * 8 / BROADCAST_BITS))
     table = bench.rows_from("broadcast", 0, rows)
@@ -215,10 +215,10 @@ def broadcast_sent(row, bench):
     return broadcast_result(row, bench, finish)
 
 
-# ---- an executor with nothing to do ----
+# ---- idle executors ----
 
 def status_sum(pid, name):
-    """Over the threads of a process, a number of their status."""
+    """The sum of a number in the status of all threads of a process."""
     found = [re.search(rf"^{name}:\s+(\d+)", file.read_text(), re.MULTILINE)
              for file in Path(f"/proc/{pid}/task").glob("*/status")]
     return sum(int(match[1]) for match in found)
@@ -226,13 +226,13 @@ def status_sum(pid, name):
 
 @functools.cache
 def idle(bench):
-    """Of executors that served a job: the larger of both."""
+    """The larger value of both executors, after they have served a job."""
     with executors(bench) as cluster:
         empty_job(bench, cluster)()
         deadline = time.monotonic() + 30
         while any((Path(f"/proc/{pid}/task/{pid}/children")).read_text() for pid in cluster.pids()):
             if time.monotonic() > deadline:
-                raise Failure("an executor still has a child, 30 s after its job")
+                raise Failure("an executor process still runs 30 s after its job")
             time.sleep(0.05)
         time.sleep(IDLE_SETTLE_S)
         before = [status_sum(pid, "voluntary_ctxt_switches") for pid in cluster.pids()]

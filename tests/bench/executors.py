@@ -1,5 +1,4 @@
-"""A cluster of running executors, for the time of a `with`. Its processes and their ports are those
-of tests/cluster."""
+"""A cluster of running executors, as a context manager. Processes and ports come from tests/cluster."""
 
 import contextlib
 import json
@@ -16,8 +15,8 @@ READY_S = 30
 
 
 class Executors:
-    """`hosts`: for each executor its address and what to enter before its process is started (a
-    network namespace), or None. One slot each. TLS with a secret of its own, as users have it."""
+    """`hosts`: for each executor its address, and the context (a network namespace) to start its
+    process in, or None. One slot each. TLS with a new secret, as users have it."""
 
     def __init__(self, directory, glint, hosts=(("127.0.0.1", None),) * 2):
         processes.GLINT = str(glint)
@@ -48,7 +47,7 @@ class Executors:
         return self
 
     def __exit__(self, *_):
-        """Also when some of them never became ready."""
+        """Also if some of them never became ready."""
         for process in self.running:
             process.popen.terminate()
         for process in self.running:

@@ -1,5 +1,5 @@
-"""What every row of the table is made with: the programs, the data, the clock, and the comparison
-of outputs. Nothing here knows a row."""
+"""Shared by all rows of the table: the programs, the data, the measurement, and the comparison of
+outputs."""
 
 import os
 import shlex
@@ -15,11 +15,11 @@ ROOT = HERE.parent.parent
 BASELINE = HERE / "baseline"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O3", "-Wall", "-Wextra", "-Wno-psabi", f"-I{ROOT}"]
 SEED = "1"
-VISIT_BYTES = 50  # of a row that glint generate visits makes
+VISIT_BYTES = 50  # of a row of glint generate visits
 
 
 class Failure(Exception):
-    """Something that makes the measurement worthless; its text says what."""
+    """An error that invalidates the measurement."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass
 class Samples:
-    """The runs of one side of one row, without the warm-up."""
+    """The runs of one side of a row, without the warm-up."""
     runs: list = field(default_factory=list)
 
     @property
@@ -44,9 +44,9 @@ class Samples:
 
 @dataclass
 class Result:
-    """One row of the table: glint, and what stands beside it (`hand`: the hand-written side, or in
-    the cluster's table what `what` names last). Sides are in `unit`; a ratio may be of something
-    else (`goal` says)."""
+    """One row of the table: glint, and what it is compared with (`hand`: the hand-written side, or
+    in the cluster's table what `what` names last). Both are in `unit`; `goal` says what the ratio
+    is of."""
     name: str
     what: str
     unit: str
@@ -74,7 +74,7 @@ def checked(command, **options):
 
 
 class Programs:
-    """Compiles the hand-written programs, for this very machine."""
+    """Compiles the hand-written programs for this machine."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -93,7 +93,7 @@ class Programs:
                                           small + [ROOT / "jobs/generate/ratings.c"])
 
     def _program(self, name, rest):
-        """Linked statically where the libraries allow it: that saves a millisecond per start."""
+        """Links statically if the libraries allow it, which saves a millisecond per start."""
         out = self.directory / name
         command = ["gcc", *FLAGS, "-march=native", BASELINE / f"{name}.c", *rest, "-lm", "-o", out]
         static = subprocess.run([str(c) for c in command + ["-static"]], capture_output=True)
@@ -102,7 +102,7 @@ class Programs:
         return str(out)
 
     def _library(self):
-        """jobs/bloom as an archive, of which the programs take the file format."""
+        """jobs/bloom as a static library, which encodes and decodes the file format."""
         archive = self.directory / "libbloom.a"
         objects = []
         for source in sorted((ROOT / "jobs/bloom").glob("*.c")):
@@ -122,8 +122,8 @@ class Programs:
 
 
 class Bench:
-    """Data is made when it is first asked for: rows 0..n-1 to build from, rows n..2n-1 (ids that
-    no filter holds) to test with."""
+    """Data is generated on first use: rows 0..n-1 to build from, rows n..2n-1 (ids that are in no
+    filter) to test with."""
 
     def __init__(self, directory, glint, sizes):
         self.directory, self.glint, self.runs, self.sizes = directory, glint, sizes.runs, sizes
@@ -132,7 +132,7 @@ class Bench:
         self.programs = Programs(directory / "programs")
         self.scratch = directory / "scratch"
         self.scratch.mkdir(exist_ok=True)
-        self.peers = {}  # name -> seconds, where --peers measured them
+        self.peers = {}  # name -> seconds, if measured with --peers
         self._made = set()
         self._check_generator()
 
@@ -148,7 +148,7 @@ class Bench:
                           "give --rows-large or --work")
 
     def rows_from(self, name, first, rows, header=False):
-        """The file of these rows of the one endless table; kept until it is dropped."""
+        """The file with these rows of the endless table; kept until it is dropped."""
         path = self.directory / f"{name}.tsv"
         if path in self._made:
             return path
@@ -164,7 +164,7 @@ class Bench:
         return self.rows_from(f"table-{size}", 0, self.rows[size])
 
     def visits(self, size):
-        """USER TAB 40 letters, as glint generate makes them."""
+        """USER TAB 40 letters, as glint generate writes them."""
         path = self.directory / f"visits-{size}.tsv"
         if path not in self._made:
             self._check_room(self.rows[size] * VISIT_BYTES)
@@ -219,7 +219,7 @@ class Bench:
                           + theirs.stderr.decode(errors="replace"))
 
     def peer_seconds(self, name, size, elsewhere_per_row):
-        """What a peer takes for the same rows, and where that was measured."""
+        """The time of a peer for the same rows, and where it was measured."""
         if name in self.peers:
             return self.peers[name], "measured here"
         return elsewhere_per_row * self.rows[size], "measured elsewhere; --peers measures it here"
@@ -227,13 +227,13 @@ class Bench:
     # ---- running ----
 
     def submit(self, job, *rest, master="local[1]", cluster=None):
-        """In this process, or on the executors of a file, which run already."""
+        """The command of a job in local mode, or on the running executors of a cluster file."""
         where = (["--cluster", str(cluster)] if cluster
                  else ["--master", master, "--work-dir", str(self.scratch)])
         return [str(self.glint), "submit", job, *map(str, rest), *where, "-q"]
 
     def measure(self, *commands, cpus):
-        """One run of all commands at once; a Sample for each, in order."""
+        """Runs all commands at the same time. Returns a Sample for each, in order."""
         line = [self.programs.measure]
         for i, command in enumerate(commands):
             line += (["---"] if i else []) + [cpus[i], *map(str, command)]
@@ -250,14 +250,14 @@ class Bench:
         return samples
 
     def one(self, command, out, cpus="0"):
-        """One run of one command that writes the directory `out`."""
+        """Runs a command that writes the directory `out`."""
         remove(out)
         return self.measure(command, cpus=[cpus])[0]
 
     def alternate(self, sides, times=1):
-        """sides: name -> function that makes one run and returns its Sample. All sides take turns;
-        the first turn warms up and is not counted. `times` as many turns as others: for what takes
-        milliseconds."""
+        """sides: name -> function that runs it once and returns a Sample. All sides alternate; the
+        first round is a warm-up and not counted. `times` multiplies the number of rounds, for runs
+        of milliseconds."""
         samples = {name: Samples() for name in sides}
         for turn in range(self.runs * times + 1):
             for name, run in sides.items():
@@ -276,7 +276,7 @@ def parts(directory):
 
 
 def value_end(data, at):
-    """Where the msgpack value at `at` ends."""
+    """The end of the msgpack value at `at`."""
     left = 1
     while left > 0:
         left -= 1
@@ -318,8 +318,8 @@ def lines_by_key(data):
 
 
 def same_output(glint_out, hand_out, split_up):
-    """Both sides' parts, concatenated, must be equal. The number of partitions follows from the
-    input, so with more than one part glint's records are first brought into order of key."""
+    """Both sides' parts, concatenated, must be equal. The number of partitions depends on the input,
+    so glint's records are sorted by key if there is more than one part."""
     theirs, mine = parts(glint_out), b"".join(parts(hand_out))
     both = b"".join(theirs)
     if len(theirs) > 1:

@@ -1,5 +1,5 @@
-"""The same work by programs that people know, in the fastest form found for each. Each runs in a
-process of its own, start-up included; nothing is installed here."""
+"""The same work by well-known programs, in the fastest form found for each. Each runs in a separate
+process, and its start-up counts; nothing is installed here."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""The results as a table for people and as one object for programs."""
+"""The results as a text table and as a JSON object."""
 
 import os
 
@@ -11,7 +11,7 @@ def number(value, unit=""):
 
 
 def print_table(bench, results, other="hand-written"):
-    """`other` is what stands beside glint."""
+    """`other` is the name of the column that glint is compared with."""
     simd = f", hand-written side uses {bench.programs.simd}" if other == "hand-written" else ""
     print(f"small = {bench.rows['small']} rows, large = {bench.rows['large']} rows, medians of "
           f"{bench.runs}{simd}\n")

@@ -1,4 +1,4 @@
-"""The rows of the table: what is run on each side, and what counts as met."""
+"""The rows of the table: the commands of each side, and their targets."""
 
 import json
 import statistics
@@ -11,14 +11,14 @@ from harness import (Failure, Result, Sample, checked, filters_by_key, lines_by_
 
 P = "0.01"
 SAME_SPEED = 1.25       # glint over hand-written
-COUNT_OVER_WC = 1.6     # a baseline slower than that is no baseline
+COUNT_OVER_WC = 1.6     # a slower baseline would be too weak
 MIB = 1 << 20
-POLARS_SECONDS = 1.4    # rating counts of 50 M rows, two threads, when it was measured
-PYSPARK_SECONDS = 32    # split, count, build and test of 1.25 M rows, likewise
+POLARS_SECONDS = 1.4    # rating counts of 50 M rows, two threads, measured earlier
+PYSPARK_SECONDS = 32    # split, count, build and test of 1.25 M rows, measured earlier
 EMPTY_TASKS = 10_000
-STRINGS = 2_000_000     # that admit asks for
+STRINGS = 2_000_000     # that admit looks up
 ADMIT_SPEED_UP = 1.8
-MEMBERSHIP_NS = 30      # an id, against all filters
+MEMBERSHIP_NS = 30      # per id, against all filters
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Workload:
     function: Callable
 
     def run(self, bench):
-        """Results of this row; none where only the hand-written side is there and it has none."""
+        """The results of this row; empty with --hand-only if it has no hand-written side."""
         say(f"{self.name}: {self.what}")
         result = self.function(self, bench)
         return [] if result is None else [result]
@@ -39,7 +39,7 @@ class Workload:
 
 
 def adding_to(table):
-    """A decorator that makes a function the next row of the table."""
+    """A decorator that adds a function to the table as its next row."""
     def work(name, what, goal):
         def add(function):
             table.append(Workload(name, what, goal, function))
@@ -57,7 +57,7 @@ def per_row(bench, size, seconds):
 
 
 def against_hand(row, bench, size, hand, glint, split_up, extra=None, limit=SAME_SPEED):
-    """Hand-written program and glint on CPU 0 in turns; `hand` and `glint` lack only OUTPUT."""
+    """The hand-written program and glint alternately on CPU 0; `hand` and `glint` lack only OUTPUT."""
     mine, theirs, other = bench.out("hand"), bench.out("glint"), bench.out("extra")
     sides = {"hand": lambda: bench.one([*hand, mine], mine)}
     if extra:
@@ -195,8 +195,8 @@ def test_small(row, bench):
 # ---- two cores ----
 
 def scale(row, bench, hand, glint, split_up, unseen, target):
-    """Speed-up of local[2] over local[1], beside that of two hand-written processes on half the
-    file each over one on the whole file. target(hand's speed-up) is the least allowed."""
+    """Speed-up of local[2] over local[1], compared with that of two hand-written processes on half the
+    file each over one on the whole file. target(hand's speed-up) is the minimum."""
     whole = (bench.unseen if unseen else bench.table)("large")
     halves = bench.halves("large", unseen)
     outs = [bench.out("half-a"), bench.out("half-b")]
@@ -256,7 +256,7 @@ def scale_test(row, bench):
 # ---- whole jobs ----
 
 class Four:
-    """The four jobs in a row, each a process of its own; `where` as in Bench.submit."""
+    """The four jobs one after the other, each in a new process; `where` as in Bench.submit."""
     names = ("split-dataset", "count-keys", "bloom-build", "bloom-test")
 
     def __init__(self, bench, table, prefix, **where):
@@ -277,12 +277,12 @@ class Four:
         return Sample(sum(s.seconds for s in samples), max(s.peak_bytes for s in samples))
 
     def milliseconds(self, name):
-        """The median of one job in all runs so far."""
+        """The median time of one job over all runs so far."""
         return statistics.median(turn[self.names.index(name)] for turn in self.turns) * 1e3
 
 
 def same_four(bench, train, test, counts, filters, tested):
-    """Count, build and test by hand on the very split that glint made."""
+    """Runs the hand-written count, build and test on the split that glint made, and compares."""
     files = [bench.directory / "split-train.tsv", bench.directory / "split-test.tsv"]
     for directory, file in zip((train, test), files):
         file.write_bytes(b"".join(parts(directory)))
@@ -360,7 +360,7 @@ def join_semi(row, bench):
         shuffled[method] = json.loads(done.stdout)["counters"]["map output bytes"]
         lines[method] = sorted(b"".join(parts(out)).splitlines())
     if lines["shuffle"] != lines["bloom"]:
-        raise Failure("the two methods give other rows")
+        raise Failure("the two methods give different rows")
     samples = bench.alternate(sides)
     bench.drop([visits])
     faster = samples["shuffle"].seconds / samples["bloom"].seconds
@@ -374,7 +374,7 @@ def join_semi(row, bench):
 # ---- lists and sets of keys ----
 
 def speed_up_of(table, work):
-    """From glint's own table: work, slots, rows, counted, wall ms, .., speed-up, efficiency."""
+    """From the table of job speedup: work, slots, rows, counted, wall ms, .., speed-up, efficiency."""
     head, *rows = [line.split("\t") for line in table.decode().splitlines()]
     two = next(row for row in rows if row[0] == work and row[1] == "2")
     return float(two[head.index("speed-up")])

@@ -1,7 +1,7 @@
-"""Mutations of C source: where one can be made, and what it makes of the text.
+"""Mutations of C source: their sites, and the changed text.
 
 Sites are found in text whose comments, strings and preprocessor lines are blanked, and only in
-bodies of functions. Asserts are left alone: a changed assert tells nothing about the tests.
+bodies of functions. Asserts are not mutated: a changed assert proves nothing about the tests.
 """
 import re
 
@@ -17,19 +17,19 @@ IF = re.compile(r"\bif\s*\(")
 LEAVES = re.compile(r"\s*(?:return|goto|break|continue)\b")
 STEP = re.compile(r"(?<=[\w\])]) ([+-]) 1\b(?!\.)")
 BOUND = re.compile(r"(?:[<>]=?) (\w+_MAX|\d+)\b(?! *[\w(.])")
-# x = min(x, y) by hand: with <= it is the same.
+# if (x < y) x = y; with <= the result is the same.
 CLAMP = re.compile(r"if \((.+) (?:<|>|<=|>=) (.+)\) \1 = \2;$")
 FAILURE = re.compile(r"\breturn (-1|false|[A-Z]\w*_E_\w+|(?:\w*(?:fail|error_set|refuse|error)\w*)\s*\()")
 NEGATED = re.compile(r"(?<=[(&|] )!|(?<=\()!(?=[\w(])")
 
 
 def blanked(text):
-    """The same length and lines, with spaces for what is no code."""
+    """Returns text of the same length and lines, with spaces instead of anything that is not code."""
     return BLANK.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
 def closing(code, start):
-    """The index behind the bracket that closes the one at start."""
+    """The index after the bracket that closes the one at start."""
     depth = 0
     for at in range(start, len(code)):
         if code[at] in "([{":
@@ -42,14 +42,14 @@ def closing(code, start):
 
 
 def bodies(code):
-    """(start, end) of each function's body: a brace in the first column opens one, or ends its head."""
+    """Yields (start, end) of each function's body: its opening brace is in the first column or ends its head."""
     for match in re.finditer(r"^\{|^[A-Za-z_][^\n;={]*\)\s*\{", code, re.MULTILINE):
         start = match.end() - 1
         yield start, closing(code, start)
 
 
 def sites(text):
-    """Every mutation of a file, as (start, end, replacement, kind), in the order of the text."""
+    """Yields every mutation of a file as (start, end, replacement, kind), in the order of the text."""
     code = blanked(text)
     for match in SKIPPED_CALL.finditer(code):
         end = closing(code, match.end() - 1)

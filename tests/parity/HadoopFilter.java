@@ -1,4 +1,4 @@
-/* What Hadoop's own BloomFilter says, for tests/parity/hadoop. */
+/* Reads, builds and queries filters with Hadoop's own BloomFilter, for tests/parity/hadoop. */
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -28,15 +28,15 @@ public class HadoopFilter {
         return out.toByteArray();
     }
 
-    static void answer(BloomFilter filter, List<String> ids, Path out) throws IOException {
+    static void writeAdmitted(BloomFilter filter, List<String> ids, Path out) throws IOException {
         StringBuilder text = new StringBuilder();
         for (String id : ids)
             if (filter.membershipTest(key(id))) text.append(id).append('\n');
         Files.writeString(out, text, StandardCharsets.ISO_8859_1);
     }
 
-    /* IDS QUERIES OUT M K FILE...: OUT/made.hadoop, a filter of M bits and K hashes that holds IDS, and the QUERIES that
-     * it admits; of each FILE read, the QUERIES that it admits, and it written again. */
+    /* IDS QUERIES OUT M K FILE...: writes OUT/made.hadoop, a filter of IDS with M bits and K hashes, and the QUERIES that
+     * it admits; for each FILE, the QUERIES that it admits, and a copy written by the class. */
     public static void main(String[] arguments) throws IOException {
         List<String> queries = lines(arguments[1]);
         Path out = Path.of(arguments[2]);
@@ -44,7 +44,7 @@ public class HadoopFilter {
                                            Hash.MURMUR_HASH);
         for (String id : lines(arguments[0])) made.add(key(id));
         Files.write(out.resolve("made.hadoop"), bytes(made));
-        answer(made, queries, out.resolve("made.admitted"));
+        writeAdmitted(made, queries, out.resolve("made.admitted"));
         for (String argument : Arrays.asList(arguments).subList(5, arguments.length)) {
             Path file = Path.of(argument);
             BloomFilter read = new BloomFilter();
@@ -53,7 +53,7 @@ public class HadoopFilter {
                 if (in.read() != -1) throw new IOException(argument + ": bytes are left");
             }
             String name = file.getFileName().toString();
-            answer(read, queries, out.resolve(name + ".admitted"));
+            writeAdmitted(read, queries, out.resolve(name + ".admitted"));
             Files.write(out.resolve(name + ".again"), bytes(read));
         }
     }
