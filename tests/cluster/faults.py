@@ -172,11 +172,12 @@ class FaultTest(ClusterTest):
         self.assertEqual(self.read_output("next-out"), self.expected())
         for process in self.processes:
             if process.port is not None and process.popen.poll() is None:
-                until(lambda p=process: not p.children(), "no child is left")
+                until(lambda p=process: not p.children(), "no executor process is left")
                 until(lambda p=process: open_files(p.pid) <= p.files, "no descriptor is left")
 
-    def child(self, process):
-        return until(process.children, f"{process.name} has a child")[0]
+    def executor_pid(self, daemon):
+        """The process that the daemon runs for a job."""
+        return until(daemon.children, f"{daemon.name} runs an executor process")[0]
 
     def until_gone(self, pid):
         until(lambda: is_zombie(pid), f"process {pid} has ended")

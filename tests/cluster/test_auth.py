@@ -1,5 +1,6 @@
 """Invalid and malicious connections to an executor's port: they are rejected and do no damage."""
 import contextlib
+import functools
 import os
 import re
 import resource
@@ -31,7 +32,7 @@ def memory(pid):
 
 
 class AuthTest(ClusterTest):
-    """One executor, and its peers."""
+    """One executor, and connections to it."""
 
     keys = {**ClusterTest.keys, "connect": "1s"}
     executors = {"e1": {"slots": 1}}
@@ -43,7 +44,7 @@ class AuthTest(ClusterTest):
         self.e1 = self.executor("e1")
         self.build = self.executor_status("e1")["version"]
 
-    def visitor(self, port=None):
+    def connect_without_hello(self, port=None):
         port = port or self.e1.port
         if self.plain:
             peer = frames.Plain(port, 30 * SLOWDOWN)
@@ -54,38 +55,38 @@ class AuthTest(ClusterTest):
         self.addCleanup(peer.close)
         return peer
 
-    def welcome(self, port=None, **hello):
-        peer = self.visitor(port)
+    def connect(self, port=None, **hello):
+        peer = self.connect_without_hello(port)
         peer.send(frames.hello(self.build, **hello))
         self.assertEqual(peer.receive_frame()[0], frames.HELLO)
         return peer
 
     def admit(self, job, **hello):
-        peer = self.welcome(role=frames.DRIVER, node="driver", **hello)
+        peer = self.connect(role=frames.DRIVER, node="driver", **hello)
         peer.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=job, name="a name")))
         return peer, peer.wait_frame(frames.EXECUTOR_STARTED, frames.QUEUED, frames.REJECT)
 
     def assert_served(self):
         """Checks that a new client gets a response."""
-        peer = self.welcome()
+        peer = self.connect()
         peer.send(frames.frame(frames.STATUS))
         self.assertEqual(frames.decode("STATUS_REPLY", peer.wait_frame(frames.STATUS_REPLY)[1])["node"], "e1")
         peer.close()
 
-    def assert_refused(self, connect, data, cause):
+    def assert_rejected(self, connect, data, cause):
         """`data` closes its connection, for exactly this cause, and the next client is served.
 
         Retries if the log has no line about it: beyond ten per second they are counted, not logged."""
-        def refuse():
-            said = len(self.e1.err)
+        def is_rejected():
+            logged = len(self.e1.err)
             peer = connect()
             peer.send(data)
             peer.until_closed()
             peer.close()
             self.assert_served()
-            found = re.findall(r"(?:rejected connection from \S+: |E\d{4} )(.*)", self.e1.err[said:])
+            found = re.findall(r"(?:rejected connection from \S+: |E\d{4} )(.*)", self.e1.err[logged:])
             return found if not found or re.search(cause, found[0]) else self.fail(f"{found}, not {cause}")
-        until(refuse, f"a line with: {cause}")
+        until(is_rejected, f"a line with: {cause}")
 
     def assert_well(self):
         self.assertEqual(self.executor_status("e1")["state"], "idle")
@@ -105,7 +106,7 @@ class AuthTest(ClusterTest):
 class Frames(AuthTest):
     def test_malformed_frame_closes_connection(self):
         ping = frames.encode("PING")
-        wrong = {"nothing for a hello": (frames.frame(frames.HELLO, b""), "a hello does not parse"),
+        wrong = {"an empty hello": (frames.frame(frames.HELLO, b""), "a hello does not parse"),
                  "4 GB of hello": (frames.frame(frames.HELLO, b"", length=0xffffffff),
                                    "HELLO frame of 4294967295 bytes exceeds the limit of 1024"),
                  "2 KiB of hello": (frames.frame(frames.HELLO, bytes(2048)),
@@ -117,25 +118,25 @@ class Frames(AuthTest):
                                      "frame version 2, expected version 1"),
                  "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
                  "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* is corrupt")}
-        behind = {"a second hello": (frames.hello(self.build), "unexpected HELLO frame on the connection of a client"),
-                  "unknown": (frames.frame(99), "unknown frame type 99"),
-                  "type 0": (frames.frame(0), "unknown frame type 0"),
-                  "no ping in a ping": (frames.frame(frames.PING, b""), "a heartbeat does not parse"),
-                  "4 GB of ping": (frames.frame(frames.PING, b"", length=0xffffffff),
-                                   "PING frame of 4294967295 bytes exceeds the limit of 32768"),
-                  "more than a ping may have": (frames.frame(frames.PING, bytes(40000)),
-                                                "PING frame of 40000 bytes exceeds the limit of 32768"),
-                  "half covered": (frames.frame(frames.PING, ping, head=3), "whose checksum covers 3"),
-                  "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* is corrupt"),
-                  "bytes behind the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a heartbeat does not parse"),
-                  "what a daemon never hears": (frames.message(frames.MSG_CANCEL),
-                                                "unexpected MESSAGE frame on the connection of a client"),
-                  "unsolicited data": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
+        after = {"a second hello": (frames.hello(self.build), "unexpected HELLO frame on the connection of a client"),
+                 "unknown": (frames.frame(99), "unknown frame type 99"),
+                 "type 0": (frames.frame(0), "unknown frame type 0"),
+                 "an empty ping": (frames.frame(frames.PING, b""), "a heartbeat does not parse"),
+                 "4 GB of ping": (frames.frame(frames.PING, b"", length=0xffffffff),
+                                  "PING frame of 4294967295 bytes exceeds the limit of 32768"),
+                 "a ping over the limit": (frames.frame(frames.PING, bytes(40000)),
+                                           "PING frame of 40000 bytes exceeds the limit of 32768"),
+                 "half of the checksum": (frames.frame(frames.PING, ping, head=3), "whose checksum covers 3"),
+                 "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* is corrupt"),
+                 "bytes after the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a heartbeat does not parse"),
+                 "a message for an executor process": (frames.message(frames.MSG_CANCEL),
+                                                       "unexpected MESSAGE frame on the connection of a client"),
+                 "unsolicited data": (frames.frame(frames.DATA, bytes(100), head=0), "DATA frame")}
         with self.memory_flat(self.e1.pid):
-            for connect, table in ((self.visitor, wrong), (self.welcome, behind)):
+            for connect, table in ((self.connect_without_hello, wrong), (self.connect, after)):
                 for name, (data, cause) in table.items():
                     with self.subTest(name):
-                        self.assert_refused(connect, data, cause)
+                        self.assert_rejected(connect, data, cause)
         self.assert_well()
 
     def test_msgpack_bomb_in_frame_allocates_nothing(self):
@@ -149,8 +150,10 @@ class Frames(AuthTest):
                         continue
                     role = frames.DRIVER if kind == frames.REQUEST_EXECUTOR else frames.CLIENT
                     with self.subTest(name, kind=kind):
-                        connect = self.visitor if kind == frames.HELLO else lambda role=role: self.welcome(role=role)
-                        self.assert_refused(connect, frames.frame(kind, bomb), cause)
+                        connect = self.connect_without_hello
+                        if kind != frames.HELLO:
+                            connect = functools.partial(self.connect, role=role)
+                        self.assert_rejected(connect, frames.frame(kind, bomb), cause)
         self.assert_well()
 
     def test_frame_not_allowed_for_role_closes_connection(self):
@@ -166,13 +169,13 @@ class Frames(AuthTest):
                     whose = "the connection of a client"
                     if role == frames.DRIVER:
                         whose = "the control connection of a driver"
-                    self.assert_refused(lambda role=role: self.welcome(role=role), header,
+                    self.assert_rejected(lambda role=role: self.connect(role=role), header,
                                         f"unexpected {name} frame on {whose}")
         self.assert_well()
 
     def test_frame_not_allowed_for_role_allocates_nothing(self):
         with self.memory_flat(self.e1.pid):  # of which less than 100 times 16 MiB is available
-            peers = [self.welcome() for _ in range(100)]
+            peers = [self.connect() for _ in range(100)]
             for peer in peers:
                 peer.send(frames.frame(frames.MESSAGE, b"x", length=16 << 20))
             for peer in peers:
@@ -220,13 +223,13 @@ class Messages(AuthTest):
 
     def begin_job(self, *messages):
         """Connects as a driver to the daemon and to the executor process that it starts, and sends these messages."""
-        driver = self.welcome(role=frames.DRIVER, node="driver")
+        driver = self.connect(role=frames.DRIVER, node="driver")
         driver.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", name="bomb")))
         admitted = frames.decode("EXECUTOR_STARTED", driver.wait_frame(frames.EXECUTOR_STARTED)[1])
         if not SANITIZED:
             resource.prlimit(self.e1.children()[0], resource.RLIMIT_AS, (1 << 30, 1 << 30))
         me = os.urandom(16)
-        control, _ = [self.welcome(admitted["port"], role=frames.DRIVER, node="driver", channel=channel,
+        control, _ = [self.connect(admitted["port"], role=frames.DRIVER, node="driver", channel=channel,
                                    expected_incarnation=admitted["incarnation"], incarnation=me)
                       for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
         self.assertEqual(control.wait_frame(frames.REGISTER)[0], frames.REGISTER)
@@ -237,29 +240,29 @@ class Messages(AuthTest):
     def end_job(self, driver, control):
         control.close()
         driver.close()
-        until(lambda: not self.e1.children(), "the child has ended")
+        until(lambda: not self.e1.children(), "the executor process has exited")
 
     def assert_ends(self, cause, *messages):
-        """The last of them makes the executor process exit, for exactly this cause."""
-        said = len(self.e1.err)
+        """The last message makes the executor process exit, for exactly this cause."""
+        logged = len(self.e1.err)
         driver, control = self.begin_job(*messages)
         control.until_closed()
         self.end_job(driver, control)
-        until(lambda: "E0606" in self.e1.err[said:], "the log has it")
-        self.assertRegex(self.e1.err[said:], f"E0606 {cause}")
+        until(lambda: "E0606" in self.e1.err[logged:], "the log has the error")
+        self.assertRegex(self.e1.err[logged:], f"E0606 {cause}")
 
-    def answer(self, control, fields, **changes):
-        """The DONE or FAILED of a TASK."""
+    def outcome(self, control, fields, **changes):
+        """Sends a TASK and returns its DONE or FAILED."""
         control.send(self.frame(fields, **changes))
         while True:
             found = control.wait_frame(frames.MESSAGE)
-            self.assertIsNotNone(found, f"no answer: {self.e1.err}")
-            answer = frames.decode("MESSAGE", found[1])
-            if answer["attempt"] == changes.get("attempt", fields["attempt"]):
-                return answer
+            self.assertIsNotNone(found, f"no response: {self.e1.err}")
+            outcome = frames.decode("MESSAGE", found[1])
+            if outcome["attempt"] == changes.get("attempt", fields["attempt"]):
+                return outcome
 
     def assert_task_done(self, control):
-        self.assertEqual(self.answer(control, self.task, attempt=1000)["type"], frames.MSG_DONE)
+        self.assertEqual(self.outcome(control, self.task, attempt=1000)["type"], frames.MSG_DONE)
 
     def test_valid_messages_run_a_task(self):
         driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
@@ -292,7 +295,7 @@ class Messages(AuthTest):
         driver, control = self.begin_job(self.frame(self.job), self.frame(self.stage))
         for attempt, (name, bomb) in enumerate(BOMBS.items(), 1):
             with self.subTest(name):
-                failed = self.answer(control, self.task, attempt=attempt, body=bomb)
+                failed = self.outcome(control, self.task, attempt=attempt, body=bomb)
                 self.assertEqual(failed["type"], frames.MSG_FAILED)
                 self.assertEqual(failed["error"][0], -606)
                 self.assertIn(failed["error"][1], ("a task's splits do not parse", "a task has no split"))
@@ -380,8 +383,8 @@ class DriverAuthorization(AuthTest):
 
     def test_driver_cannot_end_the_job_of_another(self):
         job = self.submit("job", "empty-tasks", "--tasks", "100000")
-        found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")[0]
-        child = until(self.e1.children, "its process runs")
+        found = until(lambda: self.executor_status("e1")["jobs"], "the job is listed")[0]
+        pids = until(self.e1.children, "its process runs")
         for _ in range(20):
             peer, (kind, payload) = self.admit(int(found["id"], 16))
             self.assertEqual(kind, frames.REJECT)
@@ -390,7 +393,7 @@ class DriverAuthorization(AuthTest):
             self.assertIn(f"executor e1 already has job {found['id']} of another driver", cause)
             peer.until_closed()
         self.e1.until_says(r"127\.0\.0\.1:\d+.* of another driver")
-        self.assertEqual(self.e1.children(), child)
+        self.assertEqual(self.e1.children(), pids)
         self.assertEqual([j["id"] for j in self.executor_status("e1")["jobs"]], [found["id"]])
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
@@ -399,14 +402,15 @@ class DriverAuthorization(AuthTest):
 
     def test_progress_without_a_job_is_rejected(self):
         progress = frames.frame(frames.PROGRESS, frames.encode("PROGRESS"))
-        self.assert_refused(lambda: self.welcome(role=frames.DRIVER, node="driver"), progress, "PROGRESS without a job")
+        self.assert_rejected(lambda: self.connect(role=frames.DRIVER, node="driver"), progress,
+                             "PROGRESS without a job")
 
     def test_driver_without_executor_request_is_rejected(self):
         driver, (kind, payload) = self.admit(7)
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
         admitted = frames.decode("EXECUTOR_STARTED", payload)
         hello = {"role": frames.DRIVER, "node": "driver", "incarnation": os.urandom(16)}
-        other = self.visitor(admitted["port"])
+        other = self.connect_without_hello(admitted["port"])
         other.send(frames.hello(self.build, **hello))
         kind, payload = other.wait_frame(frames.REJECT, frames.HELLO)
         if kind == frames.HELLO:
@@ -414,7 +418,7 @@ class DriverAuthorization(AuthTest):
         self.assertEqual(frames.unpack(payload)[0][:2], [-904, "e1 serves another driver"])
         other.until_closed()
         for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL):
-            self.welcome(admitted["port"], channel=channel, expected_incarnation=admitted["incarnation"], **hello)
+            self.connect(admitted["port"], channel=channel, expected_incarnation=admitted["incarnation"], **hello)
         driver.close()
         self.assert_well()
 
@@ -422,25 +426,25 @@ class DriverAuthorization(AuthTest):
         me = os.urandom(16)
         first, (kind, _) = self.admit(7, incarnation=me)
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
-        child = self.e1.children()
+        pids = self.e1.children()
         second, (kind, _) = self.admit(7, incarnation=me)
         if kind == frames.QUEUED:  # until the old process has exited
             kind, _ = second.wait_frame(frames.EXECUTOR_STARTED, frames.REJECT)
         self.assertEqual(kind, frames.EXECUTOR_STARTED)
         first.until_closed()
         self.e1.until_says("driver reconnected, replacing its connection from 127.0.0.1:")
-        self.assertNotEqual(self.e1.children(), child)
+        self.assertNotEqual(self.e1.children(), pids)
         second.close()
         self.assert_well()
 
 
 class PortImpostors(ClusterTest):
-    """Peers that connect, but have no key."""
+    """Servers without the key on an executor's or a driver's port."""
 
     ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as any peer can send it
 
-    def refuse(self, server, times):
-        """This many connections receive an alert."""
+    def reject_handshakes(self, server, times):
+        """Sends a TLS alert to this many connections."""
         server.settimeout(30 * SLOWDOWN)
         for _ in range(times):
             s, _ = server.accept()
@@ -453,7 +457,7 @@ class PortImpostors(ClusterTest):
     def test_two_failed_handshakes_do_not_exclude_executor(self):
         with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
             job = self.submit("job", "count-keys", self.ratings(), "out", "--executors", "2")
-            self.refuse(server, 2)
+            self.reject_handshakes(server, 2)
         for name in ("e1", "e2"):
             self.executor(name)
         self.assertEqual(job.wait(), 0, job.err)
@@ -463,7 +467,7 @@ class PortImpostors(ClusterTest):
         self.write_cluster(start="60s")
         with socket.create_server(("127.0.0.1", self.ports["e1"])) as server:
             job = self.submit("job", "empty-tasks", "--tasks", "1", "--executors", "2")
-            self.refuse(server, 3)
+            self.reject_handshakes(server, 3)
             self.assertEqual(job.wait(), 77, job.err)  # at once, not after `start`
         self.assertIn("the peer does not have this side's secret", job.err)
 
@@ -471,7 +475,7 @@ class PortImpostors(ClusterTest):
         port = free_port()
         with socket.create_server(("127.0.0.1", port)) as server:
             node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
-            self.refuse(server, 2)
+            self.reject_handshakes(server, 2)
         job = self.start("job", "submit", "count-keys", self.ratings(), "out", "--listen", f"127.0.0.1:{port}",
                          "--executors", "1")
         self.assertEqual(job.wait(), 0, job.err)
@@ -480,10 +484,10 @@ class PortImpostors(ClusterTest):
 
 
 class HelloMismatch(AuthTest):
-    """Each is rejected with both values, and the executor continues."""
+    """A mismatch is rejected with both values in the message, and the executor continues."""
 
-    def refusal(self, **hello):
-        peer = self.visitor()
+    def rejection(self, **hello):
+        peer = self.connect_without_hello()
         peer.send(frames.hello(**{"build": self.build, **hello}))
         kind, payload = peer.receive_frame()
         self.assertEqual(kind, frames.REJECT)
@@ -498,7 +502,7 @@ class HelloMismatch(AuthTest):
                              ({"channel": frames.DATA_CHANNEL}, ("data",)),
                              ({"expected_incarnation": bytes([171] * 16)}, ("abababababababab",))):
             with self.subTest(hello):
-                code, cause, hint = self.refusal(**hello)
+                code, cause, hint = self.rejection(**hello)
                 self.assertEqual(code, -904)
                 for word in words:
                     self.assertIn(word, cause)
@@ -511,21 +515,21 @@ class HelloMismatch(AuthTest):
         other = frames.hello("0.0.9-aa", role=frames.DAEMON, node="e1")
         other_cluster = frames.hello(self.build, role=frames.DAEMON, node="e1", cluster="lab")
         newer = frames.hello(self.build, role=frames.DAEMON, node="e1", protocols=(7, 9))
-        refusal = frames.frame(frames.REJECT, frames.pack([-9999, "what comes from the future", "go there"]))
-        for answer, words in ((other, ("0.0.9-aa", self.build)), (other_cluster, ("lab", "test")),
-                              (newer, ("7 to 9", "1 to 1")), (refusal, ("what comes from the future", "go there"))):
-            with self.subTest(words), self.answering(answer) as visits:
+        rejection = frames.frame(frames.REJECT, frames.pack([-9999, "a cause of a later version", "its hint"]))
+        for response, words in ((other, ("0.0.9-aa", self.build)), (other_cluster, ("lab", "test")),
+                              (newer, ("7 to 9", "1 to 1")), (rejection, ("a cause of a later version", "its hint"))):
+            with self.subTest(words), self.responding(response) as requests:
                 code, _, err = self.run_glint("submit", "empty-tasks", "--cluster", self.config)
                 self.assertEqual(code, 78, err)
                 self.assertIn("error[E0904]", err)
                 for word in words:
                     self.assertIn(word, err)
-                self.assertEqual(len(visits), 1, "it is not asked again")
+                self.assertEqual(len(requests), 1, "the driver does not retry")
 
     @contextlib.contextmanager
-    def answering(self, answer):
-        """Listens in place of e1, and sends this to each connection."""
-        visits = []
+    def responding(self, response):
+        """Listens in place of e1, and sends this response to each connection."""
+        requests = []
 
         def serve(server):
             while True:
@@ -534,8 +538,8 @@ class HelloMismatch(AuthTest):
                 except OSError:
                     return
                 with s:
-                    visits.append(s.recv(65536))
-                    s.sendall(answer)
+                    requests.append(s.recv(65536))
+                    s.sendall(response)
                     while s.recv(65536):
                         pass
 
@@ -543,7 +547,7 @@ class HelloMismatch(AuthTest):
             thread = threading.Thread(target=serve, args=(server,))
             thread.start()
             try:
-                yield visits
+                yield requests
             finally:
                 server.shutdown(socket.SHUT_RDWR)
                 thread.join()

@@ -16,7 +16,7 @@ SUSPECT_MS, DEAD_MS = 5000, 10000
 class DefaultTimeouts(FaultTest):
     keys = {}
 
-    def held(self, *turns):
+    def start_held_job(self, *turns):
         """Both executors are in a map task; e1 is stopped again after each of these times."""
         self.write_cluster({name: dict(self.spilling) for name in ("e1", "e2")})
         here, there = [self.in_map(turn) for turn in turns], self.in_map(4)
@@ -26,7 +26,7 @@ class DefaultTimeouts(FaultTest):
         there.until_hit()
         return (job, e1, e2, *here, there)
 
-    def told(self, of):
+    def suspicion_notes(self, of):
         """(ms, text) of the driver's notes about an executor."""
         return [(e.ms, e.text) for e in self.events("note") if e.text.startswith(f"executor {of} (127.0.0.1) ")]
 
@@ -42,36 +42,36 @@ class DefaultTimeouts(FaultTest):
 
     def test_short_executor_pause_is_ignored(self):
         """Two missing heartbeats have no effect."""
-        job, e1, _, *hooks = self.held(4)
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        job, e1, _, *hooks = self.start_held_job(4)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         self.until_passed(2000, "e1")
-        os.kill(child, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         for hook in hooks:
             hook.go()
         self.ends_well(job)
-        self.assertEqual(self.told("e1"), [])
+        self.assertEqual(self.suspicion_notes("e1"), [])
         self.assertEqual({e.state for e in self.events("executor")}, {"joined"})
         self.assertEqual(self.retries(), 0)
 
     def test_paused_executor_becomes_suspect_then_lost(self):
         """If it continues before it is lost, it gets tasks again; otherwise they run elsewhere."""
-        job, e1, _, first, *hooks = self.held(2, 3)
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        job, e1, _, first, *hooks = self.start_held_job(2, 3)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         job.until_says("executor e1 .* is suspect")
-        os.kill(child, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         job.until_says("executor e1 .* is alive again")
         first.go()
         hooks[0].until_hit()
-        os.kill(child, signal.SIGSTOP)  # the last heartbeat arrived after the executor was alive again
+        os.kill(pid, signal.SIGSTOP)  # the last heartbeat arrived after the executor was alive again
         job.until_says(f"executor e1 .* lost: no heartbeat for {DEAD_MS} ms")
-        os.kill(child, signal.SIGCONT)
-        self.until_gone(child)
+        os.kill(pid, signal.SIGCONT)
+        self.until_gone(pid)
         for hook in hooks:
             hook.go()
         self.ends_well(job)
-        (_, suspect), (alive_ms, alive), (suspect_ms, again), (lost_ms, lost) = self.told("e1")
+        (_, suspect), (alive_ms, alive), (suspect_ms, again), (lost_ms, lost) = self.suspicion_notes("e1")
         for text, what in ((suspect, "suspect"), (alive, "alive again"), (again, "suspect"), (lost, "lost")):
             self.assertIn(what, text)
         self.assertGreaterEqual(suspect_ms - alive_ms, SUSPECT_MS)
@@ -79,11 +79,11 @@ class DefaultTimeouts(FaultTest):
         self.serves_the_next()
 
     def test_short_driver_pause_is_ignored(self):
-        job, e1, e2, *hooks = self.held(4)
+        job, e1, e2, *hooks = self.start_held_job(4)
         job.signal(signal.SIGSTOP)
-        until(lambda: min(self.heartbeat_ages()) >= 2000, "two signs of life have not come")
+        until(lambda: min(self.heartbeat_ages()) >= 2000, "two heartbeats are missing")
         job.signal(signal.SIGCONT)
-        until(lambda: max(self.heartbeat_ages()) < 2000, "it is heard again")
+        until(lambda: max(self.heartbeat_ages()) < 2000, "heartbeats arrive again")
         for hook in hooks:
             hook.go()
         self.ends_well(job)
@@ -93,12 +93,12 @@ class DefaultTimeouts(FaultTest):
 
     def test_paused_driver_loses_its_executors(self):
         """The executors of a dead driver stop its tasks, remove its data, and serve the next driver."""
-        job, e1, e2, *hooks = self.held(4)
+        job, e1, e2, *hooks = self.start_held_job(4)
         until(lambda: os.listdir(self.tmp), "there are map outputs")
         job.signal(signal.SIGSTOP)
         for e in (e1, e2):
             e.until_says(f"no heartbeat (from the driver )?for {DEAD_MS} ms")
-        until(lambda: os.listdir(self.tmp) == [], "its data is gone")
+        until(lambda: os.listdir(self.tmp) == [], "its data has been removed")
         for hook in hooks:
             hook.go()
         self.serves_the_next()

@@ -100,7 +100,7 @@ class ClusterExample(ExampleTest):
         for example, out in both:
             self.assertEqual(example.wait(4 * DEADLINE_S), 0, self.printed(out))
             hosts.update(re.findall(r"(?m)^e\d +(127[\d.]+):", self.printed(out)))
-        self.assertEqual(len(hosts), 2, "each has an address of its own")
+        self.assertEqual(len(hosts), 2, "each has another address")
 
     def test_interrupt_ends_all_processes(self):
         """Interrupts it at any point."""

@@ -102,10 +102,10 @@ class Confinement(ClusterTest):
         self.write_cluster({"e1": {"slots": 1}})
         e1 = self.executor("e1")
         job = self.submit("job", *LONG_JOB)
-        child = until(e1.children, "a child is there")[0]
+        pid = until(e1.children, "an executor process runs")[0]
         e1.until_says("serving driver")
-        self.assertEqual(self.status_of(child)["NoNewPrivs"], "1")
-        self.assertEqual(self.oom_adjust(child), min(1000, self.oom_adjust(e1.pid) + 200))
+        self.assertEqual(self.status_of(pid)["NoNewPrivs"], "1")
+        self.assertEqual(self.oom_adjust(pid), min(1000, self.oom_adjust(e1.pid) + 200))
         self.assertEqual(self.status_of(e1.pid)["NoNewPrivs"], self.status_of("self")["NoNewPrivs"])
         job.signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 143, job.err)
@@ -138,7 +138,7 @@ class UnauthenticatedPeers(ClusterTest):
             except ConnectionError:
                 return
 
-    def refused(self, e1, data, cause):
+    def is_rejected(self, e1, data, cause):
         """False: the log has no line of it, because there were ten in that second."""
         s = self.connect(data)
         host, port = s.getsockname()
@@ -160,7 +160,7 @@ class UnauthenticatedPeers(ClusterTest):
                             (half_record, late),
                             (b"GLNT\x01\x01\0\0" + b"\xff" * 24, "the peer uses plain text")):
             with self.subTest(data=data[:16]):
-                until(lambda: self.refused(e1, data, cause), f"a line with: {cause}")
+                until(lambda: self.is_rejected(e1, data, cause), f"a line with: {cause}")
         for s in silent:
             self.until_closed(s)
         self.assertEqual(self.executor_status("e1")["state"], "idle")
@@ -217,10 +217,10 @@ class ClientCommands(ClusterTest):
         self.assertEqual((second["state"], second["error"]["code"]), ("unreachable", "E0906"))
 
     def test_cancel_of_unknown_job_fails(self):
-        code, _, err = self.run_glint("cancel", "--cluster", self.config, "nobody")
+        code, _, err = self.run_glint("cancel", "--cluster", self.config, "unknown")
         self.assertEqual(code, 69, err)
         self.executor("e1")
-        for job in ("nobody", "0123456789abcdef"):
+        for job in ("unknown", "0123456789abcdef"):
             code, _, err = self.run_glint("cancel", "--cluster", self.config, job)
             self.assertEqual(code, 66, err)
             self.assertIn("error[E0912]", err)
@@ -237,7 +237,7 @@ class Jobs(ClusterTest):
             self.assertEqual(job.wait(), 0, job.err)
             self.assertEqual(self.read_output(f"out-{i}"), self.expected())
         for e, before in zip(executors, files):
-            until(lambda e=e: not e.children(), "no child is left")
+            until(lambda e=e: not e.children(), "no executor process is left")
             until(lambda e=e, n=before: open_files(e.pid) <= n, "no descriptor is left")
         self.assertEqual(os.listdir(self.tmp), [])
 
@@ -267,7 +267,7 @@ class Jobs(ClusterTest):
     def test_cancel_ends_job_and_starts_the_queued_one(self):
         self.executor("e1")
         first = self.submit("first", *LONG_JOB)
-        busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
+        busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is listed")
         self.assertTrue(busy[0]["running"])
         second = self.submit("second", "count-keys", self.ratings(), "out")
         second.until_says("position 1 in its queue")
@@ -284,7 +284,7 @@ class Jobs(ClusterTest):
     def test_cancel_by_id_ends_the_job(self):
         self.executor("e1")
         job = self.submit("job", *LONG_JOB)
-        found = until(lambda: self.executor_status("e1")["jobs"], "the job is there")
+        found = until(lambda: self.executor_status("e1")["jobs"], "the job is listed")
         code, _, err = self.run_glint("cancel", "--cluster", self.config, found[0]["id"])
         self.assertEqual(code, 0, err)
         self.assertEqual(job.wait(), 1, job.err)
@@ -293,7 +293,7 @@ class Jobs(ClusterTest):
         self.write_cluster({"e1": {"slots": 2}}, drivers_max=2)
         self.executor("e1")
         first = self.submit("first", *LONG_JOB)
-        until(lambda: self.executor_status("e1")["jobs"], "the first job is there")
+        until(lambda: self.executor_status("e1")["jobs"], "the first job is listed")
         second = self.submit("second", "count-keys", self.ratings(), "out")
         self.assertEqual(second.wait(), 0, second.err)
         self.assertIsNone(first.popen.poll())
@@ -312,14 +312,14 @@ class Jobs(ClusterTest):
 
 
 class ProcessExits(ClusterTest):
-    """Processes that are killed, or told to stop, while a job runs."""
+    """Processes that get SIGKILL or SIGTERM while a job runs."""
 
     def busy(self, *names):
         executors = [self.executor(name) for name in names]
         words = SHORT_JOB if len(names) > 1 else LONG_JOB
         job = self.submit("job", *words, "--executors", str(len(names)))
         for e in executors:
-            until(e.children, "a child runs")
+            until(e.children, "an executor process runs")
             e.until_says("serving driver")
         return (job, *executors)
 
@@ -327,14 +327,14 @@ class ProcessExits(ClusterTest):
         job, e1 = self.busy("e1")
         job.signal(signal.SIGKILL)
         self.assertEqual(job.wait(), -signal.SIGKILL)
-        until(lambda: not e1.children(), "its child has ended")
+        until(lambda: not e1.children(), "its executor process has exited")
         self.until_state("e1", "idle")
         self.assertEqual(os.listdir(self.tmp), [])
 
     def test_paused_driver_ends_its_executor(self):
         job, e1 = self.busy("e1")
         job.signal(signal.SIGSTOP)
-        until(lambda: not e1.children(), "its child has ended")
+        until(lambda: not e1.children(), "its executor process has exited")
         self.until_state("e1", "idle")
         job.signal(signal.SIGCONT)
         job.signal(signal.SIGTERM)
@@ -356,10 +356,10 @@ class ProcessExits(ClusterTest):
 
     def test_killed_daemon_ends_executor_but_not_job(self):
         job, e1, e2 = self.busy("e1", "e2")
-        child = e1.children()[0]
+        pid = e1.children()[0]
         e1.signal(signal.SIGKILL)
         e1.wait()
-        until(lambda: is_zombie(child), "its child has ended")
+        until(lambda: is_zombie(pid), "its executor process has exited")
         self.assertEqual(job.wait(120), 0, job.err)
         self.assertIn("lost", job.err)
         self.assertFalse(e2.popen.poll())
@@ -391,15 +391,15 @@ class ProcessExits(ClusterTest):
 
     def test_draining_daemon_accepts_no_jobs(self):
         _, e1 = self.busy("e1")
-        child = e1.children()[0]
-        os.kill(child, signal.SIGSTOP)
+        pid = e1.children()[0]
+        os.kill(pid, signal.SIGSTOP)
         e1.signal(signal.SIGTERM)
         e1.until_says("draining")
         self.assertEqual(self.executor_status("e1")["state"], "draining")
         late = self.submit("late", "empty-tasks", "--tasks", "1", "--start", "300ms")
         self.assertEqual(late.wait(), 69, late.err)
         self.assertIn("is draining", late.err)
-        os.kill(child, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         self.assertEqual(e1.wait(), 0, e1.err)
 
 

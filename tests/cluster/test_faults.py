@@ -46,9 +46,9 @@ class KilledDuringMap(FaultTest):
 
     def test_task_of_killed_executor_is_rerun(self):
         job, e1, _ = self.held()
-        child = self.child(e1)
-        os.kill(child, signal.SIGKILL)
-        self.until_gone(child)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGKILL)
+        self.until_gone(pid)
         self.ends_well(job)
         self.assertIn("executor e1 (127.0.0.1) lost: killed by signal 9", job.err)
         self.assertIn(e1.err_path, job.err)
@@ -58,17 +58,17 @@ class KilledDuringMap(FaultTest):
 
     def test_crashed_executor_is_reported(self):
         job, e1, _ = self.held()
-        os.kill(self.child(e1), signal.SIGSEGV)
+        os.kill(self.executor_pid(e1), signal.SIGSEGV)
         self.ends_well(job)
         self.assertIn("executor e1 (127.0.0.1) lost: executor crashed: signal 11 (Segmentation fault)", job.err)
         self.serves_the_next()
 
     def test_task_of_killed_daemon_is_rerun(self):
         job, e1, _ = self.held()
-        child = self.child(e1)
+        pid = self.executor_pid(e1)
         e1.signal(signal.SIGKILL)
         e1.wait()
-        self.until_gone(child)
+        self.until_gone(pid)
         self.ends_well(job)
         self.assertIn("executor e1 (127.0.0.1) lost", job.err)
         self.executor("e1")
@@ -76,8 +76,8 @@ class KilledDuringMap(FaultTest):
 
     def test_task_of_killed_daemon_and_executor_is_rerun(self):
         job, e1, _ = self.held()
-        child = self.child(e1)
-        os.kill(child, signal.SIGKILL)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGKILL)
         e1.signal(signal.SIGKILL)
         e1.wait()
         self.ends_well(job)
@@ -119,7 +119,7 @@ class KilledAfterMap(FaultTest):
 
     def test_only_map_outputs_of_killed_executor_are_recomputed(self):
         job, hook, e1, _ = self.until_maps_are_done()
-        os.kill(self.child(e1), signal.SIGKILL)
+        os.kill(self.executor_pid(e1), signal.SIGKILL)
         job.until_says(r"executor e1 .* lost: killed by signal 9.*; its last task was \d+ "
                        r"\(attempt \d+\); 0 running tasks and 7 map outputs")
         hook.go()
@@ -195,13 +195,13 @@ class SilentDuringFetch(FaultTest):
         self.until_maps_done(self.maps - 1)
         held.go()
         hook.until_hit()
-        child = self.child(e1)
+        pid = self.executor_pid(e1)
         self.ends_well(job)
         self.assertRegex(job.err, "executor e1 .* lost: no heartbeat")
         self.assertTrue(any(e.executor not in self.executor_numbers("e1")
                             for e in self.events("task") if e.outcome == "killed"))
-        send(child, signal.SIGCONT)
-        self.until_gone(child)
+        send(pid, signal.SIGCONT)
+        self.until_gone(pid)
         self.serves_the_next()
 
 
@@ -252,12 +252,12 @@ class FaultDuringOutput(FaultTest):
         self.executor("e2")
         job = self.begin()
         hook.until_hit()
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         self.ends_well(job)
         hook.go()
-        send(child, signal.SIGCONT)
-        self.until_gone(child)
+        send(pid, signal.SIGCONT)
+        self.until_gone(pid)
         self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "out"))),
                          sorted(os.listdir(os.path.join(self.directory, "expected"))))
         self.serves_the_next()
@@ -341,7 +341,7 @@ class AllExecutors(FaultTest):
         for hook in hooks:
             hook.until_hit()
         for e in executors:
-            os.kill(self.child(e), signal.SIGKILL)
+            os.kill(self.executor_pid(e), signal.SIGKILL)
         self.ends_well(job)
 
 
@@ -359,12 +359,12 @@ class PausedProcess(FaultTest):
     def test_long_executor_pause_reruns_its_task(self):
         """What it reports afterwards belongs to a superseded attempt."""
         job, e1, _, first, second = self.held()
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         job.until_says("executor e1 .* lost: no heartbeat for")
         first.go()
-        os.kill(child, signal.SIGCONT)
-        self.until_gone(child)
+        os.kill(pid, signal.SIGCONT)
+        self.until_gone(pid)
         second.go()
         self.ends_well(job)
         self.assertEqual([e.executor for e in self.map_attempts("executor lost")],
@@ -373,22 +373,22 @@ class PausedProcess(FaultTest):
 
     def test_executor_resumed_after_the_job_exits(self):
         job, e1, _, first, second = self.held()
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         second.go()
         self.ends_well(job)
         first.go()
-        os.kill(child, signal.SIGCONT)
-        self.until_gone(child)
+        os.kill(pid, signal.SIGCONT)
+        self.until_gone(pid)
         self.serves_the_next()
 
     def test_short_executor_pause_reruns_nothing(self):
         """Shorter than `suspect`: nothing runs again."""
         job, e1, _, first, second = self.held()
-        child = self.child(e1)
-        os.kill(child, signal.SIGSTOP)
+        pid = self.executor_pid(e1)
+        os.kill(pid, signal.SIGSTOP)
         self.until_passed(500 * SLOWDOWN, "e1")
-        os.kill(child, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         first.go()
         second.go()
         self.ends_well(job)
@@ -410,10 +410,10 @@ class PausedProcess(FaultTest):
     def test_alternating_executor_pauses_are_survived(self):
         job, e1, e2, first, second = self.held()
         for e, hook in ((e1, first), (e2, second)):
-            child = self.child(e)
-            os.kill(child, signal.SIGSTOP)
+            pid = self.executor_pid(e)
+            os.kill(pid, signal.SIGSTOP)
             job.until_says(f"executor {e.name} .* lost: no heartbeat for")
-            os.kill(child, signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
             hook.go()
         self.ends_well(job)
         self.serves_the_next()
@@ -502,10 +502,11 @@ class DiskFaults(FaultTest):
     def test_damaged_map_output_is_recomputed(self):
         job = self.flip_while_held("e1")
         self.ends_well(job)
-        said = [e.error["cause"] for e in self.events("retry")]
-        self.assertTrue(any("the second read failed too" in cause or "on the disk" in cause for cause in said), said)
+        causes = [e.error["cause"] for e in self.events("retry")]
+        self.assertTrue(any("the second read failed too" in cause or "on the disk" in cause for cause in causes),
+                        causes)
         again = [e.task for e in self.map_attempts("done")]
-        self.assertEqual(len(again) - len(set(again)), 1, "just the damaged output is made again")
+        self.assertEqual(len(again) - len(set(again)), 1, "just the damaged output is recomputed")
         self.serves_the_next()
 
     def test_truncated_map_output_is_recomputed(self):
@@ -560,13 +561,13 @@ class DriverExit(FaultTest):
     def test_killed_driver_leaves_no_executor_data(self):
         """Its data is removed even if tasks hang, and the next job removes what it left."""
         job, e1, e2, first, second = self.held()
-        children = self.child(e1), self.child(e2)
+        pids = self.executor_pid(e1), self.executor_pid(e2)
         first.go()
         self.until_maps_done(4)
         job.signal(signal.SIGKILL)
         job.wait()
-        for child in children:
-            self.until_gone(child)
+        for pid in pids:
+            self.until_gone(pid)
         until(lambda: os.listdir(self.tmp) == [], "the executors have removed their data")
         left = [n for n in os.listdir(self.directory) if n.startswith(".out.glint-")]
         self.assertEqual(len(left), 1)
@@ -601,13 +602,13 @@ class DriverExit(FaultTest):
 
     def test_interrupt_with_paused_executors_cleans_up(self):
         job, e1, e2, first, second = self.held()
-        children = self.child(e1), self.child(e2)
-        for child in children:
-            os.kill(child, signal.SIGSTOP)
+        pids = self.executor_pid(e1), self.executor_pid(e2)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
         job.signal(signal.SIGINT)
         self.ends_badly(job, 130, "error[E0702]")
-        for child in children:
-            os.kill(child, signal.SIGCONT)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
         self.clean_and_serving(first, second)
 
     def test_closed_stdout_keeps_the_output(self):

@@ -96,8 +96,8 @@ class Crashes(FaultyJobTest):
 
     def test_signal_from_another_process_is_named(self):
         job = self.start("job", *self.words(f"wait:{self.directory}/go"))
-        until(lambda: os.path.exists(os.path.join(self.directory, "go.begun")), "its task runs")
-        os.unlink(os.path.join(self.directory, "go.begun"))
+        until(lambda: os.path.exists(os.path.join(self.directory, "go.started")), "its task runs")
+        os.unlink(os.path.join(self.directory, "go.started"))
         job.signal(signal.SIGSEGV)
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
         self.assertIn(f"crashed: signal 11 (Segmentation fault) from process {os.getpid()}\n", job.err)
@@ -148,7 +148,7 @@ class EndlessTasks(FaultyJobTest):
         super().setUp()
         with open(self.input, "w", encoding="ascii") as file:
             file.write("! here\n" + "".join(f"line {i}\n" for i in range(LINES)))
-        self.started, self.go = (os.path.join(self.directory, "state", name) for name in ("begun", "go"))
+        self.started, self.go = (os.path.join(self.directory, "state", name) for name in ("started", "go"))
         self.touch(os.path.join(self.directory, "state", "is-there"))
 
     def assert_gave_up(self, job, code, where):
@@ -185,7 +185,7 @@ class EndlessTasks(FaultyJobTest):
 
     def test_late_task_is_waited_for(self):
         job = self.start("job", *self.words(f"wait:{self.go}"))
-        self.until_started(f"{self.go}.begun")
+        self.until_started(f"{self.go}.started")
         job.signal(signal.SIGTERM)
         job.until_says("waiting for task 0")
         self.touch(self.go)

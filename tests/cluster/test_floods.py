@@ -38,11 +38,11 @@ class FloodTest(AuthTest):
         super().setUpClass()
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         if most < 4096:
-            raise unittest.SkipTest(f"{most} descriptors, and no more")
+            raise unittest.SkipTest(f"at most {most} descriptors")
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
-    def come(self, address):
-        """A connection that sends nothing."""
+    def open_silent(self, address):
+        """Returns a connection that sends nothing."""
         s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.addCleanup(s.close)
         s.settimeout(30 * SLOWDOWN)
@@ -54,34 +54,35 @@ class FloodTest(AuthTest):
 
     def flood(self, addresses, count):
         """Opens this many connections, from these addresses in turn; returns when all beyond the limit were closed."""
-        held = [self.come(addresses[i % len(addresses)]) for i in range(count)]
-        until(lambda: sum(not is_closed(s) for s in held) <= PENDING_MAX, "there is no place for more")
-        return held
+        connections = [self.open_silent(addresses[i % len(addresses)]) for i in range(count)]
+        until(lambda: sum(not is_closed(s) for s in connections) <= PENDING_MAX, "the excess connections are closed")
+        return connections
 
 
 class PlaintextFloods(FloodTest):
     plain = True
 
-    def get_in(self, s):
-        """One that was silent sends its hello."""
+    def finish_hello(self, s):
+        """Sends a hello on a silent connection, and checks that it gets a response."""
         s.setblocking(True)
         s.sendall(frames.hello(self.build))
         self.assertEqual(s.recv(6)[5], frames.HELLO)
 
     def test_flood_from_many_addresses_spares_a_single_peer(self):
-        alone = self.come("127.0.0.9")
-        held = self.flood([f"127.2.0.{i + 1}" for i in range(200)], 2000)
-        self.assertGreaterEqual(sum(not is_closed(s) for s in held), PENDING_MAX - 1, "no more go than must")
+        alone = self.open_silent("127.0.0.9")
+        connections = self.flood([f"127.2.0.{i + 1}" for i in range(200)], 2000)
+        self.assertGreaterEqual(sum(not is_closed(s) for s in connections), PENDING_MAX - 1,
+                                "only the excess connections are closed")
         self.assertFalse(is_closed(alone))
-        self.get_in(alone)
+        self.finish_hello(alone)
         self.assert_well()
 
     def test_flood_from_one_address_spares_others(self):
-        others = [self.come(f"127.3.0.{i + 1}") for i in range(100)]
+        others = [self.open_silent(f"127.3.0.{i + 1}") for i in range(100)]
         self.flood(["127.0.0.9"], 1000)
         self.assertEqual(sum(map(is_closed, others)), 0)
         for s in others:
-            self.get_in(s)
+            self.finish_hello(s)
         self.assert_well()
 
 
@@ -90,22 +91,23 @@ class TlsFloods(FloodTest):
 
     def test_flood_spares_an_authenticated_peer(self):
         with self.relay() as relay:
-            peer = self.visitor(relay.port)
+            peer = self.connect_without_hello(relay.port)
             peer.send(frames.hello(self.build))
-            relay.until_answered()  # the executor has its ClientHello; the rest is delayed
+            relay.until_response()  # the executor has its ClientHello; the rest is delayed
             self.flood(["127.0.0.1"], 2000)
-            relay.go_on()
+            relay.release()
             self.assertEqual(peer.receive_frame()[0], frames.HELLO)
             peer.send(frames.frame(frames.STATUS))
             self.assertEqual(peer.receive_frame()[0], frames.STATUS_REPLY)
         self.assert_well()
 
     def test_driver_connects_during_a_flood(self):
-        held = self.flood(["127.0.0.9"], 1000)
+        connections = self.flood(["127.0.0.9"], 1000)
         job = self.submit("job", "count-keys", self.ratings(), "out")
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output("out"), self.expected())
-        self.assertGreaterEqual(sum(not is_closed(s) for s in held), PENDING_MAX - 1, "the flood stands")
+        self.assertGreaterEqual(sum(not is_closed(s) for s in connections), PENDING_MAX - 1,
+                                "the flood fills the limit")
 
     @contextlib.contextmanager
     def relay(self):
@@ -122,7 +124,7 @@ class Relay:
     def __init__(self, port):
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port, self.to = self.server.getsockname()[1], port
-        self.answered, self.may_go_on = threading.Event(), threading.Event()
+        self.response_arrived, self.released = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -138,21 +140,21 @@ class Relay:
                 for key, _ in selector.select():
                     data = key.fileobj.recv(65536)
                     if key.fileobj is far:
-                        self.answered.set()
-                        self.may_go_on.wait()
+                        self.response_arrived.set()
+                        self.released.wait()
                     if not data:
                         return
                     key.data.sendall(data)
 
-    def until_answered(self):
-        if not self.answered.wait(30 * SLOWDOWN):
-            raise AssertionError("no answer")
+    def until_response(self):
+        if not self.response_arrived.wait(30 * SLOWDOWN):
+            raise AssertionError("no response")
 
-    def go_on(self):
-        self.may_go_on.set()
+    def release(self):
+        self.released.set()
 
     def close(self):
-        self.go_on()
+        self.release()
         self.server.shutdown(socket.SHUT_RDWR)
         self.server.close()
         self.thread.join()
@@ -173,7 +175,7 @@ class Ipv6Floods(FloodTest):
             command("ip", "-6", "route", "replace", "local", f"fd00:77:0:{number}::/64", "dev", "lo")
 
     def test_addresses_of_one_ipv6_prefix_count_as_one(self):
-        alone = self.come("fd00:77:0:3::1")
+        alone = self.open_silent("fd00:77:0:3::1")
         self.flood([f"fd00:77:0:2::{i + 1:x}" for i in range(3000)], 3000)
         self.assertFalse(is_closed(alone))
         alone.setblocking(True)
@@ -186,13 +188,13 @@ class Unread(AuthTest):
 
     keys = {**AuthTest.keys, "suspect": "20m", "dead": "30m"}  # a client that sends nothing more is not closed for that
     CLIENTS = 4
-    ASKED = 27 * MIB  # by each, if possible
+    REQUEST_BYTES = 27 * MIB  # by each, if possible
 
-    def ask_for_ever(self, peer, status):
-        """The number of bytes that could be sent, of these frames in turn; the last one may be partial."""
+    def send_without_reading(self, peer, status):
+        """Sends this frame until the peer stops reading. Returns the bytes sent; the last frame may be partial."""
         peer.socket.settimeout(2 * SLOWDOWN)
         block, sent = status * (65536 // len(status)), 0
-        while sent < self.ASKED:
+        while sent < self.REQUEST_BYTES:
             try:
                 sent += peer.socket.send(block[sent % len(block):])
             except (TimeoutError, ConnectionError):
@@ -201,22 +203,22 @@ class Unread(AuthTest):
 
     def check(self):
         status = frames.frame(frames.STATUS)
-        peers = [self.welcome() for _ in range(self.CLIENTS)]
-        sent = [self.ask_for_ever(peer, status) for peer in peers]
+        peers = [self.connect() for _ in range(self.CLIENTS)]
+        sent = [self.send_without_reading(peer, status) for peer in peers]
         if "GLINT_SANITIZED" not in os.environ:  # the address sanitizer quarantines freed memory
             self.assertLess(memory(self.e1.pid), 100 * MIB, sent)
-        self.assertLess(max(sent), self.ASKED, "nobody is listened to for ever")
-        self.assertEqual(self.executor_status("e1")["state"], "idle")  # others are
+        self.assertLess(max(sent), self.REQUEST_BYTES, "the executor stops reading")
+        self.assertEqual(self.executor_status("e1")["state"], "idle")  # other clients get responses
         return peers, sent, status
 
     def test_unread_replies_use_bounded_memory(self):
         peers, sent, status = self.check()
         for peer, bytes_ in zip(peers, sent):
             peer.socket.settimeout(30 * SLOWDOWN)
-            answered = 0
-            while answered < bytes_ // len(status):
+            responses = 0
+            while responses < bytes_ // len(status):
                 kind, _ = peer.receive_frame()
-                answered += kind == frames.STATUS_REPLY
+                responses += kind == frames.STATUS_REPLY
             peer.send(status[bytes_ % len(status):] if bytes_ % len(status) else status)
             self.assertEqual(peer.wait_frame(frames.STATUS_REPLY)[0], frames.STATUS_REPLY)
         self.assert_well()

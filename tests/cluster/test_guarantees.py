@@ -35,9 +35,9 @@ class RepeatedKills(FaultTest):
         held.until_hit()
         for hook in hooks:
             hook.until_hit()
-            child = self.child(e1)
-            os.kill(child, signal.SIGKILL)
-            self.until_gone(child)
+            pid = self.executor_pid(e1)
+            os.kill(pid, signal.SIGKILL)
+            self.until_gone(pid)
             hook.go()
         held.go()
         self.ends_well(job)

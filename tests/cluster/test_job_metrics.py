@@ -38,7 +38,7 @@ class JobMetrics(ClusterTest):
             return []
         return [e for e in map(json.loads, lines) if e["event"] == kind]
 
-    def told(self, name):
+    def job_status(self, name):
         """The job in the daemon's status."""
         jobs = self.executor_status(name)["jobs"]
         return jobs[0] if jobs else None
@@ -46,14 +46,14 @@ class JobMetrics(ClusterTest):
     def until_held(self):
         """The stage that samples runs on both executors."""
         def held(name):
-            job = self.told(name)
+            job = self.job_status(name)
             return job and job["stage_number"] == 1 and job["tasks_running"] > 0 and job
         return [until(lambda n=name: held(n), f"{name} samples") for name in ("e1", "e2")]
 
     def lose_e1(self):
-        child = until(self.e1.children, "e1 has a child")[0]
-        os.kill(child, signal.SIGKILL)
-        until(lambda: (self.told("e2") or {}).get("retries", 0) > 0, "status tells of retries")
+        pid = until(self.e1.children, "e1 runs an executor process")[0]
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: (self.job_status("e2") or {}).get("retries", 0) > 0, "status shows retries")
 
     def history(self, *options):
         code, out, err = self.run_glint("history", *options, self.log)
@@ -74,12 +74,12 @@ class JobMetrics(ClusterTest):
             self.assertLessEqual(set(stage["parents"]), set(stages), "what it reads is a stage of the log")
         found = re.search(r"(\d+) stages \((\d+) skipped\), (\d+) tasks in \d+ attempts, (\d+) retr", self.history())
         self.assertEqual([int(number) for number in found.groups()], summary)
-        told = json.loads(self.history("--json"))
-        self.assertEqual([told[key] for key in ("stage_count", "stages_skipped", "tasks", "retry_count")], summary)
-        self.assertEqual([(s["stage"], s["name"], s["tasks"]) for s in told["stages"]],
+        reported = json.loads(self.history("--json"))
+        self.assertEqual([reported[key] for key in ("stage_count", "stages_skipped", "tasks", "retry_count")], summary)
+        self.assertEqual([(s["stage"], s["name"], s["tasks"]) for s in reported["stages"]],
                          [(n, stages[n]["name"], stages[n]["tasks"]) for n in sorted(stages)])
         self.assertEqual(job.wait(), 0)
-        return stages, told
+        return stages, reported
 
     def test_all_sources_agree_after_executor_loss(self):
         job = self.begin("-v")
@@ -89,7 +89,7 @@ class JobMetrics(ClusterTest):
         self.assertEqual(job.wait(), 0, job.err)
         found = re.search(r"; (\d+) stages \((\d+) skipped\), (\d+) tasks, (\d+) retried", job.err)
         summary = [int(number) for number in found.groups()]
-        stages, told = self.compare(job, summary)
+        stages, reported = self.compare(job, summary)
         self.assertEqual(summary[:2], [4, 1])
         self.assertGreater(summary[3], 1, "a task that ran, and outputs that were lost")
         printed = re.findall(r"(?m)^stage (\d+) (\S+): (\d+) tasks?, ", job.err)
@@ -98,7 +98,7 @@ class JobMetrics(ClusterTest):
         ids = set(re.findall(r"(?m)^words, job ([0-9a-f]{16}) on test$", job.err))
         ids |= set(re.findall(r"(?m)^words ([0-9a-f]{16}): ", job.err)) | {e["id"] for e in before}
         self.assertEqual(ids, {self.events("job")[0]["id"]})
-        self.assertEqual(told["job"]["id"], ids.pop())
+        self.assertEqual(reported["job"]["id"], ids.pop())
         self.assertIn("sortByKey.sample", stages[1]["name"])
         for status in before:
             self.assertEqual((status["stage"], status["stage_number"], status["stage_tasks"]),
@@ -110,21 +110,21 @@ class JobMetrics(ClusterTest):
         job = self.begin("--json")
         self.until_held()
         self.lose_e1()
-        retries = until(lambda: len(self.events("retry")), "the log tells of retries")
-        until(lambda: self.told("e2")["retries"] >= retries, "status tells of as many")
+        retries = until(lambda: len(self.events("retry")), "the log has retries")
+        until(lambda: self.job_status("e2")["retries"] >= retries, "status shows as many")
         os.unlink(self.hold)
         self.assertEqual(job.wait(), 0, job.err)
-        told = json.loads(job.out)
-        stages, _ = self.compare(job, [len(told["stages"]), told["stages_skipped"], told["tasks"], told["retries"]])
-        self.assertEqual([(s["stage"], s["name"], s["tasks"]) for s in told["stages"]],
+        reported = json.loads(job.out)
+        stages, _ = self.compare(job, [len(reported["stages"]), *(reported[key] for key in ("stages_skipped", "tasks", "retries"))])
+        self.assertEqual([(s["stage"], s["name"], s["tasks"]) for s in reported["stages"]],
                          [(n, e["name"], e["tasks"]) for n, e in sorted(stages.items())])
-        self.assertEqual(told["id"], self.events("job")[0]["id"])
+        self.assertEqual(reported["id"], self.events("job")[0]["id"])
 
     def test_history_shows_a_running_job(self):
         """It is not reported as truncated, and has the numbers so far."""
         job = self.begin()
         self.until_held()
-        until(lambda: len(self.events("stage")) == 2, "the log tells of the sample")
+        until(lambda: len(self.events("stage")) == 2, "the log has the stage of the sample")
         self.assertRegex(self.history(), r"incomplete: the job is running or was killed; .*; 2 stages, \d+ tasks in ")
         self.assertEqual(json.loads(self.history("--json"))["status"], "incomplete")
         os.unlink(self.hold)
@@ -148,8 +148,8 @@ class JobMetrics(ClusterTest):
         os.unlink(self.hold)
         code, out, err = self.run_glint("submit", "talk", "--json", self.words)
         self.assertEqual(code, 0, err)
-        told = json.loads(out)
-        self.assertEqual((told["job"], told["status"]), ("talk", "ok"))
+        reported = json.loads(out)
+        self.assertEqual((reported["job"], reported["status"]), ("talk", "ok"))
         self.assertIn("\nw96: ", err)
         self.assertRegex(err, r"(?m)^97 words$")
 

@@ -11,7 +11,7 @@ from netns import COUNT_IDS, ROWS, CountingTest, cut
 class NetworkPartitions(CountingTest):
     def test_unreachable_executor_is_lost_and_rejoins(self):
         job, e1, _ = self.start_all()
-        child = e1.children()
+        before = e1.children()
         cut(self.node("driver"), self.node("e1"))
         job.until_says(r"executor e1 .*lost: no heartbeat for \d+ ms")
         until(lambda: not e1.children(), "its process has ended")
@@ -19,7 +19,7 @@ class NetworkPartitions(CountingTest):
         self.node("driver").heal()
         self.node("e1").heal()
         self.until_serves_again(e1)
-        self.assertNotEqual(e1.children(), child)
+        self.assertNotEqual(e1.children(), before)
         self.let_go()
         self.assert_done(job)
         joined = [e["name"] for e in self.events("executor") if e["state"] == "joined"]
@@ -195,7 +195,7 @@ class SlowLinks(CountingTest):
         for name in ("train", "test"):
             self.assertEqual(self.read_output(name), self.read_output(f"{name}-1"))
         self.node("e2").rate("1gbit", "1m")
-        until(lambda: not e2.children(), "e2 has heard of the end")
+        until(lambda: not e2.children(), "e2 knows that the job has ended")
 
 
 class ConnectionResets(CountingTest):

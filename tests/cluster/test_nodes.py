@@ -151,8 +151,8 @@ class ClockJumps(CountingTest):
         for step in ("+1d", "-1d", "+0"):
             self.until_working("e1")
             self.step(step)
-            heard = self.executor_status("e1")["jobs"][0]["age_ms"]
-            until(lambda h=heard: self.executor_status("e1")["jobs"][0]["age_ms"] > h + 400, "signs of life")
+            age = self.executor_status("e1")["jobs"][0]["age_ms"]
+            until(lambda a=age: self.executor_status("e1")["jobs"][0]["age_ms"] > a + 400, "400 ms have passed")
         self.let_go()
         self.assert_done(job)
         self.assertNotIn("lost", job.err)
@@ -174,7 +174,8 @@ class Plaintext(ClusterTest):
             self.write_cluster(insecure_plaintext=plain, drain="1h")
             e1 = self.start("e1", "executor", "--cluster", self.config, "--id", "e1", env=fast)
             e1.until_says("ready on")
-            until(lambda e=e1, p=plain: e.err.count("insecure_plaintext: any client") >= 4 * p, "it is told")
+            until(lambda e=e1, p=plain: e.err.count("insecure_plaintext: any client") >= 4 * p,
+                  "the warning is repeated")
             if plain:
                 times = re.findall(r"(?m)^\S+T(\d\d):(\d\d):(\d\d)\.\d+Z warn .*insecure_plaintext", e1.err)
                 seconds = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in times]
@@ -207,15 +208,15 @@ class FewDescriptors(ClusterTest):
 class StartupErrors(ClusterTest):
     """Conditions under which no process can start: each command reports them and exits at once."""
 
-    def verbs(self):
+    def commands(self):
         cluster = ("--cluster", self.config)
         return (("executor", *cluster, "--id", "e1"), ("submit", "empty-tasks", "--tasks", "1", *cluster),
                 ("status", *cluster), ("cancel", *cluster, "0123456789abcdef"))
 
-    def assert_refused(self, *words):
-        for verb in self.verbs():
-            with self.subTest(verb=verb[0]):
-                code, _, err = self.run_glint(*verb)
+    def assert_rejected(self, *words):
+        for command in self.commands():
+            with self.subTest(command=command[0]):
+                code, _, err = self.run_glint(*command)
                 self.assertEqual(code, 78, err)
                 for word in words:
                     self.assertIn(word, err)
@@ -225,20 +226,20 @@ class StartupErrors(ClusterTest):
         self.assertEqual(self.run_glint("secret", "new", secret)[0], 0)
         self.write_cluster(secret_file=secret)
         os.chmod(secret, 0o644)
-        self.assert_refused("error[E0902]", "secret", "chmod")
+        self.assert_rejected("error[E0902]", "secret", "chmod")
 
     def test_non_loopback_host_without_secret_is_rejected(self):
         self.write_cluster({"e1": {"host": "10.77.0.1"}})
-        self.assert_refused("error[E0901]", "glint secret new", "insecure_plaintext", "cluster.toml:")
+        self.assert_rejected("error[E0901]", "glint secret new", "insecure_plaintext", "cluster.toml:")
 
     def test_unknown_config_key_is_rejected(self):
         self.write_cluster(hartbeat="1s")
-        self.assert_refused("error[E0901]", "did you mean heartbeat?", "cluster.toml:8:1")
+        self.assert_rejected("error[E0901]", "did you mean heartbeat?", "cluster.toml:8:1")
 
     def test_deeply_nested_config_is_rejected(self):
         with open(self.config, "w", encoding="ascii") as file:
             file.write("a = " + "[" * 5000)
-        self.assert_refused("error[E0901]", "cluster.toml:1:21: brackets are nested too deeply")
+        self.assert_rejected("error[E0901]", "cluster.toml:1:21: brackets are nested too deeply")
 
     def test_wrong_secret_is_tried_three_times(self):
         self.write_cluster(start="300s")

@@ -114,11 +114,11 @@ class FrameProxy(ClusterTest):
         daemon = self.dial(e1.port, build, role=frames.DRIVER, node="driver")
         daemon.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=1, name="carried")))
         admitted = frames.decode("EXECUTOR_STARTED", daemon.wait_frame(frames.EXECUTOR_STARTED)[1])
-        child = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
-                               expected_incarnation=admitted["incarnation"])
+        process = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
+                                 expected_incarnation=admitted["incarnation"])
         driver = self.dial_both(port, build, role=frames.EXECUTOR, node="e1", cluster="glint")
         threads = [threading.Thread(target=self.carry, args=pair)
-                   for a, b in zip(driver, child) for pair in ((a, b), (b, a))]
+                   for a, b in zip(driver, process) for pair in ((a, b), (b, a))]
         for thread in threads:
             thread.start()
         self.assertEqual(job.wait(), expected, job.err)

@@ -49,8 +49,8 @@ class Rotation(SecretTest):
         self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(self.read_output(out), self.read_output("counts"))
 
-    def answers(self, name):
-        """Does `glint status` with only these secrets get responses from both?"""
+    def responses(self, name):
+        """The number of executors that respond to `glint status` with only these secrets."""
         code, out, err = self.run_glint("status", "--cluster", self.config, "--secret-file", self.path(name))
         self.assertIn(code, (0, 69), err)
         return out.count(" idle ") + out.count(" busy ") if code == 0 else 0
@@ -61,15 +61,15 @@ class Rotation(SecretTest):
         e2 = self.executor("e2", "--secret-file", self.path("e2"))
         long = self.begin(name="long")  # from the first step to the last
         hook.until_hit()
-        child = self.child(e1)
+        pid = self.executor_pid(e1)
         for number, names in enumerate((("old", "new"), ("new", "old"), ("new",))):
-            self.assertEqual(self.answers("old"), 2)
+            self.assertEqual(self.responses("old"), 2)
             for place in ("driver", "e1", "e2"):
                 self.put(place, *names)
                 self.run_job(f"out-{number}-{place}")
-            self.assertEqual(self.answers("new"), 2)
-        self.assertEqual(self.answers("old"), 0)
-        os.kill(child, signal.SIGKILL)  # another one is started, which never had the old secret
+            self.assertEqual(self.responses("new"), 2)
+        self.assertEqual(self.responses("old"), 0)
+        os.kill(pid, signal.SIGKILL)  # another one is started, which never had the old secret
         hook.go()
         self.ends_well(long)
         self.assertIn("executor e1 (127.0.0.1) lost: killed by signal 9", long.err)
@@ -80,14 +80,14 @@ class Rotation(SecretTest):
     def test_invalid_secret_file_changes_nothing(self):
         e1 = self.executor("e1", "--secret-file", self.path("e1"))
         self.executor("e2", "--secret-file", self.path("e2"))
-        self.write("bad", "what is this\n")
+        self.write("bad", "not a secret\n")
         self.put("e1", "bad")
-        self.assertEqual(self.answers("old"), 2)
+        self.assertEqual(self.responses("old"), 2)
         e1.until_says("keeping the old secrets: .*e1.secret: not 64 varied hexadecimal digits")
         self.put("e1", "new")
-        self.assertEqual(self.answers("old"), 1)
+        self.assertEqual(self.responses("old"), 1)
         os.unlink(self.path("e1"))
-        self.assertEqual(self.answers("new"), 1)
+        self.assertEqual(self.responses("new"), 1)
 
 
 class ClientSecret(SecretTest):
@@ -120,7 +120,7 @@ class ClientSecret(SecretTest):
         self.assertEqual(code, 69, err)
         self.assertEqual(self.run_glint("status", "--cluster", self.config, "--secret-file", other)[0], 0)
 
-    def refused(self, *words):
+    def assert_not_permitted(self, *words):
         code, _, err = self.with_client_secret(*words)
         self.assertEqual(code, 77, err)
         self.assertIn("error[E0913]: not permitted with this secret", err)
@@ -133,9 +133,9 @@ class ClientSecret(SecretTest):
         self.e1 = self.executor("e1", hooks=[hook])
         job = self.begin()
         hook.until_hit()
-        self.refused("cancel", "bloom-build")
-        self.refused("submit", "empty-tasks")
-        self.refused("executor", "--id", "e1")
+        self.assert_not_permitted("cancel", "bloom-build")
+        self.assert_not_permitted("submit", "empty-tasks")
+        self.assert_not_permitted("executor", "--id", "e1")
         code, _, err = self.run_glint("executor", "--join", "127.0.0.1:1", "--secret-file", self.path("client"))
         self.assertEqual((code, "error[E0913]" in err), (77, True), err)
         code, _, err = self.run_glint("submit", "empty-tasks", "--executors", "1", "--secret-file",
@@ -145,14 +145,14 @@ class ClientSecret(SecretTest):
         self.ends_well(job)
 
     def test_client_secret_allows_only_status(self):
-        def visitor(**hello):
+        def connect_as_client(**hello):
             peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client=True)
             self.addCleanup(peer.close)
             peer.send(frames.hello(self.build, **hello))
             return peer, peer.receive_frame()
         for role in (frames.DRIVER, frames.EXECUTOR, frames.DAEMON):
             with self.subTest(role=role):
-                peer, (kind, payload) = visitor(role=role)
+                peer, (kind, payload) = connect_as_client(role=role)
                 self.assertEqual(kind, frames.REJECT)
                 code, cause, hint = frames.unpack(payload)[0]
                 self.assertEqual(code, -913)
@@ -162,8 +162,8 @@ class ClientSecret(SecretTest):
         job = frames.pack([1, "a job"])
         for kind in range(0, 24):
             with self.subTest(kind=kind):
-                peer, (answer, _) = visitor()
-                self.assertEqual(answer, frames.HELLO)
+                peer, (response, _) = connect_as_client()
+                self.assertEqual(response, frames.HELLO)
                 peer.send(frames.frame(kind, job if kind in (frames.REQUEST_EXECUTOR, frames.CANCEL) else b""))
                 found = peer.wait_frame(frames.STATUS_REPLY, frames.REJECT)
                 if kind == frames.STATUS:
@@ -184,7 +184,7 @@ class ClientSecret(SecretTest):
         self.e1 = self.executor("e1", hooks=[hook])
         job = self.begin()
         hook.until_hit()
-        port = until(lambda: listening_port(self.child(self.e1)), "the child listens")
+        port = until(lambda: listening_port(self.executor_pid(self.e1)), "the executor process listens")
         for client in (True, False):
             peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client)
             self.addCleanup(peer.close)

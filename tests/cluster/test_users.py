@@ -170,7 +170,7 @@ class FileOwnership(UsersTest):
         os.chmod(self.config, mode)
         give(user, self.config)
 
-    def refused(self, *texts, code=78):
+    def assert_rejected(self, *texts, code=78):
         found, _, err = self.run_as(OWNER, "submit", "empty-tasks", "--tasks", "1", "--cluster", self.config)
         self.assertEqual(found, code, err)
         for text in texts:
@@ -181,11 +181,12 @@ class FileOwnership(UsersTest):
         ran = os.path.join(self.home, "ran")
         self.write_cluster(launch="ssh", launch_command=["/bin/sh", "-c", f"id > {ran}"], start="500ms")
         self.own(OTHER)
-        self.refused("error[E0901]", "cluster.toml: it belongs to another user")
+        self.assert_rejected("error[E0901]", "cluster.toml: it belongs to another user")
         self.own(OWNER, 0o666)
-        self.refused("error[E0901]", "cluster.toml: other users may write to it (mode 0666)", f"chmod go-w {self.config}")
+        self.assert_rejected("error[E0901]", "cluster.toml: other users may write to it (mode 0666)",
+                             f"chmod go-w {self.config}")
         self.own(0, 0o664)
-        self.refused("error[E0901]", "cluster.toml: other users may write to it (mode 0664)")
+        self.assert_rejected("error[E0901]", "cluster.toml: other users may write to it (mode 0664)")
         link = self.config
         self.config = self.path("real.toml")
         os.rename(link, self.config)
@@ -193,7 +194,7 @@ class FileOwnership(UsersTest):
         self.config = link
         os.symlink("real.toml", link)
         give(OTHER, link)
-        self.refused("error[E0901]", "the symbolic link cluster.toml in this path belongs to another user")
+        self.assert_rejected("error[E0901]", "the symbolic link cluster.toml in this path belongs to another user")
         self.assertFalse(os.path.exists(ran))
         give(0, link)
         code, out, err = self.run_as(OWNER, "config", "show", "--cluster", link)
@@ -224,10 +225,10 @@ class FileOwnership(UsersTest):
         self.assertIn(" idle ", out)
         for link in (secret, data):
             give(OTHER, link)
-            self.refused("error[E0902]", f"the symbolic link {os.path.basename(link)} in this path belongs to another user")
+            self.assert_rejected("error[E0902]", f"the symbolic link {os.path.basename(link)} in this path belongs to another user")
             give(0, link)
         os.chmod(secret, 0o444)
-        self.refused("error[E0902]", "other users may read or write it (mode 0444)", "chmod 640")
+        self.assert_rejected("error[E0902]", "other users may read or write it (mode 0444)", "chmod 640")
         os.chmod(secret, 0o440)
         self.refused_to_others(secret)
 
@@ -245,10 +246,10 @@ class FileOwnership(UsersTest):
         os.mkfifo(log)
         os.chmod(log, 0o666)
         give(OTHER, log)
-        self.refused("error[E0907]", f"{log}: it is a pipe or a device, not a file", "set log_dir", code=69)
+        self.assert_rejected("error[E0907]", f"{log}: it is a pipe or a device, not a file", "set log_dir", code=69)
         os.unlink(log)
         write(log, mode=0o666, user=OTHER)
-        self.refused("error[E0907]", f"{log}: it belongs to another user", "set log_dir", code=69)
+        self.assert_rejected("error[E0907]", f"{log}: it belongs to another user", "set log_dir", code=69)
         with open(log, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious\n")
 

@@ -52,12 +52,12 @@ static bool create_file(const char *path)
     return file >= 0;
 }
 
-/* Waits until the file exists: a long task that does return. Creates PATH.begun when it starts to
+/* Waits until the file exists: a long task that does return. Creates PATH.started when it starts to
  * wait. */
 static void wait_for(const char *path)
 {
     char started[WHAT_MAX];
-    snprintf(started, sizeof started, "%s.begun", path);
+    snprintf(started, sizeof started, "%s.started", path);
     create_file(started);
     while (access(path, F_OK) != 0) poll(NULL, 0, 2);
 }
