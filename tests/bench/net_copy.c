@@ -188,7 +188,7 @@ static void bare_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 static void bare_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     (void)buf;
-    require(n >= 0, "the sender has gone");
+    require(n >= 0, "the sender has exited");
     if (n > 0) count((uint64_t)n);
     if (got.bytes == wanted) uv_close((uv_handle_t *)stream, NULL);
 }
@@ -203,7 +203,7 @@ static uint8_t *data_into(void *arg, struct conn *c, const struct frame *f)
 {
     (void)arg;
     (void)c;
-    require(f->length == BLOCK_BYTES, "an odd frame");
+    require(f->length == BLOCK_BYTES, "unexpected frame");
     return blocks[f->request];
 }
 

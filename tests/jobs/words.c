@@ -65,8 +65,8 @@ static const struct glint_function *const functions[] = {&split, &hold, NULL};
 const struct glint_module words_module = {"words", functions};
 
 /* Passes records on only once the file named by the option does not exist. */
-static struct glint_rdd *held_by(struct glint_rdd *rdd, const struct glint_job_args *args,
-                                 const char *option)
+static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_job_args *args,
+                                    const char *option)
 {
     const char *path = glint_job_option(args, option);
     if (path == NULL || rdd == NULL) return rdd;
@@ -77,9 +77,10 @@ static struct glint_rdd *held_by(struct glint_rdd *rdd, const struct glint_job_a
 
 static struct glint_rdd *counts_of(struct glint *g, const struct glint_job_args *args)
 {
-    struct glint_rdd *lines = held_by(glint_text_file(g, args->positional[0]), args, "hold-lines");
+    struct glint_rdd *lines =
+        hold_while(glint_text_file(g, args->positional[0]), args, "hold-lines");
     struct glint_rdd *words = glint_flat_map(lines, "words.split", NULL);
-    return held_by(glint_reduce_by_key(words, "glint.sum_i64", NULL), args, "hold-counts");
+    return hold_while(glint_reduce_by_key(words, "glint.sum_i64", NULL), args, "hold-counts");
 }
 
 /* lines -> words -> counts -> sorted, with a sample */
@@ -155,8 +156,8 @@ static int forever_run(struct glint *g, const struct glint_job_args *args)
 static const char *const in_and_out[] = {"INPUT", "OUTPUT", NULL};
 static const char *const in_only[] = {"INPUT", NULL};
 static const struct glint_job_option options[] = {
-    {"hold-lines", "FILE", NULL, "lines wait while there is such a file"},
-    {"hold-counts", "FILE", NULL, "counts wait while there is such a file"},
+    {"hold-lines", "FILE", NULL, "lines wait while this file exists"},
+    {"hold-counts", "FILE", NULL, "counts wait while this file exists"},
     {NULL, NULL, NULL, NULL}};
 
 #define JOB(name_, summary_, positional_, run_)                                                    \

@@ -113,7 +113,7 @@ static void run_early(bool encode)
     int r = glint_collect_each(pairs, stop_at_once, NULL);
     check(r == 1, "an early end", r);
     r = count_keys(g, FN_MAP, &keys);
-    check(r == 0 && keys == 10, "the action behind it", r);
+    check(r == 0 && keys == 10, "the next action", r);
     check(glint_finish(g) == 0, "finish", glint_error(g)->code);
     glint_destroy(g);
 }

@@ -65,7 +65,7 @@ static int silent_each(struct glint_task *task, void *state, const struct glint_
 static int sly_each(struct glint_task *task, void *state, const struct glint_record *in,
                     struct glint_emitter *out)
 {
-    glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "set and not answered");
+    glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "set but not returned");
     return map_each(task, state, in, out);
 }
 
@@ -103,7 +103,7 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
     union glint_value l, r;
     if (!glint_unpack_pair(in->value.bytes, &left, &right) ||
         !glint_unpack(left, GLINT_BYTES, &l) || !glint_unpack(right, GLINT_BYTES, &r))
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "this is no pair of bytes");
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a pair of bytes");
     assert(l.bytes.size == LOCAL_LARGE_BYTES && r.bytes.size == LOCAL_LARGE_BYTES);
     struct glint_record sum = {.key = in->key, .value.i64 = 10 * l.bytes.data[0] + r.bytes.data[0]};
     glint_emit(out, &sum);

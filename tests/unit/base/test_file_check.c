@@ -87,7 +87,7 @@ static int check_open(const char *path, enum file_use use)
     return file < 0 ? file : 0;
 }
 
-static void expect_refused(const char *path, enum file_use use, const char *why, const char *hint)
+static void expect_rejected(const char *path, enum file_use use, const char *why, const char *hint)
 {
     cr_expect_eq(check_open(path, use), -EPERM, "%s", path);
     cr_expect_eq(strncmp(error.cause, path, strlen(path)), 0, "%s", error.cause);
@@ -152,7 +152,7 @@ Test(file_check, owner_and_mode_are_checked)
         file_owner = rows[i].owner;
         cr_assert_eq(chmod("f", rows[i].mode), 0);
         if (rows[i].wrong != NULL)
-            expect_refused("f", rows[i].use, rows[i].wrong, rows[i].hint);
+            expect_rejected("f", rows[i].use, rows[i].wrong, rows[i].hint);
         else
             cr_expect_eq(check_open("f", rows[i].use), 0, "row %zu: %s", i, error.cause);
     }
@@ -168,28 +168,28 @@ Test(file_check, real_owner_is_checked)
     cr_expect_eq(check_open("link", FILE_SECRET), 0);
     cr_assert_eq(lchown("link", 65534, 65534), 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_SECRET; use++)
-        expect_refused("link", use, "the symbolic link link in this path belongs to another user",
-                       "name the file itself");
+        expect_rejected("link", use, "the symbolic link link in this path belongs to another user",
+                        "name the file itself");
     cr_assert_eq(chown("f", 65534, 65534), 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_LOG; use++)
-        expect_refused("f", use, "another user", "");
+        expect_rejected("f", use, "another user", "");
 }
 
 Test(file_check, non_regular_file_is_rejected_without_blocking)
 {
     cr_assert(mkdir("dir", 0700) == 0 && mkfifo("fifo", 0600) == 0);
     for (enum file_use use = FILE_CONFIG; use <= FILE_LOG; use++)
-        expect_refused("fifo", use, "a pipe or a device", "");
+        expect_rejected("fifo", use, "a pipe or a device", "");
     for (enum file_use use = FILE_CONFIG; use <= FILE_SECRET; use++) {
-        expect_refused("dir", use, "a directory", "");
-        expect_refused("dir/", use, "a directory", "");
-        expect_refused("/", use, "a directory", "");
-        expect_refused("/dev/null", use, "a pipe or a device", "");
+        expect_rejected("dir", use, "a directory", "");
+        expect_rejected("dir/", use, "a directory", "");
+        expect_rejected("/", use, "a directory", "");
+        expect_rejected("/dev/null", use, "a pipe or a device", "");
     }
     cr_expect_eq(check_open("dir", FILE_LOG), -EISDIR);
     int reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     cr_assert_geq(reader, 0);
-    expect_refused("fifo", FILE_LOG, "a pipe or a device", "remove it");
+    expect_rejected("fifo", FILE_LOG, "a pipe or a device", "remove it");
     close(reader);
 }
 
@@ -200,9 +200,9 @@ Test(file_check, log_is_private_and_has_one_name)
     cr_expect_eq(check_open("log", FILE_LOG), 0);
     cr_expect(stat("log", &s) == 0 && (s.st_mode & 07777) == 0600);
     cr_assert_eq(symlink("log", "link"), 0);
-    expect_refused("link", FILE_LOG, "it is a symbolic link", "remove it");
+    expect_rejected("link", FILE_LOG, "it is a symbolic link", "remove it");
     cr_assert_eq(link("log", "second"), 0);
-    expect_refused("log", FILE_LOG, "more than one hard link", "remove it");
+    expect_rejected("log", FILE_LOG, "more than one hard link", "remove it");
     cr_expect_eq(check_open("missing/log", FILE_LOG), -ENOENT);
     cr_expect_not_null(strstr(error.cause, "cannot write the log missing/log"));
 }
@@ -274,9 +274,9 @@ Test(file_check, symlink_must_belong_to_user_or_root)
         link_owner = ROOT;
         cr_expect_eq(check_open("mount/secret", FILE_SECRET), 0, "%s", error.cause);
         link_owner = ANOTHER;
-        expect_refused("mount/secret", FILE_SECRET, "belongs to another user", "name the file");
+        expect_rejected("mount/secret", FILE_SECRET, "belongs to another user", "name the file");
         cr_expect_not_null(strstr(error.cause, links[i]), "%s", error.cause);
-        expect_refused("mount/secret", FILE_CONFIG, "belongs to another user", "name the file");
+        expect_rejected("mount/secret", FILE_CONFIG, "belongs to another user", "name the file");
     }
 }
 

@@ -53,7 +53,7 @@ static const struct cluster *read_sound(const char *text)
     return &file.cluster;
 }
 
-static void expect_refused(const char *text, const char *cause)
+static void expect_rejected(const char *text, const char *cause)
 {
     cr_expect_eq(read_text(text), GLINT_E_CONFIG, "%s", text);
     cr_expect_not_null(strstr(error.cause, cause), "%s: %s", text, error.cause);
@@ -163,9 +163,9 @@ Test(cluster_file, overriding_values_are_checked)
     cr_expect_not_null(strstr(error.cause, "--drivers-max is 0"), "%s", error.cause);
     source.option_count = 0;
     setenv("GLINT_DEAD", "late", 1);
-    expect_refused(ONE, "GLINT_DEAD is \"late\"");
+    expect_rejected(ONE, "GLINT_DEAD is \"late\"");
     setenv("GLINT_DEAD", "4s", 1);
-    expect_refused("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat < suspect < dead is required");
+    expect_rejected("suspect = '5s'\n" ONE, "c.toml:1:11: heartbeat < suspect < dead is required");
 }
 
 Test(cluster_file, environment_names_the_file)
@@ -193,71 +193,71 @@ Test(cluster_file, relative_paths_resolve_from_the_file)
 
 Test(cluster_file, errors_name_line_column_and_suggest_a_key)
 {
-    expect_refused("", "c.toml:1:1: the file has no [[executor]]");
-    expect_refused("executor = []", "the file has no [[executor]]");
-    expect_refused("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: unknown key hartbeat");
+    expect_rejected("", "c.toml:1:1: the file has no [[executor]]");
+    expect_rejected("executor = []", "the file has no [[executor]]");
+    expect_rejected("cluster = 'a'\nhartbeat = '1s'\n" ONE, "c.toml:2:1: unknown key hartbeat");
     cr_expect_not_null(strstr(error.hint, "did you mean heartbeat?"));
-    expect_refused(ONE "prot = 1\n", "c.toml:4:1: unknown key prot in [[executor]]");
+    expect_rejected(ONE "prot = 1\n", "c.toml:4:1: unknown key prot in [[executor]]");
     cr_expect_not_null(strstr(error.hint, "did you mean port?"));
-    expect_refused("[[excutor]]\n", "unknown key excutor");
+    expect_rejected("[[excutor]]\n", "unknown key excutor");
     cr_expect_not_null(strstr(error.hint, "did you mean executor?"));
-    expect_refused("slots = 1\n" ONE, "unknown key slots");
+    expect_rejected("slots = 1\n" ONE, "unknown key slots");
     cr_expect_not_null(strstr(error.hint, "[[executor]]"));
-    expect_refused(ONE "dead = '1s'\n", "unknown key dead in [[executor]]");
-    expect_refused("dead = '9s'\ndead = '9s'\n" ONE, "c.toml:2:");
-    expect_refused("[executor]\nid = 'e1'\n", "c.toml:1:2: executor must be a list of tables");
-    expect_refused("executor = ['e1']\n", "executor must be a list of tables");
-    expect_refused("[[executor]]\nid = 'e1'\n", "c.toml:1:1: an [[executor]] has no port");
-    expect_refused("[[executor]]\nport = 1\n", "an [[executor]] has no id");
+    expect_rejected(ONE "dead = '1s'\n", "unknown key dead in [[executor]]");
+    expect_rejected("dead = '9s'\ndead = '9s'\n" ONE, "c.toml:2:");
+    expect_rejected("[executor]\nid = 'e1'\n", "c.toml:1:2: executor must be a list of tables");
+    expect_rejected("executor = ['e1']\n", "executor must be a list of tables");
+    expect_rejected("[[executor]]\nid = 'e1'\n", "c.toml:1:1: an [[executor]] has no port");
+    expect_rejected("[[executor]]\nport = 1\n", "an [[executor]] has no id");
 }
 
 Test(cluster_file, wrong_types_and_ranges_are_rejected)
 {
-    expect_refused("heartbeat = 1\n" ONE, "c.toml:1:13: heartbeat is 1; it must be a time");
-    expect_refused("heartbeat = '9ms'\n" ONE, "10ms to 1h");
-    expect_refused("heartbeat = '61m'\n" ONE, "10ms to 1h");
-    expect_refused("drivers_max = '1'\n" ONE, "is \"1\"; it must be a whole number, 1 to 64");
-    expect_refused("drivers_max = 1.0\n" ONE, "a number with a fraction");
-    expect_refused("drivers_max = -1\n" ONE, "is -1");
-    expect_refused("drivers_max = 65\n" ONE, "is 65");
+    expect_rejected("heartbeat = 1\n" ONE, "c.toml:1:13: heartbeat is 1; it must be a time");
+    expect_rejected("heartbeat = '9ms'\n" ONE, "10ms to 1h");
+    expect_rejected("heartbeat = '61m'\n" ONE, "10ms to 1h");
+    expect_rejected("drivers_max = '1'\n" ONE, "is \"1\"; it must be a whole number, 1 to 64");
+    expect_rejected("drivers_max = 1.0\n" ONE, "a number with a fraction");
+    expect_rejected("drivers_max = -1\n" ONE, "is -1");
+    expect_rejected("drivers_max = 65\n" ONE, "is 65");
     static const char *const no_ports[] = {"7500",      "7599-7500", "0-10", "65000-65536",
                                            "7000-8000", "-7500-1",   "a-b",  "7500-"};
     for (size_t i = 0; i < sizeof no_ports / sizeof no_ports[0]; i++) {
         char text[64];
         snprintf(text, sizeof text, "ports = '%s'\n" ONE, no_ports[i]);
-        expect_refused(text, "the first and the last of at most 1000 ports");
+        expect_rejected(text, "the first and the last of at most 1000 ports");
     }
-    expect_refused("ports = 7500\n" ONE, "is 7500; it must be the first and the last");
-    expect_refused("speculate = 1\n" ONE, "true or false");
-    expect_refused("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
-    expect_refused("launch_command = []\n" ONE, "a program and its arguments");
-    expect_refused("launch_command = ['']\n" ONE, "a program and its arguments");
-    expect_refused("launch_command = ['ssh', '{hots}']\n" ONE, "are allowed in braces");
-    expect_refused("log_bytes_max = '1K'\n" ONE, "64K to 1T");
-    expect_refused("log_dir = '~/log'\n" ONE, "~ and $ are not expanded");
-    expect_refused("log_dir = ''\n" ONE, "a path");
-    expect_refused("cluster = '-x'\n" ONE, "begin with a letter");
-    expect_refused("cluster = 2026-11-21\n" ONE, "is a date");
-    expect_refused("dead.x = 1\n" ONE, "dead is a table");
-    expect_refused("[[executor]]\nid = '../x'\nport = 1\n", "begin with a letter");
-    expect_refused("[[executor]]\nid = 'a'\nport = 0\n", "1 to 65535");
-    expect_refused("[[executor]]\nid = 'a'\nport = 65536\n", "1 to 65535");
-    expect_refused(ONE "host = '-oProxyCommand=x'\n", "a host name or address");
-    expect_refused(ONE "memory = '15M'\n", "16M to 128T");
-    expect_refused(ONE "slots = 257\n", "1 to 256");
+    expect_rejected("ports = 7500\n" ONE, "is 7500; it must be the first and the last");
+    expect_rejected("speculate = 1\n" ONE, "true or false");
+    expect_rejected("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
+    expect_rejected("launch_command = []\n" ONE, "a program and its arguments");
+    expect_rejected("launch_command = ['']\n" ONE, "a program and its arguments");
+    expect_rejected("launch_command = ['ssh', '{hots}']\n" ONE, "are allowed in braces");
+    expect_rejected("log_bytes_max = '1K'\n" ONE, "64K to 1T");
+    expect_rejected("log_dir = '~/log'\n" ONE, "~ and $ are not expanded");
+    expect_rejected("log_dir = ''\n" ONE, "a path");
+    expect_rejected("cluster = '-x'\n" ONE, "begin with a letter");
+    expect_rejected("cluster = 2026-11-21\n" ONE, "is a date");
+    expect_rejected("dead.x = 1\n" ONE, "dead is a table");
+    expect_rejected("[[executor]]\nid = '../x'\nport = 1\n", "begin with a letter");
+    expect_rejected("[[executor]]\nid = 'a'\nport = 0\n", "1 to 65535");
+    expect_rejected("[[executor]]\nid = 'a'\nport = 65536\n", "1 to 65535");
+    expect_rejected(ONE "host = '-oProxyCommand=x'\n", "a host name or address");
+    expect_rejected(ONE "memory = '15M'\n", "16M to 128T");
+    expect_rejected(ONE "slots = 257\n", "1 to 256");
 }
 
 Test(cluster_file, conflicting_values_are_rejected)
 {
-    expect_refused("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat < suspect < dead");
-    expect_refused("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
-    expect_refused(ONE ONE, "c.toml:5:6: duplicate id e1 (line 2)");
-    expect_refused(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
-                   "c.toml:7:8: e1 and e2 have the same address");
-    expect_refused("drivers_max = 3\nports = '7500-7501'\n" ONE "slots = 3\n",
-                   "c.toml:2:9: 2 ports for drivers_max = 3");
-    expect_refused("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
-    expect_refused(ONE "slots = 2\nmemory = '16M'\n", "c.toml:5:10: executor e1 has less than");
+    expect_rejected("heartbeat = '5s'\n" ONE, "c.toml:1:13: heartbeat < suspect < dead");
+    expect_rejected("suspect = '2s'\ndead = '2s'\n" ONE, "c.toml:2:8:");
+    expect_rejected(ONE ONE, "c.toml:5:6: duplicate id e1 (line 2)");
+    expect_rejected(ONE "[[executor]]\nid = 'e2'\nhost = 'LOCALHOST'\nport = 7401\n",
+                    "c.toml:7:8: e1 and e2 have the same address");
+    expect_rejected("drivers_max = 3\nports = '7500-7501'\n" ONE "slots = 3\n",
+                    "c.toml:2:9: 2 ports for drivers_max = 3");
+    expect_rejected("drivers_max = 2\n" ONE "slots = 1\n", "c.toml:5:9: executor e1 has 1 slots");
+    expect_rejected(ONE "slots = 2\nmemory = '16M'\n", "c.toml:5:10: executor e1 has less than");
     read_sound(ONE "[[executor]]\nid = 'e2'\nhost = '127.0.0.2'\nport = 7401\n");
 }
 
@@ -272,7 +272,7 @@ Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
     }
     for (size_t i = 0; i < 5; i++) {
         snprintf(text, sizeof text, ONE "host = '%s'\n", others[i]);
-        expect_refused(text, "c.toml:4:8: executor e1 would listen on");
+        expect_rejected(text, "c.toml:4:8: executor e1 would listen on");
         cr_expect_not_null(strstr(error.hint, "glint secret new"));
         cr_expect_not_null(strstr(error.hint, "insecure_plaintext = true"));
         snprintf(text, sizeof text, "secret_file = 's'\n" ONE "host = '%s'\n", others[i]);
@@ -280,7 +280,7 @@ Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
         snprintf(text, sizeof text, "insecure_plaintext = true\n" ONE "host = '%s'\n", others[i]);
         read_sound(text);
     }
-    expect_refused("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "no node can connect to it");
+    expect_rejected("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "no node can connect to it");
 }
 
 Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
@@ -289,7 +289,8 @@ Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
                                         "/a&b/c.toml", "/~/c.toml",     "/a*/c.toml"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         source.path = wrong[i];
-        expect_refused("launch = 'ssh'\n" ONE, ":1:10: with launch = \"ssh\" a shell on each host");
+        expect_rejected("launch = 'ssh'\n" ONE,
+                        ":1:10: with launch = \"ssh\" a shell on each host");
         read_sound("launch = 'local'\n" ONE); /* launch = local runs no shell */
         read_sound("launch = 'ssh'\nlaunch_command = ['ssh', '{host}', 'start', '{id}']\n" ONE);
     }
@@ -304,7 +305,7 @@ Test(cluster_file, launched_executors_need_a_log_dir)
     cr_expect_str_eq(read_sound(ONE)->log_dir, "/home/me/.local/state/glint/log/glint");
     unsetenv("HOME");
     cr_expect_null(read_sound(ONE)->log_dir);
-    expect_refused("launch = 'local'\n" ONE, "c.toml:1:10: launched executors need");
+    expect_rejected("launch = 'local'\n" ONE, "c.toml:1:10: launched executors need");
 }
 
 Test(cluster_file, listening_driver_needs_no_executors)
@@ -323,7 +324,7 @@ Test(cluster_file, executor_count_is_limited)
         used += (size_t)snprintf(text + used, sizeof text - used,
                                  "[[executor]]\nid = 'e%u'\nport = %u\n", i, i + 1);
     }
-    expect_refused(text, "1025 executors; the maximum is 1024");
+    expect_rejected(text, "1025 executors; the maximum is 1024");
 }
 
 Test(cluster_file, read_failure_is_an_error)

@@ -50,7 +50,7 @@ Test(job_find, no_job_is_an_error_unless_help_is_asked)
     cr_expect_null(FIND(&at, "--master"));
     cr_expect_eq(error.code, GLINT_E_USAGE);
     cr_expect_null(FIND(&at, "-h"));
-    cr_expect_eq(error.code, GLINT_OK, "help was asked for");
+    cr_expect_eq(error.code, GLINT_OK, "help was requested");
     cr_expect_null(FIND(&at, "--json", "--help"));
     cr_expect_eq(error.code, GLINT_OK);
 }

@@ -38,7 +38,7 @@ static bool parse_line(char **words)
 
 #define PARSE(...) parse_line((char *[]){(char *)"split", __VA_ARGS__, NULL})
 
-static void expect_refused(bool parsed, enum glint_code code, const char *cause)
+static void expect_rejected(bool parsed, enum glint_code code, const char *cause)
 {
     cr_expect_not(parsed);
     cr_expect_eq(error.code, code);
@@ -114,37 +114,37 @@ Test(options, end_at_double_dash)
 
 Test(options, unknown_option_is_rejected_with_suggestion)
 {
-    expect_refused(PARSE("in", "out", "--ration", "1"), GLINT_E_UNKNOWN_OPTION, "--ration");
+    expect_rejected(PARSE("in", "out", "--ration", "1"), GLINT_E_UNKNOWN_OPTION, "--ration");
     cr_expect_not_null(strstr(error.hint, "did you mean --ratio?"), "%s", error.hint);
-    expect_refused(PARSE("in", "out", "--zzzzzz"), GLINT_E_UNKNOWN_OPTION, "--zzzzzz");
+    expect_rejected(PARSE("in", "out", "--zzzzzz"), GLINT_E_UNKNOWN_OPTION, "--zzzzzz");
     cr_expect_null(strstr(error.hint, "did you mean"), "%s", error.hint);
-    expect_refused(PARSE("in", "out", "-x"), GLINT_E_UNKNOWN_OPTION, "-x");
-    expect_refused(PARSE("in", "out", "-qx"), GLINT_E_UNKNOWN_OPTION, "-qx");
-    expect_refused(PARSE("in", "out", "--=1"), GLINT_E_UNKNOWN_OPTION, "--");
-    expect_refused(PARSE("in", "out", "--secre"), GLINT_E_UNKNOWN_OPTION, "--secre");
-    cr_expect_null(strstr(error.hint, "did you mean"), "hidden rows are no guesses");
+    expect_rejected(PARSE("in", "out", "-x"), GLINT_E_UNKNOWN_OPTION, "-x");
+    expect_rejected(PARSE("in", "out", "-qx"), GLINT_E_UNKNOWN_OPTION, "-qx");
+    expect_rejected(PARSE("in", "out", "--=1"), GLINT_E_UNKNOWN_OPTION, "--");
+    expect_rejected(PARSE("in", "out", "--secre"), GLINT_E_UNKNOWN_OPTION, "--secre");
+    cr_expect_null(strstr(error.hint, "did you mean"), "hidden rows are not suggested");
 }
 
 Test(options, abbreviations_are_rejected)
 {
-    expect_refused(PARSE("in", "out", "--rat", "1"), GLINT_E_UNKNOWN_OPTION, "--rat");
+    expect_rejected(PARSE("in", "out", "--rat", "1"), GLINT_E_UNKNOWN_OPTION, "--rat");
     cr_expect_not_null(strstr(error.hint, "--ratio"));
-    expect_refused(PARSE("in", "out", "--mem=1"), GLINT_E_UNKNOWN_OPTION, "--mem");
-    expect_refused(PARSE("in", "out", "--hel"), GLINT_E_UNKNOWN_OPTION, "--hel");
+    expect_rejected(PARSE("in", "out", "--mem=1"), GLINT_E_UNKNOWN_OPTION, "--mem");
+    expect_rejected(PARSE("in", "out", "--hel"), GLINT_E_UNKNOWN_OPTION, "--hel");
 }
 
 Test(options, missing_or_extra_value_is_rejected)
 {
-    expect_refused(PARSE("in", "out", "--seed"), GLINT_E_USAGE, "--seed needs a value");
-    expect_refused(PARSE("in", "out", "--quiet=1"), GLINT_E_USAGE, "--quiet takes no value");
-    expect_refused(PARSE("in", "out", "--help=1"), GLINT_E_USAGE, "--help takes no value");
+    expect_rejected(PARSE("in", "out", "--seed"), GLINT_E_USAGE, "--seed needs a value");
+    expect_rejected(PARSE("in", "out", "--quiet=1"), GLINT_E_USAGE, "--quiet takes no value");
+    expect_rejected(PARSE("in", "out", "--help=1"), GLINT_E_USAGE, "--help takes no value");
 }
 
 Test(options, wrong_argument_count_is_rejected)
 {
-    expect_refused(PARSE("in"), GLINT_E_USAGE, "too few");
+    expect_rejected(PARSE("in"), GLINT_E_USAGE, "too few");
     cr_expect_str_eq(error.hint, "usage: glint submit split [OPTION...] INPUT OUTPUT");
-    expect_refused(PARSE("in", "out", "more"), GLINT_E_USAGE, "more");
+    expect_rejected(PARSE("in", "out", "more"), GLINT_E_USAGE, "more");
 }
 
 Test(options, help_needs_no_arguments)
@@ -155,7 +155,7 @@ Test(options, help_needs_no_arguments)
     cr_assert(PARSE("in", "-h"));
     cr_expect(line.help);
     cli_line_fini(&line);
-    expect_refused(PARSE("--help", "--nonsense"), GLINT_E_UNKNOWN_OPTION, "--nonsense");
+    expect_rejected(PARSE("--help", "--nonsense"), GLINT_E_UNKNOWN_OPTION, "--nonsense");
 }
 
 Test(options, out_of_memory_is_an_error)
@@ -164,6 +164,6 @@ Test(options, out_of_memory_is_an_error)
         mem_fail_at(n, false);
         bool parsed = PARSE("in", "out");
         mem_fail_at(0, false);
-        expect_refused(parsed, GLINT_E_NO_MEMORY, "memory");
+        expect_rejected(parsed, GLINT_E_NO_MEMORY, "memory");
     }
 }

@@ -28,7 +28,7 @@ static bool read_settings(char **words)
 
 #define READ(...) read_settings((char *[]){(char *)"submit", __VA_ARGS__, NULL})
 
-static void expect_refused(bool sound, enum glint_code code, const char *option)
+static void expect_rejected(bool sound, enum glint_code code, const char *option)
 {
     cr_expect_not(sound, "%s", option);
     cr_expect_eq(error.code, code);
@@ -107,27 +107,27 @@ Test(settings, out_of_range_values_are_rejected)
     static const char *const bad_bytes[] = {"0", "",    "-1",      "1X", "1k",
                                             "K", "0.5", "999999T", "1 K"};
     for (size_t i = 0; i < sizeof bad_bytes / sizeof bad_bytes[0]; i++) {
-        expect_refused(READ("--memory", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE, "--memory");
-        expect_refused(READ("--split-size", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE,
-                       "--split-size");
-        expect_refused(READ("--max-line", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE, "--max-line");
+        expect_rejected(READ("--memory", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE, "--memory");
+        expect_rejected(READ("--split-size", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE,
+                        "--split-size");
+        expect_rejected(READ("--max-line", (char *)bad_bytes[i]), GLINT_E_BAD_VALUE, "--max-line");
     }
-    expect_refused(READ("--max-line", "4G"), GLINT_E_BAD_VALUE, "from 1 to 4294967295");
-    expect_refused(READ("--partitions", "0"), GLINT_E_BAD_VALUE, "--partitions");
-    expect_refused(READ("--partitions", "100001"), GLINT_E_BAD_VALUE, "--partitions");
-    expect_refused(READ("--partitions", "two"), GLINT_E_BAD_VALUE, "--partitions");
-    expect_refused(READ("--bad-rows", "drop"), GLINT_E_BAD_VALUE, "fail skip");
-    expect_refused(READ("--color", "yes"), GLINT_E_BAD_VALUE, "auto always never");
-    expect_refused(READ("--master", "yarn"), GLINT_E_BAD_VALUE, "--master yarn");
-    expect_refused(READ("--timeout", "0"), GLINT_E_BAD_VALUE, "--timeout");
-    expect_refused(READ("--bad-rows", "skip", "--max-bad-rows", "-1"), GLINT_E_BAD_VALUE,
-                   "--max-bad-rows");
-    expect_refused(READ("--max-bad-rows", "5"), GLINT_E_USAGE, "--max-bad-rows");
+    expect_rejected(READ("--max-line", "4G"), GLINT_E_BAD_VALUE, "from 1 to 4294967295");
+    expect_rejected(READ("--partitions", "0"), GLINT_E_BAD_VALUE, "--partitions");
+    expect_rejected(READ("--partitions", "100001"), GLINT_E_BAD_VALUE, "--partitions");
+    expect_rejected(READ("--partitions", "two"), GLINT_E_BAD_VALUE, "--partitions");
+    expect_rejected(READ("--bad-rows", "drop"), GLINT_E_BAD_VALUE, "fail skip");
+    expect_rejected(READ("--color", "yes"), GLINT_E_BAD_VALUE, "auto always never");
+    expect_rejected(READ("--master", "yarn"), GLINT_E_BAD_VALUE, "--master yarn");
+    expect_rejected(READ("--timeout", "0"), GLINT_E_BAD_VALUE, "--timeout");
+    expect_rejected(READ("--bad-rows", "skip", "--max-bad-rows", "-1"), GLINT_E_BAD_VALUE,
+                    "--max-bad-rows");
+    expect_rejected(READ("--max-bad-rows", "5"), GLINT_E_USAGE, "--max-bad-rows");
 }
 
 Test(settings, first_error_is_kept)
 {
-    expect_refused(READ("--memory", "x", "--timeout", "x"), GLINT_E_BAD_VALUE, "--memory");
+    expect_rejected(READ("--memory", "x", "--timeout", "x"), GLINT_E_BAD_VALUE, "--memory");
 }
 
 Test(settings, quiet_overrides_verbose)
@@ -162,26 +162,26 @@ Test(settings, options_configure_a_cluster)
 Test(settings, conflicting_options_are_rejected)
 {
     unsetenv("GLINT_CLUSTER");
-    expect_refused(READ((char *)"--master=local", (char *)"--cluster=c.toml"), GLINT_E_USAGE,
-                   "--cluster");
-    expect_refused(READ((char *)"--master=local", (char *)"--listen=localhost:1"), GLINT_E_USAGE,
-                   "--listen");
-    expect_refused(READ((char *)"--speculate"), GLINT_E_USAGE, "--speculate");
-    expect_refused(READ((char *)"--executors=2"), GLINT_E_USAGE, "--executors");
-    expect_refused(READ((char *)"--dead=8s"), GLINT_E_USAGE, "--dead");
-    expect_refused(READ((char *)"--cluster=no/such.toml"), GLINT_E_CONFIG, "no/such.toml");
-    expect_refused(READ((char *)"--listen=10.0.0.1:7400"), GLINT_E_CONFIG, "--listen");
+    expect_rejected(READ((char *)"--master=local", (char *)"--cluster=c.toml"), GLINT_E_USAGE,
+                    "--cluster");
+    expect_rejected(READ((char *)"--master=local", (char *)"--listen=localhost:1"), GLINT_E_USAGE,
+                    "--listen");
+    expect_rejected(READ((char *)"--speculate"), GLINT_E_USAGE, "--speculate");
+    expect_rejected(READ((char *)"--executors=2"), GLINT_E_USAGE, "--executors");
+    expect_rejected(READ((char *)"--dead=8s"), GLINT_E_USAGE, "--dead");
+    expect_rejected(READ((char *)"--cluster=no/such.toml"), GLINT_E_CONFIG, "no/such.toml");
+    expect_rejected(READ((char *)"--listen=10.0.0.1:7400"), GLINT_E_CONFIG, "--listen");
     cr_expect_not_null(strstr(error.hint, "glint secret new"));
-    expect_refused(READ((char *)"--listen=[::1]:7400", (char *)"--executors=0"), GLINT_E_BAD_VALUE,
-                   "--executors");
-    expect_refused(READ((char *)"--listen=7400"), GLINT_E_BAD_VALUE, "--listen");
+    expect_rejected(READ((char *)"--listen=[::1]:7400", (char *)"--executors=0"), GLINT_E_BAD_VALUE,
+                    "--executors");
+    expect_rejected(READ((char *)"--listen=7400"), GLINT_E_BAD_VALUE, "--listen");
     settings_fini(&settings);
 }
 
 Test(settings, local_master_overrides_cluster_of_environment)
 {
     setenv("GLINT_CLUSTER", "no/such.toml", 1);
-    expect_refused(READ((char *)"--quiet"), GLINT_E_CONFIG, "no/such.toml");
+    expect_rejected(READ((char *)"--quiet"), GLINT_E_CONFIG, "no/such.toml");
     cr_expect(READ((char *)"--master=local"));
     cr_expect_null(settings.config.cluster);
     settings_fini(&settings);

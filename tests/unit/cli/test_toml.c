@@ -64,7 +64,7 @@ Test(toml, values_beyond_max_depth_are_dropped)
     cr_expect_eq(v->count, 0);
 }
 
-static void expect_refused(const char *text, uint32_t line, uint32_t column, const char *reason)
+static void expect_rejected(const char *text, uint32_t line, uint32_t column, const char *reason)
 {
     cr_assert_not(read_text(text), "%s", text);
     cr_expect_not(failure.no_memory);
@@ -76,15 +76,15 @@ static void expect_refused(const char *text, uint32_t line, uint32_t column, con
 
 Test(toml, errors_have_line_and_column)
 {
-    expect_refused("a = 1\na = 2\n", 2, 5, "cannot redefine");
-    expect_refused("a = \n", 1, 5, "expected value");
-    expect_refused("a = \"x\n", 1, 7, "");
-    expect_refused("a = 99999999999999999999\n", 1, 25, "");
-    expect_refused("a = '\xff'\n", 1, 6, "byte 0xff is not UTF-8");
-    expect_refused("# \xc3\xa9\n\xc3(", 2, 1, "byte 0xc3 is not UTF-8");
-    expect_refused("# \xc3\xa9\na\xef\xbb\xb7 = 1\n", 2, 2, "non-ASCII");
-    expect_refused("a = \"x\\u0000y\"\n", 1, 5, "character 0");
-    expect_refused("\"a\\u0000\" = 1\n", 1, 1, "character 0");
+    expect_rejected("a = 1\na = 2\n", 2, 5, "cannot redefine");
+    expect_rejected("a = \n", 1, 5, "expected value");
+    expect_rejected("a = \"x\n", 1, 7, "");
+    expect_rejected("a = 99999999999999999999\n", 1, 25, "");
+    expect_rejected("a = '\xff'\n", 1, 6, "byte 0xff is not UTF-8");
+    expect_rejected("# \xc3\xa9\n\xc3(", 2, 1, "byte 0xc3 is not UTF-8");
+    expect_rejected("# \xc3\xa9\na\xef\xbb\xb7 = 1\n", 2, 2, "non-ASCII");
+    expect_rejected("a = \"x\\u0000y\"\n", 1, 5, "character 0");
+    expect_rejected("\"a\\u0000\" = 1\n", 1, 1, "character 0");
 }
 
 /* `count` times `open`, then `middle`. */

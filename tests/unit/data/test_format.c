@@ -8,7 +8,7 @@
 
 static char reason[FORMAT_REASON_BYTES];
 
-static void expect_refused(const uint8_t *head, uint64_t size, const char *what)
+static void expect_rejected(const uint8_t *head, uint64_t size, const char *what)
 {
     const char *hint = format_detect_unsupported(head, size, false, reason);
     cr_expect(hint != NULL && hint[0] != '\0', "%s is detected as text", what);
@@ -24,46 +24,46 @@ static void expect_text(const uint8_t *head, uint64_t size)
 
 Test(format, binary_formats_are_recognized)
 {
-    expect_refused(HEAD("\x28\xb5\x2f\xfd\x24\x05"), "zstd");
-    expect_refused(HEAD("BZh91AY&SY\x84\x32"), "bzip2");
-    expect_refused(HEAD("BZh9\x17\x72\x45\x38\x50\x90"), "bzip2");
-    expect_refused(HEAD("\xfd"
-                        "7zXZ\0\0\x04"),
-                   "xz");
-    expect_refused(HEAD("\x04\x22\x4d\x18\x64"), "lz4");
-    expect_refused(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
-    expect_refused(HEAD("PAR1\x15\x04\x15"), "Parquet");
-    expect_refused(HEAD("ORC\x0a\x05\0\x08"), "ORC");
-    expect_refused(HEAD("Obj\x01\x04\x16"
-                        "avro.schema\x02{"),
-                   "Avro");
-    expect_refused(HEAD("Obj\x01\x04\x14"
-                        "avro.codec\x08null\x16"
-                        "avro.schema\x02{"),
-                   "Avro");
-    expect_refused(HEAD("PK\x03\x04\x14"), "zip");
-    expect_refused(HEAD("PK\x05\x06"), "zip");
-    expect_refused(HEAD("\xff\xfe"
-                        "a\0\n\0"),
-                   "UTF-16");
-    expect_refused(HEAD("\xfe\xff\0a\0\n"), "UTF-16");
+    expect_rejected(HEAD("\x28\xb5\x2f\xfd\x24\x05"), "zstd");
+    expect_rejected(HEAD("BZh91AY&SY\x84\x32"), "bzip2");
+    expect_rejected(HEAD("BZh9\x17\x72\x45\x38\x50\x90"), "bzip2");
+    expect_rejected(HEAD("\xfd"
+                         "7zXZ\0\0\x04"),
+                    "xz");
+    expect_rejected(HEAD("\x04\x22\x4d\x18\x64"), "lz4");
+    expect_rejected(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
+    expect_rejected(HEAD("PAR1\x15\x04\x15"), "Parquet");
+    expect_rejected(HEAD("ORC\x0a\x05\0\x08"), "ORC");
+    expect_rejected(HEAD("Obj\x01\x04\x16"
+                         "avro.schema\x02{"),
+                    "Avro");
+    expect_rejected(HEAD("Obj\x01\x04\x14"
+                         "avro.codec\x08null\x16"
+                         "avro.schema\x02{"),
+                    "Avro");
+    expect_rejected(HEAD("PK\x03\x04\x14"), "zip");
+    expect_rejected(HEAD("PK\x05\x06"), "zip");
+    expect_rejected(HEAD("\xff\xfe"
+                         "a\0\n\0"),
+                    "UTF-16");
+    expect_rejected(HEAD("\xfe\xff\0a\0\n"), "UTF-16");
     uint8_t tar[512] = "a.tsv";
     memcpy(tar + 257, "ustar", 5);
-    expect_refused(tar, sizeof tar, "tar");
+    expect_rejected(tar, sizeof tar, "tar");
 }
 
 Test(format, nul_byte_means_binary_and_is_located)
 {
     uint8_t head[FORMAT_HEAD_BYTES + 10];
-    expect_refused(HEAD("\0"), "byte 0 is NUL");
-    expect_refused(HEAD("id\t\0\t1\n"), "byte 3 is NUL");
+    expect_rejected(HEAD("\0"), "byte 0 is NUL");
+    expect_rejected(HEAD("id\t\0\t1\n"), "byte 3 is NUL");
     memset(head, 'x', sizeof head);
     head[FORMAT_HEAD_BYTES] = 0; /* after the examined bytes */
     expect_text(head, sizeof head);
     head[FORMAT_HEAD_BYTES - 1] = 0;
     cr_expect_null(format_detect_unsupported(head, sizeof head, true,
                                              reason)); /* compressed data has NUL bytes */
-    expect_refused(head, sizeof head, "byte 4095 is NUL");
+    expect_rejected(head, sizeof head, "byte 4095 is NUL");
 }
 
 Test(format, text_similar_to_a_format_is_accepted)

@@ -94,12 +94,12 @@ Test(sched_prefetch, free_slots_fill_before_queues)
 
 /* Executor 0 runs a slow task with another one queued; executor 1 has finished the other two of the
  * stage, and has a free slot. */
-static struct sched *one_behind(struct task_attempt *out_slow, struct task_attempt *out_behind)
+static struct sched *one_queued(struct task_attempt *out_slow, struct task_attempt *out_queued)
 {
     struct sched *s = queues_of(2, 1, 4);
     *out_slow = expect_place(s, 0, 0, false);
     struct task_attempt quick = expect_place(s, 1, 1, false);
-    *out_behind = expect_place(s, 0, 2, true);
+    *out_queued = expect_place(s, 0, 2, true);
     cr_expect(done(s, quick));
     struct task_attempt last = expect_place(s, 1, 3, false);
     expect_no_revoke(s);
@@ -109,10 +109,10 @@ static struct sched *one_behind(struct task_attempt *out_slow, struct task_attem
 
 Test(sched_prefetch, queued_task_is_revoked_for_a_free_slot)
 {
-    struct task_attempt slow, behind;
-    struct sched *s = one_behind(&slow, &behind);
+    struct task_attempt slow, queued;
+    struct sched *s = one_queued(&slow, &queued);
     struct task_attempt revoked = revoke_of(s);
-    cr_expect(revoked.executor == 0 && revoked.task == 2 && revoked.attempt == behind.attempt);
+    cr_expect(revoked.executor == 0 && revoked.task == 2 && revoked.attempt == queued.attempt);
     expect_no_revoke(s); /* one at a time */
     cr_expect(failed(s, revoked, SCHED_KILLED));
     expect_next(s, 1, 0, 2, 1);
@@ -123,12 +123,12 @@ Test(sched_prefetch, queued_task_is_revoked_for_a_free_slot)
 
 Test(sched_prefetch, task_started_before_revoke_continues)
 {
-    struct task_attempt slow, behind;
-    struct sched *s = one_behind(&slow, &behind);
+    struct task_attempt slow, queued;
+    struct sched *s = one_queued(&slow, &queued);
     revoke_of(s);
     cr_expect(done(s, slow)); /* so the other gets its slot */
     expect_no_revoke(s);
-    cr_expect(done(s, behind));
+    cr_expect(done(s, queued));
     cr_expect(sched_stage_is_done(s, 0));
     sched_destroy(s);
 }
@@ -152,12 +152,12 @@ Test(sched_prefetch, drain_revokes_queued_tasks)
 
 Test(sched_prefetch, suspect_executor_is_not_asked_to_revoke)
 {
-    struct task_attempt slow, behind;
-    struct sched *s = one_behind(&slow, &behind);
+    struct task_attempt slow, queued;
+    struct sched *s = one_queued(&slow, &queued);
     sched_on_executor_suspect(s, 0, true);
     expect_no_revoke(s);
     sched_on_executor_suspect(s, 0, false);
-    cr_expect_eq(revoke_of(s).task, behind.task);
+    cr_expect_eq(revoke_of(s).task, queued.task);
     sched_destroy(s);
 }
 
@@ -216,14 +216,14 @@ Test(sched_prefetch, task_start_time_is_when_it_gets_its_slot)
 {
     struct sched *s = queues_of(1, 1, 8);
     for (uint64_t i = 0; i < 4; i++) {
-        struct task_attempt run = next_at(s, 1000 * i * MS), behind = next_at(s, 1000 * i * MS);
-        cr_assert(behind.queued);
+        struct task_attempt run = next_at(s, 1000 * i * MS), queued = next_at(s, 1000 * i * MS);
+        cr_assert(queued.queued);
         uint64_t end_ns = (1000 * i + 500) * MS;
         cr_assert(i % 2 == 0 ? done_at(s, run, end_ns)
                              : failed_at(s, run, SCHED_TASK_ERROR, end_ns));
         uint32_t at = 0;
         cr_assert(sched_each_attempt_on(s, 0, &at, &run));
-        cr_expect(run.task == behind.task && !run.queued && run.start_ns == end_ns);
+        cr_expect(run.task == queued.task && !run.queued && run.start_ns == end_ns);
         cr_assert(done_at(s, run, end_ns));
     }
     sched_destroy(s);
@@ -231,15 +231,15 @@ Test(sched_prefetch, task_start_time_is_when_it_gets_its_slot)
 
 /* Executor 0 stalls with a running and a queued task; executor 1 finishes all others, and then
  * speculative copies of these two. */
-static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt *out_behind)
+static struct sched *stalled(struct task_attempt *out_runs, struct task_attempt *out_queued)
 {
     struct sched *s = queues_of(2, 1, 8);
     struct task_attempt run;
     uint32_t copies = 0, revoked = 0;
     *out_runs = next_of(s);
     next_of(s);
-    *out_behind = next_of(s);
-    cr_assert(out_behind->queued && out_behind->executor == out_runs->executor);
+    *out_queued = next_of(s);
+    cr_assert(out_queued->queued && out_queued->executor == out_runs->executor);
     for (uint64_t now_ns = 0; !sched_stage_is_done(s, 0); now_ns += 10 * MS) {
         while (sched_next_task(s, now_ns, &run)) copies += run.speculative;
         revoked += sched_revoke_queued(s, &run); /* no outcome arrives */
@@ -281,9 +281,9 @@ Test(sched_prefetch, no_copy_while_another_task_is_revoked)
 
 Test(sched_prefetch, unanswered_revoke_gets_a_speculative_copy)
 {
-    struct task_attempt runs, behind;
-    struct sched *s = stalled(&runs, &behind);
-    cr_expect(!done(s, runs) && !done(s, behind), "late messages are ignored");
+    struct task_attempt runs, queued;
+    struct sched *s = stalled(&runs, &queued);
+    cr_expect(!done(s, runs) && !done(s, queued), "late messages are ignored");
     cr_expect_eq(sched_busy_slots(s), 0);
     sched_destroy(s);
 }
@@ -291,8 +291,8 @@ Test(sched_prefetch, unanswered_revoke_gets_a_speculative_copy)
 Test(sched_prefetch, executor_loss_keeps_results_of_copies)
 {
     for (int blame = 0; blame < 2; blame++) {
-        struct task_attempt runs, behind;
-        struct sched *s = stalled(&runs, &behind);
+        struct task_attempt runs, queued;
+        struct sched *s = stalled(&runs, &queued);
         sched_on_executor_lost(s, 0, blame != 0, true);
         cr_expect(sched_stage_is_done(s, 0));
         expect_no_revoke(s);

@@ -217,7 +217,7 @@ Test(join_table, size_limit_is_exact)
     }
 }
 
-static void expect_refused(const uint8_t *data, uint64_t size)
+static void expect_rejected(const uint8_t *data, uint64_t size)
 {
     struct join_table t;
     task.error = (struct glint_error){.code = GLINT_OK};
@@ -230,11 +230,11 @@ Test(join_table, block_of_wrong_size_is_rejected)
     uint64_t random = 4;
     make_rows(20, 10, &random);
     const struct glint_broadcast *b = build_table(20, GIB);
-    for (uint64_t size = 0; size < b->size; size++) expect_refused(b->data, size);
+    for (uint64_t size = 0; size < b->size; size++) expect_rejected(b->data, size);
     uint8_t *longer = mem_zalloc(b->size + 1);
     cr_assert_not_null(longer);
     memcpy(longer, b->data, b->size);
-    expect_refused(longer, b->size + 1);
+    expect_rejected(longer, b->size + 1);
     mem_free(longer);
 }
 
@@ -250,7 +250,7 @@ Test(join_table, invalid_head_is_rejected)
             const uint64_t before = head[field];
             head[field] = others[i];
             memcpy(b->data, head, sizeof head);
-            expect_refused(b->data, b->size);
+            expect_rejected(b->data, b->size);
             head[field] = before;
             memcpy(b->data, head, sizeof head);
         }

@@ -429,7 +429,7 @@ static bool reject_every_conn(void *arg, struct conn *c, struct glint_error *err
 {
     (void)arg;
     (void)c;
-    error_set(error, GLINT_E_PEER_MISMATCH, NULL, "nobody");
+    error_set(error, GLINT_E_PEER_MISMATCH, NULL, "rejected by the test");
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* Fixtures, scratch files and tables. The scratch directory is the only state of a test: each test
- * is a process of its own. */
+ * runs in a new process. */
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>

@@ -286,7 +286,7 @@ Test(msgpack_errors, every_failed_call_is_reported)
         cr_assert_eq(mem_live_blocks(), live);
     }
     cr_assert_eq(code, 0);
-    cr_assert_gt(n, 3, "the split's pieces, the window, a larger one");
+    cr_assert_gt(n, 3, "the pieces of the split, the window, a larger window");
     buffer_fini(&file);
     table_free(&t);
 }

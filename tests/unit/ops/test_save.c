@@ -89,13 +89,13 @@ Test(save, part_of_own_output_cannot_be_read)
     char out[PATH_BYTES], inside[2 * PATH_BYTES];
     scratch_path("out", out);
     for (int i = 0; i < 4; i++) {
-        static const char *const behind[] = {"/part-*", "/part-00000", ",/nowhere", ""};
+        static const char *const suffixes[] = {"/part-*", "/part-00000", ",/nowhere", ""};
         struct glint *g = fixture_open(&fixtures[0]);
         struct glint_record r = {.value.i64 = 1};
         struct glint_rdd *rdd =
             glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, &r, 1, 1);
         cr_assert_eq(glint_save_as_text_file(rdd, out), 0);
-        snprintf(inside, sizeof inside, "%s%s", i == 3 ? "/nowhere" : out, behind[i]);
+        snprintf(inside, sizeof inside, "%s%s", i == 3 ? "/nowhere" : out, suffixes[i]);
         cr_expect_null(glint_text_file(g, inside));
         cr_expect_eq(strstr(glint_error(g)->hint, "is an output of this job") != NULL, i < 3,
                      "%s: %s", inside, glint_error(g)->hint);

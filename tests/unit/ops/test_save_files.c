@@ -99,8 +99,8 @@ Test(save_files, numbers_are_printed)
 }
 
 /* An error leaves no output, and a mistake in the plan fails before anything runs. */
-static void expect_refused(enum glint_type key, int64_t number_of_output, uint32_t count,
-                           enum glint_code code, const char *cause)
+static void expect_rejected(enum glint_type key, int64_t number_of_output, uint32_t count,
+                            enum glint_code code, const char *cause)
 {
     const struct glint_record rows[] = {{number(0), text("a")},
                                         {number(number_of_output), text("b")}};
@@ -119,14 +119,14 @@ static void expect_refused(enum glint_type key, int64_t number_of_output, uint32
 
 Test(save_files, misuse_is_rejected)
 {
-    expect_refused(GLINT_I64, 2, 2, GLINT_E_FUNCTION_FAILED,
-                   "for output 2, but there are 2 outputs");
-    expect_refused(GLINT_I64, -1, 4, GLINT_E_FUNCTION_FAILED, "for output -1");
-    expect_refused(GLINT_I64, INT64_MIN, 4, GLINT_E_FUNCTION_FAILED,
-                   "for output -9223372036854775808");
-    expect_refused(GLINT_F64, 0, 2, GLINT_E_PLAN_TYPE, "the key must be the number");
-    expect_refused(GLINT_I64, 0, 0, GLINT_E_PLAN_LIMIT, "0 outputs");
-    expect_refused(GLINT_I64, 0, ACTION_OUTPUTS_MAX + 1, GLINT_E_PLAN_LIMIT, "17 outputs");
+    expect_rejected(GLINT_I64, 2, 2, GLINT_E_FUNCTION_FAILED,
+                    "for output 2, but there are 2 outputs");
+    expect_rejected(GLINT_I64, -1, 4, GLINT_E_FUNCTION_FAILED, "for output -1");
+    expect_rejected(GLINT_I64, INT64_MIN, 4, GLINT_E_FUNCTION_FAILED,
+                    "for output -9223372036854775808");
+    expect_rejected(GLINT_F64, 0, 2, GLINT_E_PLAN_TYPE, "the key must be the number");
+    expect_rejected(GLINT_I64, 0, 0, GLINT_E_PLAN_LIMIT, "0 outputs");
+    expect_rejected(GLINT_I64, 0, ACTION_OUTPUTS_MAX + 1, GLINT_E_PLAN_LIMIT, "17 outputs");
 }
 
 Test(save_files, max_outputs_are_written)

@@ -35,7 +35,7 @@ Test(rdd, types_follow_functions)
     cr_expect_not(context_failed(&g));
 }
 
-static void expect_refused(const struct op *op, const char *function, enum glint_code code)
+static void expect_rejected(const struct op *op, const char *function, enum glint_code code)
 {
     cr_expect_null(plan_call(plan_source(&g, 1), op, function));
     cr_expect_eq(g.error.code, code);
@@ -44,27 +44,27 @@ static void expect_refused(const struct op *op, const char *function, enum glint
 
 Test(rdd, wrong_type_is_rejected)
 {
-    expect_refused(&op_fun, "t.map_number", GLINT_E_PLAN_TYPE);
+    expect_rejected(&op_fun, "t.map_number", GLINT_E_PLAN_TYPE);
 }
 
 Test(rdd, unknown_function_is_rejected)
 {
-    expect_refused(&op_fun, "t.none", GLINT_E_PLAN_FUNCTION);
+    expect_rejected(&op_fun, "t.none", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, missing_function_is_rejected)
 {
-    expect_refused(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);
+    expect_rejected(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, wrong_function_kind_is_rejected)
 {
-    expect_refused(&op_red, "t.map_text", GLINT_E_PLAN_FUNCTION);
+    expect_rejected(&op_red, "t.map_text", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, function_without_callback_is_rejected)
 {
-    expect_refused(&op_fun, "t.hollow", GLINT_E_PLAN_FUNCTION);
+    expect_rejected(&op_fun, "t.hollow", GLINT_E_PLAN_FUNCTION);
 }
 
 Test(rdd, first_error_is_kept_and_ends_building)
