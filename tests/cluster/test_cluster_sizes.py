@@ -31,7 +31,7 @@ class ClusterSizes(ClusterTest):
                    out(f"tested-{strategy}"))
         yield "params", "--p", "0.05", train, out("params")
         yield "fpr-table", "--p", "0.01,0.1", train, tested, out("fpr-table")
-        yield "hadoop-pipeline", "--p", "0.1", "--filters", out("road"), train, tested, out("hadoop-pipeline")
+        yield "hadoop-pipeline", "--p", "0.1", "--filters", out("pipeline-filters"), train, tested, out("hadoop-pipeline")
         for method, kind in (("shuffle", "full"), ("bloom", "full"), ("broadcast", "full"),
                              ("shuffle", "semi"), ("bloom", "semi"), ("broadcast", "anti")):
             yield ("join", "--method", method, "--type", kind, "--split-size", "100K", "--partitions", "3",

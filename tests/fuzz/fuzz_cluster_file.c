@@ -29,13 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct cluster_source source = {.path = "/fuzz.toml"};
     struct glint_error error = {.code = GLINT_OK};
     struct cluster_file file;
-    struct memory_env world;
-    memory_env_init(&world, data, size);
-    if (cluster_file_read(&file, &world.env, &source, &error) == GLINT_OK)
+    struct memory_env memory;
+    memory_env_init(&memory, data, size);
+    if (cluster_file_read(&file, &memory.env, &source, &error) == GLINT_OK)
         check(&file.cluster);
     else if (error.code != GLINT_E_CONFIG || error.cause[0] == '\0')
         abort();
-    if (world.open_files != 0) abort();
+    if (memory.open_files != 0) abort();
     cluster_file_fini(&file);
     return 0;
 }

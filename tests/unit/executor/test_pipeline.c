@@ -18,7 +18,7 @@ struct pipeline_fixture {
     struct run runs[MAPS];
 };
 
-static void open_world(struct pipeline_fixture *w)
+static void open_fixture(struct pipeline_fixture *w)
 {
     struct glint_config c = local_config(1, false);
     struct glint_error error;
@@ -32,7 +32,7 @@ static void open_world(struct pipeline_fixture *w)
     w->t.options.result_bytes_max = MIB;
 }
 
-static void close_world(struct pipeline_fixture *w)
+static void close_fixture(struct pipeline_fixture *w)
 {
     for (int i = 0; i < MAPS; i++) run_destroy(&w->runs[i]);
     cr_expect(test_task_fini(&w->t));
@@ -101,7 +101,7 @@ Test(pipeline, map_and_reduce_stages_give_correct_sums)
     struct stage_plan s;
     int64_t sum = 0;
     uint32_t keys = 0;
-    open_world(&w);
+    open_fixture(&w);
     run_maps(&w);
     struct action action = {.op = &op_collect, .rdd = w.counts};
     cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
@@ -122,7 +122,7 @@ Test(pipeline, map_and_reduce_stages_give_correct_sums)
     cr_expect_eq(keys, 10);
     cr_expect_eq(sum, (int64_t)NUMBERS * (NUMBERS - 1) / 2);
     stage_plan_fini(&s);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 Test(pipeline, invalid_partitions_and_splits_are_rejected)
@@ -130,7 +130,7 @@ Test(pipeline, invalid_partitions_and_splits_are_rejected)
     struct pipeline_fixture w;
     struct stage_plan s;
     struct buffer result = {NULL, 0, 0};
-    open_world(&w);
+    open_fixture(&w);
     struct action action = {.op = &op_collect, .rdd = w.pairs};
     cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, MAPS, NULL, &result), GLINT_E_PROTOCOL);
@@ -144,7 +144,7 @@ Test(pipeline, invalid_partitions_and_splits_are_rejected)
     }
     buffer_fini(&result);
     stage_plan_fini(&s);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 Test(pipeline, cancelled_task_ends)
@@ -153,21 +153,21 @@ Test(pipeline, cancelled_task_ends)
     struct stage_plan s;
     struct buffer result = {NULL, 0, 0};
     atomic_bool cancelled = true;
-    open_world(&w);
+    open_fixture(&w);
     w.t.task.cancel_flag = &cancelled;
     struct action action = {.op = &op_collect, .rdd = w.pairs};
     cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     cr_expect_eq(run_partition(&w, &s, w.pairs, 0, NULL, &result), GLINT_E_INTERRUPTED);
     buffer_fini(&result);
     stage_plan_fini(&s);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 Test(pipeline, out_of_memory_leaks_nothing)
 {
     struct pipeline_fixture w;
     struct stage_plan s;
-    open_world(&w);
+    open_fixture(&w);
     cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
     struct buffer splits;
     cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
@@ -191,7 +191,7 @@ Test(pipeline, out_of_memory_leaks_nothing)
     cr_expect(done);
     buffer_fini(&splits);
     stage_plan_fini(&s);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 /* The arena is full at any of the pipeline's allocations, and cannot grow. */
@@ -200,7 +200,7 @@ Test(pipeline, full_arena_is_reported)
     enum { ARENA_BYTES_MAX = 65536, STEP_BYTES = 64, ALLOCATIONS = 4 };
     struct pipeline_fixture w;
     struct stage_plan s;
-    open_world(&w);
+    open_fixture(&w);
     cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
     struct buffer splits;
     cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
@@ -221,5 +221,5 @@ Test(pipeline, full_arena_is_reported)
     cr_expect_gt(failed, 0);
     buffer_fini(&splits);
     stage_plan_fini(&s);
-    close_world(&w);
+    close_fixture(&w);
 }

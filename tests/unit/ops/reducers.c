@@ -352,19 +352,20 @@ static int emit_each(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-#define VISITOR(name_, ...)                                                                        \
+#define FOREACH_FUNCTION(name_, ...)                                                               \
     {                                                                                              \
         .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_ANY},                       \
         .out = {GLINT_SAME, GLINT_SAME}, .state_size = sizeof(struct visit), __VA_ARGS__           \
     }
 
 static const struct glint_function visit =
-    VISITOR("red.visit", .open = visit_open, .each = visit_each, .end = visit_end);
+    FOREACH_FUNCTION("red.visit", .open = visit_open, .each = visit_each, .end = visit_end);
 static const struct glint_function visit_by_batch =
-    VISITOR("red.visit_batch", .open = visit_open, .batch = visit_batch);
-static const struct glint_function visit_emits = VISITOR("red.visit_emits", .each = emit_each);
-static const struct glint_function visit_emits_late =
-    VISITOR("red.visit_emits_late", .open = visit_open, .each = visit_each, .end = emit_end);
+    FOREACH_FUNCTION("red.visit_batch", .open = visit_open, .batch = visit_batch);
+static const struct glint_function visit_emits =
+    FOREACH_FUNCTION("red.visit_emits", .each = emit_each);
+static const struct glint_function visit_emits_late = FOREACH_FUNCTION(
+    "red.visit_emits_late", .open = visit_open, .each = visit_each, .end = emit_end);
 
 static const struct glint_function *const functions[] = {
     &sum,       &columns,    &sum_f64,        &concat,      &fail,
