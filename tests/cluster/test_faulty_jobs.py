@@ -231,5 +231,19 @@ class EndlessTasks(FaultyJobTest):
         self.assertIn("its process exited with status 75", job.err)
 
 
+class ControlPipe(FaultyJobTest):
+    def test_invalid_message_kills_the_executor_process(self):
+        """A function writes to the pipe between its process and the daemon: the process is killed, its task retried."""
+        self.write_cluster()
+        e1 = self.executor("e1")
+        os.makedirs(os.path.join(self.directory, "state"), exist_ok=True)
+        started = os.path.join(self.directory, "state", "started")
+        job = self.start("job", *self.words(f"pipe:{started}", "--cluster", self.config, "--executors", "1"))
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertTrue(os.path.exists(started))
+        self.assertEqual(len(re.findall("executor e1 .* lost", job.err)), 1, job.err)
+        self.assertRegex(e1.err, r"process \d+.*(killed|did not exit)")
+
+
 if __name__ == "__main__":
     unittest.main()

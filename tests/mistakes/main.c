@@ -7,6 +7,8 @@
  * "job-" in the job itself. "none" is no mistake. With --then, all lines are then counted with
  * another mistake. */
 #include "engine/cli/cli.h"
+#include "engine/executor/control_pipe.h"
+#include "engine/executor/executor_process.h"
 #include "ops/ops.h"
 
 #include <fcntl.h>
@@ -62,6 +64,13 @@ static void wait_for(const char *path)
     while (access(path, F_OK) != 0) poll(NULL, 0, 2);
 }
 
+/* Sends the executor daemon a second PIPE_READY: an empty message. */
+static void write_control_pipe(void)
+{
+    const uint8_t message[] = {0, 0, 0, 0, PIPE_READY};
+    if (write(CONTROL_PIPE_FD, message, sizeof message) != sizeof message) abort();
+}
+
 static void make_mistake(const char *what)
 {
     if (strcmp(what, "segv") == 0) *nowhere = 1;
@@ -73,6 +82,10 @@ static void make_mistake(const char *what)
     if (strcmp(what, "loop") == 0) loop_forever();
     if (strncmp(what, "wait:", 5) == 0) wait_for(what + 5);
     if (strncmp(what, "once:", 5) == 0 && create_file(what + 5)) loop_forever();
+    if (strncmp(what, "pipe:", 5) == 0 && create_file(what + 5)) {
+        write_control_pipe();
+        loop_forever();
+    }
 }
 
 /* ---- Functions */

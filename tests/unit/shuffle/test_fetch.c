@@ -17,6 +17,7 @@ struct fetch_fixture {
     struct seen expected;
     atomic_bool cancelled;
     uint32_t lost;
+    uint64_t arena_fill; /* fetch_all: bytes used in the arena, which then cannot grow */
 };
 
 static struct fetch_fixture fixture;
@@ -81,6 +82,10 @@ static int fetch_all(uint32_t partition, uint64_t memory_bytes)
     uint32_t count = 0;
     seen.size = 0;
     next_task(memory_bytes);
+    if (fixture.arena_fill > 0) {
+        cr_assert_not_null(arena_alloc(&fixture.t.task.arena, fixture.arena_fill));
+        mem_fail_at(1, false);
+    }
     struct fetch *f = fetch_open(&fixture.t.task, &fixture.fake.fetcher, 9, partition,
                                  fixture.inputs, fixture.maps, &slices, &count, &fixture.lost);
     if (f == NULL) return fixture.t.task.error.code;
@@ -264,6 +269,24 @@ Test(fetch, early_close_waits_for_requests)
                                                     sizeof header, header),
                              0);
         fetch_close(f);
+        fake_fetcher_stop(&fixture.fake);
+    }
+    fixture_fini();
+}
+
+/* The task's arena is full at any of the allocations that come first, and cannot grow. */
+Test(fetch, full_arena_is_reported)
+{
+    enum { ARENA_BYTES = 65536, FROM_BYTES = 32768, STEP_BYTES = 16 };
+    fixture_init(9, 30, 100);
+    expect_local(2);
+    distribute_inputs(2, 2);
+    for (uint64_t fill = FROM_BYTES; fill < ARENA_BYTES; fill += STEP_BYTES) {
+        fake_fetcher_start(&fixture.fake, fixture.runs, fixture.maps, fill);
+        fixture.arena_fill = fill;
+        int r = fetch_all(2, 64 * KIB);
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
         fake_fetcher_stop(&fixture.fake);
     }
     fixture_fini();
