@@ -19,7 +19,7 @@ class Executors:
     process in, or None. One slot each. TLS with a new secret, as users have it."""
 
     def __init__(self, directory, glint, hosts=(("127.0.0.1", None),) * 2):
-        processes.GLINT = str(glint)
+        processes.GLINT = self.program = str(glint)
         self.directory, self.env, self.running = Path(directory), {}, []
         self.hosts = {f"e{i + 1}": host for i, host in enumerate(hosts)}
         self.config = self.directory / "cluster.toml"
