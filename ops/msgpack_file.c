@@ -151,7 +151,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
     const uint64_t have = s->fill - s->at;
     assert(needed > have);
     if (task_is_cancelled(s->task))
-        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */

@@ -57,7 +57,8 @@ const struct cluster_key cluster_keys[CLUSTER_KEYS] = {
      .default_value = "16M",
      .min = 64 * KIB,
      .max = 1024 * GIB,
-     .help = "size at which the oldest lines of a log are removed",
+     .help = "size above which a log is renamed to `ID.log.1` when its executor is launched; at "
+             "twice this size it gets no more lines",
      FIELD(cluster, log_bytes_max)},
     {.name = "drivers_max",
      .option = "drivers-max",

@@ -194,7 +194,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     cluster_args_options(shown, rows);
     const struct cli_syntax syntax = {
         .command = "glint executor",
-        .summary = "Runs an executor daemon in the foreground: it runs the tasks of jobs.",
+        .summary = "Runs an executor in the foreground: it runs the tasks of jobs.",
         .help =
             "With --cluster FILE --id ID it serves jobs until SIGTERM, and finishes running jobs "
             "first. With --join it serves one job, that of the driver it connects to, and exits "
@@ -221,6 +221,6 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
 }
 
 const struct cli_command cmd_executor = {.name = "executor",
-                                         .summary = "run an executor daemon",
+                                         .summary = "run an executor",
                                          .usage = "--cluster FILE --id ID | --join HOST:PORT",
                                          .run = executor_run};

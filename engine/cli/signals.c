@@ -32,7 +32,7 @@ static void write_stderr(const char *text)
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
-    write_stderr("\nglint: terminated: ");
+    write_stderr("\nglint: stopped at once: ");
     write_stderr(why);
     write_stderr("; ");
     write_stderr(exit_dirs_remove_all() && any ? "its output is removed" : left_behind);

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- The context */
-
 /* The planner sizes partitions by the memory of a slot, and any task may run on any executor: takes
  * the smallest slot of the cluster, times `slots`. 0 with --listen, where executors are not known
  * yet. */

@@ -95,7 +95,7 @@ static int fill_buffer(struct line_reader *l)
 {
     assert(l->scanned == l->fill && !l->source.ended);
     if (task_is_cancelled(l->task))
-        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     const uint64_t partial_line_bytes = l->fill - l->line;
     if (partial_line_bytes > l->task->options->line_bytes_max + 1)
         return set_line_too_long(l, l->line); /* + 1: a CR */

@@ -147,7 +147,7 @@ static int load_block(struct run_reader *r)
 {
     assert(r->at == r->limit);
     if (task_is_cancelled(r->task))
-        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     int e = read_block(r);
     return e == GLINT_E_SHUFFLE_CORRUPT ? reread_block(r) : e;
 }

@@ -120,7 +120,7 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
 {
     assert(size > 0 && size <= RUN_BLOCK_BYTES);
     if (task_is_cancelled(w->task))
-        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     struct buffer *stored = &w->stored;
     /* A run in a file collects WRITE_BYTES before each write; one in memory may grow further. */
     if (w->file >= 0 && stored->size >= WRITE_BYTES) {

@@ -103,8 +103,8 @@ static int exclude_executor(struct driver *d, uint32_t executor, const struct gl
     uint32_t map_outputs = mark_executor_outputs_lost(d, executor, why);
     if (!m->exclusion_reported)
         glint_note(d->g,
-                   "executor %s (%s) excluded: fetches between it and other executors fail, last: "
-                   "%s; %u map output%s to recompute",
+                   "executor %s (%s) excluded: fetches between it and other executors fail "
+                   "(last failure: %s); %u map output%s to recompute",
                    m->name, m->host, why->cause, map_outputs, map_outputs == 1 ? "" : "s");
     m->exclusion_reported = true;
     event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_EXCLUDED, why);
@@ -186,7 +186,7 @@ int fetch_failures_on_action_start(struct driver *d)
     reachability_expire_before(&d->reachability,
                                now > UNREACHABLE_EXPIRY_NS ? now - UNREACHABLE_EXPIRY_NS : 0);
     if (d->action_run->stage_count == 1) return 0; /* its tasks read no map outputs */
-    error_set(&why, GLINT_E_FETCH_FAILED, NULL, "it was unreachable in the previous action");
+    error_set(&why, GLINT_E_FETCH_FAILED, NULL, "a fetch in the previous action");
     return update_excluded(d, &why);
 }
 
@@ -197,7 +197,7 @@ void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor)
     assert(d->executors[executor].lost);
     reachability_remove_executor(&d->reachability, executor);
     if (a == NULL || a->sched == NULL || a->over) return;
-    error_set(&why, GLINT_E_FETCH_FAILED, NULL, "re-evaluated after the loss of executor %s",
+    error_set(&why, GLINT_E_FETCH_FAILED, NULL, "with executors other than %s, which is lost",
               d->executors[executor].name);
     update_excluded(d, &why);
 }

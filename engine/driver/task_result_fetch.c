@@ -200,7 +200,7 @@ static void finish_fetch(struct executor_conn *l, struct result_fetch *s)
     send_release(l, m->id);
     if (s->broken.code == GLINT_OK && XXH3_64bits(m->body.data, size) != s->checksum)
         error_set(&s->broken, GLINT_E_SHUFFLE_CORRUPT, NULL,
-                  "a task's result is corrupt: checksum mismatch");
+                  "a task's result is damaged: checksum mismatch");
     if (s->broken.code != GLINT_OK) {
         atomic_fetch_sub(&l->r->fetched_results_bytes, size);
         push_failed_task(l, m, &s->broken);

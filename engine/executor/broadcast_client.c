@@ -342,7 +342,7 @@ static int check_broadcast(const struct broadcast_client *v, const struct broadc
         return error->code;
     }
     if (cancel_flag != NULL && atomic_load(cancel_flag))
-        return error_set(error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     /* The deadline restarts with each block that arrives: a slow broadcast that makes progress is
      * fine. */
     uint64_t since = broadcast->progress_ns > start_ns ? broadcast->progress_ns : start_ns;

@@ -30,7 +30,7 @@ enum control_pipe_kind {
 struct control_pipe_events {
     /* One message; the payload is borrowed. Return false if it is invalid, which ends the pipe. */
     bool (*message)(void *arg, enum control_pipe_kind kind, struct glint_slice payload);
-    /* The other side closed the pipe or sent an invalid message. Called at most once; the caller
+    /* The peer closed the pipe or sent an invalid message. Called at most once; the caller
      * must still call control_pipe_close. */
     void (*ended)(void *arg);
 };
@@ -55,7 +55,7 @@ void control_pipe_init(struct control_pipe *l, uv_loop_t *loop,
 int control_pipe_open(struct control_pipe *l, int file);
 /* Starts reading. Returns 0 or a negative errno. */
 int control_pipe_read_start(struct control_pipe *l);
-/* Takes ownership of payload->data and queues the message. Messages are dropped when the other side
+/* Takes ownership of payload->data and queues the message. Messages are dropped when the peer
  * does not read, so a caller that needs a response sets a deadline. Returns false if the message
  * was not queued. */
 bool control_pipe_send(struct control_pipe *l, enum control_pipe_kind kind, struct buffer *payload);

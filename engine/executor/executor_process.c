@@ -38,8 +38,8 @@ static void force_exit(struct executor_process *c)
     uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
     char what[2 * NAME_BYTES_MAX] = "";
     if (c->executor != NULL) executor_find_stuck_task(c->executor, what, sizeof what);
-    log_line(LOG_WARN, NULL, "exiting with %u tasks still running%s%s", running,
-             what[0] != '\0' ? ": " : "", what);
+    log_line(LOG_WARN, NULL, "exiting with %u task%s still running%s%s", running,
+             running == 1 ? "" : "s", what[0] != '\0' ? ": " : "", what);
     work_dir_close(&c->work_dir);
     log_flush_repeats();
     _exit(glint_code_exit_status(c->why.code));

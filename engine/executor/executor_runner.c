@@ -265,8 +265,8 @@ static bool on_pipe_message(void *arg, enum control_pipe_kind kind, struct glint
     }
 }
 
-/* If the executor runs but the pipe has ended (a user function may have closed the descriptor), it
- * cannot be told to exit: it is killed unless it exits soon. */
+/* If the executor runs but the pipe has ended (a user function may have closed the descriptor, or
+ * written an invalid message), it cannot be told to exit: it is killed unless it exits soon. */
 static void on_pipe_ended(void *arg)
 {
     struct executor_runner *w = arg;

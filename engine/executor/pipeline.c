@@ -49,7 +49,7 @@ static int set_function_failed(struct pipeline *p)
 
 static int set_cancelled(struct pipeline *p)
 {
-    return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+    return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
 }
 
 /* Most sources check the cancel flag themselves; checking in the sink covers all of them. */

@@ -152,7 +152,7 @@ int frame_verify_checksum(const uint8_t in[FRAME_HEADER_BYTES], const struct fra
     uint64_t actual = frame_checksum(in, head, frame->head), expected = get_le64(in + AT_CHECKSUM);
     if (actual == expected) return 0;
     return error_set(error, GLINT_E_PROTOCOL, "the network or a machine's memory may be faulty",
-                     "%s frame of %u bytes is corrupt: checksum %016llx, expected %016llx",
+                     "%s frame of %u bytes is damaged: checksum %016llx, expected %016llx",
                      frame_type_name(frame->type), frame->length, (unsigned long long)actual,
                      (unsigned long long)expected);
 }

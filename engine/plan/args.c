@@ -125,8 +125,8 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
 
 static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
 {
-    return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL, "missing argument \"%s\" (%s)",
-                     name, wanted);
+    return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL,
+                     "argument \"%s\" (%s) is missing or has another type", name, wanted);
 }
 
 /* Returns false if the argument is missing. On true the caller must call

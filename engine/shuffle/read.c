@@ -215,7 +215,7 @@ int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
 {
     /* Once per batch, so that a cancelled task ends soon at little cost. */
     if (task_is_cancelled(r->task))
-        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     batch_builder_clear(&r->builder);
     for (;;) {
         if (!r->pending) {

@@ -159,7 +159,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
 {
     assert(batch->key.type == w->spec->key && batch->value.type == w->spec->value);
     if (task_is_cancelled(w->task))
-        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
+        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     if (batch->rows == 0) return 0;
     if (is_large(batch)) return push_large(w, batch);
     int r = 0;

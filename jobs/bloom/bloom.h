@@ -51,7 +51,7 @@ enum bloom_result {
     BLOOM_ERR_VERSION = -12,  /* another version of the format */
     BLOOM_ERR_LENGTH = -13,   /* the length of the bits does not match m */
     BLOOM_ERR_UNUSED = -14,   /* a bit after the last one of the filter is set */
-    BLOOM_ERR_CHECKSUM = -15, /* the checksum does not match: the filter is corrupt */
+    BLOOM_ERR_CHECKSUM = -15, /* the checksum does not match: the filter is damaged */
     BLOOM_ERR_COUNT = -16,    /* no filter, or more than BLOOM_SET_MAX */
     /* -17 was an error of a library that is no longer used */
     BLOOM_ERR_LAYOUT = -18,   /* unknown layout */

@@ -46,7 +46,7 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_VERSION: return "the filter has another version of the format";
     case BLOOM_ERR_LENGTH: return "the length of the bits does not match the header";
     case BLOOM_ERR_UNUSED: return "a bit after the last one of the filter is set";
-    case BLOOM_ERR_CHECKSUM: return "the checksum does not match: the filter is corrupt";
+    case BLOOM_ERR_CHECKSUM: return "the checksum does not match: the filter is damaged";
     case BLOOM_ERR_COUNT: return "a set holds 1 to 4096 filters";
     case BLOOM_ERR_LAYOUT: return "unknown layout";
     case BLOOM_ERR_PAIR:

@@ -143,7 +143,7 @@ int join_table_open(struct glint_task *task, struct glint_slice block, struct jo
     memcpy(&head, block.data, sizeof head);
     if (head.rows > UINT32_MAX / 4 || head.slots != slots_for(head.rows) ||
         head.bytes > block.size || block_bytes(head.rows, head.bytes) != block.size)
-        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is corrupt");
+        return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is damaged");
     out->rows = (const void *)(block.data + sizeof head);
     out->slots = (const void *)(out->rows + head.rows);
     out->bytes = (const uint8_t *)(out->slots + head.slots);

@@ -117,7 +117,7 @@ class Frames(AuthTest):
                  "another version": (frames.frame(frames.HELLO, bytes(9), version=2),
                                      "frame version 2, expected version 1"),
                  "a flag": (frames.frame(frames.HELLO, bytes(9), flags=1), "HELLO frame with unknown flags 0001"),
-                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* is corrupt")}
+                 "a damaged hello": (frames.frame(frames.HELLO, bytes(9), damage=1), "HELLO frame .* is damaged")}
         after = {"a second hello": (frames.hello(self.build), "unexpected HELLO frame on the connection of a client"),
                  "unknown": (frames.frame(99), "unknown frame type 99"),
                  "type 0": (frames.frame(0), "unknown frame type 0"),
@@ -127,7 +127,7 @@ class Frames(AuthTest):
                  "a ping over the limit": (frames.frame(frames.PING, bytes(40000)),
                                            "PING frame of 40000 bytes exceeds the limit of 32768"),
                  "half of the checksum": (frames.frame(frames.PING, ping, head=3), "whose checksum covers 3"),
-                 "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* is corrupt"),
+                 "damaged": (frames.frame(frames.PING, ping, damage=1 << 63), "PING frame .* is damaged"),
                  "bytes after the ping": (frames.frame(frames.PING, ping + b"\xc0"), "a heartbeat does not parse"),
                  "a message for an executor process": (frames.message(frames.MSG_CANCEL),
                                                        "unexpected MESSAGE frame on the connection of a client"),
@@ -369,8 +369,9 @@ class FullQueue(AuthTest):
 
     def test_status_reports_at_most_64_jobs(self):
         """One job runs and 64 are queued: the last one is left out, and the next driver is rejected."""
-        kinds = [self.admit(job)[1][0] for job in range(1, 67)]
-        self.assertEqual(kinds, [frames.EXECUTOR_STARTED] + 64 * [frames.QUEUED] + [frames.REJECT])
+        replies = [self.admit(job)[1] for job in range(1, 67)]
+        self.assertEqual([kind for kind, _ in replies], [frames.EXECUTOR_STARTED] + 64 * [frames.QUEUED] + [frames.REJECT])
+        self.assertIn("too many queued jobs on executor e1 (max 64)", frames.unpack(replies[-1][1])[0][1])
         jobs = self.executor_status("e1")["jobs"]
         self.assertEqual(len(jobs), 64)
         self.assertEqual([job["id"] for job in jobs if job["running"]], [f"{1:016x}"])
@@ -438,7 +439,7 @@ class DriverAuthorization(AuthTest):
         self.assert_well()
 
 
-class PortImpostors(ClusterTest):
+class UnauthenticatedServers(ClusterTest):
     """Servers without the key on an executor's or a driver's port."""
 
     ALERT = bytes.fromhex("15030300020228")  # fatal: handshake_failure, as any peer can send it

@@ -589,7 +589,7 @@ class DriverExit(FaultTest):
         until(lambda: not is_pending(job.pid, signal.SIGINT), "it was taken: two at a time would be one")
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
-        self.assertIn("terminated: a second signal", job.err)
+        self.assertIn("stopped at once: a second signal", job.err)
         self.clean_and_serving(first, second)
 
     def test_sigterm_cleans_up(self):

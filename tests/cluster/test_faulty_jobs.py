@@ -179,8 +179,8 @@ class EndlessTasks(FaultyJobTest):
         job.until_says("waiting for task 0")
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
-        self.assertIn("terminated: a second signal; its output is removed\n", job.err)
-        self.assertNotIn("did not end", job.err)
+        self.assertIn("stopped at once: a second signal; its output is removed\n", job.err)
+        self.assertNotIn("did not stop", job.err)
         self.assertEqual(self.left(), [])
 
     def test_late_task_is_waited_for(self):
@@ -190,7 +190,7 @@ class EndlessTasks(FaultyJobTest):
         job.until_says("waiting for task 0")
         self.touch(self.go)
         self.assertEqual(job.wait(), 143, job.err)
-        self.assertNotIn("did not end", job.err)
+        self.assertNotIn("did not stop", job.err)
         self.assertEqual(self.left(), [])
 
     def test_endless_job_code_is_abandoned(self):
@@ -200,7 +200,7 @@ class EndlessTasks(FaultyJobTest):
         jobs[1].signal(signal.SIGTERM)
         for job, code in zip(jobs, (75, 143)):
             self.assertEqual(job.wait(), code, job.err)
-            self.assertIn("terminated: the job's own code did not return; its output is removed",
+            self.assertIn("stopped at once: the job's own code did not return; its output is removed",
                           job.err)
         self.assertEqual(self.left(), [])
 
@@ -212,7 +212,7 @@ class EndlessTasks(FaultyJobTest):
         self.assert_gave_up(job, 130, self.there)
         until(lambda: not e1.children(), "its process has ended")
         self.assertEqual(self.left(), [])
-        self.assertIn("exiting with 1 tasks still running: task 0 (attempt 0), in function mistake.map\n", e1.err)
+        self.assertIn("exiting with 1 task still running: task 0 (attempt 0), in function mistake.map\n", e1.err)
         job = self.start("next", *self.words("none", "--cluster", self.config))
         self.assertEqual(job.wait(), 0, job.err)
 

@@ -56,7 +56,7 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_VERSION = -12,   /* unsupported version of the format */
     GLINT_BLOOM_ERR_LENGTH = -13,    /* the length of the bits does not match the header */
     GLINT_BLOOM_ERR_UNUSED = -14,    /* a bit after the last one is set */
-    GLINT_BLOOM_ERR_CHECKSUM = -15,  /* the checksum does not match: the filter is corrupt */
+    GLINT_BLOOM_ERR_CHECKSUM = -15,  /* the checksum does not match: the filter is damaged */
     GLINT_BLOOM_ERR_LAYOUT = -18,    /* unknown layout */
     GLINT_BLOOM_ERR_PAIR = -19,      /* the layout does not support the scheme */
     GLINT_BLOOM_ERR_BLOCKS = -20,    /* the bits are not a whole number of blocks */

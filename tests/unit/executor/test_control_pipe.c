@@ -1,4 +1,5 @@
-/* The control pipe: messages split at any byte, invalid messages, and the end of the other side. */
+/* The control pipe: messages split at any byte, invalid messages, and a peer that closes the pipe.
+ */
 #include "engine/base/endian.h"
 #include "engine/executor/control_pipe.h"
 
