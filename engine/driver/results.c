@@ -201,7 +201,7 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     if (a->buffered_bytes > max)
         return error_set(driver_error(d), GLINT_E_RESULT_LIMIT,
                          "save the result as files instead of collecting it",
-                         "results of %s take more than %llu bytes", a->action->op->name,
+                         "the results of %s exceed %llu bytes", a->action->op->name,
                          (unsigned long long)max);
     return consume_results_in_order(d);
 }
