@@ -163,63 +163,67 @@ Test(pipeline, cancelled_task_ends)
     close_fixture(&w);
 }
 
+/* A map task of w->wide. */
+struct map_task {
+    struct pipeline_fixture w;
+    struct stage_plan stage;
+    struct buffer splits;
+};
+
+static void open_map_task(struct map_task *m)
+{
+    open_fixture(&m->w);
+    cr_assert_eq(stage_plan_create(&m->stage, NULL, m->w.wide), 0);
+    cr_assert_eq(rdd_encode_partition_splits(m->w.g, m->w.pairs, 0, &m->splits), 0);
+}
+
+static void close_map_task(struct map_task *m)
+{
+    buffer_fini(&m->splits);
+    stage_plan_fini(&m->stage);
+    close_fixture(&m->w);
+}
+
+/* Runs it with `fill` bytes used in its arena; the n-th allocation fails. Returns whether the task
+ * ended without an error. */
+static bool run_without_memory(struct map_task *m, uint64_t fill, int64_t n)
+{
+    struct run run = {.partitions = 0};
+    struct pipeline_input in = {.stage = &m->stage, .splits = {m->splits.data, m->splits.size}};
+    struct arena *arena = &m->w.t.task.arena;
+    next_task(&m->w);
+    arena_reset(arena, 0);
+    int64_t live = mem_live_blocks();
+    if (fill > 0) cr_assert_not_null(arena_alloc(arena, fill));
+    mem_fail_at(n, false);
+    int r = pipeline_run(&m->w.t.task, &in, &run, NULL);
+    mem_fail_at(0, false);
+    cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
+    if (r == 0) run_destroy(&run);
+    arena_reset(arena, 0);
+    cr_expect_eq(mem_live_blocks(), live, "%lld", (long long)n);
+    return r == 0;
+}
+
 Test(pipeline, out_of_memory_leaks_nothing)
 {
-    struct pipeline_fixture w;
-    struct stage_plan s;
-    open_fixture(&w);
-    cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
-    struct buffer splits;
-    cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
-    int64_t live = -1;
+    struct map_task m;
     bool done = false;
-    for (int64_t n = 1; n < 200 && !done; n++) {
-        struct run run = {.partitions = 0};
-        struct pipeline_input in = {.stage = &s, .splits = {splits.data, splits.size}};
-        next_task(&w);
-        arena_reset(&w.t.task.arena, 0);
-        if (live < 0) live = mem_live_blocks();
-        mem_fail_at(n, false);
-        int r = pipeline_run(&w.t.task, &in, &run, NULL);
-        mem_fail_at(0, false);
-        cr_expect(r == 0 || r == GLINT_E_NO_MEMORY);
-        done = r == 0;
-        if (done) run_destroy(&run);
-        arena_reset(&w.t.task.arena, 0);
-        cr_expect_eq(mem_live_blocks(), live, "%lld", (long long)n);
-    }
+    open_map_task(&m);
+    for (int64_t n = 1; n < 200 && !done; n++) done = run_without_memory(&m, 0, n);
     cr_expect(done);
-    buffer_fini(&splits);
-    stage_plan_fini(&s);
-    close_fixture(&w);
+    close_map_task(&m);
 }
 
 /* The arena is full at any of the pipeline's allocations, and cannot grow. */
 Test(pipeline, full_arena_is_reported)
 {
     enum { ARENA_BYTES_MAX = 65536, STEP_BYTES = 64, ALLOCATIONS = 4 };
-    struct pipeline_fixture w;
-    struct stage_plan s;
-    open_fixture(&w);
-    cr_assert_eq(stage_plan_create(&s, NULL, w.wide), 0);
-    struct buffer splits;
-    cr_assert_eq(rdd_encode_partition_splits(w.g, w.pairs, 0, &splits), 0);
+    struct map_task m;
     uint32_t failed = 0;
-    for (uint64_t i = 0; i < ALLOCATIONS * (ARENA_BYTES_MAX / STEP_BYTES); i++) {
-        struct run run = {.partitions = 0};
-        struct pipeline_input in = {.stage = &s, .splits = {splits.data, splits.size}};
-        next_task(&w);
-        arena_reset(&w.t.task.arena, 0);
-        cr_assert_not_null(arena_alloc(&w.t.task.arena, i / ALLOCATIONS * STEP_BYTES));
-        mem_fail_at((int64_t)(i % ALLOCATIONS) + 1, false);
-        int r = pipeline_run(&w.t.task, &in, &run, NULL);
-        mem_fail_at(0, false);
-        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%d", r);
-        failed += r != 0;
-        if (r == 0) run_destroy(&run);
-    }
+    open_map_task(&m);
+    for (uint64_t fill = 0; fill < ARENA_BYTES_MAX; fill += STEP_BYTES)
+        for (int64_t n = 1; n <= ALLOCATIONS; n++) failed += !run_without_memory(&m, fill, n);
     cr_expect_gt(failed, 0);
-    buffer_fini(&splits);
-    stage_plan_fini(&s);
-    close_fixture(&w);
+    close_map_task(&m);
 }
