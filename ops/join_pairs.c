@@ -37,16 +37,14 @@ static const struct glint_slice nil = {&nil_byte, 1};
 static int join_open(void *state, const struct op_open *o)
 {
     struct join_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->group.type = o->in.key;
     spool_init(&s->right, o->task);
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->keep_left = unpack_u64(&u, 1) != 0;
     s->keep_right = unpack_u64(&u, 1) != 0;
     bool sound = unpack_is_complete(&u) && o->in.value == GLINT_MSGPACK &&
                  o->out.value == GLINT_MSGPACK && o->in.key == o->out.key;
-    unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a join's parameters");
 }
@@ -242,8 +240,7 @@ struct glint_rdd *join_rdd(const struct op *shuffle_op, struct glint_rdd *left,
         .shuffle_op = shuffle_op, .left = left, .right = right, .first = SIDE_RIGHT};
     struct glint_rdd *groups = sides_rdd(&sides);
     if (groups == NULL) return NULL;
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_u64(&p, keep_left);
     pack_u64(&p, keep_right);

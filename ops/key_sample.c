@@ -27,14 +27,12 @@ struct sample_state {
 static int sample_open(void *state, const struct op_open *o)
 {
     struct sample_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->type = o->in.key;
     s->seed = hash_mix(SAMPLE_SEED ^ hash_mix(o->task->partition));
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->each = (uint32_t)unpack_u64(&u, SAMPLE_KEYS_MAX);
     bool sound = unpack_is_complete(&u) && s->each > 0;
-    unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a sample's size");
 }
@@ -100,17 +98,6 @@ struct sampling {
     struct key_sample *out;
 };
 
-static bool reserve_weight(struct key_sample *s)
-{
-    if (s->keys.count < s->weights_capacity) return true;
-    uint64_t old = s->weights_capacity, capacity = old ? old * 2 : 256;
-    double *grown = mem_grow(s->weights, sizeof *grown * old, sizeof *grown * capacity);
-    if (grown == NULL) return false;
-    s->weights = grown;
-    s->weights_capacity = capacity;
-    return true;
-}
-
 static int sample_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
@@ -121,7 +108,8 @@ static int sample_on_result(void *arg, uint32_t partition, struct glint_slice re
     uint64_t at = codec_get_varint(result.data, result.data + result.size, &records);
     if (at == 0) return result_set_malformed(a->g, &op_key_sample);
     while (result_rows_next(result, &at, sample_schema, &r))
-        if (!reserve_weight(s) ||
+        if (!array_reserve(&s->weights, &s->weights_capacity, s->keys.count + 1,
+                           sizeof *s->weights) ||
             !record_pool_set(&s->keys, s->keys.count, r.key.bytes, (struct glint_slice){NULL, 0}))
             return error_no_memory(&a->g->error);
     uint64_t kept = s->keys.count - first;
@@ -135,9 +123,8 @@ static int sample_on_result(void *arg, uint32_t partition, struct glint_slice re
 int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_sample *out)
 {
     struct sampling s = {rdd->g, out};
-    struct packer p;
+    struct packer p = {.failed = false};
     assert(each > 0 && each <= SAMPLE_KEYS_MAX);
-    packer_init(&p);
     pack_array(&p, 1);
     pack_u64(&p, each);
     struct action a = {.op = &op_key_sample,

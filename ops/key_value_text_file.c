@@ -15,13 +15,10 @@ struct key_value_state {
 static int key_value_open(void *state, const struct op_open *o)
 {
     struct key_value_state *s = state;
-    struct unpacker u;
     s->task = o->task;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->separator = (uint8_t)unpack_u64(&u, UINT8_MAX);
-    const bool whole = unpack_is_complete(&u);
-    unpacker_fini(&u);
-    if (whole) return 0;
+    if (unpack_is_complete(&u)) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a separator");
 }
 

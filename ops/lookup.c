@@ -18,15 +18,12 @@ struct lookup_state {
 static int lookup_open(void *state, const struct op_open *o)
 {
     struct lookup_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->key_type = o->in.key;
     s->out = (struct glint_schema){GLINT_NONE, o->in.value};
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->key = unpack_bytes(&u); /* borrows from the parameters */
-    bool done = unpack_is_complete(&u);
-    unpacker_fini(&u);
-    if (done) return 0;
+    if (unpack_is_complete(&u)) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of lookup");
 }
@@ -79,8 +76,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
     out->schema = (struct glint_schema){GLINT_NONE, rdd->schema.value};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     struct glint_slice bytes = codec_encode(rdd->schema.key, &key, scratch);
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 1);
     pack_bytes(&p, bytes);
     struct lookup_collecting l = {g, out};

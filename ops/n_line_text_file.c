@@ -12,10 +12,8 @@ static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     rdd->estimated = rdd_is_explain_only(rdd);
     if (rdd->estimated) return text_source_make_splits(rdd, split_bytes);
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    struct unpacker u;
-    unpacker_init(&u, rdd->params);
+    struct unpacker u = unpack_begin(rdd->params);
     const uint64_t lines = unpack_u64(&u, UINT64_MAX);
-    unpacker_fini(&u);
     assert(lines > 0);
     int r = splits_make_by_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);

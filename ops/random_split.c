@@ -33,14 +33,12 @@ struct random_split_state {
 static int split_open(void *state, const struct op_open *o)
 {
     struct random_split_state *s = state;
-    struct unpacker u;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     const uint64_t seed = unpack_u64(&u, UINT64_MAX);
     s->range.first = unpack_u64(&u, UINT64_MAX);
     s->range.count = unpack_u64(&u, UINT64_MAX);
     s->range.all = unpack_u64(&u, 1) != 0;
     const bool whole = unpack_is_complete(&u);
-    unpacker_fini(&u);
     s->next = hash_mix(hash_mix(seed) + o->task->partition);
     if (whole) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
@@ -89,8 +87,7 @@ struct random_key_state {
 static int key_open(void *state, const struct op_open *o)
 {
     struct random_key_state *s = state;
-    struct unpacker u;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->next = hash_mix(hash_mix(unpack_u64(&u, UINT64_MAX)) + o->task->partition);
     struct unpacker bounds = unpack_array(&u);
     const bool fits = bounds.count <= UINT32_MAX;
@@ -98,7 +95,6 @@ static int key_open(void *state, const struct op_open *o)
     while (s->bounds != NULL && s->bound_count < bounds.count)
         s->bounds[s->bound_count++] = unpack_u64(&bounds, UINT64_MAX);
     const bool whole = fits && unpack_is_complete(&bounds) && unpack_is_complete(&u);
-    unpacker_fini(&u);
     if (s->bounds == NULL || whole) return o->task->error.code;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of a split");
@@ -150,8 +146,7 @@ static struct random_range range_make(double from, double to)
 static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, uint64_t seed,
                                    struct random_range range)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 4);
     pack_u64(&p, seed);
     pack_u64(&p, range.first);
@@ -228,8 +223,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
         /* Bounds at share 1 do not exist: children after them get no records. */
         bounds += random_bound(before / sum, &bound);
     }
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_u64(&p, seed);
     pack_array(&p, bounds);

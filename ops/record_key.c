@@ -30,14 +30,12 @@ struct pack_state {
 static int pack_open(void *state, const struct op_open *o)
 {
     struct pack_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->in = o->in;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     unpack_text(&u, s->name, sizeof s->name);
     int64_t mark = unpack_i64(&u);
     bool sound = unpack_is_complete(&u) && o->out.value == (mark == 0 ? GLINT_NONE : GLINT_I64);
-    unpacker_fini(&u);
     if (!sound) return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a mark");
     for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) s->marks[i] = mark;
     s->value = (struct glint_column){.type = o->out.value, .i64 = mark != 0 ? s->marks : NULL};
@@ -250,8 +248,7 @@ static struct glint_schema packed_schema(struct glint_schema schema, int64_t mar
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark)
 {
     if (rdd == NULL) return rdd_fail_null(name);
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_text(&p, name);
     pack_i64(&p, mark);

@@ -8,18 +8,6 @@
 
 #define WASTE_BYTES_MIN (64 * KIB) /* less is not worth compacting */
 
-static bool reserve_items(struct record_pool *k)
-{
-    if (k->count < k->capacity) return true;
-    uint64_t capacity = k->capacity ? k->capacity * 2 : 64;
-    struct record_pool_item *items =
-        mem_grow(k->items, sizeof *items * k->count, sizeof *items * capacity);
-    if (items == NULL) return false;
-    k->items = items;
-    k->capacity = capacity;
-    return true;
-}
-
 /* Copies the bytes in use into a new buffer of twice the size, so that compaction is rare. */
 static bool compact_bytes(struct record_pool *k, uint64_t extra)
 {
@@ -54,7 +42,7 @@ bool record_pool_set(struct record_pool *k, uint64_t i, struct glint_slice key,
 {
     assert(i <= k->count);
     uint64_t size = key.size + value.size;
-    if (i == k->count && !reserve_items(k)) return false;
+    if (!array_reserve(&k->items, &k->capacity, i + 1, sizeof *k->items)) return false;
     if (i == k->count || size > k->items[i].room) {
         if (!reserve_bytes(k, size)) return false;
         if (i == k->count) k->items[k->count++] = (struct record_pool_item){.at = 0};

@@ -21,9 +21,9 @@ struct reduce_state {
 /* The parameters are [zero], or [] for reduce. */
 static int start_from_zero(struct reduce_state *s, struct glint_slice params)
 {
-    struct unpacker u;
+    struct unpacker u = unpack_begin(params);
     int r = 0;
-    bool sound = unpacker_init(&u, params);
+    bool sound = !u.failed;
     if (sound && u.count > 0) {
         s->spec.dependency.zero = unpack_bytes(&u); /* borrows from the parameters */
         sound = unpack_is_complete(&u);
@@ -33,7 +33,6 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
     if (r == 0) r = combiner_init(&s->combiner, s->call.task, &s->spec, s->call.state);
     /* `zero` becomes the first value of the accumulator. */
     if (r == 0 && u.count > 0) r = combiner_add_value(&s->combiner, s->spec.dependency.zero, false);
-    unpacker_fini(&u);
     return r;
 }
 
@@ -198,9 +197,8 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
     a.fn = action_find_function(rdd, op, function);
     if (a.fn == NULL) return g->error.code;
     a.args = args_encode(g, args);
-    struct packer p;
+    struct packer p = {.failed = false};
     uint8_t scratch[CODEC_NUMBER_BYTES];
-    packer_init(&p);
     pack_array(&p, zero != NULL);
     if (zero != NULL)
         pack_bytes(&p, codec_encode(accumulator_type(a.fn, rdd->schema.value), zero, scratch));

@@ -92,19 +92,6 @@ int record_compare(struct glint_schema schema, const struct glint_record *a,
                          codec_encode(schema.value, &b->value, y));
 }
 
-/* Grows the array of offsets by doubling. */
-static bool offsets_reserve(struct glint_rows *rows)
-{
-    if (rows->count < rows->capacity) return true;
-    uint64_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-    uint64_t *grown =
-        mem_grow(rows->offsets, sizeof *grown * rows->count, sizeof *grown * capacity);
-    if (grown == NULL) return false;
-    rows->offsets = grown;
-    rows->capacity = capacity;
-    return true;
-}
-
 int result_rows_set_action_limit(struct glint *g)
 {
     return error_set(
@@ -124,7 +111,7 @@ int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct g
     rows->size = data.size;
     rows->size_capacity = data.capacity;
     while (ok && at < result.size) {
-        ok = offsets_reserve(rows);
+        ok = array_reserve(&rows->offsets, &rows->capacity, rows->count + 1, sizeof *rows->offsets);
         if (!ok) break;
         rows->offsets[rows->count] = base + at;
         if (!result_rows_next(result, &at, rows->schema, &r))

@@ -20,13 +20,11 @@ struct side_state {
 static int side_open(void *state, const struct op_open *o)
 {
     struct side_state *s = state;
-    struct unpacker u;
     s->task = o->task;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->side = (uint8_t)unpack_u64(&u, SIDE_RIGHT);
     bool keys_only = unpack_u64(&u, 1) != 0;
     bool sound = unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
-    unpacker_fini(&u);
     s->type = keys_only ? GLINT_NONE : o->in.value;
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a side's parameters");
@@ -149,8 +147,7 @@ bool side_group_begin(struct side_group *g, struct glint_slice key)
 static struct glint_rdd *make_side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
 {
     if (rdd == NULL) return NULL;
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_u64(&p, side);
     pack_u64(&p, keys_only);

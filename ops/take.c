@@ -20,14 +20,11 @@ struct take_state {
 static int take_open(void *state, const struct op_open *o)
 {
     struct take_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->schema = o->in;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->left = unpack_u64(&u, UINT64_MAX);
-    bool done = unpack_is_complete(&u);
-    unpacker_fini(&u);
-    if (done) return 0;
+    if (unpack_is_complete(&u)) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of take");
 }
@@ -86,8 +83,7 @@ static uint32_t next_scan_size(uint32_t scanned, uint32_t all, uint64_t found, u
 static int run_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
                     uint32_t count)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 1);
     pack_u64(&p, t->want - t->rows->count);
     struct action a = {.op = &op_take,

@@ -95,14 +95,12 @@ struct ordered_state {
 static int ordered_open(void *state, const struct op_open *o)
 {
     struct ordered_state *s = state;
-    struct unpacker u;
     s->task = o->task;
     s->heap.schema = o->in;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     s->heap.limit = unpack_u64(&u, UINT64_MAX);
     s->heap.descending = unpack_u64(&u, 1) != 0;
     bool sound = unpack_is_complete(&u) && s->heap.limit > 0;
-    unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of takeOrdered");
@@ -190,8 +188,7 @@ static int ordered_run(struct glint_rdd *rdd, const struct op *op, uint64_t coun
     if (count == 0) return rdd->g->error.code;
     struct ordering o = {
         rdd->g, op, {.schema = rdd->schema, .limit = count, .descending = descending}};
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_u64(&p, count);
     pack_u64(&p, descending);

@@ -27,8 +27,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         return NULL;
     }
     const struct rdd_spec spec = {.op = source->op, .schema = source->schema};
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     if (source->parameter != NULL) {
         pack_array(&p, 1);
         pack_u64(&p, *source->parameter);

@@ -18,13 +18,11 @@ struct zip_state {
 static int zip_open(void *state, const struct op_open *o)
 {
     struct zip_state *s = state;
-    struct unpacker u;
-    unpacker_init(&u, o->params);
+    struct unpacker u = unpack_begin(o->params);
     struct glint_slice firsts = unpack_bytes(&u);
     bool sound = unpack_is_complete(&u) && firsts.size / INDEX_BYTES > o->task->partition &&
                  o->out.key == o->in.value;
     if (sound) s->next = (int64_t)get_le64(firsts.data + INDEX_BYTES * o->task->partition);
-    unpacker_fini(&u);
     if (sound) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
                      "zipWithIndex: the first index is missing");
@@ -100,8 +98,7 @@ static int zip_prepare(struct glint_rdd *rdd)
     if (c.firsts == NULL) return error_no_memory(&g->error);
     int r = rdd->partitions > 1 ? count_partitions(rdd->parents[0], &c) : 0;
     if (r == 0) {
-        struct packer p;
-        packer_init(&p);
+        struct packer p = {.failed = false};
         pack_array(&p, 1);
         pack_bytes(&p, (struct glint_slice){c.firsts, size});
         rdd->params = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});

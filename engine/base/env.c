@@ -29,6 +29,15 @@ int env_sync_dir(struct env *env, int dir)
     return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
 }
 
+bool env_read_text(struct env *env, const char *path, char *out, uint64_t capacity)
+{
+    int file = env->open(env, ENV_CWD, path, ENV_READ);
+    int64_t n = file >= 0 ? env_read_full(env, file, out, capacity - 1, 0) : 0;
+    if (file >= 0) env->close(env, file);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
 int env_write_all(struct env *env, int file, const void *data, uint64_t size)
 {
     uint64_t done = 0;

@@ -10,6 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MS_NS     UINT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+/* Of two times or deadlines; UINT64_MAX: never. */
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 enum env_kind { ENV_FILE, ENV_DIRECTORY, ENV_OTHER };
 
 struct env_stat {
@@ -85,9 +94,10 @@ struct env {
     /* Calls `entry` for each name except . and .. in the open directory, in any order. Stops at the
      * first non-zero result and returns it. */
     int (*list)(struct env *env, int dir, int (*entry)(void *arg, const char *name), void *arg);
-    /* Takes an exclusive lock that is released when the file is closed. Does not block:
-     * -EWOULDBLOCK if it is locked. */
+    /* Takes an exclusive lock, or one that several may share; it is released when the file is
+     * closed. Does not block: -EWOULDBLOCK if it is locked otherwise. */
     int (*lock)(struct env *env, int file);
+    int (*lock_shared)(struct env *env, int file);
     void *state; /* for tests */
 };
 
@@ -100,6 +110,9 @@ int env_rename_noreplace_emulated(int from_dir, const char *from, int to_dir, co
 /* Reads `size` bytes; fewer only at the end of the file. Returns the number of bytes or a negative
  * errno. */
 int64_t env_read_full(struct env *env, int file, void *out, uint64_t size, uint64_t offset);
+/* Reads a file as text, cut at capacity - 1 bytes. Returns false if it cannot be read, or is
+ * empty. */
+bool env_read_text(struct env *env, const char *path, char *out, uint64_t capacity);
 /* Writes all of `data`. Returns 0 or a negative errno. */
 int env_write_all(struct env *env, int file, const void *data, uint64_t size);
 /* Flushes the entries of an open directory to disk. Returns 0, also if the file system does not

@@ -259,6 +259,12 @@ static int real_lock(struct env *env, int file)
     return flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
 }
 
+static int real_lock_shared(struct env *env, int file)
+{
+    (void)env;
+    return flock(file, LOCK_SH | LOCK_NB) == 0 ? 0 : -errno;
+}
+
 struct env *env_real(void)
 {
     static struct env env = {
@@ -281,6 +287,7 @@ struct env *env_real(void)
         .rename = real_rename,
         .list = real_list,
         .lock = real_lock,
+        .lock_shared = real_lock_shared,
     };
     return &env;
 }

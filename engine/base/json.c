@@ -16,20 +16,6 @@ static void append_output(struct json *j, const void *data, uint64_t size)
     if (!j->failed) j->failed = !buffer_append(&j->out, data, size);
 }
 
-static void begin_value(struct json *j)
-{
-    if (j->after_value) append_output(j, ",", 1);
-    j->after_value = true;
-}
-
-void json_begin(struct json *j, char bracket)
-{
-    assert(bracket == '{' || bracket == '[');
-    begin_value(j);
-    append_output(j, &bracket, 1);
-    j->after_value = false;
-}
-
 void json_end(struct json *j, char bracket)
 {
     assert(bracket == '}' || bracket == ']');
@@ -54,9 +40,8 @@ static void append_escaped(struct json *j, uint32_t code)
     append_output(j, text, 6);
 }
 
-void json_text(struct json *j, const void *data, uint64_t size)
+static void append_string(struct json *j, const void *data, uint64_t size)
 {
-    begin_value(j);
     append_output(j, "\"", 1);
     const uint8_t *p = data;
     for (uint64_t i = 0; i < size;) {
@@ -74,99 +59,106 @@ void json_text(struct json *j, const void *data, uint64_t size)
     append_output(j, "\"", 1);
 }
 
-void json_cstring(struct json *j, const char *text)
+static void begin_value(struct json *j, const char *name)
 {
-    if (text != NULL) {
-        json_text(j, text, strlen(text));
-        return;
+    if (j->after_value) append_output(j, ",", 1);
+    if (name != NULL) {
+        append_string(j, name, strlen(name));
+        append_output(j, ":", 1);
     }
-    begin_value(j);
-    append_output(j, "null", 4);
+    j->after_value = true;
 }
 
-void json_key(struct json *j, const char *name)
+void json_begin(struct json *j, const char *name, char bracket)
 {
-    json_cstring(j, name);
-    append_output(j, ":", 1);
+    assert(bracket == '{' || bracket == '[');
+    begin_value(j, name);
+    append_output(j, &bracket, 1);
     j->after_value = false;
 }
 
-/* Appends digits without quotes, or as a string if readers would lose precision. */
-static void append_number_text(struct json *j, const char *digits, bool exact)
+void json_text(struct json *j, const char *name, const void *data, uint64_t size)
 {
-    if (!exact) {
-        json_cstring(j, digits);
-        return;
-    }
-    begin_value(j);
-    append_output(j, digits, strlen(digits));
+    begin_value(j, name);
+    append_string(j, data, size);
 }
 
-void json_i64(struct json *j, int64_t value)
+static void append_plain(struct json *j, const char *name, const char *text)
+{
+    begin_value(j, name);
+    append_output(j, text, strlen(text));
+}
+
+void json_cstring(struct json *j, const char *name, const char *text)
+{
+    if (text != NULL)
+        json_text(j, name, text, strlen(text));
+    else
+        append_plain(j, name, "null");
+}
+
+/* Digits without quotes, or as a string if readers would lose precision. */
+static void append_integer(struct json *j, const char *name, const char *digits, uint64_t size)
+{
+    if (size <= EXACT_MAX)
+        append_plain(j, name, digits);
+    else
+        json_cstring(j, name, digits);
+}
+
+void json_i64(struct json *j, const char *name, int64_t value)
 {
     char text[TEXT_NUMBER_MAX];
     text_format_i64(text, value);
-    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    append_number_text(j, text, size <= EXACT_MAX);
+    append_integer(j, name, text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void json_u64(struct json *j, uint64_t value)
+void json_u64(struct json *j, const char *name, uint64_t value)
 {
     char text[TEXT_NUMBER_MAX];
     bool fits = text_format(text, sizeof text, "%llu", (unsigned long long)value);
     assert(fits);
-    append_number_text(j, text, value <= EXACT_MAX);
+    append_integer(j, name, text, value);
 }
 
-void json_f64(struct json *j, double value)
+void json_f64(struct json *j, const char *name, double value)
 {
-    if (!isfinite(value)) {
-        json_cstring(j, NULL);
-        return;
-    }
     char text[TEXT_NUMBER_MAX];
     text_format_f64(text, value);
-    append_number_text(j, text, true);
+    append_plain(j, name, isfinite(value) ? text : "null");
 }
 
-void json_ms(struct json *j, uint64_t ns)
+void json_ms(struct json *j, const char *name, uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];
     bool fits = text_format(text, sizeof text, "%llu.%03llu", (unsigned long long)(ns / 1000000),
                             (unsigned long long)(ns / 1000 % 1000));
     assert(fits);
-    append_number_text(j, text, true);
+    append_plain(j, name, text);
 }
 
-void json_bool(struct json *j, bool value)
+void json_bool(struct json *j, const char *name, bool value)
 {
-    append_number_text(j, value ? "true" : "false", true);
+    append_plain(j, name, value ? "true" : "false");
 }
 
-void json_error(struct json *j, const struct glint_error *error)
+void json_error(struct json *j, const char *name, const struct glint_error *error)
 {
     if (error == NULL || error->code == GLINT_OK) {
-        json_cstring(j, NULL);
+        append_plain(j, name, "null");
         return;
     }
     char code[TEXT_NUMBER_MAX];
     bool fits = text_format(code, sizeof code, "E%04d", -(int)error->code);
     assert(fits);
-    json_begin(j, '{');
-    json_key(j, "code");
-    json_cstring(j, code);
-    json_key(j, "name");
-    json_cstring(j, error_name(error->code));
-    json_key(j, "text");
-    json_cstring(j, glint_code_text(error->code));
-    json_key(j, "cause");
-    json_cstring(j, error->cause);
-    json_key(j, "effect");
-    json_cstring(j, error->effect[0] != '\0' ? error->effect : NULL);
-    json_key(j, "hint");
-    json_cstring(j, error->hint[0] != '\0' ? error->hint : NULL);
-    json_key(j, "exit_status");
-    json_i64(j, glint_code_exit_status(error->code));
+    json_begin(j, name, '{');
+    json_cstring(j, "code", code);
+    json_cstring(j, "name", error_name(error->code));
+    json_cstring(j, "text", glint_code_text(error->code));
+    json_cstring(j, "cause", error->cause);
+    json_cstring(j, "effect", error->effect[0] != '\0' ? error->effect : NULL);
+    json_cstring(j, "hint", error->hint[0] != '\0' ? error->hint : NULL);
+    json_i64(j, "exit_status", glint_code_exit_status(error->code));
     json_end(j, '}');
 }
 

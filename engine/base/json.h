@@ -17,22 +17,21 @@ struct json {
     bool after_value; /* the next element needs a comma */
 };
 
+/* `name` is that of the value, inside an object; NULL: an element of an array, or the whole. */
 /* Opens with '{' or '[', closes with '}' or ']'. */
-void json_begin(struct json *j, char bracket);
+void json_begin(struct json *j, const char *name, char bracket);
 void json_end(struct json *j, char bracket);
-/* The name of the next value, inside an object. */
-void json_key(struct json *j, const char *name);
-void json_text(struct json *j, const void *data, uint64_t size);
-void json_cstring(struct json *j, const char *text); /* NULL: null */
+void json_text(struct json *j, const char *name, const void *data, uint64_t size);
+void json_cstring(struct json *j, const char *name, const char *text); /* NULL: null */
 /* A number; as a string beyond 2^53, where many readers lose digits. */
-void json_i64(struct json *j, int64_t value);
-void json_u64(struct json *j, uint64_t value);
-void json_f64(struct json *j, double value); /* NaN and infinities become null */
-void json_ms(struct json *j, uint64_t ns);   /* in milliseconds, with three decimals */
-void json_bool(struct json *j, bool value);
+void json_i64(struct json *j, const char *name, int64_t value);
+void json_u64(struct json *j, const char *name, uint64_t value);
+void json_f64(struct json *j, const char *name, double value); /* NaN and infinities: null */
+void json_ms(struct json *j, const char *name, uint64_t ns);   /* milliseconds, three decimals */
+void json_bool(struct json *j, const char *name, bool value);
 /* An object with code, name, text, cause, effect, hint and exit status; null if `error` is NULL or
  * has no code. */
-void json_error(struct json *j, const struct glint_error *error);
+void json_error(struct json *j, const char *name, const struct glint_error *error);
 void json_fini(struct json *j);
 
 #endif

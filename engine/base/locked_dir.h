@@ -14,7 +14,7 @@
 
 #define LOCKED_DIR_LOCK_NAME ".glint-lock"
 /* Locks of other nodes are respected this long. */
-#define LOCKED_DIR_FOREIGN_NS (UINT64_C(86400) * 1000000000)
+#define LOCKED_DIR_FOREIGN_NS (86400 * SECOND_NS)
 
 /* A directory and its lock, both open; -1: not open. */
 struct locked_dir {

@@ -20,7 +20,6 @@
 #define EXECUTOR_MAX   128
 #define KINDS_MAX      64u
 #define KIND_TEXT_MAX  160
-#define NS_PER_SECOND  UINT64_C(1000000000)
 
 struct repeat_counter {
     uint64_t hash, second; /* of the monotonic clock */
@@ -93,39 +92,25 @@ static void format_json_line(const struct log_record *l, const char *executor, c
 {
     const struct log_ids *ids = l->ids;
     char hex[TEXT_NUMBER_MAX];
-    json_begin(j, '{');
-    json_key(j, "time");
-    json_cstring(j, when);
-    json_key(j, "level");
-    json_cstring(j, levels[l->level]);
-    if (executor[0] != '\0') {
-        json_key(j, "executor");
-        json_cstring(j, executor);
-    }
-    if (ids->peer != NULL) {
-        json_key(j, "peer");
-        json_cstring(j, ids->peer);
-    }
+    json_begin(j, NULL, '{');
+    json_cstring(j, "time", when);
+    json_cstring(j, "level", levels[l->level]);
+    if (executor[0] != '\0') json_cstring(j, "executor", executor);
+    if (ids->peer != NULL) json_cstring(j, "peer", ids->peer);
     if (ids->job != 0) {
         text_format(hex, sizeof hex, "%016llx", (unsigned long long)ids->job);
-        json_key(j, "job");
-        json_cstring(j, hex);
+        json_cstring(j, "job", hex);
     }
     if (ids->has_task) {
-        json_key(j, "stage");
-        json_u64(j, ids->stage);
-        json_key(j, "task");
-        json_u64(j, ids->task);
-        json_key(j, "attempt");
-        json_u64(j, ids->attempt);
+        json_u64(j, "stage", ids->stage);
+        json_u64(j, "task", ids->task);
+        json_u64(j, "attempt", ids->attempt);
     }
     if (l->code != GLINT_OK) {
         text_format(hex, sizeof hex, "E%04d", -l->code);
-        json_key(j, "code");
-        json_cstring(j, hex);
+        json_cstring(j, "code", hex);
     }
-    json_key(j, "message");
-    json_cstring(j, l->text);
+    json_cstring(j, "message", l->text);
     json_end(j, '}');
 }
 
@@ -190,7 +175,7 @@ static void log_limited(const struct log_record *l, uint64_t hash)
     if (line.ids == NULL) line.ids = &none;
     pthread_mutex_lock(&logger.lock);
     struct env *env = logger.env != NULL ? logger.env : env_real();
-    uint64_t second = env->now_ns(env) / NS_PER_SECOND;
+    uint64_t second = env->now_ns(env) / SECOND_NS;
     report_repeats_before(second);
     struct repeat_counter *k = &logger.kinds[hash % KINDS_MAX];
     if (k->hash != hash || k->second != second) {

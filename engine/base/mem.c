@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BLOCK_BYTES_MAX ((uint64_t)1 << 47) /* adding a few sizes cannot overflow */
+#define BLOCK_BYTES_MAX   ((uint64_t)1 << 47) /* adding a few sizes cannot overflow */
+#define ARRAY_ITEMS_FIRST 16u
 
 static atomic_int_fast64_t live_blocks;
 static atomic_int_fast64_t fail_countdown; /* 0: off */
@@ -162,6 +163,13 @@ void *arena_alloc_aligned(struct arena *a, uint64_t size)
                                                 : NULL;
 }
 
+char *arena_strdup(struct arena *a, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = arena_alloc(a, size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
 void arena_reset(struct arena *a, uint64_t keep)
 {
     uint64_t kept = 0;
@@ -218,4 +226,19 @@ void buffer_fini(struct buffer *b)
 {
     mem_free(b->data);
     *b = (struct buffer){NULL, 0, 0};
+}
+
+bool array_grow(void *items, uint64_t *capacity, uint64_t count, uint64_t item_bytes)
+{
+    uint64_t wanted = *capacity > ARRAY_ITEMS_FIRST / 2 ? 2 * *capacity : ARRAY_ITEMS_FIRST;
+    if (count > wanted) wanted = count;
+    assert(item_bytes > 0);
+    if (wanted > BLOCK_BYTES_MAX / item_bytes) return false;
+    void *old, *grown;
+    memcpy(&old, items, sizeof old); /* a pointer of any type */
+    grown = mem_grow(old, *capacity * item_bytes, wanted * item_bytes);
+    if (grown == NULL) return false;
+    memcpy(items, &grown, sizeof grown);
+    *capacity = wanted;
+    return true;
 }

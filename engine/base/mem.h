@@ -39,6 +39,7 @@ struct arena {
 void *arena_alloc(struct arena *a, uint64_t size);
 /* Like arena_alloc, 64-byte aligned and with READ_SLACK readable bytes past the end. */
 void *arena_alloc_aligned(struct arena *a, uint64_t size);
+char *arena_strdup(struct arena *a, const char *text);
 /* Frees all allocations at once. Keeps up to `keep` bytes of blocks for reuse. */
 void arena_reset(struct arena *a, uint64_t keep);
 void arena_fini(struct arena *a);
@@ -53,5 +54,17 @@ struct buffer {
 bool buffer_reserve(struct buffer *b, uint64_t extra);
 bool buffer_append(struct buffer *b, const void *data, uint64_t size);
 void buffer_fini(struct buffer *b);
+
+/* Growing arrays: a pointer, a count and a capacity. Use array_reserve. */
+bool array_grow(void *items, uint64_t *capacity, uint64_t count, uint64_t item_bytes);
+/* Ensures room for `count` items of `item_bytes` each. `items` is the address of the pointer to the
+ * array, which is NULL or from here, and has room for *capacity items; a larger array has at least
+ * twice the room, new items are not initialized. Free with mem_free. Returns false when out of
+ * memory, without changes. */
+static inline bool array_reserve(void *items, uint64_t *capacity, uint64_t count,
+                                 uint64_t item_bytes)
+{
+    return count <= *capacity || array_grow(items, capacity, count, item_bytes);
+}
 
 #endif

@@ -7,6 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/suggest.h"
 #include "engine/limits.h"
@@ -92,6 +93,21 @@ static int missing_command(const char *prefix, const struct cli_command *const *
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, GLINT_E_USAGE, hint, "usage: %s COMMAND [ARGUMENT...] [OPTION...]", prefix);
     return cli_fail(&error);
+}
+
+int cli_run(const struct cli_program *program, const struct cli_syntax *syntax, int argc,
+            char **argv,
+            void (*run)(const struct cli_program *program, const struct cli_line *line,
+                        struct glint_error *error))
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct cli_line line;
+    int status;
+    if (!cli_line_parse_or_report(&line, syntax, argc, argv, &status)) return status;
+    run(program, &line, &error);
+    cli_line_fini(&line);
+    status = cli_flush_stdout(0);
+    return error.code != GLINT_OK ? cli_fail(&error) : status;
 }
 
 int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,

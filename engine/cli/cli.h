@@ -10,12 +10,13 @@
 
 struct op;
 struct cli_program;
+struct cli_syntax;
+struct cli_line;
 
 /* One command. `argv[0]` is its name and argv[argc] is NULL, as in main. Returns an exit status. */
 struct cli_command {
     const char *name;
     const char *summary; /* one line, lower case, no full stop */
-    const char *usage;   /* what follows the name: "info|query|export PATH..." */
     int (*run)(const struct cli_program *program, int argc, char **argv);
 };
 
@@ -32,6 +33,13 @@ struct cli_program {
 /* The whole process: opens missing standard streams, runs the command, flushes standard output.
  * Returns what main must return. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
+
+/* For a command without subcommands: parses its line, and runs it or prints its help. Prints the
+ * error that `run` sets. Returns the exit status. */
+int cli_run(const struct cli_program *program, const struct cli_syntax *syntax, int argc,
+            char **argv,
+            void (*run)(const struct cli_program *program, const struct cli_line *line,
+                        struct glint_error *error));
 
 /* For a command with subcommands: runs the one that argv[1] names, or prints the list for --help.
  * `prefix` precedes the name in usage lines: "glint filter". Returns the exit status. */

@@ -1,8 +1,8 @@
 /* Checks relations between the values of a cluster's file. */
 #include "engine/base/text.h"
 #include "engine/cli/cluster_file.h"
+#include "engine/net/listener.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -10,21 +10,18 @@
 
 static const struct cluster_origin *origin_of(const struct cluster_file *f, const char *name)
 {
-    for (uint32_t i = 0; i < CLUSTER_KEYS; i++)
-        if (strcmp(cluster_keys[i].name, name) == 0) return &f->origins[i];
-    assert(0 && "no such key");
-    return NULL;
+    const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, name);
+    assert(key != NULL);
+    return &f->origins[key - cluster_keys];
 }
 
 /* Returns the position of an executor's key in the file, or of the executor if it does not set the
  * key. */
 static struct toml_place place_of(const struct cluster_file *f, uint32_t executor, const char *name)
 {
-    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++)
-        if (strcmp(cluster_executor_keys[i].name, name) == 0 &&
-            f->executor_origins[executor][i].from == FROM_FILE)
-            return f->executor_origins[executor][i].at;
-    return f->executor_places[executor];
+    const struct config_key *key = key_find(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, name);
+    assert(key != NULL);
+    return f->executor_origins[executor][key - cluster_executor_keys].at;
 }
 
 void cluster_file_add_position(const struct cluster_file *f, const char *id, const char *key,
@@ -90,15 +87,6 @@ static bool check_duplicates(const struct cluster_file *f, uint32_t executor,
     return true;
 }
 
-static bool host_is_loopback(const char *host)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (strcasecmp(host, "localhost") == 0) return true;
-    if (inet_pton(AF_INET, host, &v4) == 1) return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 bool cluster_may_listen(const struct cluster *c, const char *host)
 {
     return c->secret_file != NULL || c->insecure_plaintext || host_is_loopback(host);
@@ -108,19 +96,17 @@ const char cluster_secret_hint[] =
     "1. glint secret new FILE, copy FILE to every node, and set secret_file = \"FILE\"\n2. or set "
     "insecure_plaintext = true: any process that can reach a port can then run code as you";
 
-static bool check_host(const struct cluster_file *f, uint32_t executor, struct glint_error *error)
+/* `who` would listen on the value of `key`. */
+static bool check_host(const struct cluster_file *f, struct toml_place at, const char *who,
+                       const char *key, const char *host, struct glint_error *error)
 {
-    const struct cluster *c = &f->cluster;
-    const struct cluster_executor *e = &c->executors[executor];
-    struct toml_place at = place_of(f, executor, "host");
-    if (strcmp(e->host, "0.0.0.0") == 0 || strcmp(e->host, "::") == 0)
+    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
         return cluster_file_error(f, at, error, "use an address that other nodes can connect to",
-                                  "host %s is the wildcard address; no node can connect to it",
-                                  e->host);
-    if (cluster_may_listen(c, e->host)) return true;
+                                  "%s %s is the wildcard address; no node can connect to it", key,
+                                  host);
+    if (cluster_may_listen(&f->cluster, host)) return true;
     return cluster_file_error(f, at, error, cluster_secret_hint,
-                              "executor %s would listen on %s, but no secret_file is configured",
-                              e->id, e->host);
+                              "%s would listen on %s, but no secret_file is configured", who, host);
 }
 
 static bool check_executor(const struct cluster_file *f, uint32_t executor,
@@ -139,7 +125,10 @@ static bool check_executor(const struct cluster_file *f, uint32_t executor,
                                   "executor %s has less than 16 MiB of memory for each of its %u "
                                   "slots",
                                   e->id, e->slots);
-    return check_host(f, executor, error) && check_duplicates(f, executor, error);
+    char who[128];
+    text_format(who, sizeof who, "executor %s", e->id);
+    return check_host(f, place_of(f, executor, "host"), who, "host", e->host, error) &&
+           check_duplicates(f, executor, error);
 }
 
 /* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
@@ -184,6 +173,17 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
         plaintext_from);
 }
 
+/* Without a secret, any process that reaches a port could have its own program run. */
+static bool check_programs(const struct cluster_file *f, struct glint_error *error)
+{
+    const struct cluster_origin *programs = origin_of(f, "allow_programs");
+    const struct cluster_origin *plaintext = origin_of(f, "insecure_plaintext");
+    if (!f->cluster.allow_programs || !f->cluster.insecure_plaintext) return true;
+    return cluster_file_error(f, programs->at.line > 0 ? programs->at : plaintext->at, error,
+                              "remove one of them; with secret_file, programs can be allowed",
+                              "allow_programs and insecure_plaintext cannot both be true");
+}
+
 /* Each job that an executor serves needs its own port. */
 static bool check_ports(const struct cluster_file *f, struct glint_error *error)
 {
@@ -199,7 +199,11 @@ static bool check_ports(const struct cluster_file *f, struct glint_error *error)
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
 {
     const struct cluster *c = &f->cluster;
-    if (!check_heartbeat(f, error) || !check_secret(f, error) || !check_ports(f, error))
+    if (!check_heartbeat(f, error) || !check_secret(f, error) || !check_programs(f, error) ||
+        !check_ports(f, error))
+        return false;
+    if (c->driver_host != NULL && !check_host(f, origin_of(f, "driver_host")->at, "the driver",
+                                              "driver_host", c->driver_host, error))
         return false;
     if (c->executor_count == 0 && f->name != NULL && !listens)
         return cluster_file_error(f, (struct toml_place){1, 1}, error,

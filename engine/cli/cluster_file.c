@@ -22,12 +22,20 @@ static const char missing_hint[] =
 struct cluster_file_reader {
     struct cluster_file *file;
     struct env *env;
-    const struct cluster_source *source;
     struct glint_error *error;
-    enum glint_code code; /* for errors in the layer that is being read */
     const char *cwd;
     const char *dir; /* of the file */
 };
+
+struct cluster_section cluster_file_section(struct cluster_file *f, uint32_t n)
+{
+    struct cluster *c = &f->cluster;
+    assert(n <= c->executor_count);
+    if (n == 0) return (struct cluster_section){cluster_keys, CLUSTER_KEYS, c, f->origins, NULL};
+    struct cluster_executor *e = &c->executors[n - 1];
+    return (struct cluster_section){cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, e,
+                                    f->executor_origins[n - 1], e->id};
+}
 
 bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
                         struct glint_error *error, const char *hint, const char *cause, ...)
@@ -53,55 +61,62 @@ static bool no_memory(struct cluster_file_reader *r)
 
 /* ---- One value */
 
-static void value_text(const struct toml_value *value, char *out, size_t capacity)
+/* Writes what the user set: "dead", "GLINT_DEAD" or "--dead". */
+static void source_name(const struct config_key *key, enum origin_from from, char *out,
+                        size_t capacity)
 {
-    static const char *const kinds[] = {[TOML_REAL] = "a number with a fraction",
-                                        [TOML_DATE] = "a date",
-                                        [TOML_ARRAY] = "an array",
-                                        [TOML_TABLE] = "a table"};
-    switch (value->kind) {
-    case TOML_TEXT: text_format(out, capacity, "\"%.64s\"", value->text); break;
-    case TOML_INTEGER: text_format(out, capacity, "%lld", (long long)value->integer); break;
-    case TOML_BOOL: text_format(out, capacity, "%s", value->boolean ? "true" : "false"); break;
-    default: text_format(out, capacity, "%s", kinds[value->kind]); break;
-    }
+    if (from == FROM_ENVIRONMENT)
+        key_env_name(key, out, capacity);
+    else
+        text_format(out, capacity, "%s%s", from == FROM_OPTION ? "--" : "",
+                    from == FROM_OPTION ? key->option : key->name);
 }
 
-/* `name`: the option or variable that has the value; NULL: the file. */
-static bool set_value(struct cluster_file_reader *r, const struct cluster_key *key,
-                      const struct toml_value *value, const char *name, const char *dir,
-                      void *target)
+static bool set_value(struct cluster_file_reader *r, const struct cluster_section *s,
+                      const struct config_key *key, const struct toml_value *value,
+                      enum origin_from from)
 {
-    switch (key_set(key, value, dir, &r->file->memory, target)) {
-    case KEY_SET: return true;
+    const char *dir = from == FROM_FILE ? r->dir : r->cwd;
+    switch (key_set(key, value, dir, &r->file->memory, s->target)) {
+    case KEY_SET: s->origins[key - s->keys] = (struct cluster_origin){from, value->at}; return true;
     case KEY_NO_MEMORY: return no_memory(r);
     case KEY_INVALID: break;
     }
-    char wanted[256], found[80];
-    key_expected(key, wanted, sizeof wanted);
-    value_text(value, found, sizeof found);
-    if (name == NULL)
-        return cluster_file_error(r->file, value->at, r->error, key->help,
-                                  "%s is %s; it must be %s", key->name, found, wanted);
-    error_set(r->error, r->code, key->help, "%s is %s; it must be %s", name, found, wanted);
+    char cause[CAUSE_MAX], expected[256], name[64];
+    const char *quote = value->kind == TOML_TEXT ? "\"" : "";
+    assert(from != FROM_DEFAULT);
+    key_expected(key, expected, sizeof expected);
+    source_name(key, from, name, sizeof name);
+    text_format(cause, sizeof cause, "%s is %s%.64s%s; it must be %s", name, quote, value->text,
+                quote, expected);
+    if (from == FROM_FILE)
+        return cluster_file_error(r->file, value->at, r->error, key->help, "%s", cause);
+    error_set(r->error, from == FROM_OPTION ? GLINT_E_BAD_VALUE : GLINT_E_CONFIG, key->help, "%s",
+              cause);
     return false;
 }
 
-static bool set_from_text(struct cluster_file_reader *r, const struct cluster_key *key,
-                          const char *text, const char *name, void *target)
+/* `at`: for FROM_DEFAULT, the executor. */
+static bool set_text(struct cluster_file_reader *r, const struct cluster_section *s,
+                     const struct config_key *key, const char *text, enum origin_from from,
+                     struct toml_place at)
 {
     struct toml_value value;
     if (!key_value_from_text(key, text, &r->file->memory, &value)) return no_memory(r);
-    return set_value(r, key, &value, name, r->cwd, target);
+    value.at = at;
+    return set_value(r, s, key, &value, from);
 }
 
-static bool set_defaults(struct cluster_file_reader *r, const struct cluster_key *keys,
-                         uint32_t count, void *target)
+static bool set_defaults(struct cluster_file_reader *r, const struct cluster_section *s,
+                         struct toml_place at)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (keys[i].default_value != NULL &&
-            !set_from_text(r, &keys[i], keys[i].default_value, keys[i].name, target))
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct config_key *key = &s->keys[i];
+        s->origins[i] = (struct cluster_origin){FROM_DEFAULT, at};
+        if (key->default_value != NULL &&
+            !set_text(r, s, key, key->default_value, FROM_DEFAULT, at))
             return false;
+    }
     return true;
 }
 
@@ -157,28 +172,19 @@ static bool load_file(struct cluster_file_reader *r, uint8_t **out_data, uint64_
     return r->error->code == GLINT_OK;
 }
 
-static const struct cluster_key *find_key(const struct cluster_key *keys, uint32_t count,
-                                          const char *name)
+static bool unknown_key(struct cluster_file_reader *r, const struct cluster_section *s,
+                        const struct toml_value *value)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(keys[i].name, name) == 0) return &keys[i];
-    return NULL;
-}
-
-static bool unknown_key(struct cluster_file_reader *r, const struct toml_value *value,
-                        bool in_executor)
-{
-    const struct cluster_key *keys = in_executor ? cluster_executor_keys : cluster_keys;
-    uint32_t count = in_executor ? CLUSTER_EXECUTOR_KEYS : CLUSTER_KEYS;
+    bool in_executor = s->keys == cluster_executor_keys;
     struct suggest suggest;
     char hint[160];
     suggest_init(&suggest, value->key);
-    for (uint32_t i = 0; i < count; i++) suggest_offer(&suggest, keys[i].name);
+    for (uint32_t i = 0; i < s->count; i++) suggest_offer(&suggest, s->keys[i].name);
     if (!in_executor) suggest_offer(&suggest, "executor");
     /* A known key in the wrong table is the most frequent mistake in TOML: say where it belongs. */
-    if (find_key(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
+    if (key_find(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "put %s before the first [[executor]]", value->key);
-    else if (find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
+    else if (key_find(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "put %s into an [[executor]]", value->key);
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
@@ -188,25 +194,28 @@ static bool unknown_key(struct cluster_file_reader *r, const struct toml_value *
                               value->key, in_executor ? " in [[executor]]" : "");
 }
 
-static bool set_executor(struct cluster_file_reader *r, const struct toml_value *table,
-                         uint32_t index)
+static bool set_executors(struct cluster_file_reader *r, const struct toml_value *list);
+
+static bool set_table(struct cluster_file_reader *r, const struct cluster_section *s,
+                      const struct toml_value *table)
 {
-    struct cluster_executor *executor = &r->file->cluster.executors[index];
-    struct cluster_origin *origins = r->file->executor_origins[index];
-    if (!set_defaults(r, cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, executor)) return false;
     for (uint32_t i = 0; i < table->count; i++) {
         const struct toml_value *value = &table->items[i];
-        const struct cluster_key *key =
-            find_key(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key);
-        if (key == NULL) return unknown_key(r, value, true);
-        if (!set_value(r, key, value, NULL, r->dir, executor)) return false;
-        origins[key - cluster_executor_keys] = (struct cluster_origin){FROM_FILE, value->at};
+        const struct config_key *key = key_find(s->keys, s->count, value->key);
+        bool sound;
+        if (s->keys == cluster_keys && strcmp(value->key, "executor") == 0)
+            sound = set_executors(r, value);
+        else if (key == NULL)
+            sound = unknown_key(r, s, value);
+        else
+            sound = set_value(r, s, key, value, FROM_FILE);
+        if (!sound) return false;
     }
-    for (uint32_t i = 0; i < CLUSTER_EXECUTOR_KEYS; i++) {
-        const struct cluster_key *key = &cluster_executor_keys[i];
-        /* Only the keys of [[executor]] can be required. */
-        bool needed = key->default_value == NULL && key->absent == NULL;
-        if (needed && origins[i].from == FROM_DEFAULT)
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct config_key *key = &s->keys[i];
+        bool required = key->default_value == NULL && key->absent == NULL;
+        /* Only keys of [[executor]] are required. */
+        if (required && s->origins[i].from == FROM_DEFAULT)
             return cluster_file_error(r->file, table->at, r->error, key->help,
                                       "an [[executor]] has no %s", key->name);
     }
@@ -228,101 +237,93 @@ static bool set_executors(struct cluster_file_reader *r, const struct toml_value
     uint64_t slots = (uint64_t)count + 1; /* avoids allocating 0 bytes */
     f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
     f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
-    f->executor_places = arena_alloc(&f->memory, slots * sizeof *f->executor_places);
-    if (f->cluster.executors == NULL || f->executor_origins == NULL || f->executor_places == NULL)
-        return no_memory(r);
+    if (f->cluster.executors == NULL || f->executor_origins == NULL) return no_memory(r);
     memset(f->cluster.executors, 0, slots * sizeof *f->cluster.executors);
-    memset(f->executor_origins, 0, slots * sizeof *f->executor_origins);
     for (uint32_t i = 0; i < count; i++) {
         const struct toml_value *table = &list->items[i];
+        f->cluster.executor_count = i + 1;
+        const struct cluster_section s = cluster_file_section(f, i + 1);
         if (table->kind != TOML_TABLE)
             return cluster_file_error(f, table->at, r->error, hint,
                                       "executor must be a list of tables");
-        f->executor_places[i] = table->at;
-        if (!set_executor(r, table, i)) return false;
-        f->cluster.executor_count = i + 1;
+        if (!set_defaults(r, &s, table->at) || !set_table(r, &s, table)) return false;
     }
     return true;
 }
 
-static bool read_file(struct cluster_file_reader *r)
+static bool read_file(struct cluster_file_reader *r, const struct cluster_section *s)
 {
     struct toml_failure failure;
     struct toml_value table;
     uint8_t *data;
     uint64_t size;
     if (!load_file(r, &data, &size)) return false;
-    if (!toml_read(&r->file->memory, data, size, &table, &failure)) {
-        if (failure.no_memory) return no_memory(r);
-        return cluster_file_error(r->file, failure.at, r->error,
-                                  "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
-                                  failure.reason);
-    }
-    assert(table.kind == TOML_TABLE);
-    for (uint32_t i = 0; i < table.count; i++) {
-        const struct toml_value *value = &table.items[i];
-        const struct cluster_key *key = find_key(cluster_keys, CLUSTER_KEYS, value->key);
-        bool sound;
-        if (strcmp(value->key, "executor") == 0)
-            sound = set_executors(r, value);
-        else if (key == NULL)
-            sound = unknown_key(r, value, false);
-        else
-            sound = set_value(r, key, value, NULL, r->dir, &r->file->cluster);
-        if (!sound) return false;
-        if (key != NULL)
-            r->file->origins[key - cluster_keys] = (struct cluster_origin){FROM_FILE, value->at};
-    }
-    return true;
+    if (toml_read(&r->file->memory, data, size, &table, &failure)) return set_table(r, s, &table);
+    if (failure.no_memory) return no_memory(r);
+    return cluster_file_error(r->file, failure.at, r->error,
+                              "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
+                              failure.reason);
 }
 
 /* ---- Environment and options */
 
-static bool read_environment(struct cluster_file_reader *r)
+void cluster_options(const char *const *shown, struct glint_job_option out[CLUSTER_OPTIONS_MAX])
 {
-    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
-        char name[64];
-        key_env_name(&cluster_keys[i], name, sizeof name);
-        const char *text = cluster_keys[i].option != NULL ? getenv(name) : NULL;
-        if (text == NULL || text[0] == '\0') continue;
-        if (!set_from_text(r, &cluster_keys[i], text, name, &r->file->cluster)) return false;
-        r->file->origins[i] = (struct cluster_origin){.from = FROM_ENVIRONMENT};
+    *out++ = (struct glint_job_option){"cluster", "FILE", NULL,
+                                       "the cluster's file (default: $GLINT_CLUSTER)"};
+    for (const struct config_key *key = cluster_keys; key < cluster_keys + CLUSTER_KEYS; key++) {
+        bool show = shown == NULL;
+        if (key->option == NULL) continue;
+        for (uint32_t i = 0; shown != NULL && shown[i] != NULL; i++)
+            show = show || strcmp(shown[i], key->option) == 0;
+        /* A row without help works, but is hidden. */
+        *out++ = (struct glint_job_option){key->option, key->value, NULL, show ? key->help : NULL};
     }
-    return true;
+    *out = (struct glint_job_option){NULL, NULL, NULL, NULL};
+}
+
+/* Returns NULL if it is not set. */
+static const char *variable_value(const struct config_key *key)
+{
+    char name[64];
+    key_env_name(key, name, sizeof name);
+    const char *text = key->option != NULL ? getenv(name) : NULL;
+    return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
 /* Options override the file only in this process. Pass them on as environment variables to the
  * executors that it launches, which read the same file. */
-static bool add_launch_variable(struct cluster_file_reader *r, const struct cluster_option *option,
-                                const char **out)
+static bool add_launch_variable(struct cluster_file_reader *r, const struct config_key *key,
+                                const char *value, const char **out)
 {
     char name[64];
-    key_env_name(option->key, name, sizeof name);
-    size_t size = strlen(name) + strlen(option->text) + 2;
+    key_env_name(key, name, sizeof name);
+    size_t size = strlen(name) + strlen(value) + 2;
     char *text = arena_alloc(&r->file->memory, size);
     if (text == NULL) return no_memory(r);
-    text_format(text, size, "%s=%s", name, option->text);
+    text_format(text, size, "%s=%s", name, value);
     *out = text;
     return true;
 }
 
-static bool read_options(struct cluster_file_reader *r)
+static bool read_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
+                           const struct cli_line *line)
 {
-    r->code = GLINT_E_BAD_VALUE;
-    uint64_t size = (r->source->option_count + 1) * sizeof(char *);
-    const char **variables = arena_alloc(&r->file->memory, size);
+    uint64_t size = (CLUSTER_KEYS + 1) * sizeof(char *);
+    const char **variables = arena_alloc(&r->file->memory, size), *text;
+    const struct toml_place none = {0, 0};
     if (variables == NULL) return no_memory(r);
     memset(variables, 0, size);
     r->file->cluster.launch_variables = variables;
-    for (uint32_t i = 0; i < r->source->option_count; i++) {
-        const struct cluster_option *option = &r->source->options[i];
-        char name[64];
-        assert(option->key->option != NULL && option->key >= cluster_keys);
-        text_format(name, sizeof name, "--%s", option->key->option);
-        if (!set_from_text(r, option->key, option->text, name, &r->file->cluster)) return false;
-        if (!add_launch_variable(r, option, &variables[i])) return false;
-        assert(option->key < cluster_keys + CLUSTER_KEYS);
-        r->file->origins[option->key - cluster_keys] = (struct cluster_origin){.from = FROM_OPTION};
+    for (const struct config_key *key = s->keys; key < s->keys + s->count; key++)
+        if ((text = variable_value(key)) != NULL &&
+            !set_text(r, s, key, text, FROM_ENVIRONMENT, none))
+            return false;
+    for (const struct config_key *key = s->keys; key < s->keys + s->count && line != NULL; key++) {
+        if (key->option == NULL || (text = cli_line_option(line, key->option)) == NULL) continue;
+        if (!set_text(r, s, key, text, FROM_OPTION, none) ||
+            !add_launch_variable(r, key, text, variables++))
+            return false;
     }
     return true;
 }
@@ -346,6 +347,10 @@ static bool derive_defaults(struct cluster_file_reader *r)
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool has_state = state != NULL && state[0] == '/';
+    const struct config_key *programs = key_find(cluster_keys, CLUSTER_KEYS, "allow_programs");
+    /* With the user's own secret, cluster_file_check allows only loopback addresses. */
+    if (r->file->origins[programs - cluster_keys].from == FROM_DEFAULT)
+        c->allow_programs = c->secret_file == NULL && !c->insecure_plaintext;
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (c->executors[i].slots == 0) c->executors[i].slots = derive_slots(c, &c->executors[i]);
     if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;
@@ -359,20 +364,40 @@ static bool derive_defaults(struct cluster_file_reader *r)
     return true;
 }
 
-int cluster_file_read(struct cluster_file *out, struct env *env,
-                      const struct cluster_source *source, struct glint_error *error)
+const char *cluster_file_name(const struct cli_line *line)
 {
-    struct cluster_file_reader r = {.file = out, .env = env, .source = source, .error = error};
-    r.code = GLINT_E_CONFIG;
-    const char *name = source->path != NULL ? source->path : getenv("GLINT_CLUSTER");
-    if (name != NULL && name[0] == '\0' && source->path == NULL) name = NULL;
+    const char *name = line != NULL ? cli_line_option(line, "cluster") : NULL;
+    if (name != NULL) return name;
+    name = getenv("GLINT_CLUSTER");
+    return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+int cluster_file_read(struct cluster_file *out, struct env *env, const struct cli_line *line,
+                      bool listens, struct glint_error *error)
+{
+    struct cluster_file_reader r = {.file = out, .env = env, .error = error};
+    const char *name = cluster_file_name(line);
+    const struct toml_place none = {0, 0};
     *out = (struct cluster_file){.name = NULL};
-    bool sound = find_directory(&r, name) &&
-                 set_defaults(&r, cluster_keys, CLUSTER_KEYS, &out->cluster) &&
-                 (name == NULL || read_file(&r)) && read_environment(&r) && read_options(&r) &&
-                 derive_defaults(&r) && cluster_file_check(out, source->listens, error);
+    const struct cluster_section s = cluster_file_section(out, 0);
+    bool sound = find_directory(&r, name) && set_defaults(&r, &s, none) &&
+                 (name == NULL || read_file(&r, &s)) && read_overrides(&r, &s, line) &&
+                 derive_defaults(&r) && cluster_file_check(out, listens, error);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
+}
+
+bool cluster_file_open(struct cluster_file *out, const struct cli_line *line, bool listens,
+                       struct glint_error *error)
+{
+    /* The caller calls cluster_file_fini even after an early return. */
+    memset(out, 0, sizeof *out);
+    if (!listens && cluster_file_name(line) == NULL) {
+        error_set(error, GLINT_E_USAGE, "add --cluster FILE, as in --cluster cluster.toml",
+                  "%s needs a cluster file", line->syntax->command);
+        return false;
+    }
+    return cluster_file_read(out, env_real(), line, listens, error) == GLINT_OK;
 }
 
 void cluster_file_fini(struct cluster_file *file)
@@ -382,20 +407,18 @@ void cluster_file_fini(struct cluster_file *file)
     *file = (struct cluster_file){.name = NULL};
 }
 
-void cluster_origin_text(const struct cluster_file *file, const struct cluster_key *key,
+void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
                          const struct cluster_origin *origin, char *out, size_t capacity)
 {
-    char variable[64];
-    switch (origin->from) {
-    case FROM_DEFAULT: text_format(out, capacity, "default"); break;
-    case FROM_FILE:
-        assert(file->name != NULL);
+    static const char *const words[] = {[FROM_ENVIRONMENT] = "environment",
+                                        [FROM_OPTION] = "option"};
+    char name[64];
+    source_name(key, origin->from, name, sizeof name);
+    assert(origin->from != FROM_FILE || file->name != NULL);
+    if (origin->from == FROM_DEFAULT)
+        text_format(out, capacity, "default");
+    else if (origin->from == FROM_FILE)
         text_format(out, capacity, "%s:%u", file->name, origin->at.line);
-        break;
-    case FROM_ENVIRONMENT:
-        key_env_name(key, variable, sizeof variable);
-        text_format(out, capacity, "environment %s", variable);
-        break;
-    case FROM_OPTION: text_format(out, capacity, "option --%s", key->option); break;
-    }
+    else
+        text_format(out, capacity, "%s %s", words[origin->from], name);
 }

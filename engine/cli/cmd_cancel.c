@@ -1,7 +1,7 @@
 /* glint cancel JOB: cancels a job from another terminal. Sends the request to all executors; those
  * that serve the job forward it to its driver, which then ends as on an interrupt. */
 #include "engine/base/text.h"
-#include "engine/cli/cluster_args.h"
+#include "engine/cli/cluster_file.h"
 #include "engine/cli/cluster_request.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
@@ -127,11 +127,21 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
 }
 
+static void cancel_line(const struct cli_program *program, const struct cli_line *line,
+                        struct glint_error *error)
+{
+    struct cluster_file file;
+    (void)program;
+    if (cluster_file_open(&file, line, false, error))
+        cancel_job(&file.cluster, line->arguments[0], error);
+    cluster_file_fini(&file);
+}
+
 static int cancel_run(const struct cli_program *program, int argc, char **argv)
 {
     static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
-    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
-    cluster_args_options(shown, rows);
+    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
+    cluster_options(shown, rows);
     const struct cli_syntax syntax = {
         .command = "glint cancel",
         .summary = "Cancels a job of a cluster; the job removes its output.",
@@ -142,20 +152,9 @@ static int cancel_run(const struct cli_program *program, int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1,
         .common = rows};
-    struct glint_error error = {.code = GLINT_OK};
-    struct cluster_file file;
-    struct cli_line line;
-    int status;
-    (void)program;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    if (cluster_args_read(&line, false, &file, &error))
-        cancel_job(&file.cluster, line.arguments[0], &error);
-    cluster_file_fini(&file);
-    cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+    return cli_run(program, &syntax, argc, argv, cancel_line);
 }
 
 const struct cli_command cmd_cancel = {.name = "cancel",
                                        .summary = "cancel a job of a cluster",
-                                       .usage = "--cluster FILE JOB",
                                        .run = cancel_run};

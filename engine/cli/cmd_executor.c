@@ -3,25 +3,26 @@
  * daemon starts for a driver (internal). */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/cli/cluster_args.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 #include "engine/cli/settings.h"
 #include "engine/executor/daemon.h"
 #include "engine/executor/executor_process.h"
+#include "engine/executor/exit_report.h"
 #include "engine/net/listener.h"
 
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const shown[] = {"secret-file", "insecure-plaintext",
-                                    "drivers-max", "heartbeat",
-                                    "suspect",     "dead",
-                                    "connect",     "start",
-                                    "drain",       "fetch",
-                                    NULL};
+static const char *const shown[] = {"secret-file",    "insecure-plaintext",
+                                    "allow-programs", "drivers-max",
+                                    "heartbeat",      "suspect",
+                                    "dead",           "connect",
+                                    "start",          "drain",
+                                    "fetch",          NULL};
 
 static const struct glint_job_option own_rows[] = {
     {"id", "ID", NULL, "the executor's id in the file; with --join: its name (default: generated)"},
@@ -35,7 +36,11 @@ static const struct glint_job_option own_rows[] = {
     {"log-format", "FORMAT", "text", "log format on standard error: text or json"},
     {"launched", NULL, NULL,
      "exit `dead` after the last job, or if none arrives within `start`: for launch_command"},
+    /* Given by a daemon to the processes that it starts. */
     {"executor-process", NULL, NULL, NULL},
+    {"cluster-name", "NAME", NULL, NULL},
+    {"host", "HOST", NULL, NULL},
+    {"log-limit", "BYTES", NULL, NULL},
     {NULL, NULL, NULL, NULL}};
 
 struct executor_args {
@@ -75,7 +80,7 @@ static bool run_daemon(struct executor_args *l, struct glint_error *error)
     if (id == NULL)
         return usage_error(error, "glint executor --cluster FILE --id ID, or --join HOST:PORT",
                            "--id is missing");
-    if (!cluster_args_read(l->line, false, &l->file, error)) return false;
+    if (!cluster_file_open(&l->file, l->line, false, error)) return false;
     const struct daemon_config config = {.cluster = &l->file.cluster,
                                          .id = id,
                                          .log_json = l->log_json,
@@ -87,17 +92,6 @@ static bool run_daemon(struct executor_args *l, struct glint_error *error)
 }
 
 /* ---- --join HOST:PORT */
-
-static bool read_address(struct executor_args *l, const char *option, const char **out_host,
-                         uint16_t *out_port, struct glint_error *error)
-{
-    const char *text = cli_line_option(l->line, option);
-    if (text == NULL || settings_parse_address(text, &l->file.memory, out_host, out_port))
-        return true;
-    error_set(error, GLINT_E_BAD_VALUE, NULL,
-              "--%s %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", option, text);
-    return false;
-}
 
 static bool read_size(struct executor_args *l, struct executor_process_config *c,
                       struct glint_error *error)
@@ -134,7 +128,8 @@ static bool read_listen(struct executor_args *l, struct executor_process_config 
 {
     const struct cluster *cluster = &l->file.cluster;
     bool v6 = strchr(c->join_host, ':') != NULL;
-    if (!read_address(l, "listen", &c->host, &c->port, error)) return false;
+    if (!settings_read_address(l->line, "listen", &l->file.memory, &c->host, &c->port, error))
+        return false;
     if (c->host == NULL && host_is_loopback(c->join_host)) c->host = c->join_host;
     if (c->host == NULL) c->host = v6 ? "::" : "0.0.0.0";
     if (cluster_may_listen(cluster, c->host) && cluster_may_listen(cluster, c->join_host))
@@ -154,11 +149,41 @@ static void make_name(char *out, size_t capacity)
     text_format(out, capacity, "%s-%d", host, (int)getpid());
 }
 
+/* All configuration of a daemon's process comes from the daemon: its own environment could be that
+ * of another cluster. */
+static void ignore_environment(void)
+{
+    char name[64];
+    unsetenv("GLINT_CLUSTER");
+    for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
+        key_env_name(&cluster_keys[i], name, sizeof name);
+        unsetenv(name);
+    }
+}
+
+/* The parts that only a daemon's process has. */
+static bool read_from_daemon(struct executor_args *l, struct executor_process_config *c,
+                             struct process_credentials *credentials, struct glint_error *error)
+{
+    const char *limit = cli_line_option(l->line, "log-limit");
+    if (executor_process_read_credentials(credentials, error) != 0) return false;
+    c->cluster = cli_line_option(l->line, "cluster-name");
+    c->host = cli_line_option(l->line, "host");
+    c->from_daemon = credentials;
+    if (c->join_host != NULL && c->cluster != NULL && c->host != NULL && limit != NULL &&
+        (strcmp(limit, "0") == 0 || text_parse_bytes(limit, &c->log_bytes_max)))
+        return true;
+    return usage_error(error, NULL, "the daemon's arguments are not complete");
+}
+
 static bool run_join(struct executor_args *l, struct glint_error *error)
 {
     char name[NAME_BYTES_MAX];
+    struct process_credentials credentials;
+    bool from_daemon = cli_line_flag(l->line, "executor-process");
+    if (from_daemon) ignore_environment();
     const char *id = cli_line_option(l->line, "id");
-    if (!cluster_args_read(l->line, true, &l->file, error)) return false;
+    if (!cluster_file_open(&l->file, l->line, true, error)) return false;
     const struct cluster *cluster = &l->file.cluster;
     struct executor_process_config config = {.registry = l->registry,
                                              .env = env_real(),
@@ -177,8 +202,11 @@ static bool run_join(struct executor_args *l, struct glint_error *error)
     make_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
         return usage_error(error, "choose a shorter one", "--id is not a valid name");
-    if (!read_address(l, "join", &config.join_host, &config.join_port, error) ||
-        !read_size(l, &config, error) || !read_listen(l, &config, error))
+    if (!settings_read_address(l->line, "join", &l->file.memory, &config.join_host,
+                               &config.join_port, error) ||
+        !read_size(l, &config, error) ||
+        !(from_daemon ? read_from_daemon(l, &config, &credentials, error)
+                      : read_listen(l, &config, error)))
         return false;
     assert(config.join_host != NULL && config.host != NULL);
     int code = executor_process_run(&config, error);
@@ -188,10 +216,23 @@ static bool run_join(struct executor_args *l, struct glint_error *error)
 
 /* ---- The command */
 
+static bool check_daemon_options(const struct executor_args *l, bool from_daemon,
+                                 struct glint_error *error)
+{
+    static const char *const names[] = {"cluster-name", "host", "log-limit"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !from_daemon; i++)
+        if (cli_line_has(l->line, names[i])) {
+            error_set(error, GLINT_E_USAGE, NULL, "--%s is for processes that a daemon starts",
+                      names[i]);
+            return false;
+        }
+    return true;
+}
+
 static int executor_run(const struct cli_program *program, int argc, char **argv)
 {
-    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
-    cluster_args_options(shown, rows);
+    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
+    cluster_options(shown, rows);
     const struct cli_syntax syntax = {
         .command = "glint executor",
         .summary = "Runs an executor in the foreground: it runs the tasks of jobs.",
@@ -207,20 +248,18 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     struct cli_line line;
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    /* Started by a daemon: configuration comes through the control pipe, not from options. */
-    if (cli_line_flag(&line, "executor-process")) {
-        cli_line_fini(&line);
-        return executor_process_main(&registry);
-    }
     struct executor_args l = {.line = &line, .registry = &registry};
-    bool join = cli_line_has(&line, "join");
-    if (read_log_format(&l, &error)) (join ? run_join : run_daemon)(&l, &error);
+    bool join = cli_line_has(&line, "join"), from_daemon = cli_line_flag(&line, "executor-process");
+    if (read_log_format(&l, &error) && check_daemon_options(&l, from_daemon, &error))
+        (join || from_daemon ? run_join : run_daemon)(&l, &error);
     cluster_file_fini(&l.file);
     cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+    if (error.code == GLINT_OK) return 0;
+    if (!from_daemon) return cli_fail(&error);
+    log_error(LOG_ERROR, NULL, &error);
+    log_flush_repeats();
+    return glint_code_exit_status(error.code);
 }
 
-const struct cli_command cmd_executor = {.name = "executor",
-                                         .summary = "run an executor",
-                                         .usage = "--cluster FILE --id ID | --join HOST:PORT",
-                                         .run = executor_run};
+const struct cli_command cmd_executor = {
+    .name = "executor", .summary = "run an executor", .run = executor_run};

@@ -9,5 +9,4 @@ static int explain_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_explain = {.name = "explain",
                                         .summary = "print a job's plan and its estimated cost",
-                                        .usage = "JOB ARGUMENTS... [OPTION...]",
                                         .run = explain_run};

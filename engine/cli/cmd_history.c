@@ -7,6 +7,20 @@
 static const struct glint_job_option history_options[] = {
     {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
 
+static void show_history(const struct cli_program *program, const struct cli_line *line,
+                         struct glint_error *error)
+{
+    struct history h;
+    (void)program;
+    if (history_read(&h, env_real(), line->arguments[0], error) == 0) {
+        if (!cli_line_flag(line, "json"))
+            history_print(stdout, &h);
+        else if (!history_print_json(stdout, &h))
+            error_no_memory(error);
+    }
+    history_fini(&h);
+}
+
 static int history_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_syntax syntax = {
@@ -18,24 +32,9 @@ static int history_run(const struct cli_program *program, int argc, char **argv)
         .arguments_min = 1,
         .arguments_max = 1,
         .own = history_options};
-    struct cli_line line;
-    int status;
-    (void)program;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    struct glint_error error = {.code = GLINT_OK};
-    struct history h;
-    if (history_read(&h, env_real(), line.arguments[0], &error) == 0) {
-        if (!cli_line_flag(&line, "json"))
-            history_print(stdout, &h);
-        else if (!history_print_json(stdout, &h))
-            error_no_memory(&error);
-    }
-    history_fini(&h);
-    cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+    return cli_run(program, &syntax, argc, argv, show_history);
 }
 
 const struct cli_command cmd_history = {.name = "history",
                                         .summary = "print a job's event log",
-                                        .usage = "FILE [--json]",
                                         .run = history_run};

@@ -6,6 +6,13 @@
 #include "engine/cli/print.h"
 #include "engine/net/secret.h"
 
+static void create_secret(const struct cli_program *program, const struct cli_line *line,
+                          struct glint_error *error)
+{
+    (void)program;
+    secret_file_create(env_real(), line->arguments[0], error);
+}
+
 static int new_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_syntax syntax = {
@@ -17,19 +24,15 @@ static int new_run(const struct cli_program *program, int argc, char **argv)
         .arguments = "FILE",
         .arguments_min = 1,
         .arguments_max = 1};
-    struct glint_error error = {.code = GLINT_OK};
-    struct cli_line line;
-    int status;
-    (void)program;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    secret_file_create(env_real(), line.arguments[0], &error);
-    cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+    return cli_run(program, &syntax, argc, argv, create_secret);
 }
 
-static void derive_secret(const char *from, const char *path, struct glint_error *error)
+static void derive_secret(const struct cli_program *program, const struct cli_line *line,
+                          struct glint_error *error)
 {
+    const char *from = line->arguments[0];
     struct secrets secrets;
+    (void)program;
     if (secrets_load(env_real(), from, &secrets, error) != 0) return;
     /* A secret derived from a client secret would not match anything in the cluster. */
     if (secrets.kind == SECRET_CLIENT)
@@ -37,7 +40,7 @@ static void derive_secret(const char *from, const char *path, struct glint_error
                   "%s contains a client secret; only a cluster secret can derive another one",
                   from);
     else
-        client_secret_file_create(env_real(), &secrets, path, error);
+        client_secret_file_create(env_real(), &secrets, line->arguments[1], error);
     secrets_clear(&secrets);
 }
 
@@ -53,24 +56,16 @@ static int derive_run(const struct cli_program *program, int argc, char **argv)
         .arguments = "SECRET FILE",
         .arguments_min = 2,
         .arguments_max = 2};
-    struct glint_error error = {.code = GLINT_OK};
-    struct cli_line line;
-    int status;
-    (void)program;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    derive_secret(line.arguments[0], line.arguments[1], &error);
-    cli_line_fini(&line);
-    return error.code != GLINT_OK ? cli_fail(&error) : 0;
+    return cli_run(program, &syntax, argc, argv, derive_secret);
 }
 
 static int secret_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_command secret_new = {
-        .name = "new", .summary = "create a secret", .usage = "FILE", .run = new_run};
+        .name = "new", .summary = "create a secret", .run = new_run};
     static const struct cli_command secret_derive = {.name = "derive",
                                                      .summary =
                                                          "derive one that only permits status",
-                                                     .usage = "SECRET FILE",
                                                      .run = derive_run};
     static const struct cli_command *const commands[] = {&secret_new, &secret_derive, NULL};
     return cli_dispatch(program, "glint secret", "Creates secrets for clusters.", commands, argc,
@@ -79,5 +74,4 @@ static int secret_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_secret = {.name = "secret",
                                        .summary = "create a secret for a cluster",
-                                       .usage = "new FILE | derive SECRET FILE",
                                        .run = secret_run};

@@ -3,7 +3,7 @@
  * users look for. */
 #include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/cli/cluster_args.h"
+#include "engine/cli/cluster_file.h"
 #include "engine/cli/cluster_request.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
@@ -101,8 +101,8 @@ static void print_job(const struct status_job *j)
     age_text(j->heartbeat_age_ns, heartbeat, sizeof heartbeat);
     age_text(j->age_ns, age, sizeof age);
     if (j->running)
-        text_format(tasks, sizeof tasks, "%u task%s here", j->tasks_running,
-                    j->tasks_running == 1 ? "" : "s");
+        text_format(tasks, sizeof tasks, "%u task%s here", j->progress.tasks_running,
+                    j->progress.tasks_running == 1 ? "" : "s");
     else
         text_format(tasks, sizeof tasks, "queued");
     printf("%016llx %s, %s, for %s, last heartbeat %s ago", (unsigned long long)j->job, j->name,
@@ -139,67 +139,46 @@ static void print_rows(const struct cluster_status *s)
 
 /* ---- JSON */
 
-static void json_number(struct json *j, const char *name, uint64_t value)
-{
-    json_key(j, name);
-    json_u64(j, value);
-}
-
 /* Before the first stage its fields are null, because 0 is a valid stage number. */
 static void json_progress(struct json *j, const struct job_progress *p)
 {
     bool started = p->stage_name[0] != '\0';
-    json_key(j, "stage");
-    json_cstring(j, started ? p->stage_name : NULL);
-    json_key(j, "stage_number");
+    json_cstring(j, "stage", started ? p->stage_name : NULL);
     if (started)
-        json_u64(j, p->stage);
+        json_u64(j, "stage_number", p->stage);
     else
-        json_cstring(j, NULL);
-    json_number(j, "stage_tasks", p->stage_tasks);
-    json_number(j, "stage_tasks_done", p->stage_done);
-    json_number(j, "stages", p->stages);
-    json_number(j, "tasks", p->tasks);
-    json_number(j, "retries", p->retries);
+        json_cstring(j, "stage_number", NULL);
+    json_u64(j, "stage_tasks", p->stage_tasks);
+    json_u64(j, "stage_tasks_done", p->stage_done);
+    json_u64(j, "stages", p->stages);
+    json_u64(j, "tasks", p->tasks);
+    json_u64(j, "retries", p->retries);
 }
 
 static void json_job(struct json *j, const struct status_job *job)
 {
     char id[32];
     text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
-    json_begin(j, '{');
-    json_key(j, "id");
-    json_cstring(j, id);
-    json_key(j, "name");
-    json_cstring(j, job->name);
-    json_key(j, "running");
-    json_bool(j, job->running);
+    json_begin(j, NULL, '{');
+    json_cstring(j, "id", id);
+    json_cstring(j, "name", job->name);
+    json_bool(j, "running", job->running);
     json_progress(j, &job->progress);
-    json_key(j, "tasks_running");
-    json_u64(j, job->tasks_running);
-    json_key(j, "memory_bytes");
-    json_u64(j, job->memory_bytes);
-    json_key(j, "age_ms");
-    json_ms(j, job->age_ns);
-    json_key(j, "heartbeat_age_ms");
-    json_ms(j, job->heartbeat_age_ns);
+    json_u64(j, "tasks_running", job->progress.tasks_running);
+    json_u64(j, "memory_bytes", job->memory_bytes);
+    json_ms(j, "age_ms", job->age_ns);
+    json_ms(j, "heartbeat_age_ms", job->heartbeat_age_ns);
     json_end(j, '}');
 }
 
 static void json_status(struct json *j, const struct daemon_status *s)
 {
-    json_key(j, "version");
-    json_cstring(j, s->build);
-    json_key(j, "slots");
-    json_u64(j, s->slots);
-    json_key(j, "memory_bytes");
-    json_u64(j, s->memory_bytes);
-    json_key(j, "drivers_max");
-    json_u64(j, s->drivers_max);
-    json_key(j, "uptime_ms");
-    json_ms(j, s->uptime_ns);
-    json_key(j, "jobs");
-    json_begin(j, '[');
+    json_cstring(j, "version", s->build);
+    json_u64(j, "slots", s->slots);
+    json_u64(j, "memory_bytes", s->memory_bytes);
+    json_u64(j, "drivers_max", s->drivers_max);
+    json_ms(j, "uptime_ms", s->uptime_ns);
+    json_begin(j, "jobs", '[');
     for (uint32_t i = 0; i < s->job_count; i++) json_job(j, &s->jobs[i]);
     json_end(j, ']');
 }
@@ -207,25 +186,18 @@ static void json_status(struct json *j, const struct daemon_status *s)
 static void print_json(const struct cluster_status *s, struct glint_error *error)
 {
     struct json j = {.failed = false};
-    json_begin(&j, '{');
-    json_key(&j, "cluster");
-    json_cstring(&j, s->cluster->name);
-    json_key(&j, "executors");
-    json_begin(&j, '[');
+    json_begin(&j, NULL, '{');
+    json_cstring(&j, "cluster", s->cluster->name);
+    json_begin(&j, "executors", '[');
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
         const struct executor_status *n = &s->nodes[i];
-        json_begin(&j, '{');
-        json_key(&j, "id");
-        json_cstring(&j, e->id);
-        json_key(&j, "host");
-        json_cstring(&j, e->host);
-        json_key(&j, "port");
-        json_u64(&j, e->port);
-        json_key(&j, "state");
-        json_cstring(&j, state_name(n));
-        json_key(&j, "error");
-        json_error(&j, n->responded ? NULL : &n->why);
+        json_begin(&j, NULL, '{');
+        json_cstring(&j, "id", e->id);
+        json_cstring(&j, "host", e->host);
+        json_u64(&j, "port", e->port);
+        json_cstring(&j, "state", state_name(n));
+        json_error(&j, "error", n->responded ? NULL : &n->why);
         if (n->responded) json_status(&j, n->status);
         json_end(&j, '}');
     }
@@ -252,41 +224,37 @@ static void check_responses(const struct cluster_status *s, struct glint_error *
               s->cluster->executors[0].id, why->cause);
 }
 
+static void show_status(const struct cli_program *program, const struct cli_line *line,
+                        struct glint_error *error)
+{
+    struct cluster_file file;
+    struct cluster_status s = {.cluster = &file.cluster};
+    (void)program;
+    if (cluster_file_open(&file, line, false, error) && request_status(&s, error) == 0) {
+        if (cli_line_flag(line, "json"))
+            print_json(&s, error);
+        else
+            print_rows(&s);
+        check_responses(&s, error);
+    }
+    cluster_status_fini(&s);
+    cluster_file_fini(&file);
+}
+
 static int status_run(const struct cli_program *program, int argc, char **argv)
 {
     static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
     static const struct glint_job_option own[] = {{"json", NULL, NULL, "print one JSON object"},
                                                   {NULL, NULL, NULL, NULL}};
-    static struct glint_job_option rows[CLUSTER_ARGS_OPTIONS_MAX];
-    cluster_args_options(shown, rows);
+    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
+    cluster_options(shown, rows);
     const struct cli_syntax syntax = {.command = "glint status",
                                       .summary = "Shows the executors of a cluster and their jobs.",
                                       .own = own,
                                       .common = rows,
                                       .common_title = "The cluster:"};
-    struct glint_error error = {.code = GLINT_OK};
-    struct cluster_file file;
-    struct cli_line line;
-    int status;
-    (void)program;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    struct cluster_status s = {.cluster = &file.cluster};
-    if (cluster_args_read(&line, false, &file, &error) && request_status(&s, &error) == 0) {
-        if (cli_line_flag(&line, "json"))
-            print_json(&s, &error);
-        else
-            print_rows(&s);
-        check_responses(&s, &error);
-    }
-    cluster_status_fini(&s);
-    cluster_file_fini(&file);
-    cli_line_fini(&line);
-    if (error.code == GLINT_OK) return cli_flush_stdout(0);
-    cli_flush_stdout(0);
-    return cli_fail(&error);
+    return cli_run(program, &syntax, argc, argv, show_status);
 }
 
-const struct cli_command cmd_status = {.name = "status",
-                                       .summary = "show the executors of a cluster",
-                                       .usage = "--cluster FILE [--json]",
-                                       .run = status_run};
+const struct cli_command cmd_status = {
+    .name = "status", .summary = "show the executors of a cluster", .run = status_run};

@@ -9,5 +9,4 @@ static int submit_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_submit = {.name = "submit",
                                        .summary = "run a job",
-                                       .usage = "JOB ARGUMENTS... [OPTION...]",
                                        .run = submit_run};

@@ -9,9 +9,6 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
-#if defined(__x86_64__)
-#include <intel-ipsec-mb.h>
-#endif
 #include <isa-l.h>
 #include <jansson.h>
 #include <lz4.h>
@@ -45,9 +42,6 @@ static void print_libraries(void)
     const struct library libraries[] = {
         {"OpenSSL libssl", OpenSSL_version(OPENSSL_VERSION_STRING), "SSL_new"},
         {"OpenSSL libcrypto", OpenSSL_version(OPENSSL_VERSION_STRING), "OpenSSL_version"},
-#if defined(__x86_64__)
-        {"libipsec-mb", imb_get_version_str(), "imb_get_version_str"},
-#endif
         {"libuv", uv_version_string(), "uv_version_string"},
         {"msgpack-c", msgpack_version(), "msgpack_version"},
         {"jansson", jansson_version_str(), "jansson_version_str"},
@@ -69,6 +63,14 @@ static void print_libraries(void)
     }
 }
 
+static void print_version(const struct cli_program *program, const struct cli_line *line,
+                          struct glint_error *error)
+{
+    (void)error;
+    printf("%s %s\nbuild %s\n", program->name, GLINT_VERSION, build_id());
+    if (cli_line_flag(line, "libraries")) print_libraries();
+}
+
 static int version_run(const struct cli_program *program, int argc, char **argv)
 {
     static const struct glint_job_option options[] = {
@@ -76,16 +78,9 @@ static int version_run(const struct cli_program *program, int argc, char **argv)
         {.name = NULL}};
     static const struct cli_syntax syntax = {
         .command = "glint version", .summary = "Prints the version and the build.", .own = options};
-    struct cli_line line;
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    printf("%s %s\nbuild %s\n", program->name, GLINT_VERSION, build_id());
-    if (cli_line_flag(&line, "libraries")) print_libraries();
-    cli_line_fini(&line);
-    return cli_flush_stdout(0);
+    return cli_run(program, &syntax, argc, argv, print_version);
 }
 
 const struct cli_command cmd_version = {.name = "version",
                                         .summary = "print the version and the build",
-                                        .usage = "[--libraries]",
                                         .run = version_run};

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_event(const json_t *o, const char *event)
+bool history_is_event(const json_t *o, const char *event)
 {
     return strcmp(history_text(o, "event"), event) == 0;
 }
@@ -40,35 +40,18 @@ static int64_t counter_value(const json_t *value)
     return number_of_text;
 }
 
-/* Returns `list` with room for one more element of `size` bytes; NULL when out of memory, with the
- * old list unchanged. */
-static void *grow_list(void *list, uint64_t count, uint64_t *capacity, uint64_t size)
-{
-    if (count < *capacity) return list;
-    uint64_t wanted = *capacity > 0 ? 2 * *capacity : 16;
-    void *grown = mem_grow(list, *capacity * size, wanted * size);
-    if (grown != NULL) *capacity = wanted;
-    return grown;
-}
-
 static struct history_executor *find_or_add_executor(struct history *h, const json_t *o,
                                                      struct glint_error *error)
 {
     uint32_t n = event_u32(o, "executor");
-    if (n >= h->executor_count) {
-        uint64_t old = h->executor_count * sizeof *h->executors;
-        /* Executor numbers are below EXECUTORS_MAX (checked with the line), which bounds the
-         * memory. */
-        uint64_t count = n + 1 + n / 2;
-        struct history_executor *grown = mem_grow(h->executors, old, count * sizeof *grown);
-        if (grown == NULL) {
-            error_no_memory(error);
-            return NULL;
-        }
-        memset(grown + h->executor_count, 0, count * sizeof *grown - old);
-        h->executors = grown;
-        h->executor_count = (uint32_t)count;
+    /* Executor numbers are below EXECUTORS_MAX (checked with the line), which bounds the memory. */
+    if (!array_reserve(&h->executors, &h->executor_capacity, n + UINT64_C(1),
+                       sizeof *h->executors)) {
+        error_no_memory(error);
+        return NULL;
     }
+    for (; h->executor_count <= n; h->executor_count++)
+        h->executors[h->executor_count] = (struct history_executor){.joined = NULL};
     return &h->executors[n];
 }
 
@@ -85,13 +68,10 @@ static struct history_stage *find_or_add_stage(struct history *h, const json_t *
                   HISTORY_STAGES_MAX);
         return NULL;
     }
-    struct history_stage *grown =
-        grow_list(h->stages, h->stage_count, &h->stage_capacity, sizeof *h->stages);
-    if (grown == NULL) {
+    if (!array_reserve(&h->stages, &h->stage_capacity, h->stage_count + 1, sizeof *h->stages)) {
         error_no_memory(error);
         return NULL;
     }
-    h->stages = grown;
     h->stages[h->stage_count] = (struct history_stage){.number = n};
     return &h->stages[h->stage_count++];
 }
@@ -105,10 +85,8 @@ static int add_counter(struct history_stage *s, const char *name, int64_t value,
         if (i == COUNTERS_MAX)
             return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
                              COUNTERS_MAX);
-        uint64_t size = sizeof *s->counters;
-        struct history_counter *grown = mem_grow(s->counters, i * size, (i + 1) * size);
-        if (grown == NULL) return error_no_memory(error);
-        s->counters = grown;
+        if (!array_reserve(&s->counters, &s->counter_capacity, i + 1, sizeof *s->counters))
+            return error_no_memory(error);
         s->counters[i] = (struct history_counter){mem_strdup(name), 0};
         if (s->counters[i].name == NULL) return error_no_memory(error);
         s->counter_count++;
@@ -120,9 +98,8 @@ static int add_counter(struct history_stage *s, const char *name, int64_t value,
 
 static int add_done(struct history_stage *s, const json_t *o, struct glint_error *error)
 {
-    double *grown = grow_list(s->task_ms, s->task_count, &s->task_capacity, sizeof *s->task_ms);
-    if (grown == NULL) return error_no_memory(error);
-    s->task_ms = grown;
+    if (!array_reserve(&s->task_ms, &s->task_capacity, s->task_count + 1, sizeof *s->task_ms))
+        return error_no_memory(error);
     s->task_ms[s->task_count++] = json_number_value(json_object_get(o, "run_ms"));
     s->done++;
     int r = 0;
@@ -168,9 +145,10 @@ static int on_stage(struct history *h, const json_t *o, struct glint_error *erro
 {
     struct history_stage *s = find_or_add_stage(h, o, error);
     if (s == NULL) return error->code;
-    if (is_event(o, "stage") && s->started == NULL) s->started = o; /* a stage may run again */
-    if (is_event(o, "stage_end")) s->ended = o;
-    s->retries += is_event(o, "retry");
+    if (history_is_event(o, "stage") && s->started == NULL)
+        s->started = o; /* a stage may run again */
+    if (history_is_event(o, "stage_end")) s->ended = o;
+    s->retries += history_is_event(o, "retry");
     return 0;
 }
 
@@ -180,20 +158,21 @@ static int on_event(void *arg, json_t *o, struct glint_error *error)
     struct history *h = arg;
     h->last_ms = json_number_value(json_object_get(o, "ms"));
     /* Exactly the first event is "job". */
-    if ((h->job == NULL) != is_event(o, "job"))
+    if ((h->job == NULL) != history_is_event(o, "job"))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                          h->job == NULL ? "the first event must be \"job\""
                                         : "duplicate \"job\" event");
     if (h->end != NULL)
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "event after \"job_end\"");
     /* Counted, but not kept: see the top of the file. */
-    if (is_event(o, "task")) return on_task(h, o, error);
+    if (history_is_event(o, "task")) return on_task(h, o, error);
     if (json_array_append(h->events, o) != 0) return error_no_memory(error);
-    if (is_event(o, "job")) h->job = o;
-    if (is_event(o, "job_end")) h->end = o;
-    if (is_event(o, "full")) h->size_limited = true;
-    if (is_event(o, "executor")) return on_executor(h, o, error);
-    bool staged = is_event(o, "stage") || is_event(o, "stage_end") || is_event(o, "retry");
+    if (history_is_event(o, "job")) h->job = o;
+    if (history_is_event(o, "job_end")) h->end = o;
+    if (history_is_event(o, "full")) h->size_limited = true;
+    if (history_is_event(o, "executor")) return on_executor(h, o, error);
+    bool staged = history_is_event(o, "stage") || history_is_event(o, "stage_end") ||
+                  history_is_event(o, "retry");
     return staged ? on_stage(h, o, error) : 0;
 }
 

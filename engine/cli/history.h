@@ -36,6 +36,7 @@ struct history_stage {
     uint64_t task_count, task_capacity;
     struct history_counter *counters; /* sums over those attempts, in order of first occurrence */
     uint32_t counter_count;
+    uint64_t counter_capacity;
 };
 
 /* The whole history; free with history_fini. */
@@ -46,10 +47,9 @@ struct history {
     bool size_limited;                  /* the log reached its size limit */
     double last_ms;                     /* time of the last line */
     struct history_executor *executors; /* indexed by number */
-    uint32_t executor_count;
+    uint32_t executor_count, stage_count;
     struct history_stage *stages; /* in order of first occurrence */
-    uint32_t stage_count;
-    uint64_t stage_capacity;
+    uint64_t executor_capacity, stage_capacity;
 };
 
 /* Returns 0, INPUT_..., EVENT_LOG_INVALID with file:line, or NO_MEMORY. Call history_fini in any
@@ -63,6 +63,7 @@ double history_quantile(const struct history_stage *s, double q);
 double history_skew(const struct history_stage *s);
 /* Returns a text field of an event; "" if it is null or missing. */
 const char *history_text(const json_t *event, const char *name);
+bool history_is_event(const json_t *o, const char *event);
 
 void history_print(FILE *out, const struct history *h);
 /* Prints one object and a newline. Returns false when out of memory, having printed nothing. */

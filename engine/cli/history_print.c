@@ -213,18 +213,13 @@ static void print_stage(FILE *out, const struct history_stage *s)
     print_counters(out, s);
 }
 
-static bool is_event(const json_t *o, const char *event)
-{
-    return strcmp(history_text(o, "event"), event) == 0;
-}
-
 static void print_actions(FILE *out, const struct history *h)
 {
     size_t i;
     json_t *o;
     json_array_foreach(h->events, i, o)
     {
-        if (is_event(o, "action")) print_action(out, o);
+        if (history_is_event(o, "action")) print_action(out, o);
     }
 }
 
@@ -234,7 +229,7 @@ static void print_retries_and_notes(FILE *out, const struct history *h)
     json_t *o;
     json_array_foreach(h->events, i, o)
     {
-        if (is_event(o, "retry")) {
+        if (history_is_event(o, "retry")) {
             fprintf(out, "retry at %.3f s: stage %lld task %lld attempt %lld on executor %lld",
                     ms_of(o) / 1000, (long long)json_integer_value(json_object_get(o, "stage")),
                     (long long)json_integer_value(json_object_get(o, "task")),
@@ -242,9 +237,9 @@ static void print_retries_and_notes(FILE *out, const struct history *h)
                     (long long)json_integer_value(json_object_get(o, "executor")));
             print_error_of(out, ": ", o);
             fputc('\n', out);
-        } else if (is_event(o, "note") || is_event(o, "output")) {
-            fputs(is_event(o, "note") ? "note: " : "-> ", out);
-            print_text(out, history_text(o, is_event(o, "note") ? "text" : "path"));
+        } else if (history_is_event(o, "note") || history_is_event(o, "output")) {
+            fputs(history_is_event(o, "note") ? "note: " : "-> ", out);
+            print_text(out, history_text(o, history_is_event(o, "note") ? "text" : "path"));
             fputc('\n', out);
         }
     }
@@ -327,7 +322,7 @@ static json_t *events_json(const struct history *h, const char *event)
     bool ok = list != NULL;
     json_array_foreach(h->events, i, o)
     {
-        if (is_event(o, event)) ok = ok && json_array_append(list, o) == 0;
+        if (history_is_event(o, event)) ok = ok && json_array_append(list, o) == 0;
     }
     if (ok) return list;
     json_decref(list);

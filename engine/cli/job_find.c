@@ -13,7 +13,7 @@
 static const struct glint_job_option *find_anywhere(const struct cli_program *program,
                                                     const char *name, size_t size)
 {
-    const struct glint_job_option *row = cli_option_find(settings_options, name, size);
+    const struct glint_job_option *row = cli_option_find(settings_options(), name, size);
     for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
         row = cli_option_find(program->jobs[i]->options, name, size);
     return row;
@@ -33,7 +33,7 @@ static void unknown_option(const struct cli_program *program, const char *comman
     snprintf(option, sizeof option, "--%s", text);
     struct suggest suggest;
     suggest_init(&suggest, text);
-    offer_table(&suggest, settings_options);
+    offer_table(&suggest, settings_options());
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
         offer_table(&suggest, program->jobs[i]->options);
     cli_unknown_option(error, command, option, suggest.name);

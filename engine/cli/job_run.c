@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define SYNTAX_TEXT_MAX 512u
-#define HELP_COLUMNS    79u /* argp breaks longer lines */
 
 /* A job's command line syntax, made from its table. */
 struct job_syntax {
@@ -54,7 +53,7 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
     assert(fits);
     /* A job's option must not hide one of the common options. */
     for (const struct glint_job_option *row = job->options; row != NULL && row->name != NULL; row++)
-        assert(cli_option_find(settings_options, row->name, strlen(row->name)) == NULL);
+        assert(cli_option_find(settings_options(), row->name, strlen(row->name)) == NULL);
     out->syntax =
         (struct cli_syntax){.command = out->command,
                             .summary = job->summary,
@@ -63,7 +62,7 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .arguments_min = job->positional_min > 0 ? job->positional_min : n,
                             .arguments_max = n,
                             .own = job->options,
-                            .common = settings_options,
+                            .common = settings_options(),
                             .common_title = "Options of every job:"};
 }
 
@@ -76,13 +75,12 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
         char line[SYNTAX_TEXT_MAX];
         text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
                     program->jobs[i]->summary);
-        assert(strlen(line) <= HELP_COLUMNS + 1);
         kept = kept && buffer_append(&list, line, strlen(line));
     }
     kept = kept && buffer_append(&list, "", 1);
     struct cli_syntax syntax = {.command = command,
                                 .arguments = "JOB ARGUMENTS...",
-                                .common = settings_options,
+                                .common = settings_options(),
                                 .help = (const char *)list.data};
     syntax.summary =
         explain
@@ -90,7 +88,10 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
             : "Runs a job. Options of the job: glint submit JOB --help\nWith --cluster or "
               "--listen, the keys of the cluster's file are options, too: glint config show --help";
     struct glint_error error = {.code = GLINT_OK};
-    if (!kept || !cli_syntax_help(&syntax)) error_no_memory(&error);
+    if (kept)
+        cli_syntax_help(&syntax);
+    else
+        error_no_memory(&error);
     buffer_fini(&list);
     return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
 }
@@ -268,18 +269,9 @@ int job_command_run(const struct cli_program *program, const char *command, bool
     run.job = job_find(program, command, argc, argv, &at, &error);
     if (run.job == NULL)
         return error.code != GLINT_OK ? cli_fail(&error) : print_jobs(program, command, explain);
-    char **words = mem_alloc(((uint64_t)argc + 1) * sizeof *words);
-    if (words == NULL) {
-        error_no_memory(&error);
-        return cli_fail(&error);
-    }
-    int count = 0;
-    /* The job's name is not an argument of the job. */
-    for (int i = 0; i < argc; i++)
-        if (i != at) words[count++] = argv[i];
-    words[count] = NULL;
     describe_job(&described, run.job, command);
-    if (cli_line_parse_or_report(&line, &described.syntax, count, words, &status)) {
+    described.syntax.skip = at;
+    if (cli_line_parse_or_report(&line, &described.syntax, argc, argv, &status)) {
         bool sound = settings_read(&run.settings, &line, &error);
         if (sound && !explain && run.settings.format != PLAN_TEXT) {
             error_set(&error, GLINT_E_USAGE, NULL, "--format is an option of glint explain");
@@ -292,6 +284,5 @@ int job_command_run(const struct cli_program *program, const char *command, bool
         settings_fini(&run.settings);
         cli_line_fini(&line);
     }
-    mem_free(words);
     return status;
 }

@@ -27,6 +27,7 @@ struct cli_syntax {
     const struct glint_job_option *common; /* they must not share names */
     /* Heading of the common options, if there are also own ones. */
     const char *common_title;
+    int skip; /* index in argv of a word that is no argument: the job's name; 0: none */
 };
 
 /* A parsed command line. Borrows from argv and the syntax. */
@@ -56,13 +57,11 @@ bool cli_line_has(const struct cli_line *line, const char *name);
 /* True if cli_line_option is not NULL: for switches. */
 bool cli_line_flag(const struct cli_line *line, const char *name);
 
-/* Returns the n-th row over all tables; NULL after the last. */
-const struct glint_job_option *cli_syntax_row(const struct cli_syntax *syntax, uint32_t n);
 /* Returns the row with this name, of `size` bytes, in a table (may be NULL); NULL: none. */
 const struct glint_job_option *cli_option_find(const struct glint_job_option *table,
                                                const char *name, size_t size);
-/* Prints usage and options to standard output. Returns false when out of memory. */
-bool cli_syntax_help(const struct cli_syntax *syntax);
+/* Prints usage and options to standard output. */
+void cli_syntax_help(const struct cli_syntax *syntax);
 /* Sets the error for an unknown option; `suggest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest);

@@ -11,9 +11,9 @@
 static const char *copy_text(struct plan_graph *graph, const char *text)
 {
     if (text == NULL) return NULL;
-    char *copy = arena_alloc(&graph->memory, strlen(text) + 1);
+    char *copy = arena_strdup(&graph->memory, text);
     if (copy == NULL) graph->failed = true;
-    return copy != NULL ? memcpy(copy, text, strlen(text) + 1) : NULL;
+    return copy;
 }
 
 static const uint32_t *copy_numbers(struct plan_graph *graph, const uint32_t *numbers,
@@ -27,12 +27,11 @@ static const uint32_t *copy_numbers(struct plan_graph *graph, const uint32_t *nu
 void plan_graph_add(void *arg, const struct plan_stage *stage)
 {
     struct plan_graph *graph = arg;
-    const uint64_t size = sizeof *graph->stages * graph->count;
-    struct plan_stage *grown = mem_grow(graph->stages, size, size + sizeof *grown);
     struct plan_step *steps =
         arena_alloc(&graph->memory, sizeof *steps * ((uint64_t)stage->step_count + 1));
-    if (grown != NULL) graph->stages = grown;
-    if (grown == NULL || steps == NULL) graph->failed = true;
+    if (steps == NULL ||
+        !array_reserve(&graph->stages, &graph->capacity, graph->count + 1, sizeof *graph->stages))
+        graph->failed = true;
     /* An incomplete drawing would be misleading: print_graph then reports out of memory. */
     if (graph->failed) return;
     for (uint32_t i = 0; i < stage->step_count; i++) {

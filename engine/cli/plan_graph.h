@@ -12,6 +12,7 @@ struct plan_graph {
     struct arena memory;
     struct plan_stage *stages; /* in order of arrival */
     uint32_t count;
+    uint64_t capacity;
     bool failed; /* out of memory: a stage is missing */
 };
 

@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define MS ((uint64_t)1000000)
 
 enum { FIRST_MS = 500, REDRAW_MS = 200, PLAIN_AFTER_MS = 10000 };
 enum { BAR_COLUMNS_MIN = 5, BAR_COLUMNS_MAX = 40, ETA_SECONDS_MAX = 359999 };
@@ -109,11 +108,11 @@ void progress_show(void *arg, const struct progress *p)
         return;
     }
     uint64_t now = view->env->now_ns(view->env), age = now - view->started_ns;
-    if (p->stage_ended && (view->verbose || (!view->live && age > PLAIN_AFTER_MS * MS))) {
+    if (p->stage_ended && (view->verbose || (!view->live && age > PLAIN_AFTER_MS * MS_NS))) {
         print_stage(view, p);
         return;
     }
-    if (!view->live || age < FIRST_MS * MS || now - view->drawn_ns < REDRAW_MS * MS) return;
+    if (!view->live || age < FIRST_MS * MS_NS || now - view->drawn_ns < REDRAW_MS * MS_NS) return;
     view->drawn_ns = now;
     draw_line(view, p);
 }

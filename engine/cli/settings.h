@@ -7,8 +7,8 @@
 #include "engine/cli/print.h"
 #include "engine/plan/progress.h"
 
-/* The table, for struct cli_syntax.common. */
-extern const struct glint_job_option settings_options[];
+/* Returns the rows for struct cli_syntax.common: job_keys and the options of a cluster. */
+const struct glint_job_option *settings_options(void);
 
 enum plan_format { PLAN_TEXT, PLAN_DOT, PLAN_SVG };
 
@@ -16,6 +16,8 @@ enum plan_format { PLAN_TEXT, PLAN_DOT, PLAN_SVG };
 struct settings {
     struct glint_config config; /* the caller adds operators, modules and callbacks */
     struct cluster_file file;   /* config.cluster may point here, so settings must not move */
+    const char *listen;         /* HOST:PORT; NULL: not given */
+    uint32_t executors;         /* to wait for; 0: not given */
     enum print_color color;
     enum plan_format format; /* of explain */
     bool json, quiet, verbose;
@@ -26,17 +28,9 @@ struct settings {
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error);
 void settings_fini(struct settings *s);
 
-/* Reads the options about a cluster (settings_cluster.c); sets config.cluster if there is one. */
-bool settings_read_cluster(struct settings *out, const struct cli_line *line,
-                           struct glint_error *error);
-
-/* Parse single values. Return false if the form is wrong, or the value is out of range. */
-bool settings_parse_master(const char *text,
-                           uint32_t *out_slots); /* local: 1, local[N], local[*]: 0 */
-/* HOST:PORT or [::1]:PORT; the arena owns the host. */
-bool settings_parse_address(const char *text, struct arena *memory, const char **out_host,
-                            uint16_t *out_port);
-bool settings_parse_duration(const char *text,
-                             uint64_t *out_ns); /* 90, 200ms, 1.5s, 5m, 2h; above 0 */
+/* Parses the value of `option`, HOST:PORT or [::1]:PORT, if it was given; the arena owns the host.
+ * Returns false with *error set if it is not valid. */
+bool settings_read_address(const struct cli_line *line, const char *option, struct arena *memory,
+                           const char **out_host, uint16_t *out_port, struct glint_error *error);
 
 #endif

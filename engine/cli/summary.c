@@ -80,29 +80,21 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
 
 static void put_counters(struct json *j, const struct glint_summary *s)
 {
-    json_key(j, "counters");
-    json_begin(j, '{');
-    for (uint32_t i = 0; i < s->counter_count; i++) {
-        json_key(j, s->counter_names[i]);
-        json_i64(j, s->counter_values[i]);
-    }
+    json_begin(j, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        json_i64(j, s->counter_names[i], s->counter_values[i]);
     json_end(j, '}');
 }
 
 static void put_stages(struct json *j, const struct glint_summary *s)
 {
-    json_key(j, "stages");
-    json_begin(j, '[');
+    json_begin(j, "stages", '[');
     for (uint32_t i = 0; i < s->stage_count; i++) {
-        json_begin(j, '{');
-        json_key(j, "stage");
-        json_u64(j, s->stage_times[i].number);
-        json_key(j, "name");
-        json_cstring(j, s->stage_times[i].name);
-        json_key(j, "tasks");
-        json_u64(j, s->stage_times[i].tasks);
-        json_key(j, "elapsed_ms");
-        json_ms(j, s->stage_times[i].elapsed_ns);
+        json_begin(j, NULL, '{');
+        json_u64(j, "stage", s->stage_times[i].number);
+        json_cstring(j, "name", s->stage_times[i].name);
+        json_u64(j, "tasks", s->stage_times[i].tasks);
+        json_ms(j, "elapsed_ms", s->stage_times[i].elapsed_ns);
         json_end(j, '}');
     }
     json_end(j, ']');
@@ -111,15 +103,13 @@ static void put_stages(struct json *j, const struct glint_summary *s)
 static void put_lists(struct json *j, const struct summary_report *report)
 {
     const struct glint_summary *s = report->summary;
-    json_key(j, "outputs");
-    json_begin(j, '[');
-    for (uint32_t i = 0; i < s->output_count; i++) json_cstring(j, s->outputs[i]);
+    json_begin(j, "outputs", '[');
+    for (uint32_t i = 0; i < s->output_count; i++) json_cstring(j, NULL, s->outputs[i]);
     json_end(j, ']');
-    json_key(j, "notes");
-    json_begin(j, '[');
+    json_begin(j, "notes", '[');
     const struct buffer *notes = report->notes;
     for (uint64_t at = 0; at < notes->size; at += strlen((const char *)notes->data + at) + 1)
-        json_cstring(j, (const char *)notes->data + at);
+        json_cstring(j, NULL, (const char *)notes->data + at);
     json_end(j, ']');
 }
 
@@ -136,25 +126,16 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     char id[TEXT_NUMBER_MAX];
     text_format(id, sizeof id, "%016llx", (unsigned long long)s->job_id);
     assert(report->notes->size == 0 || report->notes->data[report->notes->size - 1] == '\0');
-    json_begin(&j, '{');
-    json_key(&j, "schema");
-    json_i64(&j, 1);
-    json_key(&j, "job");
-    json_cstring(&j, report->job);
-    json_key(&j, "id");
-    json_cstring(&j, s->job_id != 0 ? id : NULL); /* 0: the job did not start */
-    json_key(&j, "status");
-    json_cstring(&j, status_of(report->error->code));
-    json_key(&j, "error");
-    json_error(&j, report->error);
-    json_key(&j, "elapsed_ms");
-    json_ms(&j, s->elapsed_ns);
-    json_key(&j, "tasks");
-    json_u64(&j, s->tasks);
-    json_key(&j, "stages_skipped");
-    json_u64(&j, s->stages_skipped);
-    json_key(&j, "retries");
-    json_u64(&j, s->retries);
+    json_begin(&j, NULL, '{');
+    json_i64(&j, "schema", 1);
+    json_cstring(&j, "job", report->job);
+    json_cstring(&j, "id", s->job_id != 0 ? id : NULL); /* 0: the job did not start */
+    json_cstring(&j, "status", status_of(report->error->code));
+    json_error(&j, "error", report->error);
+    json_ms(&j, "elapsed_ms", s->elapsed_ns);
+    json_u64(&j, "tasks", s->tasks);
+    json_u64(&j, "stages_skipped", s->stages_skipped);
+    json_u64(&j, "retries", s->retries);
     put_counters(&j, s);
     put_stages(&j, s);
     put_lists(&j, report);

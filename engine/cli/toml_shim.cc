@@ -37,6 +37,7 @@ struct library_bug : std::exception {
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
 #include <string_view>
 
 extern "C" {
@@ -96,18 +97,20 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
         out->text = keep_text(memory, text->get(), out->at);
     } else if (const toml::value<int64_t> *integer = node.as_integer()) {
         out->kind = TOML_INTEGER;
-        out->integer = integer->get();
+        out->text = keep_text(memory, std::to_string(integer->get()), out->at);
     } else if (const toml::value<bool> *boolean = node.as_boolean()) {
         out->kind = TOML_BOOL;
-        out->boolean = boolean->get();
+        out->text = boolean->get() ? "true" : "false";
     } else if (const toml::array *array = node.as_array()) {
         out->kind = TOML_ARRAY;
+        out->text = "an array";
         if (depth == TOML_DEPTH_MAX) return;
         out->items = make_items(memory, array->size());
         for (const toml::node &item : *array)
             convert(memory, item, depth + 1, &out->items[out->count++]);
     } else if (const toml::table *table = node.as_table()) {
         out->kind = TOML_TABLE;
+        out->text = "a table";
         if (depth == TOML_DEPTH_MAX) return;
         out->items = make_items(memory, table->size());
         for (auto &&[key, item] : *table) {
@@ -120,6 +123,7 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
         std::sort(out->items, out->items + out->count, is_before);
     } else {
         out->kind = node.is_floating_point() ? TOML_REAL : TOML_DATE;
+        out->text = node.is_floating_point() ? "a number with a fraction" : "a date";
     }
 }
 

@@ -32,9 +32,9 @@ struct toml_value {
     struct toml_place at;
     const char *key; /* inside a table; NULL inside an array */
     struct toml_place key_at;
-    const char *text;         /* TEXT; UTF-8 without NUL */
-    int64_t integer;          /* INTEGER */
-    bool boolean;             /* BOOL */
+    /* TEXT: its content, UTF-8 without NUL; INTEGER, BOOL: in decimal, "true" or "false"; others:
+     * the type, for messages: "a date". */
+    const char *text;
     struct toml_value *items; /* ARRAY: in order; TABLE: in the order of the file */
     uint32_t count;
 };

@@ -95,7 +95,7 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
     uint64_t now = env->now_ns(env);
     /* Round up: waking before the deadline would spin. libuv counts from its cached time, which is
      * old after the job's own code ran. */
-    uint64_t ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
+    uint64_t ms = deadline_ns > now ? (deadline_ns - now + MS_NS - 1) / MS_NS : 0;
     uv_update_time(&l->loop);
     uv_timer_start(&l->timer, on_timer, ms, 0);
     uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */

@@ -92,12 +92,8 @@ static int record_failed_call(struct input_walk *w, int error, const char *opera
 
 static char *arena_text(struct input_walk *w, const char *text)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy = arena_alloc(&w->list->arena, size);
-    if (copy == NULL)
-        error_no_memory(w->error);
-    else
-        memcpy(copy, text, size);
+    char *copy = arena_strdup(&w->list->arena, text);
+    if (copy == NULL) error_no_memory(w->error);
     return copy;
 }
 
@@ -133,14 +129,8 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
     bool gzip = false;
     int r = detect_file_format(w, path, stored, &gzip);
     if (r <= 0) return r;
-    if (list->count == list->capacity) {
-        const uint64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
-        struct input_file *files = mem_grow(list->files, list->count * sizeof *list->files,
-                                            capacity * sizeof *list->files);
-        if (files == NULL) return error_no_memory(w->error);
-        list->files = files;
-        list->capacity = capacity;
-    }
+    if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
+        return error_no_memory(w->error);
     const char *copy = arena_text(w, path);
     const char *stored_copy = stored != NULL && copy != NULL ? arena_text(w, stored) : NULL;
     if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
@@ -161,14 +151,7 @@ static int collect_name(void *arg, const char *name)
     struct name_list *n = arg;
     if (name[0] == '_' || name[0] == '.') return 0;
     if (n->pattern != NULL && fnmatch(n->pattern, name, FNM_PERIOD) != 0) return 0;
-    if (n->count == n->capacity) {
-        const uint64_t capacity = n->capacity > 0 ? 2 * n->capacity : 64;
-        char **items = mem_grow(n->items, n->count * sizeof *n->items, capacity * sizeof *n->items);
-        if (items == NULL) return -ENOMEM;
-        n->items = items;
-        n->capacity = capacity;
-    }
-    assert(n->count < n->capacity);
+    if (!array_reserve(&n->items, &n->capacity, n->count + 1, sizeof *n->items)) return -ENOMEM;
     n->items[n->count] = arena_text(n->walk, name);
     return n->items[n->count++] != NULL ? 0 : -ENOMEM;
 }
@@ -209,14 +192,8 @@ static int add_directory_entry(struct input_walk *w, const char *path)
 static int record_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     struct input_list *list = w->list;
-    if (list->dir_count == list->dir_capacity) {
-        const uint64_t capacity = list->dir_capacity > 0 ? 2 * list->dir_capacity : 4;
-        struct input_dir *dirs =
-            mem_grow(list->dirs, list->dir_count * sizeof *dirs, capacity * sizeof *dirs);
-        if (dirs == NULL) return error_no_memory(w->error);
-        list->dirs = dirs;
-        list->dir_capacity = capacity;
-    }
+    if (!array_reserve(&list->dirs, &list->dir_capacity, list->dir_count + 1, sizeof *list->dirs))
+        return error_no_memory(w->error);
     const char *copy = arena_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
     list->dirs[list->dir_count++] = (struct input_dir){copy, stat->device, stat->inode};
@@ -314,13 +291,8 @@ static int paths_add(struct input_walk *w, struct path_list *p, const char *dir,
 {
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s%s", dir, name)) return 0; /* cannot exist */
-    if (p->count == p->capacity) {
-        const uint64_t capacity = p->capacity > 0 ? 2 * p->capacity : 16;
-        char **items = mem_grow(p->items, p->count * sizeof *p->items, capacity * sizeof *p->items);
-        if (items == NULL) return error_no_memory(w->error);
-        p->items = items;
-        p->capacity = capacity;
-    }
+    if (!array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items))
+        return error_no_memory(w->error);
     p->items[p->count] = arena_text(w, path);
     return p->items[p->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
 }

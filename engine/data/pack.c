@@ -1,10 +1,11 @@
-/* Two small structs around msgpack-c: a writer and a reader with sticky errors. The reader
- * validates all bytes before it unpacks them. Used for messages, plans and arguments. */
+/* A writer, by msgpack-c, and a reader with sticky errors. msgpack-c's own reader allocates an
+ * object for each field. Used for messages, plans and arguments. */
 #include "engine/data/pack.h"
 
 #include "engine/data/msgpack_validate.h"
 
 #include <assert.h>
+#include <msgpack.h>
 #include <string.h>
 
 /* msgpack-c's callback. Always returns 0: the error is kept in p->failed. */
@@ -15,10 +16,9 @@ static int packer_write(void *data, const char *bytes, size_t size)
     return 0;
 }
 
-void packer_init(struct packer *p)
+static msgpack_packer msgpack_packer_of(struct packer *p)
 {
-    memset(p, 0, sizeof *p);
-    msgpack_packer_init(&p->pk, p, packer_write);
+    return (msgpack_packer){.data = p, .callback = packer_write};
 }
 
 void packer_fini(struct packer *p)
@@ -26,137 +26,181 @@ void packer_fini(struct packer *p)
     buffer_fini(&p->out);
 }
 
+int packer_finish(struct packer *p, struct buffer *out, struct glint_error *error)
+{
+    if (p->failed) {
+        packer_fini(p);
+        return error_no_memory(error);
+    }
+    assert(p->out.size > 0);
+    *out = p->out;
+    return 0;
+}
+
 void pack_u64(struct packer *p, uint64_t v)
 {
-    msgpack_pack_uint64(&p->pk, v);
+    msgpack_packer pk = msgpack_packer_of(p);
+    msgpack_pack_uint64(&pk, v);
 }
 
 void pack_i64(struct packer *p, int64_t v)
 {
-    msgpack_pack_int64(&p->pk, v);
+    msgpack_packer pk = msgpack_packer_of(p);
+    msgpack_pack_int64(&pk, v);
 }
 
 void pack_f64(struct packer *p, double v)
 {
-    msgpack_pack_double(&p->pk, v);
+    msgpack_packer pk = msgpack_packer_of(p);
+    msgpack_pack_double(&pk, v);
 }
 
 void pack_bytes(struct packer *p, struct glint_slice s)
 {
+    msgpack_packer pk = msgpack_packer_of(p);
     assert(s.size <= UINT32_MAX);
-    msgpack_pack_bin(&p->pk, s.size);
-    if (s.size > 0) msgpack_pack_bin_body(&p->pk, s.data, s.size);
+    msgpack_pack_bin(&pk, s.size);
+    if (s.size > 0) msgpack_pack_bin_body(&pk, s.data, s.size);
+}
+
+void pack_str(struct packer *p, struct glint_slice s)
+{
+    msgpack_packer pk = msgpack_packer_of(p);
+    assert(s.size <= UINT32_MAX);
+    msgpack_pack_str(&pk, s.size);
+    msgpack_pack_str_body(&pk, s.data, s.size);
 }
 
 void pack_text(struct packer *p, const char *s)
 {
-    if (s == NULL) {
-        msgpack_pack_nil(&p->pk);
-        return;
-    }
-    size_t n = strlen(s);
-    msgpack_pack_str(&p->pk, n);
-    msgpack_pack_str_body(&p->pk, s, n);
+    msgpack_packer pk = msgpack_packer_of(p);
+    if (s == NULL)
+        msgpack_pack_nil(&pk);
+    else
+        pack_str(p, (struct glint_slice){(const uint8_t *)s, strlen(s)});
 }
 
 void pack_array(struct packer *p, uint64_t count)
 {
-    msgpack_pack_array(&p->pk, count);
+    msgpack_packer pk = msgpack_packer_of(p);
+    msgpack_pack_array(&pk, count);
 }
 
-bool unpacker_init(struct unpacker *u, struct glint_slice data)
+struct unpacker unpack_begin(struct glint_slice data)
 {
-    memset(u, 0, sizeof *u);
-    msgpack_unpacked_init(&u->unpacked);
-    u->failed = true; /* until everything below has succeeded */
+    struct unpacker failed = {.failed = true};
+    struct msgpack_head h;
     uint64_t size = 0;
-    if (data.size == 0) return false; /* data.data may be NULL */
-    if (!msgpack_validate(data.data, data.size, &size) || size != data.size) return false;
-    size_t at = 0;
-    if (msgpack_unpack_next(&u->unpacked, (const char *)data.data, data.size, &at) !=
-        MSGPACK_UNPACK_SUCCESS)
+    if (data.size == 0) return failed; /* data.data may be NULL */
+    if (!msgpack_validate(data.data, data.size, &size) || size != data.size) return failed;
+    msgpack_read_head(data.data, size, &h);
+    if (h.kind != MSGPACK_KIND_ARRAY) return failed;
+    return (struct unpacker){
+        .at = data.data + h.head_size, .end = data.data + size, .count = h.count};
+}
+
+/* Reads the head of the next field and passes over it. If the field is missing or has neither of
+ * these kinds, the unpacker has failed. */
+static bool next_field(struct unpacker *u, enum msgpack_kind kind, enum msgpack_kind other,
+                       struct msgpack_head *h)
+{
+    if (u->failed || u->next >= u->count ||
+        !msgpack_read_head(u->at, (uint64_t)(u->end - u->at), h) ||
+        (h->kind != kind && h->kind != other)) {
+        u->failed = true;
         return false;
-    const msgpack_object *o = &u->unpacked.data;
-    if (o->type != MSGPACK_OBJECT_ARRAY) return false;
-    u->fields = o->via.array.ptr;
-    u->count = o->via.array.size;
-    u->failed = false;
+    }
+    u->next++;
+    u->at += h->head_size;
     return true;
 }
 
-void unpacker_fini(struct unpacker *u)
+/* Passes over the content of a field; returns where it starts. */
+static const uint8_t *skip_content(struct unpacker *u, uint64_t size)
 {
-    msgpack_unpacked_destroy(&u->unpacked);
-}
-
-/* Returns the next field if it has this type; else NULL, and the unpacker has failed. */
-static const msgpack_object *next_field(struct unpacker *u, msgpack_object_type type)
-{
-    if (u->failed || u->next >= u->count || u->fields[u->next].type != type) {
-        u->failed = true;
-        return NULL;
-    }
-    return &u->fields[u->next++];
+    const uint8_t *content = u->at;
+    assert(size <= (uint64_t)(u->end - content));
+    u->at += size;
+    return content;
 }
 
 uint64_t unpack_u64(struct unpacker *u, uint64_t max)
 {
-    const msgpack_object *o = next_field(u, MSGPACK_OBJECT_POSITIVE_INTEGER);
-    if (o == NULL) return 0;
-    if (o->via.u64 > max) u->failed = true;
-    return u->failed ? 0 : o->via.u64;
+    struct msgpack_head h;
+    if (!next_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_UINT, &h)) return 0;
+    if (h.u64 > max) u->failed = true;
+    return u->failed ? 0 : h.u64;
 }
 
 /* msgpack has one type for numbers from 0 and one for negative numbers; an i64 may be either. */
 int64_t unpack_i64(struct unpacker *u)
 {
-    bool negative = !u->failed && u->next < u->count &&
-                    u->fields[u->next].type == MSGPACK_OBJECT_NEGATIVE_INTEGER;
-    if (!negative) return (int64_t)unpack_u64(u, INT64_MAX);
-    return next_field(u, MSGPACK_OBJECT_NEGATIVE_INTEGER)->via.i64;
+    struct msgpack_head h;
+    if (!next_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_INT, &h)) return 0;
+    if (h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX) u->failed = true;
+    return u->failed ? 0 : h.i64;
 }
 
 double unpack_f64(struct unpacker *u)
 {
-    const msgpack_object *o = next_field(u, MSGPACK_OBJECT_FLOAT64);
-    return o != NULL ? o->via.f64 : 0;
+    struct msgpack_head h;
+    if (!next_field(u, MSGPACK_KIND_FLOAT, MSGPACK_KIND_FLOAT, &h)) return 0;
+    if (h.head_size != 1 + sizeof h.f64) u->failed = true; /* a float of 32 bits */
+    return u->failed ? 0 : h.f64;
 }
 
 struct glint_slice unpack_bytes(struct unpacker *u)
 {
-    const msgpack_object *o = next_field(u, MSGPACK_OBJECT_BIN);
-    if (o == NULL) return (struct glint_slice){NULL, 0};
-    return (struct glint_slice){(const uint8_t *)o->via.bin.ptr, o->via.bin.size};
+    struct msgpack_head h;
+    if (!next_field(u, MSGPACK_KIND_BIN, MSGPACK_KIND_BIN, &h))
+        return (struct glint_slice){NULL, 0};
+    return (struct glint_slice){skip_content(u, h.size), h.size};
 }
 
 void unpack_text(struct unpacker *u, char *out, size_t capacity)
 {
+    struct msgpack_head h;
     out[0] = '\0';
-    if (!u->failed && u->next < u->count && u->fields[u->next].type == MSGPACK_OBJECT_NIL) {
-        u->next++;
+    if (!next_field(u, MSGPACK_KIND_STR, MSGPACK_KIND_NIL, &h) || h.kind == MSGPACK_KIND_NIL)
         return;
-    }
-    const msgpack_object *o = next_field(u, MSGPACK_OBJECT_STR);
-    if (o == NULL) return;
+    const uint8_t *text = skip_content(u, h.size);
     /* A NUL byte would cut the text: a path would then name another file. */
-    size_t n = o->via.str.size;
-    if (n >= capacity || (n > 0 && memchr(o->via.str.ptr, 0, n) != NULL)) {
+    if (h.size >= capacity || memchr(text, 0, h.size) != NULL) {
         u->failed = true;
         return;
     }
-    if (n > 0) memcpy(out, o->via.str.ptr, n);
-    out[n] = '\0';
+    memcpy(out, text, h.size);
+    out[h.size] = '\0';
 }
 
 struct unpacker unpack_array(struct unpacker *u)
 {
     struct unpacker inner = {.failed = true};
-    const msgpack_object *o = next_field(u, MSGPACK_OBJECT_ARRAY);
-    if (o == NULL) return inner;
-    inner.fields = o->via.array.ptr;
-    inner.count = o->via.array.size;
-    inner.failed = false;
+    struct msgpack_head h;
+    struct unpacker whole = *u;
+    if (!next_field(u, MSGPACK_KIND_ARRAY, MSGPACK_KIND_ARRAY, &h)) return inner;
+    inner = (struct unpacker){.at = u->at, .count = h.count};
+    unpack_skip(&whole);
+    assert(!whole.failed && whole.at >= inner.at);
+    inner.end = u->at = whole.at;
     return inner;
+}
+
+/* The field has been validated, so its values only have to be counted. */
+void unpack_skip(struct unpacker *u)
+{
+    struct msgpack_head h;
+    if (u->next >= u->count) u->failed = true;
+    for (uint64_t values = u->failed ? 0 : 1; values > 0; values--) {
+        bool valid = msgpack_read_head(u->at, (uint64_t)(u->end - u->at), &h);
+        assert(valid);
+        u->at += h.head_size;
+        if (h.kind == MSGPACK_KIND_ARRAY) values += h.count;
+        if (h.kind == MSGPACK_KIND_MAP) values += 2 * h.count;
+        if (h.kind == MSGPACK_KIND_STR || h.kind == MSGPACK_KIND_BIN || h.kind == MSGPACK_KIND_EXT)
+            u->at += h.size;
+    }
+    u->next++;
 }
 
 bool unpack_is_complete(const struct unpacker *u)

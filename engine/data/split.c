@@ -19,28 +19,13 @@ struct split_builder {
     bool header;
 };
 
-/* Returns `items` with space for one more, or NULL with the error set when out of memory. */
-static void *grow_array(struct split_builder *p, void *items, uint64_t count, uint64_t *capacity,
-                        uint64_t item_size)
-{
-    if (count < *capacity) return items;
-    const uint64_t wanted = *capacity > 0 ? 2 * *capacity : 64;
-    void *grown = mem_grow(items, count * item_size, wanted * item_size);
-    if (grown == NULL)
-        error_no_memory(p->error);
-    else
-        *capacity = wanted;
-    return grown;
-}
-
 static int begin_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, "use larger splits: --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
-    uint32_t *starts = grow_array(p, p->starts, p->split_count, &p->split_capacity, sizeof *starts);
-    if (starts == NULL) return GLINT_E_NO_MEMORY;
-    p->starts = starts;
+    if (!array_reserve(&p->starts, &p->split_capacity, p->split_count + 1, sizeof *p->starts))
+        return error_no_memory(p->error);
     p->starts[p->split_count++] = (uint32_t)p->count;
     p->used_bytes = p->used_pieces = 0;
     return 0;
@@ -52,9 +37,8 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
     assert(length > 0);
     if (p->count == UINT32_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many files");
-    struct split_piece *pieces = grow_array(p, p->pieces, p->count, &p->capacity, sizeof *pieces);
-    if (pieces == NULL) return GLINT_E_NO_MEMORY;
-    p->pieces = pieces;
+    if (!array_reserve(&p->pieces, &p->capacity, p->count + 1, sizeof *p->pieces))
+        return error_no_memory(p->error);
     p->pieces[p->count++] = (struct split_piece){.path = file->path,
                                                  .stored = file->stored,
                                                  .offset = offset,

@@ -14,8 +14,7 @@
 bool split_encode(const struct split *split, struct buffer *out)
 {
     assert(split->count > 0 && split->count <= SPLIT_FILES_MAX);
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, split->count);
     for (uint32_t i = 0; i < split->count; i++) {
         const struct split_piece *piece = &split->pieces[i];
@@ -34,13 +33,6 @@ bool split_encode(const struct split *split, struct buffer *out)
 }
 
 /* Returns a copy in the arena, or NULL when out of memory. */
-static const char *copy_path(struct arena *arena, const char *path)
-{
-    const size_t size = strlen(path) + 1;
-    char *copy = arena_alloc(arena, size);
-    return copy != NULL ? memcpy(copy, path, size) : NULL;
-}
-
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
@@ -61,8 +53,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;
-    out->path = copy_path(arena, path);
-    if (stored[0] != '\0') out->stored = copy_path(arena, stored);
+    out->path = arena_strdup(arena, path);
+    if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     return out->path != NULL && (stored[0] == '\0' || out->stored != NULL) ? 1 : -1;
 }
 
@@ -80,9 +72,8 @@ static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *
 int split_decode(struct glint_slice bytes, struct arena *arena, struct split *out,
                  struct glint_error *error)
 {
-    struct unpacker u;
-    int r = unpacker_init(&u, bytes) ? decode_pieces(&u, arena, out) : 0;
-    unpacker_fini(&u);
+    struct unpacker u = unpack_begin(bytes);
+    int r = decode_pieces(&u, arena, out);
     if (r > 0) return 0;
     *out = (struct split){.pieces = NULL};
     if (r < 0) return error_no_memory(error);

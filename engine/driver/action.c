@@ -82,7 +82,7 @@ static int run_tasks(struct driver *d)
         if (wake < until) until = wake;
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
-        event_log_listener_on_timer(d);
+        event_log_on_timer(d->log);
         results_report_on_timer(d);
     }
     /* Also after success: superseded copies may still run. */
@@ -155,7 +155,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
     r = run_stages(d);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     results_report_action_finished(d);
-    event_log_listener_on_action_end(d);
+    event_log_action_end(d->log, a.number, driver_error(d));
     executors_finish_action(d);
     d->action_run = NULL;
     stage_runs_fini(&a);

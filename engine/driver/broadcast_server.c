@@ -5,20 +5,9 @@
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
 #include "engine/driver/cluster_transport_internal.h"
 
-#include "engine/base/text.h"
-#include "engine/net/broadcast_block.h"
+#include "engine/transfer/broadcast_block.h"
 
 #include <assert.h>
-
-/* Queued for one executor; the tracker assigns less, so one that exceeds it is broken or hostile.
- */
-#define SENDING_BYTES_MAX (32 * MIB)
-
-/* A block that is being sent. */
-struct block_send {
-    struct executor_conn *executor_conn;
-    uint64_t size;
-};
 
 /* Both threads. The result stays valid without the lock: broadcasts are never removed. */
 static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
@@ -87,75 +76,20 @@ static struct glint_slice encoded_block(struct served_broadcast *v, uint32_t blo
     return (struct glint_slice){b->packed.data, b->packed.size};
 }
 
-static void on_block_sent(void *arg, bool ok)
+static void find_block(void *arg, const struct get_request *g, struct fetch_found *out,
+                       struct glint_error *why)
 {
-    struct block_send *sending = arg;
-    struct executor_conn *l = sending->executor_conn;
-    assert(l->sending_bytes >= sending->size);
-    l->sending_bytes -= sending->size;
-    if (ok) atomic_fetch_add(&l->r->broadcast_bytes, sending->size);
-    mem_free(sending);
-}
-
-static void send_fetch_error(struct executor_conn *l, uint64_t request, enum glint_code code,
-                             const char *cause)
-{
-    struct glint_error why = {.code = GLINT_OK}, error = {.code = GLINT_OK};
-    struct buffer payload = {NULL, 0, 0};
-    error_set(&why, code, NULL, "%s", cause);
-    if (fetch_error_encode(&why, &payload, &error) != 0)
-        executor_conn_fail(l, &error);
+    struct served_broadcast *v = find_broadcast(arg, g->id);
+    if (v != NULL && g->block < broadcast_block_count(v->size))
+        out->bytes = encoded_block(v, g->block);
     else
-        send_frame(l->data, FRAME_FETCH_ERROR, request, &payload);
-    buffer_fini(&payload);
+        error_set(why, GLINT_E_PROTOCOL, NULL, "block %u of broadcast %llu not found", g->block,
+                  (unsigned long long)g->id);
 }
 
-static void send_block_not_found(struct executor_conn *l, uint64_t request, uint64_t id,
-                                 uint32_t block)
+struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
-    char cause[64];
-    text_format(cause, sizeof cause, "block %u of broadcast %llu not found", block,
-                (unsigned long long)id);
-    send_fetch_error(l, request, GLINT_E_PROTOCOL, cause);
-}
-
-static void send_block(struct executor_conn *l, struct served_broadcast *v, uint32_t block,
-                       uint64_t request)
-{
-    struct block_send *sending = mem_alloc(sizeof *sending);
-    if (sending == NULL) {
-        send_fetch_error(l, request, GLINT_E_NO_MEMORY,
-                         "the driver is out of memory: cannot send a broadcast block");
-        return;
-    }
-    struct glint_slice bytes = encoded_block(v, block);
-    *sending = (struct block_send){l, bytes.size};
-    l->sending_bytes += bytes.size;
-    if (!conn_send_data(l->data, request, bytes, on_block_sent, sending))
-        on_block_sent(sending, false);
-}
-
-int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
-                            struct glint_slice payload, struct glint_error *error)
-{
-    struct get_request get;
-    int r = get_request_decode(payload, &get, error);
-    if (r != 0) return r;
-    enum get_kind kind = get.kind;
-    uint32_t block = get.block;
-    uint64_t id = get.id;
-    struct served_broadcast *v = find_broadcast(l->r, id);
-    get_request_fini(&get);
-    /* A wrong kind closes the connection; the other failures are one request's. */
-    if (kind != GET_BROADCAST_BLOCK)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "the driver serves broadcast blocks only");
-    if (v == NULL || block >= broadcast_block_count(v->size))
-        send_block_not_found(l, f->request, id, block);
-    else if (l->sending_bytes > SENDING_BYTES_MAX)
-        send_fetch_error(l, f->request, GLINT_E_CONNECTION, "too many requested blocks in flight");
-    else
-        send_block(l, v, block, f->request);
-    return 0;
+    return (struct fetch_source){.find = find_block, .arg = r, .bytes_sent = &r->broadcast_bytes};
 }
 
 /* ---- Block assignments */

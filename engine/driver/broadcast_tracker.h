@@ -9,7 +9,7 @@
 #ifndef GLINT_DRIVER_BROADCAST_TRACKER_H
 #define GLINT_DRIVER_BROADCAST_TRACKER_H
 
-#include "engine/net/wire.h"
+#include "engine/transfer/wire_fetch.h"
 
 struct tracker; /* of one broadcast */
 

@@ -2,8 +2,7 @@
  * for the job's code, and two queues between it and the driver's thread (states and fields:
  * cluster_transport_internal.h).
  *
- * One timer serves all deadlines: heartbeats, dials, timeouts. It expires at the earliest of them
- * and then checks every executor, which takes a few comparisons each. */
+ * The one timer here decides whether enough executors can still come (registration.c). */
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
@@ -30,12 +29,9 @@ static void on_timer(uv_timer_t *timer)
         r->no_executor_since_ns = now;
     r->timer_ns = UINT64_MAX;
     uint64_t next = registration_on_timer(r, now);
-    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++) {
-        uint64_t due = daemon_conn_on_timer(&r->daemon_conns[i], now);
-        if (due < next) next = due;
-    }
-    for (struct executor_conn *l = r->executor_conns, *after; l != NULL; l = after) {
-        after = l->next; /* executor_conn_on_timer may free it */
+    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+        daemon_conn_redial(&r->daemon_conns[i]);
+    for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next) {
         uint64_t due = executor_conn_on_timer(l, now);
         if (due < next) next = due;
     }
@@ -66,8 +62,7 @@ static void close_all_handles(struct cluster_transport *r)
     }
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
         daemon_conn_close(&r->daemon_conns[i]);
-    listener_close(r->listener);
-    r->listener = NULL;
+    executor_listener_close(r);
     uv_close((uv_handle_t *)&r->timer, NULL);
     uv_close((uv_handle_t *)&r->wakeup, NULL);
 }
@@ -137,6 +132,8 @@ static void free_transport(struct cluster_transport *r)
     }
     inbox_event_destroy(r->no_executors_event);
     outbox_fini(r);
+    fetch_server_destroy(r->fetch_server);
+    program_server_fini(r);
     broadcast_server_fini(r);
     net_fini(&r->net);
     assert(r->executor_conns == NULL);
@@ -171,7 +168,11 @@ static int open_network(struct cluster_transport *r, struct glint_error *error)
         .secret_file = r->cluster->secret_file,
         .insecure_plaintext = r->cluster->insecure_plaintext,
         .connect_ms = r->cluster->connect_ms > 0 ? r->cluster->connect_ms : CONNECT_MS};
-    return net_init(&r->net, &r->loop, r->env, &config, error);
+    int code = net_init(&r->net, &r->loop, r->env, &config, error);
+    if (code != 0 || r->net.tls == NULL) return code;
+    if (r->env->random(r->env, r->job_key.bytes, sizeof r->job_key.bytes) != 0)
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
+    return net_set_job_key(&r->net, &r->job_key, error);
 }
 
 /* One daemon_conn per [[executor]] of cluster.toml; none with --listen, where executors dial. */
@@ -211,18 +212,32 @@ static int start_loop(struct cluster_transport *r, struct glint_error *error)
     if (!wakeup_open)
         code = error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
                          "cannot start an event loop: %s", uv_strerror(uv));
+    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+        daemon_conn_init(&r->daemon_conns[i]);
     if (code == 0 && r->cluster->listen_host != NULL) code = executor_listener_open(r, error);
     r->no_executor_since_ns = cluster_transport_now(r);
     cluster_transport_arm_timer(r, r->no_executor_since_ns); /* dials all daemons at once */
     if (code == 0) code = thread_start(&r->thread, run_loop, r, error);
     if (code == 0) return 0;
     r->stopping = true;
-    listener_close(r->listener);
+    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+        daemon_conn_close(&r->daemon_conns[i]);
+    executor_listener_close(r);
     uv_close((uv_handle_t *)&r->timer, NULL);
     if (wakeup_open) uv_close((uv_handle_t *)&r->wakeup, NULL);
     uv_run(&r->loop, UV_RUN_DEFAULT);
     uv_loop_close(&r->loop);
     return code;
+}
+
+static int create_fetch_server(struct cluster_transport *r, struct glint_error *error)
+{
+    const struct fetch_source sources[GET_KINDS_END] = {
+        [GET_BROADCAST_BLOCK] = broadcast_server_source(r),
+        [GET_PROGRAM_BLOCK] = {
+            .find = program_server_find, .release = program_server_release, .arg = r}};
+    r->fetch_server = fetch_server_create(&r->loop, sources);
+    return r->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 
 static void init_transport(struct cluster_transport *r, struct glint *g,
@@ -253,6 +268,7 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
     if (r == NULL) return error_no_memory(error);
     init_transport(r, g, cluster);
     int code = open_network(r, error);
+    if (code == 0) code = create_fetch_server(r, error);
     if (code == 0) code = create_daemon_conns(r, error);
     if (code == 0) code = event_loop_init(&r->loop, r->env, error);
     if (code == 0) code = start_loop(r, error);

@@ -2,9 +2,10 @@
  *
  * A thread of its own runs a libuv loop with all connections. Heartbeats are sent and broadcasts
  * are served even while the job's code keeps the driver's thread busy. Events are queued in an
- * inbox until the driver calls transport->wait. The loop dials the daemons of cluster.toml and
- * sends REQUEST_EXECUTOR, or accepts executors that dial the driver (cluster->listen_host). With
- * `launch` it starts daemons that are unreachable, and stops those it started.
+ * inbox until the driver calls transport->wait. The loop dials the daemons of cluster.toml, which
+ * start executors; these connect to the driver, as do those started by users with --join
+ * (cluster->listen_host). With `launch` it starts daemons that are unreachable, and stops those it
+ * started.
  *
  * It calls the driver only from `wait`, on the driver's thread: driver_on_executor_added when an
  * executor has joined, driver_on_message, driver_on_executor_suspect, driver_on_executor_draining,

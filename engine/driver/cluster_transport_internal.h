@@ -5,12 +5,12 @@
  *   transport_outbox.c   messages to executors, and `send`
  *   daemon_conn.c        connections to executor daemons, which start executors for the job
  *   daemon_launch.c      starts daemons that are unreachable (daemon_launch.h)
- *   executor_conn.c      connections to executors, from dialling to loss
- *   executor_loss.c      describes why an executor was lost
- *   executor_listener.c  accepts executors that dial the driver (--listen)
+ *   executor_listener.c  where executors connect to the driver
+ *   executor_conn.c      connections of executors, from the first to the loss
  *   registration.c       when executors join the job, and when there are too few
  *   acquisition_order.c  which executors a waiting driver may keep (avoids deadlocks)
  *   task_result_fetch.c  fetches large task results
+ *   program_server.c     sends this program to daemons of another build
  *   broadcast_server.c   sends broadcasts in blocks
  *   broadcast_tracker.c  which executor fetches which block from where (broadcast_tracker.h)
  *
@@ -21,13 +21,14 @@
 #include "engine/driver/broadcast_tracker.h"
 #include "engine/driver/cluster_transport.h"
 #include "engine/driver/daemon_launch.h"
+#include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
+#include "engine/transfer/fetch_client.h"
+#include "engine/transfer/fetch_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define MS_NS ((uint64_t)1000000)
 
 /* ---- Events for the driver's thread */
 
@@ -115,13 +116,15 @@ struct daemon_conn {
     uint32_t index, rank;              /* in r->daemon_conns, in r->by_id */
     enum daemon_conn_state state;
     struct conn *conn; /* to the daemon; after BACKOFF it stays set until it has closed */
-    struct liveness liveness;
-    struct executor_conn *executor_conn; /* to the executor that the daemon started; or NULL */
-    uint64_t next_dial_ns;               /* BACKOFF: when to dial */
-    uint32_t tries;                      /* failures since an executor of it joined or a launch */
+    uint8_t incarnation[INCARNATION_BYTES];   /* of the requested process; set in REQUESTED */
+    struct executor_conn *executor_conn;      /* of that process; or NULL */
+    char driver_address[HOST_BYTES_MAX + 16]; /* where that process connects to, for messages */
+    struct deadline redial, queue_note;
+    uint64_t next_dial_ns; /* BACKOFF: when to dial */
+    uint32_t tries;        /* failures since an executor of it joined or a launch */
     uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
                                                          one noted to the user */
-    uint64_t queued_ns;                               /* when it was queued */
+    bool program_requested;                           /* the daemon waits for PROGRAM */
     bool reached;           /* the last dial reached the right daemon, and it has not failed */
     uint32_t auth_failures; /* consecutive TLS handshake failures */
     bool missing_reported;  /* the user was told that this executor is missing */
@@ -154,23 +157,24 @@ struct executor_conn {
     struct executor_conn *next;
     struct cluster_transport *r;
     enum executor_conn_state state;
-    struct daemon_conn *daemon_conn; /* of the daemon that started it; NULL: it dialled us */
+    struct daemon_conn *daemon_conn; /* of the daemon that started it; NULL: started by --join */
     struct conn *control, *data;     /* NULL: closed, or not accepted yet */
-    struct liveness liveness;
+    struct deadline deadline; /* OPENING: to register; has_exited: to close; CLOSING: to finalize */
+    bool freeing;             /* `deadline` is being closed */
     uint8_t incarnation[INCARNATION_BYTES];
     char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
     uint16_t port;
     uint32_t slots;
     bool is_registered; /* REGISTER arrived; the connections may not be open yet */
-    bool joined, draining, suspect;
+    bool joined, draining;
     uint32_t number;        /* valid if `joined`: the executor's number in the job */
-    uint64_t deadline_ns;   /* OPENING: to register; has_exited: to close; CLOSING: to finalize */
+    uint32_t tasks_running; /* by its last heartbeat */
     struct glint_error why; /* CLOSING: the first failure */
     bool has_exited;        /* the daemon sent EXECUTOR_EXITED: `exited` is valid */
     struct executor_exited exited;
     struct inbox_event *lost_event;      /* joined: preallocated, reporting a loss cannot fail */
+    struct fetch_client fetches;         /* of results, on `data` */
     struct result_fetch *result_fetches; /* in order of arrival */
-    uint64_t sending_bytes;              /* broadcast blocks queued on `data` */
 };
 
 /* The transport: `arg` of struct transport. */
@@ -179,6 +183,9 @@ struct cluster_transport {
     struct env *env;
     const struct cluster *cluster;
     struct net net;
+    struct fetch_server *fetch_server; /* of broadcast blocks */
+    struct program_server *program;    /* NULL: no daemon has asked for it */
+    struct secret job_key; /* opens the executors and the driver of this job to each other */
     uv_loop_t loop;
     uv_async_t wakeup;
     uv_timer_t timer;
@@ -203,7 +210,7 @@ struct cluster_transport {
     struct daemon_conn *daemon_conns; /* [cluster->executor_count]; NULL with listen_host */
     struct daemon_conn **by_id;       /* the same, sorted by executor id */
     uint32_t highest;                 /* highest rank that may be kept or requested */
-    struct listener *listener;        /* NULL unless listen_host is set */
+    struct driver_listener *listeners;
     struct executor_conn *executor_conns, **executor_conns_end; /* oldest first */
     struct executor_conn **executors_by_id; /* [number_capacity] by number; NULL: lost */
     uint32_t number_count, number_capacity;
@@ -212,7 +219,6 @@ struct cluster_transport {
      * the job ends, nothing is dialled or accepted any more. */
     bool started, no_executors_reported;
     uint64_t no_executor_since_ns; /* since when no executor is joined; start_ms counts from it */
-    uint32_t next_fetch_id;
     struct inbox_event *no_executors_event; /* preallocated */
 };
 
@@ -230,6 +236,10 @@ struct inbox_event *inbox_event_create(enum inbox_event_kind kind,
 void inbox_event_destroy(struct inbox_event *e);           /* and its message; NULL is allowed */
 /* Appends an event and wakes the driver. Takes ownership of `e`. */
 void inbox_push(struct cluster_transport *r, struct inbox_event *e);
+/* Pushes a message, with the bytes of a fetched result that it contains. Takes ownership of `m`.
+ * False: out of memory. */
+bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
+                        uint64_t fetched_bytes);
 /* Pushes a line for the user. Dropped when out of memory. */
 void inbox_push_note(struct cluster_transport *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -250,8 +260,17 @@ void outbox_deliver(struct cluster_transport *r);
 void outbox_fini(struct cluster_transport *r);
 
 /* daemon_conn.c */
-/* Dials, sends heartbeats and progress, reports the queue position. Returns when to call again. */
-uint64_t daemon_conn_on_timer(struct daemon_conn *p, uint64_t now);
+void daemon_conn_init(struct daemon_conn *p);
+/* Reports the failure, closes the connection, and dials again later unless it is permanent. */
+void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why);
+/* Dials the daemon again, if it is time and the order of acquisition allows. */
+void daemon_conn_redial(struct daemon_conn *p);
+/* The daemon that was requested to start a process with this incarnation; NULL: none. */
+struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
+                                               const uint8_t *incarnation);
+/* The process has been started: adds its executor. NULL with *error set: as
+ * executor_conn_create. */
+struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error);
 /* The executor of this daemon is lost, because of `why`: requests another one after a backoff. */
 void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
                                   bool had_joined);
@@ -262,14 +281,10 @@ void daemon_conn_release_executor(struct daemon_conn *p);
 void daemon_conn_close(struct daemon_conn *p);
 
 /* executor_conn.c */
-/* Adds an executor in OPENING without connections; it must register within 2 * connect_ms. NULL
- * with *error set: NO_EXECUTORS (the job has too many), NO_MEMORY. */
+/* Adds an executor in OPENING without connections; it must register in time. NULL with *error set:
+ * NO_EXECUTORS (the job has too many), NO_MEMORY. */
 struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
                                            struct glint_error *error);
-/* Dials the executor that the daemon of `p` has started. Returns 0, or a code if it could not be
- * created; a failed dial is reported later, as its loss. */
-int executor_conn_dial(struct daemon_conn *p, const struct executor_started *a,
-                       struct glint_error *error);
 /* Takes an open connection that was accepted, as control or data by its hello. */
 void executor_conn_attach(struct executor_conn *l, struct conn *c);
 /* Closes both connections; the loss is reported by the timer, not from inside this call. The first
@@ -277,23 +292,20 @@ void executor_conn_attach(struct executor_conn *l, struct conn *c);
 void executor_conn_fail(struct executor_conn *l, const struct glint_error *why);
 void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
     __attribute__((format(printf, 3, 4)));
+/* Sets *out to what the daemon reported about the exit of a process. */
+void executor_exited_describe(const struct executor_exited *e, struct glint_error *out);
 /* The daemon reported the exit of the executor's process. */
 void executor_conn_on_executor_exited(struct executor_conn *l,
                                       const struct executor_exited *exited);
 /* Reports the loss of a CLOSING executor with what is known by now. May free `l`. */
 void executor_conn_finalize(struct executor_conn *l);
-/* Heartbeats and deadlines. Returns when to call again. May free `l`. */
+/* Fails an executor whose fetches make no progress. Returns when to call again. */
 uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now);
 /* The transport stops. May free `l`. */
 void executor_conn_close(struct executor_conn *l);
 /* Sends a frame and empties *payload (NULL: none). A failure closes the connection later, by its
  * `closed` callback. */
 void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
-
-/* executor_loss.c */
-/* Sets *out to EXECUTOR_LOST with the cause and the path of the log; returns the kind of loss. */
-enum executor_loss_reason executor_loss_describe(const struct executor_conn *l,
-                                                 struct glint_error *out);
 
 /* registration.c */
 /* Lets registered executors join, if executors_min are registered or the job has started. Call
@@ -326,33 +338,40 @@ bool acquisition_order_keeps_any(const struct cluster_transport *r);
 /* executor_listener.c */
 /* Listens on cluster->listen_host. Returns 0, or a code of listener_open. */
 int executor_listener_open(struct cluster_transport *r, struct glint_error *error);
+/* The address that processes of this daemon shall connect to; listens there unless it does already.
+ * Returns 0, or a code of listener_open. */
+int executor_listener_address(struct cluster_transport *r, const struct conn *daemon,
+                              char out_host[HOST_BYTES_MAX], uint16_t *out_port,
+                              struct glint_error *error);
+extern const char driver_host_hint[]; /* for a driver that executors cannot reach */
+uint16_t executor_listener_port(const struct cluster_transport *r); /* of one listener */
+void executor_listener_close(struct cluster_transport *r);
 
 /* task_result_fetch.c */
 /* Queues the fetch of a DONE whose result stayed with the executor. Takes ownership of `m`. */
 void task_result_fetch_add(struct executor_conn *l, struct message *m);
-/* Where to receive a DATA frame; NULL if it was not requested, which closes the connection. */
-uint8_t *task_result_fetch_buffer_for(struct executor_conn *l, const struct frame *f);
-/* The DATA frame has been received into that buffer. */
-void task_result_fetch_on_data(struct executor_conn *l, const struct frame *f);
-/* FETCH_ERROR: the task fails instead. Returns 0, or PROTOCOL, which closes the connection. */
-int task_result_fetch_on_error(struct executor_conn *l, const struct frame *f,
-                               struct glint_slice payload, struct glint_error *error);
 /* Starts queued fetches that fit into result_bytes_max. */
 void task_result_fetch_start_pending(struct cluster_transport *r);
-/* Fails the executor when a fetch makes no progress for fetch_ms. Returns when to call again. */
-uint64_t task_result_fetch_on_timer(struct executor_conn *l, uint64_t now);
-/* Frees all fetches. Both connections must be closed: DATA is received into their buffers. */
+/* Frees the queued fetches. Those that were started have ended with the connection. */
 void task_result_fetch_fini(struct executor_conn *l);
+
+/* program_server.c */
+/* A daemon sent PROGRAM_REQUEST: sends PROGRAM, once the program is hashed. Returns 0, or PROTOCOL,
+ * NO_MEMORY, which close the connection. */
+int program_server_on_request(struct daemon_conn *p, struct glint_error *error);
+/* struct fetch_source: blocks of the program; `arg` is the transport. */
+void program_server_find(void *arg, const struct get_request *g, struct fetch_found *out,
+                         struct glint_error *why);
+void program_server_release(void *arg, void *ref);
+void program_server_fini(struct cluster_transport *r);
 
 /* broadcast_server.c */
 /* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until
  * broadcast_server_fini. Returns 0 or NO_MEMORY. */
 int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
                          struct glint_error *error);
-/* An executor sent GET: sends the block, or FETCH_ERROR. Returns 0, or PROTOCOL, which closes the
- * connection. */
-int broadcast_server_on_get(struct executor_conn *l, const struct frame *f,
-                            struct glint_slice payload, struct glint_error *error);
+/* The source of GET_BROADCAST_BLOCK, for fetch_server_create. */
+struct fetch_source broadcast_server_source(struct cluster_transport *r);
 /* An executor sent BLOCK_REQUEST: sends BLOCK_ASSIGN to it, and to others for which there are
  * blocks now. Returns 0, or PROTOCOL, NO_MEMORY, which close the connection. */
 int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slice payload,

@@ -18,11 +18,9 @@
 
 #define BACKOFF_NS_MIN  (10 * MS_NS)
 #define BACKOFF_NS_MAX  (1000 * MS_NS)
-#define QUEUE_NOTE_NS   UINT64_C(500000000) /* queued this long: tell the user */
-#define LAUNCHES_MAX    3u                  /* of one daemon; counts again after one joined */
-#define LAUNCH_GRACE_MS 5000u               /* between SIGTERM and SIGKILL at the end of the job */
-
-static void daemon_conn_dial(struct daemon_conn *p);
+#define QUEUE_NOTE_MS   500u  /* queued this long: tell the user */
+#define LAUNCHES_MAX    3u    /* of one daemon; counts again after one joined */
+#define LAUNCH_GRACE_MS 5000u /* between SIGTERM and SIGKILL at the end of the job */
 
 static uint64_t backoff_ns(const struct daemon_conn *p)
 {
@@ -41,7 +39,7 @@ static void daemon_conn_back_off(struct daemon_conn *p)
     p->queue_position = p->queue_position_reported = 0;
     p->next_dial_ns = cluster_transport_now(p->r) + backoff_with_jitter(p->r->env, backoff_ns(p));
     p->tries++;
-    cluster_transport_arm_timer(p->r, p->next_dial_ns);
+    daemon_conn_redial(p);
 }
 
 /* Something listens at the address and the handshake with it failed: launching a daemon there
@@ -60,7 +58,7 @@ static bool rejection_is_permanent(const struct daemon_conn *p, enum glint_code 
     return is_rejection(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);
 }
 
-static void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
+void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
 {
     struct cluster_transport *r = p->r;
     p->why = *why;
@@ -127,7 +125,8 @@ static void on_launched_daemon_exit(void *arg, int wait_status)
     p->launch_failed = p->launches >= LAUNCHES_MAX || (signal == 0 && status != 0);
     if (p->state == DAEMON_CONN_BACKOFF || p->state == DAEMON_CONN_DIALLING) p->why = why;
     if (p->state == DAEMON_CONN_BACKOFF) p->next_dial_ns = cluster_transport_now(r);
-    cluster_transport_arm_timer(r, cluster_transport_now(r));
+    daemon_conn_redial(p);
+    registration_join_if_enough(r);
 }
 
 /* Launches the daemon, unless that is not configured, it is running, launching has failed for good,
@@ -151,20 +150,41 @@ static void daemon_conn_launch(struct daemon_conn *p)
 
 /* ---- Frames from the daemon */
 
-static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_slice payload,
-                                           struct glint_error *error)
+struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
+                                               const uint8_t *incarnation)
 {
-    struct executor_started a;
-    if (p->state != DAEMON_CONN_REQUESTED)
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate EXECUTOR_STARTED");
-    int r = executor_started_decode(payload, &a, error);
-    if (r != 0) return r;
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        struct daemon_conn *p = &r->daemon_conns[i];
+        if (p->state == DAEMON_CONN_REQUESTED &&
+            memcmp(p->incarnation, incarnation, sizeof p->incarnation) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error)
+{
+    assert(p->executor_conn == NULL);
+    struct executor_conn *l = executor_conn_create(p->r, p->incarnation, error);
+    if (l == NULL) return NULL;
     p->state = DAEMON_CONN_EXECUTOR_STARTED;
     p->queue_position = p->queue_position_reported = 0;
-    p->why.code = GLINT_OK;
-    r = executor_conn_dial(p, &a, error);
-    if (r == 0) registration_join_if_enough(p->r); /* one is kept now: more may be requested */
-    return r;
+    p->why = (struct glint_error){.code = GLINT_OK};
+    p->executor_conn = l;
+    l->daemon_conn = p;
+    text_format(l->name, sizeof l->name, "%s", p->at->id);
+    text_format(l->host, sizeof l->host, "%s", p->at->host);
+    registration_join_if_enough(p->r); /* one is kept now: more may be requested */
+    return l;
+}
+
+/* Its process may have connected before this frame arrived. */
+static int daemon_conn_on_executor_started(struct daemon_conn *p, struct glint_error *error)
+{
+    if (p->state == DAEMON_CONN_EXECUTOR_STARTED) return 0;
+    if (p->state != DAEMON_CONN_REQUESTED)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected EXECUTOR_STARTED");
+    return daemon_conn_add_executor(p, error) != NULL ? 0 : error->code;
 }
 
 static int daemon_conn_on_executor_exited(struct daemon_conn *p, struct glint_slice payload,
@@ -178,15 +198,15 @@ static int daemon_conn_on_executor_exited(struct daemon_conn *p, struct glint_sl
         return 0;
     }
     if (p->state != DAEMON_CONN_REQUESTED) return 0; /* of an executor that was lost before */
-    return error_set(error, GLINT_E_CONNECTION, NULL, "its process exited before it registered");
+    executor_exited_describe(&exited, error);
+    return error->code;
 }
 
 static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position)
 {
     if (p->state != DAEMON_CONN_REQUESTED) return; /* crossed with EXECUTOR_STARTED: stale */
-    if (p->queue_position == 0) p->queued_ns = cluster_transport_now(p->r);
     p->queue_position = queue_position;
-    cluster_transport_arm_timer(p->r, p->queued_ns + QUEUE_NOTE_NS);
+    deadline_start_earlier(&p->queue_note, QUEUE_NOTE_MS);
     registration_join_if_enough(p->r);
 }
 
@@ -194,15 +214,13 @@ static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f
                                 struct glint_slice payload, struct glint_error *error)
 {
     struct daemon_conn *p = arg;
-    struct ping ping;
-    (void)c;
     if (p->r->stopping) return 0;
-    liveness_on_heartbeat(&p->liveness, cluster_transport_now(p->r));
     switch (f->type) {
-    case FRAME_PING: return ping_decode(payload, &ping, error);
     case FRAME_QUEUED: daemon_conn_on_queued(p, f->request); return 0;
-    case FRAME_EXECUTOR_STARTED: return daemon_conn_on_executor_started(p, payload, error);
+    case FRAME_EXECUTOR_STARTED: return daemon_conn_on_executor_started(p, error);
     case FRAME_EXECUTOR_EXITED: return daemon_conn_on_executor_exited(p, payload, error);
+    case FRAME_PROGRAM_REQUEST: return program_server_on_request(p, error);
+    case FRAME_GET: return fetch_server_on_get(p->r->fetch_server, c, f, payload, error);
     case FRAME_CANCEL: {
         struct inbox_event *e = inbox_event_create(INBOX_CANCEL_REQUESTED, 0);
         if (e == NULL) return error_no_memory(error);
@@ -215,20 +233,41 @@ static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f
     }
 }
 
+static int send_request(struct daemon_conn *p, struct conn *c, struct glint_error *error)
+{
+    struct cluster_transport *r = p->r;
+    const char *name = r->g->config.job_name;
+    struct executor_request request = {.job = {.job = r->g->job_id}, .key = r->job_key};
+    struct buffer payload = {NULL, 0, 0};
+    text_format(request.job.name, sizeof request.job.name, "%s", name != NULL ? name : "job");
+    int code = executor_listener_address(r, c, request.driver_host, &request.driver_port, error);
+    if (code == 0 && r->env->random(r->env, p->incarnation, sizeof p->incarnation) != 0)
+        code = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
+    memcpy(request.incarnation, p->incarnation, sizeof request.incarnation);
+    if (code == 0) code = executor_request_encode(&request, &payload, error);
+    if (code != 0) {
+        buffer_fini(&payload);
+        return code;
+    }
+    bool v6 = strchr(request.driver_host, ':') != NULL;
+    text_format(p->driver_address, sizeof p->driver_address, v6 ? "[%s]:%u" : "%s:%u",
+                request.driver_host, request.driver_port);
+    p->state = DAEMON_CONN_REQUESTED;
+    send_frame(c, FRAME_REQUEST_EXECUTOR, 0, &payload);
+    conn_start_heartbeat(c, &r->cluster->heartbeat);
+    return 0;
+}
+
 static void daemon_conn_on_opened(void *arg, struct conn *c)
 {
     struct daemon_conn *p = arg;
     struct cluster_transport *r = p->r;
     const struct hello *peer = conn_peer_hello(c);
     struct glint_error why = {.code = GLINT_OK};
-    struct job_identity identity = {.job = r->g->job_id};
-    struct buffer payload = {NULL, 0, 0};
     if (r->stopping || p->state != DAEMON_CONN_DIALLING) return;
     if (peer->role != ROLE_DAEMON || strcmp(peer->node, p->at->id) != 0)
         error_set(&why, GLINT_E_PEER_MISMATCH, "check host and port in cluster.toml",
                   "expected executor %s, connected to %s", p->at->id, peer->node);
-    text_format(identity.name, sizeof identity.name, "%s",
-                r->g->config.job_name != NULL ? r->g->config.job_name : "job");
     p->launch_failed = p->permanently_unreachable = false;
     p->auth_failures = 0;
     p->reached = why.code == GLINT_OK;
@@ -237,23 +276,16 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
         daemon_conn_release_executor(p);
         return;
     }
-    if (why.code == GLINT_OK && job_identity_encode(&identity, &payload, &why) == 0) {
-        p->state = DAEMON_CONN_REQUESTED;
-        liveness_init(&p->liveness, &r->cluster->heartbeat, cluster_transport_now(r));
-        send_frame(c, FRAME_REQUEST_EXECUTOR, 0, &payload);
-        cluster_transport_arm_timer(r,
-                                    cluster_transport_now(r) + r->cluster->heartbeat.heartbeat_ns);
-        return;
-    }
-    buffer_fini(&payload);
-    daemon_conn_fail(p, &why);
+    if (why.code != GLINT_OK || send_request(p, c, &why) != 0) daemon_conn_fail(p, &why);
 }
 
 static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct daemon_conn *p = arg;
     assert(p->conn == c);
+    fetch_server_on_closed(p->r->fetch_server, c);
     p->conn = NULL;
+    p->program_requested = false;
     if (p->r->stopping) return;
     if (p->executor_conn != NULL) {
         /* The executor exits without its daemon, or runs on if only this connection broke: its own
@@ -264,7 +296,7 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
         return;
     }
     if (p->state == DAEMON_CONN_BACKOFF) {
-        cluster_transport_arm_timer(p->r, p->next_dial_ns);
+        daemon_conn_redial(p);
         return;
     }
     if (p->state == DAEMON_CONN_REJECTED) return;
@@ -278,11 +310,28 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
     daemon_conn_fail(p, &cause);
 }
 
+/* Progress for `glint status`, which gets it from the daemon. */
+static void daemon_conn_heartbeat(void *arg, struct conn *c, struct ping *ping)
+{
+    struct daemon_conn *p = arg;
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK}; /* the next report replaces this one */
+    (void)ping;
+    if (p->state != DAEMON_CONN_EXECUTOR_STARTED) return;
+    pthread_mutex_lock(&p->r->lock);
+    struct job_progress progress = p->r->progress;
+    pthread_mutex_unlock(&p->r->lock);
+    if (p->executor_conn != NULL) progress.tasks_running = p->executor_conn->tasks_running;
+    if (progress.stages == 0 || job_progress_encode(&progress, &payload, &ignored) != 0) return;
+    send_frame(c, FRAME_PROGRESS, 0, &payload);
+}
+
 static const struct conn_events daemon_conn_events = {.opened = daemon_conn_on_opened,
                                                       .frame = daemon_conn_on_frame,
+                                                      .heartbeat = daemon_conn_heartbeat,
                                                       .closed = daemon_conn_on_closed};
 
-/* ---- Timer */
+/* ---- Deadlines */
 
 static void daemon_conn_dial(struct daemon_conn *p)
 {
@@ -294,75 +343,46 @@ static void daemon_conn_dial(struct daemon_conn *p)
     if (p->conn == NULL) daemon_conn_fail(p, &why);
 }
 
-/* Progress for `glint status`, which gets it from the daemon. */
-static void send_progress(struct daemon_conn *p)
+void daemon_conn_redial(struct daemon_conn *p)
 {
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* the next report replaces this one */
-    pthread_mutex_lock(&p->r->lock);
-    struct job_progress progress = p->r->progress;
-    pthread_mutex_unlock(&p->r->lock);
-    if (progress.stages == 0 || job_progress_encode(&progress, &payload, &ignored) != 0) return;
-    send_frame(p->conn, FRAME_PROGRESS, 0, &payload);
+    struct cluster_transport *r = p->r;
+    /* `conn` is set while the previous connection still closes; its `closed` calls this again. */
+    if (r->stopping || r->no_executors_reported || p->state != DAEMON_CONN_BACKOFF ||
+        p->conn != NULL || p->executor_conn != NULL)
+        return;
+    uint64_t left_ms = ms_until(p->next_dial_ns, cluster_transport_now(r));
+    if (left_ms > 0)
+        deadline_start(&p->redial, left_ms);
+    else if (!p->reached || acquisition_order_allows(p))
+        daemon_conn_dial(p);
 }
 
-static uint64_t daemon_conn_heartbeat(struct daemon_conn *p, uint64_t now)
+static void on_redial(void *arg)
 {
-    bool heartbeat_due = false;
-    uint64_t next = UINT64_MAX;
-    struct ping ping = {.sent_ns = now};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error why = {.code = GLINT_OK};
-    if (liveness_on_timer(&p->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
-        error_set(&why, GLINT_E_CONNECTION, NULL, "no heartbeat from the daemon for %llu ms",
-                  (unsigned long long)(p->r->cluster->heartbeat.dead_ns / MS_NS));
-        if (p->executor_conn != NULL)
-            conn_close(p->conn, false); /* its process may be well, and then it goes on */
-        else
-            daemon_conn_fail(p, &why);
-        return UINT64_MAX;
-    }
-    if (heartbeat_due && ping_encode(&ping, &payload, &why) == 0)
-        send_frame(p->conn, FRAME_PING, 0, &payload);
-    buffer_fini(&payload);
-    if (heartbeat_due && p->state == DAEMON_CONN_EXECUTOR_STARTED) send_progress(p);
-    return next;
+    daemon_conn_redial(arg);
 }
 
-/* Tells the user only after QUEUE_NOTE_NS: often the daemon is just stopping the executor of the
+/* Tells the user only after QUEUE_NOTE_MS: often the daemon is just stopping the executor of the
  * previous job, and the request leaves the queue at once. */
-static uint64_t daemon_conn_report_queue_position(struct daemon_conn *p, uint64_t now)
+static void on_queue_note(void *arg)
 {
-    if (p->queue_position == p->queue_position_reported) return UINT64_MAX;
-    if (now < p->queued_ns + QUEUE_NOTE_NS) return p->queued_ns + QUEUE_NOTE_NS;
+    struct daemon_conn *p = arg;
+    if (p->queue_position == p->queue_position_reported) return;
     p->queue_position_reported = p->queue_position;
     inbox_push_note(p->r, "executor %s (%s:%u) is busy: position %llu in its queue", p->at->id,
                     p->at->host, p->at->port, (unsigned long long)p->queue_position);
-    return UINT64_MAX;
 }
 
-uint64_t daemon_conn_on_timer(struct daemon_conn *p, uint64_t now)
+void daemon_conn_init(struct daemon_conn *p)
 {
-    struct cluster_transport *r = p->r;
-    if (p->conn != NULL &&
-        (p->state == DAEMON_CONN_REQUESTED || p->state == DAEMON_CONN_EXECUTOR_STARTED)) {
-        uint64_t note = daemon_conn_report_queue_position(p, now),
-                 heartbeat_due = daemon_conn_heartbeat(p, now);
-        return note < heartbeat_due ? note : heartbeat_due;
-    }
-    /* `conn` is set while the previous connection still closes; its `closed` arms the timer. */
-    if (p->state != DAEMON_CONN_BACKOFF || p->conn != NULL || p->executor_conn != NULL ||
-        r->no_executors_reported)
-        return UINT64_MAX;
-    if (now < p->next_dial_ns) return p->next_dial_ns;
-    if (p->reached && !acquisition_order_allows(p))
-        return UINT64_MAX; /* registration_join_if_enough arms the timer when that changes */
-    daemon_conn_dial(p);
-    return p->state == DAEMON_CONN_BACKOFF ? p->next_dial_ns : UINT64_MAX;
+    deadline_init(&p->redial, &p->r->loop, on_redial, p);
+    deadline_init(&p->queue_note, &p->r->loop, on_queue_note, p);
 }
 
 void daemon_conn_close(struct daemon_conn *p)
 {
     if (p->conn != NULL) conn_close(p->conn, true);
     if (p->process != NULL) launched_daemon_stop(p->process, LAUNCH_GRACE_MS);
+    deadline_close(&p->redial, NULL);
+    deadline_close(&p->queue_note, NULL);
 }

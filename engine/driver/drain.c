@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define SECOND_NS           UINT64_C(1000000000)
 #define SUPERSEDED_GRACE_NS (SECOND_NS / 2) /* for superseded copies on other machines */
 #define GRACE_NS            (5 * SECOND_NS)
 #define NOTE_AFTER_NS       SECOND_NS /* until the user is told what the driver waits for */

@@ -91,6 +91,7 @@ struct driver {
     struct reachability reachability;
     struct commit **commits; /* all outputs of the job */
     uint32_t commit_count, published_count;
+    uint64_t commit_capacity, executor_capacity;
     const char **published; /* paths of the published outputs, for the summary */
     struct job_metrics metrics;
     struct event_log *log;                     /* NULL: none */

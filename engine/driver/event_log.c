@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PENDING_BYTES (64 * KIB)
-#define FLUSH_NS      UINT64_C(1000000000)
+#define FLUSH_NS      SECOND_NS
 #define WORDS_MAX     128u /* of the command line, and the same number of options */
 #define WORD_SIZE_MAX 512u /* bytes; longer ones are truncated */
 #define NUMBERS_MAX   PLAN_NODES_MAX
@@ -161,34 +161,15 @@ void event_log_on_timer(struct event_log *log)
 
 /* ---- Lines */
 
-static void put_text(struct event_log *log, const char *name, const char *value)
-{
-    json_key(&log->line, name);
-    json_cstring(&log->line, value);
-}
-
-static void put_u64(struct event_log *log, const char *name, uint64_t value)
-{
-    json_key(&log->line, name);
-    json_u64(&log->line, value);
-}
-
-static void put_error(struct event_log *log, const struct glint_error *why)
-{
-    json_key(&log->line, "error");
-    json_error(&log->line, why);
-}
-
 /* Writes a time twice: in ms since the log was opened, and as UTC. */
 static void put_moment(struct event_log *log, const char *ms_name, const char *time_name,
                        uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];
     uint64_t since = ns > log->start_ns ? ns - log->start_ns : 0; /* before the log was opened: 0 */
-    json_key(&log->line, ms_name);
-    json_ms(&log->line, since);
+    json_ms(&log->line, ms_name, since);
     text_format_time(text, log->start_wall_ns + (int64_t)since);
-    put_text(log, time_name, text);
+    json_cstring(&log->line, time_name, text);
 }
 
 /* Begins a line with the fields that all events have. False: there is no log, or it is broken. */
@@ -197,9 +178,9 @@ static bool line_start(struct event_log *log, const char *event)
     if (log == NULL || log->state == LOG_BROKEN) return false;
     log->line.out.size = 0;
     log->line.failed = log->line.after_value = false;
-    json_begin(&log->line, '{');
-    put_u64(log, "schema", EVENT_LOG_SCHEMA);
-    put_text(log, "event", event);
+    json_begin(&log->line, NULL, '{');
+    json_u64(&log->line, "schema", EVENT_LOG_SCHEMA);
+    json_cstring(&log->line, "event", event);
     put_moment(log, "ms", "time", log->env->now_ns(log->env));
     return true;
 }
@@ -229,7 +210,7 @@ static void line_end(struct event_log *log, bool last)
         log->bytes + log->line.out.size + reserve > log->config.bytes_max) {
         log->state = LOG_FULL;
         line_start(log, "full");
-        put_u64(log, "bytes_max", log->config.bytes_max);
+        json_u64(&log->line, "bytes_max", log->config.bytes_max);
         json_end(&log->line, '}');
         line_append(log);
         log->left_out++;
@@ -242,21 +223,20 @@ static void line_end(struct event_log *log, bool last)
 
 /* ---- Events */
 
-static void put_truncated(struct event_log *log, const char *text)
+static void put_truncated(struct event_log *log, const char *name, const char *text)
 {
     if (text != NULL)
-        json_text(&log->line, text, strnlen(text, WORD_SIZE_MAX));
+        json_text(&log->line, name, text, strnlen(text, WORD_SIZE_MAX));
     else
-        json_cstring(&log->line, NULL);
+        json_cstring(&log->line, name, NULL);
 }
 
 static void put_words(struct event_log *log, const char *name, const char *const *words,
                       uint32_t count)
 {
     struct json *j = &log->line;
-    json_key(j, name);
-    json_begin(j, '[');
-    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_truncated(log, words[i]);
+    json_begin(j, name, '[');
+    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_truncated(log, NULL, words[i]);
     json_end(j, ']');
 }
 
@@ -265,19 +245,16 @@ void event_log_job_start(struct event_log *log, const struct event_job *e)
     char id[TEXT_NUMBER_MAX];
     if (!line_start(log, "job")) return;
     text_format(id, sizeof id, "%016llx", (unsigned long long)e->id);
-    put_text(log, "id", id);
-    put_text(log, "name", e->name);
-    put_text(log, "version", e->version);
-    put_text(log, "build", e->build);
-    put_text(log, "master", e->master);
+    json_cstring(&log->line, "id", id);
+    json_cstring(&log->line, "name", e->name);
+    json_cstring(&log->line, "version", e->version);
+    json_cstring(&log->line, "build", e->build);
+    json_cstring(&log->line, "master", e->master);
     put_words(log, "arguments", e->arguments, e->argument_count);
-    put_u64(log, "argument_count", e->argument_count);
-    json_key(&log->line, "options");
-    json_begin(&log->line, '{');
-    for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++) {
-        json_key(&log->line, e->options[i].name);
-        put_truncated(log, e->options[i].value);
-    }
+    json_u64(&log->line, "argument_count", e->argument_count);
+    json_begin(&log->line, "options", '{');
+    for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++)
+        put_truncated(log, e->options[i].name, e->options[i].value);
     json_end(&log->line, '}');
     line_end(log, false);
 }
@@ -290,14 +267,14 @@ void event_log_executor_state(struct event_log *log, const struct event_executor
                                          [EXECUTOR_STATE_EXCLUDED] = "excluded"};
     if (!line_start(log, "executor")) return;
     assert((size_t)e->state < sizeof states / sizeof states[0]);
-    put_u64(log, "executor", e->executor);
-    put_text(log, "state", states[e->state]);
+    json_u64(&log->line, "executor", e->executor);
+    json_cstring(&log->line, "state", states[e->state]);
     if (e->state == EXECUTOR_STATE_JOINED) {
-        put_text(log, "name", e->name);
-        put_text(log, "host", e->host);
-        put_u64(log, "slots", e->slots);
+        json_cstring(&log->line, "name", e->name);
+        json_cstring(&log->line, "host", e->host);
+        json_u64(&log->line, "slots", e->slots);
     } else {
-        put_error(log, e->why);
+        json_error(&log->line, "error", e->why);
     }
     line_end(log, false);
 }
@@ -306,21 +283,19 @@ static void put_numbers(struct event_log *log, const char *name, const uint32_t 
                         uint32_t count)
 {
     assert(count <= NUMBERS_MAX);
-    json_key(&log->line, name);
-    json_begin(&log->line, '[');
-    for (uint32_t i = 0; i < count; i++) json_u64(&log->line, numbers[i]);
+    json_begin(&log->line, name, '[');
+    for (uint32_t i = 0; i < count; i++) json_u64(&log->line, NULL, numbers[i]);
     json_end(&log->line, ']');
 }
 
 void event_log_action_start(struct event_log *log, const struct event_action *e)
 {
     if (!line_start(log, "action")) return;
-    put_u64(log, "action", e->action);
-    put_text(log, "name", e->name);
-    put_text(log, "output", e->output_count > 0 ? e->outputs[0] : NULL);
-    json_key(&log->line, "outputs");
-    json_begin(&log->line, '[');
-    for (uint32_t i = 0; i < e->output_count; i++) json_cstring(&log->line, e->outputs[i]);
+    json_u64(&log->line, "action", e->action);
+    json_cstring(&log->line, "name", e->name);
+    json_cstring(&log->line, "output", e->output_count > 0 ? e->outputs[0] : NULL);
+    json_begin(&log->line, "outputs", '[');
+    for (uint32_t i = 0; i < e->output_count; i++) json_cstring(&log->line, NULL, e->outputs[i]);
     json_end(&log->line, ']');
     put_numbers(log, "skipped", e->skipped, e->skipped_count);
     line_end(log, false);
@@ -329,18 +304,18 @@ void event_log_action_start(struct event_log *log, const struct event_action *e)
 void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why)
 {
     if (!line_start(log, "action_end")) return;
-    put_u64(log, "action", action);
-    put_error(log, why);
+    json_u64(&log->line, "action", action);
+    json_error(&log->line, "error", why);
     line_end(log, false);
 }
 
 void event_log_stage_start(struct event_log *log, const struct event_stage *e)
 {
     if (!line_start(log, "stage")) return;
-    put_u64(log, "stage", e->stage);
-    put_u64(log, "action", e->action);
-    put_text(log, "name", e->name);
-    put_u64(log, "tasks", e->tasks);
+    json_u64(&log->line, "stage", e->stage);
+    json_u64(&log->line, "action", e->action);
+    json_cstring(&log->line, "name", e->name);
+    json_u64(&log->line, "tasks", e->tasks);
     put_numbers(log, "parents", e->parents, e->parent_count);
     line_end(log, false);
 }
@@ -348,39 +323,33 @@ void event_log_stage_start(struct event_log *log, const struct event_stage *e)
 void event_log_stage_end(struct event_log *log, uint32_t stage, const struct glint_error *why)
 {
     if (!line_start(log, "stage_end")) return;
-    put_u64(log, "stage", stage);
-    put_error(log, why);
+    json_u64(&log->line, "stage", stage);
+    json_error(&log->line, "error", why);
     line_end(log, false);
 }
 
 /* Stops at counters that do not parse: the driver fails such a result when it merges them. */
 static void put_task_counters(struct event_log *log, struct glint_slice counters)
 {
-    struct unpacker u;
-    json_key(&log->line, "counters");
-    json_begin(&log->line, '{');
-    bool ok = counters.size > 0 && unpacker_init(&u, counters);
-    while (ok && u.next < u.count) {
+    struct unpacker u = unpack_begin(counters);
+    json_begin(&log->line, "counters", '{');
+    while (u.next < u.count) {
         struct unpacker pair = unpack_array(&u);
         char name[NAME_BYTES_MAX];
         unpack_text(&pair, name, sizeof name);
         int64_t value = unpack_i64(&pair);
-        ok = unpack_is_complete(&pair);
-        if (!ok) break;
-        json_key(&log->line, name);
-        json_i64(&log->line, value);
+        if (!unpack_is_complete(&pair)) break;
+        json_i64(&log->line, name, value);
     }
-    if (counters.size > 0) unpacker_fini(&u);
     json_end(&log->line, '}');
 }
 
 static void put_run_ms(struct event_log *log, const struct event_task *e)
 {
-    json_key(&log->line, "run_ms");
     if (e->outcome == OUTCOME_EXECUTOR_LOST)
-        json_cstring(&log->line, NULL);
+        json_cstring(&log->line, "run_ms", NULL);
     else
-        json_ms(&log->line, e->run_ns);
+        json_ms(&log->line, "run_ms", e->run_ns);
 }
 
 void event_log_task_end(struct event_log *log, const struct event_task *e)
@@ -392,18 +361,17 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
     if (!line_start(log, "task")) return;
     assert((size_t)e->outcome < sizeof outcomes / sizeof outcomes[0]);
     assert(e->start_ns <= e->end_ns);
-    put_u64(log, "stage", e->stage);
-    put_u64(log, "task", e->task);
-    put_u64(log, "partition", e->partition);
-    put_u64(log, "attempt", e->attempt);
-    put_u64(log, "executor", e->executor);
-    json_key(&log->line, "speculative");
-    json_bool(&log->line, e->speculative);
+    json_u64(&log->line, "stage", e->stage);
+    json_u64(&log->line, "task", e->task);
+    json_u64(&log->line, "partition", e->partition);
+    json_u64(&log->line, "attempt", e->attempt);
+    json_u64(&log->line, "executor", e->executor);
+    json_bool(&log->line, "speculative", e->speculative);
     put_moment(log, "start_ms", "start", e->start_ns);
     put_moment(log, "end_ms", "end", e->end_ns);
     put_run_ms(log, e);
-    put_text(log, "outcome", outcomes[e->outcome]);
-    put_error(log, e->outcome == OUTCOME_DONE ? NULL : e->why);
+    json_cstring(&log->line, "outcome", outcomes[e->outcome]);
+    json_error(&log->line, "error", e->outcome == OUTCOME_DONE ? NULL : e->why);
     put_task_counters(log, e->counters);
     line_end(log, false);
 }
@@ -411,44 +379,39 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
 void event_log_retry(struct event_log *log, const struct event_retry *e)
 {
     if (!line_start(log, "retry")) return;
-    put_u64(log, "stage", e->stage);
-    put_u64(log, "task", e->task);
-    put_u64(log, "attempt", e->attempt);
-    put_u64(log, "executor", e->executor);
-    put_error(log, e->why);
+    json_u64(&log->line, "stage", e->stage);
+    json_u64(&log->line, "task", e->task);
+    json_u64(&log->line, "attempt", e->attempt);
+    json_u64(&log->line, "executor", e->executor);
+    json_error(&log->line, "error", e->why);
     line_end(log, false);
 }
 
 void event_log_output_published(struct event_log *log, const char *path)
 {
     if (!line_start(log, "output")) return;
-    put_text(log, "path", path);
+    json_cstring(&log->line, "path", path);
     line_end(log, false);
 }
 
 void event_log_note(struct event_log *log, const char *line)
 {
     if (!line_start(log, "note")) return;
-    json_key(&log->line, "text");
-    put_truncated(log, line);
+    put_truncated(log, "text", line);
     line_end(log, false);
 }
 
 static void put_summary(struct event_log *log, const struct glint_summary *s)
 {
     struct json *j = &log->line;
-    json_key(j, "elapsed_ms");
-    json_ms(j, s->elapsed_ns);
-    put_u64(log, "stages", s->stages);
-    put_u64(log, "stages_skipped", s->stages_skipped);
-    put_u64(log, "tasks", s->tasks);
-    put_u64(log, "retries", s->retries);
-    json_key(j, "counters");
-    json_begin(j, '{');
-    for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++) {
-        json_key(j, s->counter_names[i]);
-        json_i64(j, s->counter_values[i]);
-    }
+    json_ms(j, "elapsed_ms", s->elapsed_ns);
+    json_u64(&log->line, "stages", s->stages);
+    json_u64(&log->line, "stages_skipped", s->stages_skipped);
+    json_u64(&log->line, "tasks", s->tasks);
+    json_u64(&log->line, "retries", s->retries);
+    json_begin(j, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++)
+        json_i64(j, s->counter_names[i], s->counter_values[i]);
     json_end(j, '}');
 }
 
@@ -456,8 +419,8 @@ void event_log_job_end(struct event_log *log, const struct glint_error *why,
                        const struct glint_summary *summary)
 {
     if (!line_start(log, "job_end")) return;
-    put_u64(log, "events_left_out", log->left_out);
-    put_error(log, why);
+    json_u64(&log->line, "events_left_out", log->left_out);
+    json_error(&log->line, "error", why);
     if (summary != NULL) put_summary(log, summary);
     line_end(log, true);
     if (log->state != LOG_BROKEN) write_pending(log); /* a crash from here on loses no event */

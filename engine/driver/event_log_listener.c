@@ -34,7 +34,7 @@ static void log_job(struct driver *d)
     text_format(memory, sizeof memory, "%llu", (unsigned long long)c->memory_bytes);
     text_format(split, sizeof split, "%llu", (unsigned long long)c->split_bytes);
     text_format(partitions, sizeof partitions, "%u", c->partitions);
-    text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / 1000000));
+    text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / MS_NS));
     const struct event_option options[] = {
         {"memory", c->cluster == NULL ? memory : NULL},
         {"split-size", c->split_bytes > 0 ? split : NULL},
@@ -92,11 +92,6 @@ void event_log_listener_close(struct driver *d)
     d->log = NULL;
 }
 
-void event_log_listener_on_timer(struct driver *d)
-{
-    event_log_on_timer(d->log);
-}
-
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why)
@@ -124,11 +119,6 @@ void event_log_listener_on_action_start(struct driver *d)
                                                           .output_count = a->action->output_count,
                                                           .skipped = skipped,
                                                           .skipped_count = count});
-}
-
-void event_log_listener_on_action_end(struct driver *d)
-{
-    event_log_action_end(d->log, d->action_run->number, driver_error(d));
 }
 
 void event_log_listener_on_stage_start(struct driver *d, uint32_t number)

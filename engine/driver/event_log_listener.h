@@ -16,16 +16,12 @@ int event_log_listener_open(struct driver *d);
 void event_log_listener_on_job_end(struct driver *d);
 /* Closes the log; notes are no longer logged. */
 void event_log_listener_close(struct driver *d);
-/* Writes lines that have been buffered long enough. */
-void event_log_listener_on_timer(struct driver *d);
 
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why);
 /* Of the running action, once its stages are built. */
 void event_log_listener_on_action_start(struct driver *d);
-/* The running action ended, with the context's error if it failed. */
-void event_log_listener_on_action_end(struct driver *d);
 void event_log_listener_on_stage_start(struct driver *d, uint32_t stage);
 void event_log_listener_on_stage_end(struct driver *d, uint32_t stage);
 /* An executor sent DONE or FAILED (`m`). Call before sched_on_*. */

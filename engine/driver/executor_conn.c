@@ -1,4 +1,4 @@
-/* The connections to one executor: control for messages and heartbeats, data for blocks. One is of
+/* The connections of one executor: control for messages and heartbeats, data for blocks. One is of
  * no use without the other, so the executor is lost when either closes.
  *
  * Only the executor's daemon knows how the process exited, and reports it a moment later. The loss
@@ -9,14 +9,26 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/wait.h>
 
-#define EXIT_REPORT_MS 1000u
+#define EXIT_REPORT_MS  1000u
+#define REGISTER_MS_MIN 8000u /* on a busy machine a process takes long to start */
 
 void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
 {
     conn_send(c, type, request, payload); /* on failure the connection closes by itself */
     if (payload != NULL) buffer_fini(payload);
 }
+
+/* Until the process has started, connected twice and sent REGISTER. Longer than the process itself
+ * tries to connect: it knows why that fails, and reports it to its daemon. */
+static uint64_t register_ms(const struct cluster_transport *r)
+{
+    uint64_t ms = 4 * r->net.connect_ms;
+    return ms > REGISTER_MS_MIN ? ms : REGISTER_MS_MIN;
+}
+
+static void executor_conn_on_deadline(void *arg);
 
 struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
                                            struct glint_error *error)
@@ -34,14 +46,21 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
     }
     l->r = r;
     memcpy(l->incarnation, incarnation, sizeof l->incarnation);
-    /* Both connections, and then REGISTER. */
-    l->deadline_ns = cluster_transport_now(r) + 2 * r->net.connect_ms * MS_NS;
-    liveness_init(&l->liveness, &r->cluster->heartbeat, cluster_transport_now(r));
+    fetch_client_init(&l->fetches, r->env, r->cluster->fetch_ms);
+    deadline_init(&l->deadline, &r->loop, executor_conn_on_deadline, l);
+    deadline_start(&l->deadline, register_ms(r));
     *r->executor_conns_end = l;
     r->executor_conns_end = &l->next;
     r->executor_conn_count++;
-    cluster_transport_arm_timer(r, l->deadline_ns);
     return l;
+}
+
+static void on_deadline_closed(void *arg)
+{
+    struct executor_conn *l = arg;
+    task_result_fetch_fini(l);
+    inbox_event_destroy(l->lost_event);
+    mem_free(l);
 }
 
 /* Frees it when no references remain: both connections have closed, whose callbacks use it, and
@@ -49,20 +68,55 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
 static void executor_conn_free_if_unused(struct executor_conn *l)
 {
     struct cluster_transport *r = l->r;
-    if (l->control != NULL || l->data != NULL) return;
+    if (l->control != NULL || l->data != NULL || l->freeing) return;
     if (l->state != EXECUTOR_CONN_CLOSED && !r->stopping) return;
     struct executor_conn **at = &r->executor_conns;
     while (*at != l) at = &(*at)->next;
     *at = l->next;
     if (r->executor_conns_end == &l->next) r->executor_conns_end = at;
-    assert(r->executor_conn_count > 0 && l->sending_bytes == 0);
+    assert(r->executor_conn_count > 0);
     r->executor_conn_count--;
-    task_result_fetch_fini(l);
-    inbox_event_destroy(l->lost_event);
-    mem_free(l);
+    l->freeing = true;
+    deadline_close(&l->deadline, on_deadline_closed);
 }
 
 /* ---- Failure and loss */
+
+void executor_exited_describe(const struct executor_exited *e, struct glint_error *out)
+{
+    int status = e->wait_status;
+    const char *name = WIFSIGNALED(status) ? sigdescr_np(WTERMSIG(status)) : NULL;
+    memset(out, 0, sizeof *out);
+    if (e->why.code != GLINT_OK)
+        error_set(out, e->why.code, e->why.hint, "%s", e->why.cause);
+    else if (WIFSIGNALED(status))
+        error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "killed by signal %d (%s)%s",
+                  WTERMSIG(status), name != NULL ? name : "unknown",
+                  e->out_of_memory ? " (out of memory in its control group)" : "");
+    else
+        error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "its process exited with status %d",
+                  WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+/* Sets *out to EXECUTOR_LOST with the cause and the path of the log: the exit of its process if the
+ * daemon reported it, else the error of its connection. */
+static enum executor_loss_reason describe_loss(const struct executor_conn *l,
+                                               struct glint_error *out)
+{
+    struct glint_error what = l->why;
+    const char *log = l->has_exited ? l->exited.log : "";
+    assert((l->joined || l->has_exited) && l->why.code != GLINT_OK);
+    if (log[0] == '\0' && l->daemon_conn != NULL && l->daemon_conn->process != NULL)
+        log = launched_daemon_log_path(l->daemon_conn->process);
+    if (l->has_exited) executor_exited_describe(&l->exited, &what);
+    memset(out, 0, sizeof *out);
+    error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "%s%s%s", what.cause,
+              log[0] != '\0' ? "; log " : "", log);
+    if (l->draining) return LOSS_DRAINED;
+    /* Only a signal (crash, OOM kill) is blamed on the tasks that ran there: a process that exits
+     * with a status has ended by its own decision. */
+    return l->has_exited && WIFSIGNALED(l->exited.wait_status) ? LOSS_SIGNALED : LOSS_CONNECTION;
+}
 
 static void close_both_conns(struct executor_conn *l, bool flush)
 {
@@ -77,8 +131,11 @@ void executor_conn_finalize(struct executor_conn *l)
     l->state = EXECUTOR_CONN_CLOSED;
     struct glint_error why = l->why;
     enum executor_loss_reason loss = LOSS_CONNECTION;
-    /* If it never joined and did not exit, `why` is a failed dial and more precise. */
-    if (l->joined || l->has_exited) loss = executor_loss_describe(l, &why);
+    /* A process that could not start says why, which is more precise than its exit status. */
+    if (!l->joined && l->has_exited)
+        executor_exited_describe(&l->exited, &why);
+    else if (l->joined)
+        loss = describe_loss(l, &why);
     if (l->joined) {
         l->lost_event->loss = loss;
         l->lost_event->why = why;
@@ -103,9 +160,8 @@ void executor_conn_fail(struct executor_conn *l, const struct glint_error *why)
     if (l->why.code == GLINT_OK)
         error_set(&l->why, GLINT_E_CONNECTION, NULL, "the connection was closed");
     close_both_conns(l, false);
-    /* Finalize from the timer: callers still use `l`, which executor_conn_finalize may free. */
-    l->deadline_ns = cluster_transport_now(r);
-    cluster_transport_arm_timer(r, l->deadline_ns);
+    /* Finalize from the loop: callers still use `l`, which executor_conn_finalize may free. */
+    deadline_start(&l->deadline, 0);
 }
 
 /* A connection was closed by the executor, perhaps because its process crashed: waits up to
@@ -117,7 +173,7 @@ static void executor_conn_fail_by_peer(struct executor_conn *l, const struct gli
     if (l->state >= EXECUTOR_CONN_CLOSING || r->stopping) return;
     executor_conn_fail(l, why);
     bool may_hear = l->daemon_conn != NULL && l->daemon_conn->conn != NULL && !l->has_exited;
-    if (may_hear && l->why.code == GLINT_E_CONNECTION) l->deadline_ns += EXIT_REPORT_MS * MS_NS;
+    if (may_hear && l->why.code == GLINT_E_CONNECTION) deadline_start(&l->deadline, EXIT_REPORT_MS);
 }
 
 void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
@@ -137,9 +193,9 @@ void executor_conn_on_executor_exited(struct executor_conn *l, const struct exec
     l->exited = *exited;
     /* If its connections are still open, messages that it sent before it exited (DONE) may still
      * be in flight: wait until the connections close, at most EXIT_REPORT_MS. */
-    l->deadline_ns = cluster_transport_now(l->r) +
-                     (l->state == EXECUTOR_CONN_CLOSING ? 0 : EXIT_REPORT_MS * MS_NS);
-    cluster_transport_arm_timer(l->r, l->deadline_ns);
+    bool connected = l->control != NULL || l->data != NULL;
+    bool wait = connected && l->state != EXECUTOR_CONN_CLOSING;
+    deadline_start(&l->deadline, wait ? EXIT_REPORT_MS : 0);
 }
 
 /* ---- Frames from the executor */
@@ -153,6 +209,8 @@ static void executor_conn_check_registered(struct executor_conn *l)
         return;
     if (!conn_is_open(l->control) || !conn_is_open(l->data)) return;
     l->state = EXECUTOR_CONN_REGISTERED;
+    fetch_client_on_opened(&l->fetches, l->data);
+    if (!l->has_exited) deadline_stop(&l->deadline);
     registration_join_if_enough(l->r);
 }
 
@@ -189,14 +247,7 @@ static int on_task_message(struct executor_conn *l, struct glint_slice payload,
         task_result_fetch_add(l, m);
         return 0;
     }
-    struct inbox_event *e = inbox_event_create(INBOX_MESSAGE, l->number);
-    if (e == NULL) {
-        message_destroy(m);
-        return error_no_memory(error);
-    }
-    e->message = m;
-    inbox_push(l->r, e);
-    return 0;
+    return inbox_push_message(l->r, l->number, m, 0) ? 0 : error_no_memory(error);
 }
 
 static int on_drain_request(struct executor_conn *l, struct glint_error *error)
@@ -215,9 +266,7 @@ static int on_drain_request(struct executor_conn *l, struct glint_error *error)
 static int on_control_frame(struct executor_conn *l, const struct frame *f,
                             struct glint_slice payload, struct glint_error *error)
 {
-    struct ping ping;
     switch (f->type) {
-    case FRAME_PING: return ping_decode(payload, &ping, error);
     case FRAME_REGISTER: return on_register(l, payload, error);
     case FRAME_MESSAGE: return on_task_message(l, payload, error);
     case FRAME_DRAIN: return on_drain_request(l, error);
@@ -231,33 +280,30 @@ static int on_data_frame(struct executor_conn *l, const struct frame *f, struct 
                          struct glint_error *error)
 {
     switch (f->type) {
-    case FRAME_GET: return broadcast_server_on_get(l, f, payload, error);
+    case FRAME_GET: return fetch_server_on_get(l->r->fetch_server, l->data, f, payload, error);
     case FRAME_BLOCK_REQUEST: return broadcast_server_on_block_request(l, payload, error);
-    case FRAME_FETCH_ERROR: return task_result_fetch_on_error(l, f, payload, error);
+    case FRAME_FETCH_ERROR: return fetch_client_on_frame(&l->fetches, l->data, f, payload, error);
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL,
                          "unexpected frame type %d on an executor's data connection", (int)f->type);
     }
 }
 
-/* Reports a change between suspect and alive. When out of memory the state is not changed, so the
- * next heartbeat or timer tries again. */
-static void set_suspect(struct executor_conn *l, bool suspect)
+/* Heartbeats are missing, or arrive again. When out of memory the driver just does not know. */
+static void executor_conn_on_suspect(void *arg, struct conn *c, bool suspect)
 {
+    struct executor_conn *l = arg;
+    (void)c;
+    if (!l->joined || l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
     struct inbox_event *e =
-        l->joined && l->suspect != suspect
-            ? inbox_event_create(suspect ? INBOX_EXECUTOR_SUSPECT : INBOX_EXECUTOR_ALIVE, l->number)
-            : NULL;
-    if (e == NULL) return;
-    l->suspect = suspect;
-    inbox_push(l->r, e);
+        inbox_event_create(suspect ? INBOX_EXECUTOR_SUSPECT : INBOX_EXECUTOR_ALIVE, l->number);
+    if (e != NULL) inbox_push(l->r, e);
 }
 
-/* Any frame on either connection counts as a heartbeat. */
-static void record_last_seen(struct executor_conn *l)
+static void executor_conn_on_ping(void *arg, const struct ping *ping)
 {
-    liveness_on_heartbeat(&l->liveness, cluster_transport_now(l->r));
-    set_suspect(l, false);
+    struct executor_conn *l = arg;
+    l->tasks_running = ping->tasks_running;
 }
 
 static int executor_conn_on_frame(void *arg, struct conn *c, const struct frame *f,
@@ -266,7 +312,6 @@ static int executor_conn_on_frame(void *arg, struct conn *c, const struct frame 
     struct executor_conn *l = arg;
     /* Frames may still arrive until `closed`: after its loss the driver must not see them. */
     if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return 0;
-    record_last_seen(l);
     return c == l->control ? on_control_frame(l, f, payload, error)
                            : on_data_frame(l, f, payload, error);
 }
@@ -275,72 +320,58 @@ static uint8_t *executor_conn_buffer_for(void *arg, struct conn *c, const struct
 {
     struct executor_conn *l = arg;
     if (c != l->data || l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return NULL;
-    record_last_seen(l);
-    return task_result_fetch_buffer_for(l, f);
+    uint8_t *buffer = fetch_client_buffer_for(&l->fetches, c, f);
+    if (buffer == NULL)
+        executor_conn_fail_with(l, GLINT_E_PROTOCOL, "%u unsolicited bytes", f->length);
+    return buffer;
 }
 
 static void executor_conn_on_data(void *arg, struct conn *c, const struct frame *f)
 {
     struct executor_conn *l = arg;
     if (c != l->data || l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
-    record_last_seen(l);
-    task_result_fetch_on_data(l, f);
+    fetch_client_on_data(&l->fetches, c, f);
+}
+
+/* The data connection has closed. Its fetches end after the executor's state has changed, so that
+ * they report nothing. */
+static void end_transfers(struct executor_conn *l, struct conn *c)
+{
+    struct glint_error closed = {.code = GLINT_OK};
+    error_set(&closed, GLINT_E_CONNECTION, NULL, "the connection was closed");
+    fetch_server_on_closed(l->r->fetch_server, c);
+    fetch_client_on_closed(&l->fetches);
+    fetch_client_fail(&l->fetches, &closed);
 }
 
 static void executor_conn_on_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct executor_conn *l = arg;
     assert(c == l->control || c == l->data);
-    if (c == l->control)
-        l->control = NULL;
-    else
-        l->data = NULL;
+    bool is_data = c == l->data;
+    *(is_data ? &l->data : &l->control) = NULL;
     executor_conn_fail_by_peer(l, why);
+    if (is_data) end_transfers(l, c);
     executor_conn_free_if_unused(l);
 }
 
-/* ---- Opening connections */
-
-static void executor_conn_on_opened(void *arg, struct conn *c)
-{
-    struct executor_conn *l = arg;
-    const struct hello *peer = conn_peer_hello(c);
-    if (l->state >= EXECUTOR_CONN_CLOSING || l->r->stopping) return;
-    /* The executor may have exited already, and another process may have got its port. */
-    if (peer->role != ROLE_EXECUTOR ||
-        memcmp(peer->incarnation, l->incarnation, sizeof l->incarnation) != 0)
-        executor_conn_fail_with(l, GLINT_E_CONNECTION,
-                                "the process at %s is not the one that the daemon started",
-                                conn_peer_address(c));
-    else
-        executor_conn_check_registered(l);
-}
-
-static const struct conn_events executor_conn_events = {.opened = executor_conn_on_opened,
-                                                        .frame = executor_conn_on_frame,
+static const struct conn_events executor_conn_events = {.frame = executor_conn_on_frame,
                                                         .buffer_for = executor_conn_buffer_for,
                                                         .data = executor_conn_on_data,
+                                                        .suspect = executor_conn_on_suspect,
+                                                        .ping = executor_conn_on_ping,
                                                         .closed = executor_conn_on_closed};
 
-int executor_conn_dial(struct daemon_conn *p, const struct executor_started *a,
-                       struct glint_error *error)
+/* An executor that connected with the cluster's secret needs the job's key, with which the
+ * executors connect to each other. */
+static void send_job_key(struct executor_conn *l)
 {
-    struct cluster_transport *r = p->r;
-    struct executor_conn *l = executor_conn_create(r, a->incarnation, error);
-    if (l == NULL) return error->code;
-    assert(p->executor_conn == NULL);
-    p->executor_conn = l;
-    l->daemon_conn = p;
-    text_format(l->name, sizeof l->name, "%s", p->at->id);
-    text_format(l->host, sizeof l->host, "%s", p->at->host);
+    struct buffer payload = {NULL, 0, 0};
     struct glint_error why = {.code = GLINT_OK};
-    l->control = conn_dial(&r->net, l->host, a->port, CHANNEL_CONTROL, a->incarnation,
-                           &executor_conn_events, l, &why);
-    if (l->control != NULL)
-        l->data = conn_dial(&r->net, l->host, a->port, CHANNEL_DATA, a->incarnation,
-                            &executor_conn_events, l, &why);
-    if (l->data == NULL) executor_conn_fail(l, &why); /* also if control failed: data is NULL */
-    return 0;
+    if (job_key_encode(&l->r->job_key, &payload, &why) == 0)
+        send_frame(l->control, FRAME_JOB_KEY, 0, &payload);
+    else
+        executor_conn_fail(l, &why);
 }
 
 void executor_conn_attach(struct executor_conn *l, struct conn *c)
@@ -352,51 +383,39 @@ void executor_conn_attach(struct executor_conn *l, struct conn *c)
     else
         l->data = c;
     conn_set_events(c, &executor_conn_events, l);
-    executor_conn_check_registered(l); /* `opened` is called for dialled connections only */
+    if (control) conn_start_heartbeat(c, &l->r->cluster->heartbeat);
+    if (control && conn_secret_kind(c) == SECRET_PEER && l->r->net.tls != NULL) send_job_key(l);
+    executor_conn_check_registered(l);
 }
 
-/* ---- Timer */
+/* ---- Deadline */
 
-static uint64_t executor_conn_heartbeat(struct executor_conn *l, uint64_t now)
+static void executor_conn_on_deadline(void *arg)
 {
-    bool heartbeat_due = false;
-    uint64_t next = UINT64_MAX;
-    struct ping ping = {.sent_ns = now};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
-    enum life life = liveness_on_timer(&l->liveness, now, &heartbeat_due, &next);
-    if (life != LIFE_DEAD) set_suspect(l, life == LIFE_SUSPECT);
-    if (life == LIFE_DEAD) {
-        executor_conn_fail_with(l, GLINT_E_CONNECTION, "no heartbeat for %llu ms",
-                                (unsigned long long)(l->r->cluster->heartbeat.dead_ns / MS_NS));
-        return now; /* to finalize it */
+    struct executor_conn *l = arg;
+    if (l->state == EXECUTOR_CONN_CLOSING) {
+        executor_conn_finalize(l);
+    } else if (l->has_exited) { /* its connections are still open: the FIN was lost */
+        executor_conn_fail_with(l, GLINT_E_CONNECTION, "its process has exited");
+    } else if (l->state == EXECUTOR_CONN_OPENING && l->daemon_conn != NULL) {
+        struct glint_error why = {.code = GLINT_OK};
+        error_set(&why, GLINT_E_CONNECTION, driver_host_hint,
+                  "its process did not connect to the driver at %s within %llu ms",
+                  l->daemon_conn->driver_address, (unsigned long long)register_ms(l->r));
+        executor_conn_fail(l, &why);
+    } else if (l->state == EXECUTOR_CONN_OPENING) {
+        executor_conn_fail_with(l, GLINT_E_CONNECTION, "it did not register in time");
     }
-    if (heartbeat_due && ping_encode(&ping, &payload, &ignored) == 0)
-        send_frame(l->control, FRAME_PING, 0, &payload);
-    buffer_fini(&payload);
-    return next;
 }
 
 uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now)
 {
-    /* The process has exited but its connections are still open, e.g. the FIN was lost. */
-    bool exited = l->has_exited && l->state < EXECUTOR_CONN_CLOSING;
-    if ((l->state == EXECUTOR_CONN_OPENING || exited) && now >= l->deadline_ns)
-        executor_conn_fail_with(l, GLINT_E_CONNECTION,
-                                exited ? "its process has exited"
-                                       : "its process did not register in time");
-    if (l->state == EXECUTOR_CONN_CLOSING) {
-        if (now < l->deadline_ns) return l->deadline_ns;
-        executor_conn_finalize(l);
-        return UINT64_MAX;
-    }
-    if (l->state == EXECUTOR_CONN_CLOSED) return UINT64_MAX;
-    uint64_t next = l->state == EXECUTOR_CONN_OPENING || exited ? l->deadline_ns : UINT64_MAX;
-    uint64_t due = l->control != NULL && conn_is_open(l->control) ? executor_conn_heartbeat(l, now)
-                                                                  : UINT64_MAX;
-    if (due < next) next = due;
-    due = task_result_fetch_on_timer(l, now);
-    return due < next ? due : next;
+    uint64_t due = fetch_client_deadline_ns(&l->fetches);
+    if (l->state >= EXECUTOR_CONN_CLOSING) return UINT64_MAX;
+    if (now >= due)
+        executor_conn_fail_with(l, GLINT_E_CONNECTION, "result fetch made no progress for %llu ms",
+                                (unsigned long long)l->r->cluster->fetch_ms);
+    return now >= due ? UINT64_MAX : due;
 }
 
 void executor_conn_close(struct executor_conn *l)

@@ -55,19 +55,19 @@ void executor_describe(const struct driver *d, uint32_t executor, char *out, siz
 static struct executor_state *executor_state_add(struct driver *d, const struct executor_info *info)
 {
     assert(info->slots > 0 && d->executor_count < EXECUTORS_MAX);
-    uint64_t size = sizeof *d->executors * d->executor_count;
-    struct executor_state *grown = mem_grow(d->executors, size, size + sizeof *grown);
-    if (grown == NULL) return NULL;
-    d->executors = grown;
-    struct executor_state *m = &grown[d->executor_count];
+    if (!array_reserve(&d->executors, &d->executor_capacity, d->executor_count + 1,
+                       sizeof *d->executors))
+        return NULL;
+    struct executor_state *m = &d->executors[d->executor_count];
     *m = (struct executor_state){.slots = info->slots, .node = d->executor_count};
     text_format(m->name, sizeof m->name, "%s", info->name);
     text_format(m->host, sizeof m->host, "%s", info->host);
     /* A restarted executor gets a new number, but keeps its node, so that a task which failed there
      * avoids it. */
     for (uint32_t e = 0; e < d->executor_count; e++) {
-        if (strcmp(grown[e].host, m->host) != 0 || strcmp(grown[e].name, m->name) != 0) continue;
-        m->node = grown[e].node;
+        const struct executor_state *old = &d->executors[e];
+        if (strcmp(old->host, m->host) != 0 || strcmp(old->name, m->name) != 0) continue;
+        m->node = old->node;
         break;
     }
     d->executor_count++;

@@ -14,7 +14,7 @@
 
 /* Failures older than this are dropped when an action starts, since networks recover. Within an
  * action they are kept: a retry on an executor that is still at fault would cost an attempt. */
-#define UNREACHABLE_EXPIRY_NS (60 * UINT64_C(1000000000))
+#define UNREACHABLE_EXPIRY_NS (60 * SECOND_NS)
 
 uint64_t fetch_failures_attempt_start_ns(const struct driver *d, uint32_t executor, uint32_t stage,
                                          const struct message *m)

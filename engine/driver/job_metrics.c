@@ -45,9 +45,9 @@ int job_metrics_add_counter(struct job_metrics *m, const char *name, int64_t by,
 int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice counters,
                                   struct glint_error *error)
 {
-    struct unpacker u;
+    struct unpacker u = unpack_begin(counters);
     int r = 0;
-    bool ok = unpacker_init(&u, counters);
+    bool ok = !u.failed;
     while (ok && r == 0 && u.next < u.count) {
         struct unpacker pair = unpack_array(&u);
         char name[NAME_BYTES_MAX];
@@ -56,7 +56,6 @@ int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice coun
         ok = unpack_is_complete(&pair);
         if (ok) r = job_metrics_add_counter(m, name, value, error);
     }
-    unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's counters");
     return r;
 }
@@ -75,10 +74,8 @@ int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name)
 /* Insertion sort: stages start nearly in the order of their numbers. */
 bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *name, uint32_t tasks)
 {
-    uint64_t size = sizeof *m->stages * m->stage_count;
-    struct stage_time *grown = mem_grow(m->stages, size, size + sizeof *grown);
-    if (grown == NULL) return false;
-    m->stages = grown;
+    if (!array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
+        return false;
     char *copy = mem_strdup(name);
     if (copy == NULL) return false;
     uint32_t at = m->stage_count++;

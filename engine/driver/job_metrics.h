@@ -10,6 +10,7 @@
 
 struct job_metrics {
     uint32_t counter_count, stage_count;
+    uint64_t stage_capacity;
     char *names[COUNTERS_MAX];
     int64_t values[COUNTERS_MAX];
     struct stage_time *stages;               /* in order of their numbers; names are owned */

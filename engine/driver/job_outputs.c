@@ -19,10 +19,9 @@ static struct commit *find_reserved(const struct driver *d, const char *path)
 
 static struct commit *add_commit(struct driver *d)
 {
-    uint64_t size = sizeof *d->commits * d->commit_count;
-    struct commit **grown = mem_grow(d->commits, size, size + sizeof *grown);
-    if (grown != NULL) d->commits = grown;
-    struct commit *c = grown != NULL ? mem_zalloc(sizeof *c) : NULL;
+    struct commit *c = NULL;
+    if (array_reserve(&d->commits, &d->commit_capacity, d->commit_count + 1, sizeof c))
+        c = mem_zalloc(sizeof *c);
     if (c == NULL)
         error_no_memory(driver_error(d));
     else

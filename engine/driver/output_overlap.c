@@ -33,14 +33,8 @@ static int add_id(void *arg, const char *name)
     struct env_stat stat;
     int r = ids->env->stat_name(ids->env, ids->dir, name, &stat);
     if (r != 0 || stat.links > 1) return r == -ENOENT ? 0 : r;
-    if (ids->count == ids->capacity) {
-        const uint64_t capacity = ids->capacity > 0 ? 2 * ids->capacity : 64;
-        struct file_id *grown =
-            mem_grow(ids->items, ids->count * sizeof *ids->items, capacity * sizeof *ids->items);
-        if (grown == NULL) return -ENOMEM;
-        ids->items = grown;
-        ids->capacity = capacity;
-    }
+    if (!array_reserve(&ids->items, &ids->capacity, ids->count + 1, sizeof *ids->items))
+        return -ENOMEM;
     ids->items[ids->count++] = (struct file_id){stat.device, stat.inode};
     return 0;
 }

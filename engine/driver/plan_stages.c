@@ -10,7 +10,8 @@
 /* Collects each shuffle once; `all`: see plan_needed_shuffles. */
 struct shuffle_list {
     struct glint_rdd **items;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint64_t capacity;
     bool all;
 };
 
@@ -21,14 +22,8 @@ static int add_shuffle(void *arg, struct glint_rdd *shuffle)
     if ((shuffle->shuffled || shuffle->explained) && !list->all) return 0;
     for (uint32_t i = 0; i < list->count; i++)
         if (list->items[i] == shuffle) return 0;
-    if (list->count == list->capacity) {
-        uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
-        struct glint_rdd **items =
-            mem_grow(list->items, sizeof *items * list->count, sizeof *items * capacity);
-        if (items == NULL) return error_no_memory(&shuffle->g->error);
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return error_no_memory(&shuffle->g->error);
     list->items[list->count++] = shuffle;
     return 0;
 }

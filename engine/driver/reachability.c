@@ -53,8 +53,8 @@ static uint32_t most_unexplained(const struct reachability *r)
 
 static void update_faults(struct reachability *r)
 {
-    if (r->executor_count == 0) return;
-    memset(r->executors, 0, sizeof *r->executors * r->executor_count);
+    if (r->executor_capacity == 0) return;
+    memset(r->executors, 0, sizeof *r->executors * r->executor_capacity);
     for (uint32_t i = 0; i < r->count; i++) {
         r->pairs[i].explained = false;
         r->executors[r->pairs[i].one].unexplained++;
@@ -67,18 +67,6 @@ static void update_faults(struct reachability *r)
     }
     for (uint32_t i = 0; i < r->count; i++)
         if (!r->pairs[i].explained && r->pairs[i].again) mark_at_fault(r, r->pairs[i].holder);
-}
-
-/* The executors' array only grows: numbers are never reused. */
-static bool reserve_reachability(struct reachability *r, uint32_t count)
-{
-    if (count <= r->executor_count) return true;
-    struct reachability_executor *grown =
-        mem_grow(r->executors, sizeof *grown * r->executor_count, sizeof *grown * count);
-    if (grown == NULL) return false;
-    r->executors = grown;
-    r->executor_count = count;
-    return true;
 }
 
 static struct unreachable_pair *find_or_add_pair(struct reachability *r, uint32_t reader,
@@ -97,8 +85,9 @@ enum reachability_update reachability_record_failure(struct reachability *r, uin
                                                      uint64_t start_ns, uint64_t now_ns)
 {
     assert(reader < executors && holder < executors && reader != holder);
-    struct unreachable_pair *p =
-        reserve_reachability(r, executors) ? find_or_add_pair(r, reader, holder, now_ns) : NULL;
+    if (!array_reserve(&r->executors, &r->executor_capacity, executors, sizeof *r->executors))
+        return REACHABILITY_FULL;
+    struct unreachable_pair *p = find_or_add_pair(r, reader, holder, now_ns);
     if (p == NULL) return REACHABILITY_FULL;
     /* Attempts that already ran at the first failure fail from the same outage. Only an attempt
      * that started later shows that the problem persists. */
@@ -131,5 +120,5 @@ void reachability_expire_before(struct reachability *r, uint64_t ns)
 
 bool reachability_is_at_fault(const struct reachability *r, uint32_t executor)
 {
-    return executor < r->executor_count && r->executors[executor].at_fault;
+    return executor < r->executor_capacity && r->executors[executor].at_fault;
 }

@@ -31,8 +31,8 @@ struct reachability_executor {
 struct reachability {
     struct unreachable_pair pairs[UNREACHABLE_PAIRS_MAX];
     uint32_t count;
-    struct reachability_executor *executors; /* [executor_count] */
-    uint32_t executor_count;
+    struct reachability_executor *executors; /* [executor_capacity] */
+    uint64_t executor_capacity;
 };
 
 /* A zero-initialized struct is valid and empty. */

@@ -160,7 +160,7 @@ void registration_on_executor_gone(struct executor_conn *l)
 static uint32_t possible_executor_count(const struct cluster_transport *r)
 {
     uint32_t possible = 0;
-    if (r->listener != NULL) return UINT32_MAX; /* any number may dial */
+    if (r->daemon_conns == NULL) return UINT32_MAX; /* any number may connect */
     for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
         const struct daemon_conn *p = &r->daemon_conns[i];
         /* One that is merely unreachable may be started by the user until start_ms has passed. */
@@ -182,13 +182,19 @@ static bool any_queued(const struct cluster_transport *r)
 static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t capacity)
 {
     char address[HOST_BYTES_MAX + 16]; /* stripped from `what`: the caller prints it already */
+    char waiting[HOST_BYTES_MAX + 80];
     const char *what = p->why.code != GLINT_OK ? p->why.cause : "no response";
     bool ready = p->executor_conn != NULL && p->executor_conn->state == EXECUTOR_CONN_REGISTERED;
     text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
     if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
-    if (p->state == DAEMON_CONN_EXECUTOR_STARTED)
-        what = ready ? "connected" : "its executor process does not respond";
-    if (p->state == DAEMON_CONN_REQUESTED) what = "its executor process does not start";
+    text_format(waiting, sizeof waiting, "its process has not connected to the driver at %s",
+                p->driver_address);
+    if (p->state == DAEMON_CONN_EXECUTOR_STARTED) what = ready ? "connected" : waiting;
+    /* A daemon that rejected an earlier request said why. */
+    bool unexplained = p->why.code == GLINT_OK || p->why.code == GLINT_E_CONNECTION ||
+                       p->why.code == GLINT_E_AUTH;
+    if (p->state == DAEMON_CONN_REQUESTED && unexplained)
+        what = "its executor process does not start";
     if (p->state == DAEMON_CONN_BACKOFF && p->reached && !acquisition_order_allows(p))
         what = "not requested while another executor is awaited";
     if (p->queue_position > 0)
@@ -226,6 +232,10 @@ static const char *no_executors_hint(const struct cluster_transport *r)
         return "start executors: glint executor --join HOST:PORT; or raise --start";
     for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
         if (r->daemon_conns[i].why.hint[0] != '\0') return r->daemon_conns[i].why.hint;
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].state == DAEMON_CONN_EXECUTOR_STARTED &&
+            r->daemon_conns[i].executor_conn->state == EXECUTOR_CONN_OPENING)
+            return driver_host_hint;
     if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
     if (r->cluster->launch == LAUNCH_NONE)
         return "start them: glint executor --cluster FILE --id ID; or set launch in cluster.toml";
@@ -259,7 +269,7 @@ static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
     /* --listen; too few can come; some came, but not enough in time; none came. */
     if (r->cluster->listen_host != NULL)
         error_set(&e->why, code, hint, "%u of %u executors registered at %s:%u within %llu ms",
-                  registered_count(r), wanted, r->cluster->listen_host, listener_port(r->listener),
+                  registered_count(r), wanted, r->cluster->listen_host, executor_listener_port(r),
                   (unsigned long long)waited_ms);
     else if (!r->started && possible > 0 && possible < wanted)
         error_set(&e->why, code, hint, "only %u of %u executors are available: %s", possible,

@@ -215,15 +215,13 @@ static bool format_task_input(struct driver *d, uint32_t stage, uint32_t partiti
         s->shuffle != NULL ? s->shuffle->parents[0] : d->action_run->action->rdd;
     struct buffer splits = {NULL, 0, 0};
     struct arena arena = {.first = NULL};
-    struct unpacker u;
     struct split split;
     struct glint_error ignored = {.code = GLINT_OK};
     if (rdd_encode_partition_splits(d->g, top, partition, &splits) != 0) return false;
-    bool found = unpacker_init(&u, (struct glint_slice){splits.data, splits.size}) && u.count > 0 &&
-                 split_decode(unpack_bytes(&u), &arena, &split, &ignored) == 0 &&
+    struct unpacker u = unpack_begin((struct glint_slice){splits.data, splits.size});
+    bool found = u.count > 0 && split_decode(unpack_bytes(&u), &arena, &split, &ignored) == 0 &&
                  text_format(out, capacity, "%s:%llu", split.pieces[0].path,
                              (unsigned long long)split.pieces[0].offset);
-    unpacker_fini(&u);
     arena_fini(&arena);
     buffer_fini(&splits);
     return found;

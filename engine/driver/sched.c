@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define EXECUTORS_FIRST 16u
 
 struct sched *sched_create(bool speculate)
 {
@@ -49,26 +48,9 @@ void sched_destroy(struct sched *s)
 
 static bool reserve_nodes(struct sched *s, uint32_t count)
 {
-    if (count <= s->node_count) return true;
-    if (count < 2 * s->node_count) count = 2 * s->node_count;
-    uint64_t size = sizeof *s->nodes * s->node_count, wanted = sizeof *s->nodes * count;
-    struct sched_node *grown = mem_grow(s->nodes, size, wanted);
-    if (grown == NULL) return false;
-    memset(grown + s->node_count, 0, wanted - size);
-    s->nodes = grown;
-    s->node_count = count;
-    return true;
-}
-
-static bool reserve_executors(struct sched *s)
-{
-    if (s->executor_count < s->executor_capacity) return true;
-    uint32_t capacity = s->executor_capacity > 0 ? 2 * s->executor_capacity : EXECUTORS_FIRST;
-    uint64_t size = sizeof *s->executors * s->executor_count;
-    struct sched_executor *grown = mem_grow(s->executors, size, sizeof *s->executors * capacity);
-    if (grown == NULL) return false;
-    s->executors = grown;
-    s->executor_capacity = capacity;
+    uint64_t old = s->node_capacity;
+    if (!array_reserve(&s->nodes, &s->node_capacity, count, sizeof *s->nodes)) return false;
+    memset(s->nodes + old, 0, sizeof *s->nodes * (s->node_capacity - old));
     return true;
 }
 
@@ -77,19 +59,22 @@ static bool reserve_executors(struct sched *s)
 static bool reserve_buckets(struct sched *s, uint32_t room)
 {
     uint32_t most = room > s->bucket_limit ? room : s->bucket_limit;
+    uint32_t executors = (uint32_t)s->executor_capacity;
     for (uint32_t i = 1; i <= most; i++)
-        if (!hbitmap_reserve(&s->buckets[i], s->executor_capacity) ||
-            !hbitmap_reserve(&s->buckets[QUEUE_ONLY + i], s->executor_capacity))
+        if (!hbitmap_reserve(&s->buckets[i], executors) ||
+            !hbitmap_reserve(&s->buckets[QUEUE_ONLY + i], executors))
             return false;
     s->bucket_limit = most;
-    return hbitmap_reserve(&s->executors_with_queue, s->executor_capacity) &&
-           hbitmap_reserve(&s->draining_with_queue, s->executor_capacity);
+    return hbitmap_reserve(&s->executors_with_queue, executors) &&
+           hbitmap_reserve(&s->draining_with_queue, executors);
 }
 
 bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t prefetch)
 {
     assert(slots > 0 && slots <= SLOTS_MAX && prefetch <= SLOTS_MAX && node < EXECUTORS_MAX);
-    if (!reserve_nodes(s, node + 1) || !reserve_executors(s) ||
+    if (!reserve_nodes(s, node + 1) ||
+        !array_reserve(&s->executors, &s->executor_capacity, s->executor_count + 1,
+                       sizeof *s->executors) ||
         !reserve_buckets(s, slots > prefetch ? slots : prefetch))
         return false;
     struct sched_executor e = {.node = node, .slots = slots, .prefetch = prefetch};
@@ -107,16 +92,9 @@ bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t
 
 static bool reserve_stages(struct sched *s)
 {
-    if (s->stage_count == s->stage_capacity) {
-        uint32_t capacity = s->stage_capacity > 0 ? 2 * s->stage_capacity : 8;
-        uint64_t size = sizeof *s->stages * s->stage_count;
-        struct sched_stage *grown = mem_grow(s->stages, size, sizeof *s->stages * capacity);
-        if (grown == NULL) return false;
-        s->stages = grown;
-        s->stage_capacity = capacity;
-    }
-    return hbitmap_reserve(&s->runnable_stages, s->stage_capacity) &&
-           hbitmap_reserve(&s->speculatable, s->stage_capacity);
+    return array_reserve(&s->stages, &s->stage_capacity, s->stage_count + 1, sizeof *s->stages) &&
+           hbitmap_reserve(&s->runnable_stages, (uint32_t)s->stage_capacity) &&
+           hbitmap_reserve(&s->speculatable, (uint32_t)s->stage_capacity);
 }
 
 static bool sched_stage_init(struct sched_stage *stage, uint32_t number, bool speculate)
@@ -172,17 +150,12 @@ void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, 
     sched_update_stages(s);
 }
 
-static bool reserve_preferred(struct sched *s, struct sched_stage *stage, uint32_t executor)
+static bool reserve_preferred(struct sched_stage *stage, uint32_t executor)
 {
-    if (executor < stage->preferred_count) return true;
-    uint32_t count = s->executor_capacity; /* for all executors: it grows as seldom as they do */
-    uint64_t size = sizeof *stage->preferred * stage->preferred_count;
-    uint64_t wanted = sizeof *stage->preferred * count;
-    struct sched_task_ring *grown = mem_grow(stage->preferred, size, wanted);
-    if (grown == NULL) return false;
-    memset(grown + stage->preferred_count, 0, wanted - size);
-    stage->preferred = grown;
-    stage->preferred_count = count;
+    uint64_t old = stage->preferred_capacity, each = sizeof *stage->preferred;
+    if (!array_reserve(&stage->preferred, &stage->preferred_capacity, executor + 1, each))
+        return false;
+    memset(stage->preferred + old, 0, each * (stage->preferred_capacity - old));
     return true;
 }
 
@@ -195,7 +168,7 @@ void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task
     if (t->executor != SCHED_NONE) sched_task_ring_remove(&st->preferred[t->executor], t);
     t->executor = SCHED_NONE;
     if (executor == SCHED_NONE || s->executors[executor].lost) return;
-    if (!reserve_preferred(s, st, executor)) return;
+    if (!reserve_preferred(st, executor)) return;
     t->executor = executor;
     sched_task_ring_add(&st->preferred[executor], t);
 }
@@ -314,7 +287,7 @@ uint64_t sched_memory_bytes(const struct sched *s)
 {
     uint64_t size =
         sizeof *s + sizeof *s->executors * s->executor_capacity +
-        sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_count +
+        sizeof *s->stages * s->stage_capacity + sizeof *s->nodes * s->node_capacity +
         hbitmap_memory_bytes(&s->nonempty_buckets) + hbitmap_memory_bytes(&s->runnable_stages) +
         hbitmap_memory_bytes(&s->speculatable) + hbitmap_memory_bytes(&s->executors_with_queue) +
         hbitmap_memory_bytes(&s->draining_with_queue);
@@ -327,7 +300,7 @@ uint64_t sched_memory_bytes(const struct sched *s)
         const struct sched_stage *stage = &s->stages[i];
         size += sizeof *stage->tasks * stage->count + hbitmap_memory_bytes(&stage->waiting) +
                 sizeof *stage->parents * stage->parent_count +
-                sizeof *stage->preferred * stage->preferred_count;
+                sizeof *stage->preferred * stage->preferred_capacity;
         if (stage->durations != NULL) size += sizeof *stage->durations;
     }
     return size;

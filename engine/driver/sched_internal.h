@@ -80,7 +80,7 @@ struct sched_stage {
     uint32_t stage_attempt, stage_attempts_failed;
     bool needed, ready, failed;
     struct sched_task_ring *preferred; /* per executor; NULL until a task prefers one */
-    uint32_t preferred_count;
+    uint64_t preferred_capacity;
     /* Only with speculation: the ring of candidates for a copy, and the durations of done tasks. */
     struct sched_attempt *oldest;
     struct durations *durations;
@@ -113,7 +113,8 @@ struct sched {
     struct sched_executor *executors;
     struct sched_stage *stages;
     struct sched_node *nodes;
-    uint32_t executor_count, executor_capacity, stage_count, stage_capacity, node_count;
+    uint32_t executor_count, stage_count;
+    uint64_t executor_capacity, stage_capacity, node_capacity;
     struct hbitmap buckets[BUCKETS_MAX + 1]; /* executors that accept tasks, see QUEUE_ONLY */
     /* BUCKETS_MAX - i for each bucket i that is not empty: the first is the one with most slots. */
     struct hbitmap nonempty_buckets;

@@ -102,7 +102,7 @@ static struct sched_task *pick_task(const struct sched *s, const struct sched_st
     if (most == SCHED_NONE) return NULL;
     /* While a slot is free anywhere, do not queue a task at its preferred executor. */
     uint32_t near_above = s->executors[most].bucket > QUEUE_ONLY ? QUEUE_ONLY : 0;
-    if (most < stage->preferred_count) {
+    if (most < stage->preferred_capacity) {
         struct sched_task *near = stage->preferred[most].first;
         *out_executor = most;
         if (near != NULL && task_may_run_on(s, near, most, near_above)) return near;

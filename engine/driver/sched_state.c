@@ -127,7 +127,7 @@ void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executo
         s->stages_stale = true;
         mem_free(stage->preferred); /* no task waits, so all its rings are empty */
         stage->preferred = NULL;
-        stage->preferred_count = 0;
+        stage->preferred_capacity = 0;
     }
     update_stage_sets(s, t->stage);
 }
@@ -275,7 +275,7 @@ static void update_node(struct sched *s, uint32_t node, struct sched_node now)
     if (n->usable > 0) *(node_is_bad(n) ? &s->nodes_bad : &s->nodes_good) -= 1;
     *n = now;
     if (n->usable > 0) *(node_is_bad(n) ? &s->nodes_bad : &s->nodes_good) += 1;
-    assert(s->nodes_good <= s->node_count && s->nodes_bad <= s->node_count);
+    assert(s->nodes_good <= s->node_capacity && s->nodes_bad <= s->node_capacity);
     if (!turned && any_good == (s->nodes_good > 0)) return;
     for (uint32_t e = 0; e < s->executor_count; e++) sched_executor_update_bucket(s, e);
 }

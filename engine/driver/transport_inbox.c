@@ -38,6 +38,20 @@ void inbox_push(struct cluster_transport *r, struct inbox_event *e)
     pthread_mutex_unlock(&r->lock);
 }
 
+bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
+                        uint64_t fetched_bytes)
+{
+    struct inbox_event *e = inbox_event_create(INBOX_MESSAGE, executor);
+    if (e == NULL) {
+        message_destroy(m);
+        return false;
+    }
+    e->message = m;
+    e->fetched_bytes = fetched_bytes;
+    inbox_push(r, e);
+    return true;
+}
+
 void inbox_push_note(struct cluster_transport *r, const char *format, ...)
 {
     struct inbox_event *e = inbox_event_create(INBOX_NOTE, 0);
@@ -92,7 +106,7 @@ static struct timespec to_system_deadline(const struct cluster_transport *r, uin
     uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
     uint64_t at = system->now_ns(system) + left;
     if (at < left) at = INT64_MAX; /* overflow: UINT64_MAX is no deadline */
-    return (struct timespec){(time_t)(at / 1000000000), (long)(at % 1000000000)};
+    return (struct timespec){(time_t)(at / SECOND_NS), (long)(at % SECOND_NS)};
 }
 
 /* Adds what was sent since the last call to the job's counters. */

@@ -23,7 +23,7 @@ struct attempt {
     uint32_t input_count;
     struct run_slice *slices;
     uint32_t slice_count;
-    struct fetch *fetch;                /* NULL: all inputs are local */
+    struct fetch *fetch;                /* NULL: none is open */
     struct fetch_failure fetch_failure; /* with FETCH_FAILED */
 };
 
@@ -61,22 +61,9 @@ static bool is_local_input(const struct fetch_input *in, uint32_t partition)
     return in->local != NULL && partition < in->local->partitions;
 }
 
-static int open_local_inputs(struct attempt *a, uint32_t partition)
-{
-    a->slices = task_alloc(a->task, sizeof *a->slices * (a->input_count + 1));
-    if (a->slices == NULL) return a->task->error.code;
-    for (uint32_t i = 0; i < a->input_count; i++) {
-        const struct run *run = a->inputs[i].local;
-        if (run->parts[partition].records > 0)
-            a->slices[a->slice_count++] = run_slice(run, partition);
-    }
-    return 0;
-}
-
-static int open_remote_inputs(struct attempt *a, uint32_t partition)
+static int open_inputs(struct attempt *a, uint32_t partition)
 {
     uint32_t lost = UINT32_MAX;
-    assert(a->config->fetcher != NULL);
     a->fetch = fetch_open(a->task, a->config->fetcher, a->shuffle, partition, a->inputs,
                           a->input_count, &a->slices, &a->slice_count, &lost);
     if (a->fetch != NULL) return 0;
@@ -93,15 +80,13 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
     a->slice_count = 0;
     int r = store_acquire_inputs(a->store, shuffle, a->config->self, &task->arena, &a->inputs,
                                  &a->input_count, &task->error);
-    bool all_here = true;
     for (uint32_t i = 0; r == 0 && i < a->input_count; i++) {
         bool mine = a->inputs[i].executor == a->config->self;
-        all_here = all_here && mine;
         /* A local output may have been removed, or belong to a shuffle with fewer partitions. */
         if (mine ? !is_local_input(&a->inputs[i], partition) : a->config->fetcher == NULL)
             r = set_fetch_failed(a, i);
     }
-    if (r == 0) r = all_here ? open_local_inputs(a, partition) : open_remote_inputs(a, partition);
+    if (r == 0) r = open_inputs(a, partition);
     *out = a->slices;
     *out_count = a->slice_count;
     if (r == 0) return 0;
@@ -110,23 +95,13 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
     return r;
 }
 
-/* The input that caused the task's error; UINT32_MAX: none. */
-static uint32_t find_failed_input(const struct attempt *a)
-{
-    uint32_t lost = a->fetch != NULL ? fetch_lost_input(a->fetch) : UINT32_MAX;
-    const struct run_source *source = a->task->failed_source;
-    for (uint32_t i = 0; source != NULL && lost == UINT32_MAX && i < a->input_count; i++)
-        if (a->inputs[i].local != NULL && &a->inputs[i].local->source == source) lost = i;
-    return lost;
-}
-
 /* Converts the error of reading an input to FETCH_FAILED. In local mode an I/O error stays
  * SPILL_IO, so that the same task is retried: the disk may work again. In a cluster the map output
  * is recomputed on another executor. */
 static void convert_input_error(struct attempt *a)
 {
     enum glint_code code = a->task->error.code;
-    uint32_t input = find_failed_input(a);
+    uint32_t input = fetch_lost_input(a->fetch);
     if (input == UINT32_MAX) return;
     if (code == GLINT_E_SHUFFLE_CORRUPT || code == GLINT_E_FETCH_FAILED ||
         (code == GLINT_E_SPILL_IO && a->config->fetcher))

@@ -13,7 +13,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
-#include "engine/net/broadcast_block.h"
+#include "engine/transfer/broadcast_block.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -15,7 +15,7 @@
 #define GLINT_EXECUTOR_BROADCAST_CLIENT_H
 
 #include "engine/base/mem.h"
-#include "engine/net/wire.h"
+#include "engine/transfer/wire_fetch.h"
 #include "engine/shuffle/fetch.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,4 @@
-/* Life cycle of the executor daemon. An idle daemon does not wake up: its timer is set only while a
- * connection, an executor or a deadline needs it. */
+/* Life cycle of the executor daemon. An idle daemon does not wake up. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -14,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMER_NS_MIN MS_NS /* minimum time between two timer events */
-
 /* ---- Shutdown */
 
 /* Closes everything; the loop stops with the last connection. No executor may be left. */
@@ -28,7 +25,8 @@ static void daemon_stop(struct daemon *d)
     for (struct daemon_session *v = d->sessions; v != NULL; v = v->next) session_close(v);
     for (uint32_t i = 0; i < DAEMON_SIGNALS; i++)
         if (!uv_is_closing((uv_handle_t *)&d->signals[i])) signal_close_and_ignore(&d->signals[i]);
-    uv_close((uv_handle_t *)&d->timer, NULL);
+    deadline_close(&d->drain_deadline, NULL);
+    deadline_close(&d->idle_deadline, NULL);
 }
 
 /* Whether a launched daemon has neither a driver nor an executor. */
@@ -48,13 +46,10 @@ void daemon_stop_if_done(struct daemon *d)
         daemon_stop(d);
         return;
     }
-    /* Only a launched daemon has an idle deadline; a driver that connects clears it. */
-    if (!is_idle(d)) {
-        d->idle_deadline_ns = UINT64_MAX;
-    } else if (d->idle_deadline_ns == UINT64_MAX) {
-        d->idle_deadline_ns = daemon_now(d) + d->cluster->heartbeat.dead_ns;
-        daemon_arm_timer(d, d->idle_deadline_ns);
-    }
+    bool idle = is_idle(d);
+    if (!idle) deadline_stop(&d->idle_deadline);
+    if (idle && !d->idle) deadline_start(&d->idle_deadline, d->cluster->heartbeat.dead_ns / MS_NS);
+    d->idle = idle;
 }
 
 /* The drain time is over, or a second signal came: executors exit without draining. */
@@ -75,7 +70,6 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     d->draining = true;
-    d->drain_deadline_ns = daemon_now(d) + d->cluster->drain_ms * MS_NS;
     log_line(LOG_INFO, NULL, "draining after signal %d: %u jobs running, at most %llu ms", number,
              d->runner_count, (unsigned long long)d->cluster->drain_ms);
     /* Queued drivers never get an executor here: reject them now, so that they use other nodes. */
@@ -83,59 +77,26 @@ static void on_signal(uv_signal_t *handle, int number)
     for (struct executor_runner *w = executor_runner_next(d->runners); w != NULL;
          w = executor_runner_next(w->next))
         executor_runner_drain(w, false);
-    daemon_arm_timer(d, d->drain_deadline_ns);
+    deadline_start(&d->drain_deadline, d->cluster->drain_ms);
     daemon_stop_if_done(d);
 }
 
-/* ---- The timer */
+/* ---- Deadlines */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static void on_drain_deadline(void *arg)
 {
-    return a < b ? a : b;
+    struct daemon *d = arg;
+    if (d->stopping) return;
+    if (d->runner_count > 0) log_line(LOG_WARN, NULL, "drain timeout");
+    stop_runners_now(d);
 }
 
-static uint64_t daemon_check_deadlines(struct daemon *d, uint64_t now)
+static void on_idle_deadline(void *arg)
 {
-    uint64_t next = UINT64_MAX;
-    /* drain_ms is over: executors get KILL_MS_SHORT to exit, then SIGKILL. */
-    if (d->draining && now >= d->drain_deadline_ns) {
-        d->drain_deadline_ns = UINT64_MAX;
-        if (d->runner_count > 0) log_line(LOG_WARN, NULL, "drain timeout");
-        stop_runners_now(d);
-    }
-    if (d->draining) next = d->drain_deadline_ns;
-    for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
-        next = earlier(next, session_on_timer(v, now));
-    for (struct executor_runner *w = executor_runner_next(d->runners), *after; w != NULL;
-         w = after) {
-        /* executor_runner_on_timer may close and free the runner. */
-        after = executor_runner_next(w->next);
-        next = earlier(next, executor_runner_on_timer(w, now));
-    }
-    /* Only a launched daemon that has had no driver for a while gets past this. */
-    if (d->stopping || now < d->idle_deadline_ns) return earlier(next, d->idle_deadline_ns);
+    struct daemon *d = arg;
+    if (d->stopping || !d->idle) return;
     log_line(LOG_INFO, NULL, "shutting down: launched for a job, and no driver is connected");
     daemon_stop(d);
-    return UINT64_MAX;
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct daemon *d = timer->data;
-    d->timer_ns = UINT64_MAX;
-    uint64_t now = daemon_now(d), next = daemon_check_deadlines(d, now);
-    if (next != UINT64_MAX)
-        daemon_arm_timer(d, next < now + TIMER_NS_MIN ? now + TIMER_NS_MIN : next);
-}
-
-void daemon_arm_timer(struct daemon *d, uint64_t at_ns)
-{
-    if (d->stopping || at_ns >= d->timer_ns) return;
-    uint64_t now = daemon_now(d), left = at_ns > now ? at_ns - now : 0;
-    d->timer_ns = at_ns;
-    uv_update_time(&d->loop);
-    int failed = uv_timer_start(&d->timer, on_timer, (left + MS_NS - 1) / MS_NS, 0);
-    assert(failed == 0);
 }
 
 /* ---- Startup */
@@ -233,11 +194,8 @@ static int daemon_start(struct daemon *d, struct glint_error *error)
     work_dir_remove_stale(d->env, d->self->work_dir);
     find_log_path(d);
     d->started_ns = daemon_now(d);
-    d->idle_deadline_ns = UINT64_MAX;
-    if (d->config->launched) {
-        d->idle_deadline_ns = d->started_ns + c->start_ms * MS_NS;
-        daemon_arm_timer(d, d->idle_deadline_ns);
-    }
+    d->idle = d->config->launched;
+    if (d->idle) deadline_start(&d->idle_deadline, c->start_ms);
     print_ready(d);
     return 0;
 }
@@ -247,15 +205,14 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     struct daemon d = {.config = config,
                        .cluster = config->cluster,
                        .self = find_own_config(config),
-                       .env = env_real(),
-                       .timer_ns = UINT64_MAX};
+                       .env = env_real()};
     int r = check_config(&d, error);
     if (r == 0) r = event_loop_init(&d.loop, d.env, error);
     if (r != 0) return r;
     log_configure(d.env, config->log_json, d.self->id);
     log_limit_bytes(daemon_log_bytes_max(&d));
-    uv_timer_init(&d.loop, &d.timer);
-    d.timer.data = &d;
+    deadline_init(&d.drain_deadline, &d.loop, on_drain_deadline, &d);
+    deadline_init(&d.idle_deadline, &d.loop, on_idle_deadline, &d);
     open_signals(&d);
     r = daemon_start(&d, error);
     /* After an error: closes what daemon_start opened; the loop below runs the close callbacks. */

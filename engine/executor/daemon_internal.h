@@ -9,34 +9,37 @@
 #ifndef GLINT_EXECUTOR_DAEMON_INTERNAL_H
 #define GLINT_EXECUTOR_DAEMON_INTERNAL_H
 
-#include "engine/executor/control_pipe.h"
 #include "engine/executor/daemon.h"
-#include "engine/executor/executor_process_config.h"
+#include "engine/executor/exit_report.h"
+#include "engine/executor/program_fetch.h"
+#include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/spawn.h"
+#include "engine/net/wire.h"
 
-#define MS_NS            ((uint64_t)1000000)
 #define QUEUE_LENGTH_MAX 64u
 #define SESSIONS_MAX     256u
 #define DAEMON_SIGNALS   3u
 
 /* A connection of a driver or of a client (`glint status`, `glint cancel`).
  *
- *    NEW    -> QUEUED [on_executor_request]
- *    QUEUED -> SERVED [start_executor: a runner is available]
- *    SERVED -> NEW    [session_on_executor_exited]
- *    any    -> NEW    [session_reject] */
-enum daemon_session_state { SESSION_NEW, SESSION_QUEUED, SESSION_SERVED };
+ *    NEW      -> FETCHING [on_executor_request: the driver is of another build]
+ *    NEW      -> QUEUED   [on_executor_request: it is of this build]
+ *    FETCHING -> QUEUED   [on_program_fetched]
+ *    QUEUED   -> SERVED   [start_executor: a runner is available]
+ *    SERVED   -> NEW      [session_on_executor_exited]
+ *    any      -> NEW      [session_reject] */
+enum daemon_session_state { SESSION_NEW, SESSION_FETCHING, SESSION_QUEUED, SESSION_SERVED };
 
 struct daemon_session {
     struct daemon_session *next;
     struct daemon *d;
     struct conn *conn;
     enum daemon_session_state state;
-    struct liveness liveness;
     bool is_driver, closing;
-    uint64_t job;
-    char name[NAME_BYTES_MAX];
+    struct executor_request request;
+    struct program_fetch *fetch; /* NULL: the driver is of this build */
+    struct program_file program; /* fetched: to run instead of the daemon's own */
     struct job_progress progress;
     uint64_t queue_order;           /* lower is served first */
     uint64_t queue_position;        /* as last sent to the driver; 0: not yet */
@@ -46,10 +49,9 @@ struct daemon_session {
 
 /* An executor process, as its daemon sees it.
  *
- *    STARTING -> RUNNING  [on_pipe_ready]
- *    any      -> STOPPING [arm_kill_timer: it should exit, and is killed at deadline_ns]
- *    any      -> CLOSED   [runner_close: it has exited, and EXECUTOR_EXITED was sent] */
-enum executor_runner_state { RUNNER_STARTING, RUNNER_RUNNING, RUNNER_STOPPING, RUNNER_CLOSED };
+ *    RUNNING -> STOPPING [arm_kill_deadline: it should exit, and is killed in time]
+ *    any     -> CLOSED   [runner_close: it has exited, and EXECUTOR_EXITED was sent] */
+enum executor_runner_state { RUNNER_RUNNING, RUNNER_STOPPING, RUNNER_CLOSED };
 
 struct executor_runner {
     struct executor_runner *next;
@@ -57,16 +59,16 @@ struct executor_runner {
     enum executor_runner_state state;
     struct daemon_session *session; /* the driver's; NULL: disconnected */
     struct spawn process;
-    struct control_pipe control_pipe;
-    unsigned handles; /* CLOSED: libuv handles still closing */
-    bool exited, pipe_ended, pipe_closed;
+    struct program_file program; /* that it runs; closed: the daemon's own */
+    uv_pipe_t pipe;              /* exit_report.h */
+    struct buffer report;        /* what came from it */
+    unsigned handles;            /* CLOSED: libuv handles still closing */
+    bool exited, pipe_ended;     /* pipe_ended: nothing more is read */
     int32_t wait_status;
     uint64_t job;
-    uint64_t deadline_ns; /* for READY, for SIGKILL, or for the rest of the pipe */
+    struct deadline deadline; /* for SIGKILL, or for the rest of the pipe */
+    uint64_t kill_ns;         /* STOPPING: when SIGKILL is due */
     uint64_t oom_kills_before;
-    struct executor_metrics reported;
-    struct glint_error failure; /* PIPE_FAILED: why it could not start */
-    char crash[sizeof((struct executor_exited *)NULL)->crash]; /* PIPE_CRASHED: first line */
 };
 
 struct daemon {
@@ -75,8 +77,8 @@ struct daemon {
     const struct cluster_executor *self;
     struct env *env;
     uv_loop_t loop;
-    uv_timer_t timer;
-    uint64_t timer_ns; /* when the timer fires; UINT64_MAX: not set */
+    struct deadline drain_deadline;
+    struct deadline idle_deadline; /* launched, and no driver is connected: exit */
     uv_signal_t signals[DAEMON_SIGNALS];
     struct net net;
     struct listener *listener;
@@ -85,9 +87,7 @@ struct daemon {
     struct executor_runner *runners;
     uint32_t runner_count; /* runners not CLOSED */
     uint64_t last_queue_order, started_ns;
-    bool draining, stopping;
-    uint64_t drain_deadline_ns;
-    uint64_t idle_deadline_ns; /* launched: exit at; UINT64_MAX: a driver is connected */
+    bool draining, stopping, idle; /* idle: idle_deadline runs */
     char log[sizeof((struct executor_exited *)NULL)->log];
 };
 
@@ -97,8 +97,6 @@ static inline uint64_t daemon_now(const struct daemon *d)
 }
 
 /* daemon.c */
-/* Makes the timer fire at `at_ns` at the latest. */
-void daemon_arm_timer(struct daemon *d, uint64_t at_ns);
 uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no limit */
 /* Call when a runner or session ends: stops a daemon that has drained, and starts the idle deadline
  * of a launched one. */
@@ -114,8 +112,6 @@ void session_send(struct daemon_session *v, enum frame_type type, uint64_t reque
                   struct buffer *payload);
 /* The session's executor has exited; the driver may request another one. */
 void session_on_executor_exited(struct daemon_session *v);
-/* Sends a heartbeat if one is due and closes a dead connection. Returns when to call it again. */
-uint64_t session_on_timer(struct daemon_session *v, uint64_t now);
 void session_close(struct daemon_session *v);
 /* Starts executors for queued drivers while drivers_max allows, and sends the others their new
  * positions. */
@@ -129,11 +125,9 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
 /* Call when the driver disconnects: closes the pipe, on which the executor exits; kills it if it
  * does not. */
 void executor_runner_stop(struct executor_runner *w);
-/* Sends SIGTERM. `now` (the drain time is over), or an executor that is not RUNNING: also closes
- * the pipe and arms a shorter time to SIGKILL. */
+/* Sends SIGTERM. `now` (the drain time is over): also closes the pipe, and kills it soon. */
 void executor_runner_drain(struct executor_runner *w, bool now);
-/* Checks deadline_ns. Returns when to call it again. */
-uint64_t executor_runner_on_timer(struct executor_runner *w, uint64_t now);
+uint64_t executor_runner_memory_bytes(const struct executor_runner *w); /* resident; 0: unknown */
 struct executor_runner *
 executor_runner_next(struct executor_runner *w); /* w, or the first after it, not CLOSED */
 

@@ -5,7 +5,6 @@
 
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <string.h>
@@ -59,7 +58,7 @@ static void start_executor(struct daemon *d, struct daemon_session *v)
     struct glint_error error = {.code = GLINT_OK};
     v->state = SESSION_SERVED;
     if (executor_runner_start(d, v, &error) == 0) return;
-    log_error(LOG_ERROR, &(struct log_ids){.job = v->job}, &error);
+    log_error(LOG_ERROR, &(struct log_ids){.job = v->request.job.job}, &error);
     session_reject(v, &error);
 }
 
@@ -92,7 +91,7 @@ static void reject_draining(struct daemon_session *v)
 void job_queue_reject_all(struct daemon *d)
 {
     for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
-        if (v->state == SESSION_QUEUED) reject_draining(v);
+        if (v->state == SESSION_QUEUED || v->state == SESSION_FETCHING) reject_draining(v);
 }
 
 static bool is_same_driver(const struct daemon_session *a, const struct daemon_session *b)
@@ -106,7 +105,8 @@ static struct daemon_session *find_session_of_job(const struct daemon_session *v
                                                   struct daemon_session *from)
 {
     for (; from != NULL; from = from->next)
-        if (from != v && from->job == v->job && from->state != SESSION_NEW) return from;
+        if (from != v && from->request.job.job == v->request.job.job && from->state != SESSION_NEW)
+            return from;
     return NULL;
 }
 
@@ -116,41 +116,115 @@ static struct daemon_session *find_session_of_job(const struct daemon_session *v
 static bool replace_connection(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
-    const struct log_ids ids = {.job = v->job, .peer = conn_peer_address(v->conn)};
+    const struct log_ids ids = {.job = v->request.job.job, .peer = conn_peer_address(v->conn)};
     struct daemon_session *other = find_session_of_job(v, v->d->sessions);
     for (; other != NULL && is_same_driver(other, v); other = find_session_of_job(v, other->next)) {
         log_line(LOG_INFO, &ids, "driver reconnected, replacing its connection from %s",
                  conn_peer_address(other->conn));
         /* The old executor serves the lost connections of this driver and cannot continue. */
         if (other->runner != NULL) executor_runner_stop(other->runner);
-        if (other->state == SESSION_QUEUED) other->state = SESSION_NEW;
+        if (other->state != SESSION_SERVED) other->state = SESSION_NEW;
         session_close(other);
     }
     if (other == NULL) return true;
     error_set(&why, GLINT_E_NO_EXECUTORS, NULL,
               "executor %s already has job %016llx of another driver (%s)", v->d->self->id,
-              (unsigned long long)v->job, conn_peer_address(other->conn));
+              (unsigned long long)v->request.job.job, conn_peer_address(other->conn));
     log_error(LOG_WARN, &ids, &why);
     session_reject(v, &why);
     return false;
+}
+
+static void enqueue(struct daemon_session *v)
+{
+    v->state = SESSION_QUEUED;
+    v->queue_order = ++v->d->last_queue_order;
+    v->queue_position = 0;
+    job_queue_run(v->d);
+}
+
+/* ---- Programs of another build */
+
+static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
+                            struct glint_slice payload, struct glint_error *error);
+static void session_on_closed(void *arg, struct conn *conn, const struct glint_error *why);
+
+static void on_program_fetched(void *arg, struct program_file *file, const struct glint_error *why)
+{
+    struct daemon_session *v = arg;
+    if (v->closing || v->state != SESSION_FETCHING) return;
+    if (why != NULL) {
+        log_error(LOG_ERROR, &(struct log_ids){.job = v->request.job.job}, why);
+        session_reject(v, why);
+        return;
+    }
+    v->program = *file;
+    *file = PROGRAM_FILE_NONE;
+    enqueue(v);
+}
+
+static uint8_t *session_buffer_for(void *arg, struct conn *conn, const struct frame *f)
+{
+    struct daemon_session *v = arg;
+    (void)conn;
+    return program_fetch_buffer_for(v->fetch, f);
+}
+
+static void session_on_data(void *arg, struct conn *conn, const struct frame *f)
+{
+    struct daemon_session *v = arg;
+    (void)conn;
+    program_fetch_on_data(v->fetch, f);
+}
+
+static const struct conn_events fetching_session_events = {.frame = session_on_frame,
+                                                           .buffer_for = session_buffer_for,
+                                                           .data = session_on_data,
+                                                           .closed = session_on_closed};
+
+static void start_program_fetch(struct daemon_session *v)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct daemon *d = v->d;
+    v->state = SESSION_FETCHING;
+    if (!d->cluster->allow_programs)
+        error_set(&why, GLINT_E_PEER_MISMATCH,
+                  "install the same build of glint on every node and restart its executors, or set "
+                  "allow_programs in their cluster.toml",
+                  "executor %s runs build %s, the driver build %s", d->self->id, build_id(),
+                  conn_peer_hello(v->conn)->build);
+    else if (v->fetch == NULL)
+        v->fetch =
+            program_fetch_start(&d->net, v->conn, d->cluster->fetch_ms, on_program_fetched, v);
+    else
+        error_set(&why, GLINT_E_PROTOCOL, NULL, "second REQUEST_EXECUTOR of a driver");
+    if (why.code == GLINT_OK && v->fetch == NULL) error_no_memory(&why);
+    if (why.code == GLINT_OK) {
+        conn_set_events(v->conn, &fetching_session_events, v);
+        return;
+    }
+    log_error(LOG_WARN,
+              &(struct log_ids){.job = v->request.job.job, .peer = conn_peer_address(v->conn)},
+              &why);
+    session_reject(v, &why);
 }
 
 static int on_executor_request(struct daemon_session *v, struct glint_slice payload,
                                struct glint_error *error)
 {
     struct daemon *d = v->d;
-    struct job_identity requested;
+    struct executor_request requested;
     uint32_t queued = 0;
-    int r = job_identity_decode(payload, &requested, error);
+    int r = executor_request_decode(payload, &requested, error);
     if (r != 0) return r;
-    if (!v->is_driver || v->state != SESSION_NEW || requested.job == 0)
+    if (!v->is_driver || v->state != SESSION_NEW)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate or invalid REQUEST_EXECUTOR");
     if (d->draining) {
         reject_draining(v);
         return 0;
     }
     for (const struct daemon_session *o = d->sessions; o != NULL; o = o->next)
-        queued += o->state == SESSION_QUEUED;
+        queued += o->state == SESSION_QUEUED || o->state == SESSION_FETCHING;
     if (queued == QUEUE_LENGTH_MAX) {
         struct glint_error queue_full = {.code = GLINT_OK};
         error_set(&queue_full, GLINT_E_NO_EXECUTORS, NULL,
@@ -158,15 +232,14 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
         session_reject(v, &queue_full);
         return 0;
     }
-    v->job = requested.job;
     /* The job must be known before replace_connection looks for other sessions with it. */
-    text_format(v->name, sizeof v->name, "%s", requested.name);
-    if (!replace_connection(v)) return 0;
-    v->state = SESSION_QUEUED;
-    v->queue_order = ++d->last_queue_order;
-    v->queue_position = 0;
+    v->request = requested;
     v->requested_ns = daemon_now(d);
-    job_queue_run(d);
+    if (!replace_connection(v)) return 0;
+    if (strcmp(conn_peer_hello(v->conn)->build, build_id()) == 0 && build_is_marked(build_id()))
+        enqueue(v);
+    else
+        start_program_fetch(v);
     return 0;
 }
 
@@ -175,7 +248,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
 static int on_progress(struct daemon_session *v, struct glint_slice payload,
                        struct glint_error *error)
 {
-    if (!v->is_driver || v->job == 0)
+    if (!v->is_driver || v->request.job.job == 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "PROGRESS without a job");
     return job_progress_decode(payload, &v->progress, error);
 }
@@ -184,17 +257,18 @@ static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
                             struct glint_slice payload, struct glint_error *error)
 {
     struct daemon_session *v = arg;
-    struct ping ping;
     assert(v->conn == conn);
     /* Ignore frames that arrive while the last reply is flushed. */
     if (v->closing || v->d->stopping) return 0;
-    liveness_on_heartbeat(&v->liveness, daemon_now(v->d));
     switch (f->type) {
-    case FRAME_PING: return ping_decode(payload, &ping, error);
     case FRAME_PROGRESS: return on_progress(v, payload, error);
     case FRAME_REQUEST_EXECUTOR: return on_executor_request(v, payload, error);
     case FRAME_STATUS: return session_reply_status(v, error);
     case FRAME_CANCEL: return session_reply_cancel(v, payload, error);
+    case FRAME_PROGRAM:
+    case FRAME_FETCH_ERROR:
+        if (v->fetch != NULL) return program_fetch_on_frame(v->fetch, f, payload, error);
+        __attribute__((fallthrough));
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame",
                          frame_type_name(f->type));
@@ -217,11 +291,14 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
         v->runner->session = NULL;
         executor_runner_stop(v->runner);
     }
+    program_fetch_release(v->fetch);
+    program_file_close(d->env, &v->program);
     mem_free(v);
     job_queue_run(d);
     daemon_stop_if_done(d);
 }
 
+/* Until a program is fetched, DATA is not expected and closes the connection. */
 static const struct conn_events session_events = {.frame = session_on_frame,
                                                   .closed = session_on_closed};
 
@@ -243,39 +320,13 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     v->d = d;
     v->conn = conn;
     v->is_driver = role == ROLE_DRIVER;
+    v->program = PROGRAM_FILE_NONE;
     if (!v->is_driver) conn_set_half_duplex(conn); /* request and response only */
-    liveness_init(&v->liveness, &d->cluster->heartbeat, daemon_now(d));
     v->next = d->sessions;
     d->sessions = v;
     d->session_count++;
     conn_set_events(conn, &session_events, v);
-    /* An idle daemon has no timer: arm it for this session's heartbeats. */
-    daemon_arm_timer(d, daemon_now(d) + d->cluster->heartbeat.heartbeat_ns);
+    conn_start_heartbeat(conn, &d->cluster->heartbeat);
     daemon_stop_if_done(d);
     return true;
-}
-
-/* ---- Heartbeats */
-
-uint64_t session_on_timer(struct daemon_session *v, uint64_t now)
-{
-    bool heartbeat_due = false;
-    uint64_t next = UINT64_MAX;
-    const struct ping ping = {.sent_ns = now};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
-    if (v->closing) return UINT64_MAX;
-    if (liveness_on_timer(&v->liveness, now, &heartbeat_due, &next) == LIFE_DEAD) {
-        /* Without flush: a peer that is dead does not read either. */
-        log_line(LOG_WARN, &(struct log_ids){.job = v->job, .peer = conn_peer_address(v->conn)},
-                 "no heartbeat for %llu ms: closing the connection",
-                 (unsigned long long)(v->d->cluster->heartbeat.dead_ns / MS_NS));
-        v->closing = true;
-        conn_close(v->conn, false);
-        return UINT64_MAX;
-    }
-    /* Clients get no heartbeats: they send one request and wait for the reply. */
-    if (heartbeat_due && v->is_driver && ping_encode(&ping, &payload, &ignored) == 0)
-        session_send(v, FRAME_PING, 0, &payload);
-    return next;
 }

@@ -12,15 +12,13 @@ static void status_add_job(struct daemon_status *s, const struct daemon_session 
 {
     assert(s->job_count < STATUS_JOBS_MAX);
     struct status_job *j = &s->jobs[s->job_count++];
-    *j = (struct status_job){.job = v->job,
+    *j = (struct status_job){.job = v->request.job.job,
                              .progress = v->progress,
                              .running = v->state == SESSION_SERVED,
                              .age_ns = now - v->requested_ns,
-                             .heartbeat_age_ns = now - v->liveness.last_seen_ns};
-    text_format(j->name, sizeof j->name, "%s", v->name);
-    if (v->runner == NULL) return;
-    j->tasks_running = v->runner->reported.tasks_running;
-    j->memory_bytes = v->runner->reported.memory_bytes;
+                             .heartbeat_age_ns = now - conn_last_seen_ns(v->conn)};
+    text_format(j->name, sizeof j->name, "%s", v->request.job.name);
+    if (v->runner != NULL) j->memory_bytes = executor_runner_memory_bytes(v->runner);
 }
 
 /* Adds the jobs in `state`; beyond STATUS_JOBS_MAX they are left out. */
@@ -75,24 +73,25 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
     if (v->is_driver)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a driver cannot send CANCEL");
     /* A client secret grants status only: a client that has it must not stop jobs. */
-    if (conn_has_client_secret(v->conn)) {
+    if (conn_secret_kind(v->conn) == SECRET_CLIENT) {
         reject_client_secret(v);
         return 0;
     }
     for (struct daemon_session *o = d->sessions; o != NULL && r == 0; o = o->next) {
         /* Job id 0: cancel by name, which may match several jobs. */
-        bool is_requested =
-            requested.job != 0 ? o->job == requested.job : strcmp(o->name, requested.name) == 0;
+        bool is_requested = requested.job != 0 ? o->request.job.job == requested.job
+                                               : strcmp(o->request.job.name, requested.name) == 0;
         struct buffer forwarded = {NULL, 0, 0};
-        struct job_identity job = {.job = o->job};
+        struct job_identity job = {.job = o->request.job.job};
         if (!is_requested || o->state == SESSION_NEW || reported.job_count == STATUS_JOBS_MAX)
             continue;
         r = job_identity_encode(&job, &forwarded, error);
         if (r != 0) break;
-        log_line(LOG_INFO, &(struct log_ids){.job = o->job, .peer = conn_peer_address(v->conn)},
+        log_line(LOG_INFO,
+                 &(struct log_ids){.job = o->request.job.job, .peer = conn_peer_address(v->conn)},
                  "cancel requested");
         session_send(o, FRAME_CANCEL, 0, &forwarded);
-        text_format(job.name, sizeof job.name, "%s", o->name);
+        text_format(job.name, sizeof job.name, "%s", o->request.job.name);
         reported.jobs[reported.job_count++] = job;
     }
     if (r == 0) r = cancelled_jobs_encode(&reported, &response, error);

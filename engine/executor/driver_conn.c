@@ -1,14 +1,25 @@
-/* The driver's two connections: messages and heartbeats on the control connection, blocks on the
- * data connection. Each is useless without the other, so the executor treats the end of either as
- * the loss of the driver. Everything that a job needs is created when its JOB message arrives. */
+/* The two connections to the driver: messages and heartbeats on the control connection, blocks on
+ * the data connection. Each is useless without the other, so the executor treats the end of either
+ * as the loss of the driver. Everything that a job needs is created when its JOB message arrives.
+ *
+ * A scheduler such as Slurm starts processes in any order, so a driver that does not listen yet is
+ * dialled again, with growing backoff, for start_ms. A process that a daemon started has a driver
+ * that listens: it gives up after DIALS_MAX failures. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/executor/store.h"
 
+#include "engine/net/backoff.h"
+#include "engine/net/net_init.h"
+
 #include <assert.h>
 #include <string.h>
+
+#define BACKOFF_MS_MIN 50u
+#define BACKOFF_MS_MAX 1000u
+#define DIALS_MAX      4u
 
 /* ---- Sending */
 
@@ -88,7 +99,7 @@ static int create_job_parts(struct executor_process *c, const struct task_option
                                            .deliver_arg = c};
     c->executor = executor_create(&config, error);
     if (c->executor == NULL) return error->code;
-    c->fetch_server = fetch_server_create(&c->net, executor_store(c->executor), c->broadcasts);
+    c->fetch_server = fetch_sources_serve(&c->loop, executor_store(c->executor), c->broadcasts);
     return c->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 
@@ -99,15 +110,18 @@ static int start_job(struct executor_process *c, const struct message *m, struct
     if (c->has_job || m->id >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL,
                          "duplicate JOB, or invalid executor id %llu", (unsigned long long)m->id);
+    if (c->net.tls != NULL && !c->has_job_key)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "JOB before JOB_KEY");
+    net_forget_secrets(&c->net); /* the job's code shall not get at more than this job */
     c->has_job = true;
     c->number = (uint32_t)m->id;
     int r = job_options_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
     if (r == 0) r = create_job_parts(c, &options, error);
     if (r != 0) return r;
     enter_driver_directory(c, options.dir);
-    if (c->data == NULL || !conn_is_open(c->data)) return 0; /* driver_conn_on_opened adds it */
-    return peers_add_open_conn(c->peers, EXECUTOR_ID_DRIVER, c->data) == 0 ? 0
-                                                                           : error_no_memory(error);
+    /* Else driver_conn_on_opened does it. */
+    if (c->data != NULL && conn_is_open(c->data)) peers_set_driver_conn(c->peers, c->data);
+    return 0;
 }
 
 /* An invalid plan is the job's fault, and another executor would not help: the error is logged and
@@ -158,12 +172,23 @@ static int on_executor_added(struct executor_process *c, struct glint_slice payl
 
 /* ---- Frames */
 
+/* Only for a process that connected with the cluster's secret. */
+static int on_job_key(struct executor_process *c, struct glint_slice payload,
+                      struct glint_error *error)
+{
+    struct secret key;
+    if (c->has_job_key) return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate JOB_KEY");
+    int r = job_key_decode(payload, &key, error);
+    if (r == 0) r = net_set_job_key(&c->net, &key, error);
+    c->has_job_key = r == 0;
+    return r;
+}
+
 static int handle_control_frame(struct executor_process *c, const struct frame *f,
                                 struct glint_slice payload, struct glint_error *error)
 {
-    struct ping ping;
     switch (f->type) {
-    case FRAME_PING: return ping_decode(payload, &ping, error);
+    case FRAME_JOB_KEY: return on_job_key(c, payload, error);
     case FRAME_MESSAGE: return on_driver_message(c, payload, error);
     case FRAME_EXECUTOR_ADDED: return on_executor_added(c, payload, error);
     default:
@@ -187,21 +212,19 @@ static int handle_data_frame(struct executor_process *c, const struct frame *f,
     if (ready && f->type == FRAME_GET)
         return fetch_server_on_get(c->fetch_server, c->data, f, payload, error);
     if (ready && f->type == FRAME_FETCH_ERROR)
-        return peers_on_frame(c->peers, c->data, f, payload, error);
+        return fetch_client_on_frame(peers_driver_client(c->peers), c->data, f, payload, error);
     if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign(c, payload, error);
     return error_set(error, GLINT_E_PROTOCOL, NULL,
                      "unexpected %s frame on the driver's data connection",
                      frame_type_name(f->type));
 }
 
-/* Any frame counts as a heartbeat: the driver is alive even if its PING is late. */
 static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
                            struct glint_slice payload, struct glint_error *error)
 {
     struct executor_process *c = arg;
     /* Discard what arrives while the connections are closing. */
     if (c->phase >= PROCESS_ENDING) return 0;
-    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
     return conn == c->control ? handle_control_frame(c, f, payload, error)
                               : handle_data_frame(c, f, payload, error);
 }
@@ -210,57 +233,122 @@ static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
 static uint8_t *driver_buffer_for(void *arg, struct conn *conn, const struct frame *f)
 {
     struct executor_process *c = arg;
-    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
-    return c->peers != NULL ? peers_buffer_for(c->peers, conn, f) : NULL;
+    return c->peers != NULL ? fetch_client_buffer_for(peers_driver_client(c->peers), conn, f)
+                            : NULL;
 }
 
 static void driver_on_data(void *arg, struct conn *conn, const struct frame *f)
 {
     struct executor_process *c = arg;
-    if (c->phase == PROCESS_SERVING) liveness_on_heartbeat(&c->liveness, executor_process_now(c));
-    if (c->peers != NULL) peers_on_data(c->peers, conn, f);
+    if (c->peers != NULL) fetch_client_on_data(peers_driver_client(c->peers), conn, f);
+}
+
+/* ---- Dialling */
+
+static const struct conn_events driver_conn_events;
+
+static void on_dial_failed(struct executor_process *c, const struct glint_error *why);
+
+void driver_conn_dial(struct executor_process *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->phase == PROCESS_WAITING && c->control == NULL && c->data == NULL);
+    c->redial_at_ns = UINT64_MAX;
+    c->before = c->last;
+    c->has_registered = false;
+    c->has_job_key = c->config.from_daemon != NULL; /* else each driver sends its own */
+    c->last.code = GLINT_OK;
+    c->control = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_CONTROL, NULL,
+                           &driver_conn_events, c, &why);
+    if (c->control == NULL) on_dial_failed(c, &why);
+}
+
+static uint64_t backoff_ns(struct executor_process *c)
+{
+    uint64_t backoff_ms = BACKOFF_MS_MIN << (c->dial_attempts < 8 ? c->dial_attempts : 8);
+    if (backoff_ms > BACKOFF_MS_MAX || c->auth_failures > 0) backoff_ms = BACKOFF_MS_MAX;
+    return backoff_with_jitter(c->env, backoff_ms * MS_NS);
+}
+
+void driver_conn_give_up(struct executor_process *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (c->last.code == GLINT_OK) c->last = c->before;          /* still dialling */
+    error_set(&c->last, GLINT_E_CONNECTION, NULL, "timed out"); /* unless it has an error */
+    error_set(
+        &why, c->last.code,
+        "set driver_host to an address of the driver's machine that its executors can connect "
+        "to, and driver_ports to ports that are open",
+        "cannot connect to the driver at %s:%u: %s", c->config.join_host, c->config.join_port,
+        c->last.cause);
+    executor_process_end(c, &why);
+}
+
+/* A connection failed before both were open: dials again later, or ends the process. */
+static void on_dial_failed(struct executor_process *c, const struct glint_error *why)
+{
+    if (c->control != NULL) conn_close(c->control, false);
+    if (c->data != NULL) conn_close(c->data, false);
+    if (c->last.code == GLINT_OK) c->last = *why;
+    if (c->last.code == GLINT_OK)
+        error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver closed the connection");
+    /* Called again when the other connection has closed. */
+    if (c->control != NULL || c->data != NULL) return;
+    c->dial_attempts++;
+    /* Any process that has the driver's port for a moment can cause one TLS failure; only several
+     * in a row are permanent. */
+    c->auth_failures = c->last.code == GLINT_E_AUTH ? c->auth_failures + 1 : 0;
+    if (c->last.code == GLINT_E_PEER_MISMATCH || c->auth_failures == AUTH_FAILURES_MAX) {
+        executor_process_end(c, &c->last); /* a retry would fail in the same way */
+        return;
+    }
+    if (c->config.from_daemon != NULL && c->dial_attempts == DIALS_MAX) {
+        driver_conn_give_up(c);
+        return;
+    }
+    /* Log only the first failure: retries are frequent. */
+    if (!c->waiting_logged)
+        log_line(LOG_INFO, NULL, "waiting for a driver at %s:%u: %s", c->config.join_host,
+                 c->config.join_port, c->last.cause);
+    c->waiting_logged = true;
+    c->redial_at_ns = executor_process_now(c) + backoff_ns(c);
+    executor_process_arm_timer(c, c->redial_at_ns);
 }
 
 /* ---- Opened and closed */
 
-void driver_conn_on_opened(struct executor_process *c, struct conn *conn)
+static void on_control_opened(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    assert(conn_is_open(conn) && (conn == c->control || conn == c->data));
-    if (c->phase >= PROCESS_ENDING) return;
-    if (conn == c->control) send_registration(c);
-    if (conn == c->data && c->peers != NULL &&
-        peers_add_open_conn(c->peers, EXECUTOR_ID_DRIVER, conn) != 0) {
-        error_no_memory(&why);
-        executor_process_end(c, &why);
+    /* The data connection must reach the same driver process as the control connection, not one
+     * that was started on the same port since. */
+    memcpy(c->driver, conn_peer_hello(c->control)->incarnation, sizeof c->driver);
+    c->data = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_DATA, c->driver,
+                        &driver_conn_events, c, &why);
+    if (c->data == NULL) {
+        on_dial_failed(c, &why);
+        return;
     }
-    bool both =
-        c->control != NULL && c->data != NULL && conn_is_open(c->control) && conn_is_open(c->data);
-    /* The connections open in any order; only both together serve a job. */
-    if (!both || c->phase != PROCESS_WAITING) return;
-    c->phase = PROCESS_SERVING;
-    c->redial_at_ns = UINT64_MAX;
-    liveness_init(&c->liveness, &c->config.heartbeat, executor_process_now(c));
-    log_line(LOG_INFO, NULL, "serving driver at %s with %u slots", conn_peer_address(c->control),
-             c->config.slots);
-    executor_process_arm_timer(c, executor_process_now(c));
+    conn_start_heartbeat(c->control, &c->config.heartbeat);
+    c->has_registered = true;
+    send_registration(c);
 }
 
 static void driver_on_opened(void *arg, struct conn *conn)
 {
     struct executor_process *c = arg;
-    struct glint_error why = {.code = GLINT_OK};
-    bool accepted = c->config.join_host == NULL; /* accept_driver handled it */
-    if (c->phase >= PROCESS_ENDING || accepted) return;
+    if (c->phase >= PROCESS_ENDING) return;
     if (conn == c->control) {
-        /* The data connection must reach the same driver process as the control connection, not one
-         * that was started on the same port since. */
-        memcpy(c->driver, conn_peer_hello(conn)->incarnation, sizeof c->driver);
-        c->data = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_DATA,
-                            c->driver, &driver_conn_events, c, &why);
-        if (c->data == NULL) conn_close(conn, false);
+        on_control_opened(c);
+        return;
     }
-    driver_conn_on_opened(c, conn);
+    if (c->peers != NULL) peers_set_driver_conn(c->peers, conn);
+    if (c->control == NULL || !conn_is_open(c->control) || c->phase != PROCESS_WAITING) return;
+    c->phase = PROCESS_SERVING;
+    c->redial_at_ns = UINT64_MAX;
+    log_line(LOG_INFO, NULL, "serving driver at %s with %u slots", conn_peer_address(c->control),
+             c->config.slots);
+    executor_process_arm_timer(c, executor_process_now(c));
 }
 
 /* Whether the driver just closed or was lost, instead of sending something invalid. */
@@ -277,70 +365,44 @@ static void driver_on_closed(void *arg, struct conn *conn, const struct glint_er
         c->control = NULL;
     } else {
         c->data = NULL;
-        if (c->peers != NULL) peers_on_conn_closed(c->peers, conn);
+        if (c->peers != NULL) peers_set_driver_conn(c->peers, NULL);
         if (c->fetch_server != NULL) fetch_server_on_closed(c->fetch_server, conn);
     }
     if (c->phase >= PROCESS_ENDING) {
         executor_process_arm_timer(c, executor_process_now(c));
         return;
     }
-    /* --join: the driver may not listen yet; dial it again. */
-    if (c->phase == PROCESS_WAITING && c->config.join_host != NULL) {
-        driver_dial_failed(c, why);
+    /* The driver may send invalid frames, or JOB, before the data connection is open: then another
+     * attempt would not help. */
+    bool is_final = c->has_job || (c->has_registered && why->code == GLINT_E_PROTOCOL);
+    if (c->phase == PROCESS_WAITING && !is_final) {
+        on_dial_failed(c, why);
         return;
     }
     if (is_normal_close(why->code))
         log_line(LOG_INFO, NULL, "driver disconnected: %s",
                  why->code != GLINT_OK ? why->cause : "it closed the connection");
-    else
-        log_error(LOG_ERROR, NULL, why);
     /* A lost driver is the normal end of an executor; a protocol error is a failure. */
     executor_process_end(c, is_normal_close(why->code) ? NULL : why);
 }
 
-const struct conn_events driver_conn_events = {.opened = driver_on_opened,
-                                               .frame = driver_on_frame,
-                                               .buffer_for = driver_buffer_for,
-                                               .data = driver_on_data,
-                                               .closed = driver_on_closed};
-
-/* ---- Heartbeats */
-
-static void send_metrics_to_daemon(struct executor_process *c, const struct executor_metrics *s)
+/* What the driver, and with it `glint status`, knows about this process. */
+static void driver_heartbeat(void *arg, struct conn *conn, struct ping *ping)
 {
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
-    if (!c->has_control_pipe || executor_metrics_encode(s, &payload, &ignored) != 0) return;
-    control_pipe_send(&c->control_pipe, PIPE_METRICS, &payload);
-}
-
-static void send_heartbeat(struct executor_process *c, uint64_t now)
-{
-    struct executor_metrics s = {.tasks_running = 0};
+    struct executor_process *c = arg;
     size_t resident = 0;
-    if (c->executor != NULL) s.tasks_running = executor_unfinished_tasks(c->executor);
+    (void)conn;
+    if (c->executor != NULL) ping->tasks_running = executor_unfinished_tasks(c->executor);
     /* Unfinished tasks beyond the slots are queued, not running. */
-    if (s.tasks_running > c->config.slots) s.tasks_running = c->config.slots;
-    if (uv_resident_set_memory(&resident) == 0) s.memory_bytes = resident;
-    const struct ping ping = {now, s.memory_bytes, s.tasks_running};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
-    if (ping_encode(&ping, &payload, &ignored) == 0) send_control(c, FRAME_PING, &payload);
-    send_metrics_to_daemon(c, &s);
+    if (ping->tasks_running > c->config.slots) ping->tasks_running = c->config.slots;
+    if (uv_resident_set_memory(&resident) == 0) ping->memory_bytes = resident;
+    /* Whether a cancelled task does not stop is checked with each heartbeat. */
+    executor_process_arm_timer(c, executor_process_now(c));
 }
 
-uint64_t driver_conn_on_timer(struct executor_process *c, uint64_t now)
-{
-    bool due = false;
-    uint64_t next = UINT64_MAX;
-    assert(c->phase == PROCESS_SERVING);
-    /* A dead driver is like one that has closed its connections: a normal end. */
-    if (liveness_on_timer(&c->liveness, now, &due, &next) == LIFE_DEAD) {
-        log_line(LOG_WARN, NULL, "no heartbeat from the driver for %llu ms",
-                 (unsigned long long)(c->config.heartbeat.dead_ns / MS_NS));
-        executor_process_end(c, NULL);
-        return now;
-    }
-    if (due) send_heartbeat(c, now);
-    return next;
-}
+static const struct conn_events driver_conn_events = {.opened = driver_on_opened,
+                                                      .frame = driver_on_frame,
+                                                      .buffer_for = driver_buffer_for,
+                                                      .data = driver_on_data,
+                                                      .heartbeat = driver_heartbeat,
+                                                      .closed = driver_on_closed};

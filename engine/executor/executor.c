@@ -49,8 +49,7 @@ struct executor {
 
 bool task_counters_encode(const struct task_counters *c, struct buffer *out)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->used; i++) count += c->values[i] != 0;
     pack_array(&p, count);

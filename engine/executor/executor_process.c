@@ -7,11 +7,10 @@
  * exits. */
 #include "engine/executor/executor_process_internal.h"
 
-#include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
-#include "engine/executor/hardening.h"
+#include "engine/executor/exit_report.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/net_init.h"
 
@@ -26,8 +25,8 @@
 #define GRACE_SHORT_MS  500u /* instead, after a second signal */
 #define END_TIMER_NS    (10 * MS_NS)
 #define DRAIN_TIMER_NS  (50 * MS_NS)
-#define CONFIG_MS       10000u /* for the daemon to send the configuration */
-#define DRIVER_CONNECTS 3u     /* times connect_ms: for the driver to connect */
+#define DRIVER_CONNECTS 3u    /* times connect_ms: for a driver that has requested this process */
+#define DRIVER_MS_MIN   5000u /* at least; less than the driver waits (executor_conn.c) */
 
 /* ---- Shutdown */
 
@@ -65,7 +64,7 @@ static void close_remaining(struct executor_process *c, uint64_t now)
     uv_close((uv_handle_t *)&c->outcome_added, NULL);
     signal_close_and_ignore(&c->terminate);
     signal_close_and_ignore(&c->interrupt);
-    if (c->has_control_pipe) control_pipe_close(&c->control_pipe, NULL);
+    if (c->has_daemon) uv_close((uv_handle_t *)&c->daemon_pipe, NULL);
     /* Until then handles may be slow to close, e.g. a name lookup on the thread pool; then
      * force_exit. */
     uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
@@ -79,6 +78,7 @@ void executor_process_end(struct executor_process *c, const struct glint_error *
     if (c->phase >= PROCESS_ENDING) return;
     c->phase = PROCESS_ENDING;
     if (why != NULL) c->why = *why;
+    if (why != NULL) executor_process_report(c, why);
     c->redial_at_ns = UINT64_MAX;
     c->deadline_ns = executor_process_now(c) + (c->signals > 1 ? GRACE_SHORT_MS : GRACE_MS) * MS_NS;
     if (c->executor != NULL)
@@ -122,6 +122,7 @@ static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
     error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s was cancelled and did not stop within %llu ms",
               what, (unsigned long long)(limit_ns / MS_NS));
     log_error(LOG_ERROR, NULL, &c->why);
+    executor_process_report(c, &c->why);
     force_exit(c);
     return UINT64_MAX;
 }
@@ -173,23 +174,17 @@ void executor_process_on_signal(struct executor_process *c)
 
 /* ---- The timer */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void on_driver_timeout(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (c->phase == PROCESS_STARTING)
-        error_set(&why, GLINT_E_CONNECTION, NULL, "no configuration received from the daemon");
-    else if (c->config.join_host == NULL)
-        error_set(&why, GLINT_E_CONNECTION, NULL, "requesting driver did not connect");
-    else
-        error_set(&why, GLINT_E_CONNECTION, "start one: glint submit --listen HOST:PORT",
-                  "no driver at %s:%u within %llu ms%s%s", c->config.join_host, c->config.join_port,
-                  (unsigned long long)c->config.start_ms, c->last.code != GLINT_OK ? ": " : "",
-                  c->last.cause);
+    if (c->config.from_daemon != NULL) {
+        driver_conn_give_up(c);
+        return;
+    }
+    error_set(&why, GLINT_E_CONNECTION, "start one: glint submit --listen HOST:PORT",
+              "no driver at %s:%u within %llu ms%s%s", c->config.join_host, c->config.join_port,
+              (unsigned long long)c->config.start_ms, c->last.code != GLINT_OK ? ": " : "",
+              c->last.cause);
     executor_process_end(c, &why);
 }
 
@@ -197,8 +192,7 @@ static void on_driver_timeout(struct executor_process *c)
 static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
 {
     if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_timeout(c);
-    if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_dial(c);
-    if (c->phase == PROCESS_STARTING) return c->deadline_ns;
+    if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_conn_dial(c);
     if (c->phase == PROCESS_WAITING) { /* poll: a late timer shows that this process was paused */
         uint64_t next_check = now + c->config.heartbeat.heartbeat_ns;
         return earlier(next_check, earlier(c->deadline_ns, c->redial_at_ns));
@@ -206,8 +200,7 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
     assert(c->phase == PROCESS_SERVING);
     /* Each of these may end the process: check the phase again before the next. */
-    uint64_t next = driver_conn_on_timer(c, now);
-    if (c->phase == PROCESS_SERVING) next = earlier(next, executor_outbox_send(c, now));
+    uint64_t next = executor_outbox_send(c, now);
     if (c->phase == PROCESS_SERVING) next = earlier(next, drain_on_timer(c, now));
     if (c->phase == PROCESS_SERVING) next = earlier(next, stuck_task_on_timer(c, now));
     return c->phase == PROCESS_SERVING ? next : now;
@@ -253,7 +246,7 @@ static void on_outcome_added(uv_async_t *async)
 int executor_process_init(struct executor_process *c, struct env *env, struct glint_error *error)
 {
     *c = (struct executor_process){.env = env,
-                                   .phase = PROCESS_STARTING,
+                                   .phase = PROCESS_WAITING,
                                    .timer_ns = UINT64_MAX,
                                    .redial_at_ns = UINT64_MAX,
                                    .work_dir = {.lock = LOCKED_DIR_NONE}};
@@ -268,8 +261,6 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
     r = uv_signal_init(&c->loop, &c->interrupt);
     assert(r == 0);
     c->timer.data = c->outcome_added.data = c->terminate.data = c->interrupt.data = c;
-    c->deadline_ns = executor_process_now(c) + CONFIG_MS * MS_NS;
-    executor_process_arm_timer(c, c->deadline_ns);
     return 0;
 }
 
@@ -289,40 +280,22 @@ static int open_work_dir(struct executor_process *c, struct glint_error *error)
     return 0;
 }
 
-/* Listens on `port`, or on the first free port of `ports`. */
-static struct listener *open_listener(struct executor_process *c, struct glint_error *error)
-{
-    const struct executor_process_config *config = &c->config;
-    const struct port_range ports = config->ports;
-    struct listener *listener = NULL;
-    if (config->port != 0 || ports.first == 0)
-        return listener_open(&c->net, config->host, config->port, executor_process_on_accepted, c,
-                             error);
-    for (uint32_t port = ports.first; listener == NULL && port <= ports.last; port++) {
-        error->code = GLINT_OK;
-        listener = listener_open(&c->net, config->host, (uint16_t)port,
-                                 executor_process_on_accepted, c, error);
-    }
-    if (listener == NULL && ports.first < ports.last) {
-        const struct glint_error last = *error;
-        error->code = GLINT_OK;
-        error_set(error, last.code, "use a larger port range: `ports` in cluster.toml, or --ports",
-                  "none of the ports %u to %u is free: %s", ports.first, ports.last, last.cause);
-    }
-    return listener;
-}
-
 int executor_process_start(struct executor_process *c, const struct executor_process_config *config,
                            struct glint_error *error)
 {
-    assert(c->phase == PROCESS_STARTING && config->slots > 0 && config->slots <= SLOTS_MAX);
+    assert(c->phase == PROCESS_WAITING && config->slots > 0 && config->slots <= SLOTS_MAX);
+    const struct process_credentials *given = config->from_daemon;
     const struct net_config net = {.role = ROLE_EXECUTOR,
                                    .cluster = config->cluster,
                                    .node = config->node,
                                    .secret_file = config->secret_file,
+                                   .job_key = given != NULL ? &given->key : NULL,
+                                   .incarnation = given != NULL ? given->incarnation : NULL,
                                    .insecure_plaintext = config->insecure_plaintext,
                                    .connect_ms = config->connect_ms};
+    const struct port_range port = {config->port, config->port};
     c->config = *config;
+    c->has_job_key = given != NULL;
     log_configure(c->env, config->log_json, config->node);
     log_limit_bytes(config->log_bytes_max);
     if (config->memory_bytes / config->slots < SLOT_MEMORY_BYTES_MIN)
@@ -332,13 +305,14 @@ int executor_process_start(struct executor_process *c, const struct executor_pro
     int r = net_init(&c->net, &c->loop, c->env, &net, error);
     if (r == 0) r = open_work_dir(c, error);
     if (r != 0) return r;
-    c->listener = open_listener(c, error);
+    c->listener =
+        listener_open_in_range(&c->net, config->host, config->port != 0 ? port : config->ports,
+                               executor_process_on_accepted, c, error);
     if (c->listener == NULL) return error->code;
-    c->phase = PROCESS_WAITING;
-    c->deadline_ns = executor_process_now(c);
-    c->deadline_ns += config->join_host != NULL ? config->start_ms * MS_NS
-                                                : DRIVER_CONNECTS * config->connect_ms * MS_NS;
-    if (config->join_host != NULL) driver_dial(c);
+    uint64_t wait_ms = given != NULL ? DRIVER_CONNECTS * config->connect_ms : config->start_ms;
+    if (given != NULL && wait_ms < DRIVER_MS_MIN) wait_ms = DRIVER_MS_MIN;
+    c->deadline_ns = executor_process_now(c) + wait_ms * MS_NS;
+    driver_conn_dial(c);
     executor_process_arm_timer(c, c->deadline_ns);
     return 0;
 }
@@ -361,27 +335,4 @@ int executor_process_run_loop(struct executor_process *c)
     int failed = uv_loop_close(&c->loop);
     assert(failed == 0); /* all handles are closed */
     return c->why.code;
-}
-
-static void on_signal(uv_signal_t *handle, int number)
-{
-    (void)number;
-    executor_process_on_signal(handle->data);
-}
-
-int executor_process_run(const struct executor_process_config *config, struct glint_error *error)
-{
-    struct executor_process c;
-    assert(config->join_host != NULL);
-    set_no_new_privileges();
-    if (executor_process_init(&c, config->env, error) != 0) return error->code;
-    crash_handler_install(config->node, NULL);
-    crash_handler_enter_thread(NULL, NULL);
-    uv_signal_start(&c.terminate, on_signal, SIGTERM);
-    uv_signal_start(&c.interrupt, on_signal, SIGINT);
-    struct glint_error why = {.code = GLINT_OK};
-    if (executor_process_start(&c, config, &why) != 0) executor_process_end(&c, &why);
-    int r = executor_process_run_loop(&c);
-    if (r != 0) *error = c.why;
-    return r;
 }

@@ -1,12 +1,11 @@
 /* An executor process: runs one driver's tasks, serves blocks, and exits with its driver.
  *
- * It is spawned by an executor daemon for one driver (the control pipe at CONTROL_PIPE_FD brings
- * its configuration, returns its port, and signals by end of file that the daemon is gone), or
- * started alone by `glint executor --join HOST:PORT`, which dials a listening driver. One libuv
- * loop runs the listener, the driver's connections, peers (peers.h), the fetch server
- * (fetch_server.h) and heartbeats. Slots are threads of executor.h.
+ * It is `glint executor --join HOST:PORT`, started by a user, or by an executor daemon for one
+ * driver (exit_report.h: the pipe between them). It connects to the driver, twice, and registers.
+ * One libuv loop runs these connections, a listener for other executors, connections to them
+ * (peers.h), the fetch server (fetch_server.h) and heartbeats. Slots are threads of executor.h.
  *
- *    control connection:  driver -> executor: JOB, EXECUTOR_ADDED, MESSAGE, PING
+ *    control connection:  driver -> executor: JOB_KEY, JOB, EXECUTOR_ADDED, MESSAGE, PING
  *                         executor -> driver: REGISTER, MESSAGE (DONE, FAILED), DRAIN, PING
  *    data connections:    GET, DATA and FETCH_ERROR both ways; BLOCK_REQUEST, BLOCK_ASSIGN
  *
@@ -21,10 +20,9 @@
 #include "engine/net/conn.h"
 #include "engine/plan/progress.h"
 
-#define CONTROL_PIPE_FD 3
+struct process_credentials;
 
-/* What an executor needs to start; strings are borrowed. A daemon sends it over the control pipe
- * (executor_process_config.h), --join fills it from options. */
+/* What an executor needs to start, from options; strings are borrowed. */
 struct executor_process_config {
     const struct glint_config *registry; /* operators and functions; borrowed */
     struct env *env;
@@ -39,17 +37,18 @@ struct executor_process_config {
     const char *work_dir;
     struct liveness_limits heartbeat;
     uint64_t connect_ms, fetch_ms, drain_ms, start_ms;
-    const char *join_host; /* --join; NULL: spawned by a daemon */
+    const char *join_host; /* of the driver */
     uint16_t join_port;
+    const struct process_credentials *from_daemon; /* NULL: started by a user, with a secret */
     bool log_json;
     uint64_t log_bytes_max; /* of the log file at standard error; 0: no limit */
 };
 
-/* --join: runs until the driver is done; blocks. Returns GLINT_OK, or a code with *error set if it
- * could not serve. */
+/* A process started by a daemon: reads what the daemon gave it. Returns 0, or USAGE with *error set
+ * if there is none. */
+int executor_process_read_credentials(struct process_credentials *out, struct glint_error *error);
+/* Runs until the driver is done; blocks. Once per program. Returns GLINT_OK, or a code with *error
+ * set if it could not serve. */
 int executor_process_run(const struct executor_process_config *config, struct glint_error *error);
-/* Main function of the process that a daemon spawns: reads its configuration from CONTROL_PIPE_FD
- * and runs until the driver is done. Returns the exit status. */
-int executor_process_main(const struct glint_config *registry);
 
 #endif

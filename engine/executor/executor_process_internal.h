@@ -1,39 +1,30 @@
 /* Shared by the files of an executor process. Loop thread only, unless stated.
  *
- *    executor_process.c         life cycle: start, the timer, shutdown
- *    executor_main.c            main function when spawned by a daemon: control pipe, signals
- *    driver_conn.c              connections of the driver: frames, messages, heartbeats
- *    inbound_peers.c            accepted connections: of the driver, of other executors
- *    driver_dial.c              --join: dials the driver
- *    executor_outbox.c          task outcomes, from slots' threads to the driver
- *    executor_process_config.c  encoding for the control pipe
+ *    executor_main.c     start of the process, signals, and the pipe to its daemon
+ *    executor_process.c  life cycle: start, deadlines, shutdown
+ *    driver_conn.c       connections to the driver: dialling, frames, messages
+ *    inbound_peers.c     connections of other executors
+ *    executor_outbox.c   task outcomes, from slots' threads to the driver
+ *    exit_report.c       what the process tells its daemon about its end
  *
- *    STARTING -> WAITING [executor_process_start: listens, or dials the driver]
- *    WAITING  -> SERVING [driver_conn_on_opened: both connections of the driver are open]
- *    any      -> ENDING  [executor_process_end: cancels tasks, closes connections]
- *    ENDING   -> CLOSING [close_remaining: no task runs, no connection is open] */
+ *    WAITING -> SERVING [driver_on_opened: both connections to the driver are open]
+ *    any     -> ENDING  [executor_process_end: cancels tasks, closes connections]
+ *    ENDING  -> CLOSING [close_remaining: no task runs, no connection is open] */
 #ifndef GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 
-#include "engine/executor/control_pipe.h"
 #include "engine/executor/executor.h"
-#include "engine/executor/executor_process_config.h"
-#include "engine/executor/fetch_server.h"
-#include "engine/executor/peers.h"
+#include "engine/executor/executor_process.h"
+#include "engine/executor/fetch_sources.h"
 #include "engine/executor/work_dir.h"
+#include "engine/net/deadline.h"
 #include "engine/net/listener.h"
+#include "engine/net/wire.h"
+#include "engine/transfer/peers.h"
 
 #include <pthread.h>
 
-#define MS_NS ((uint64_t)1000000)
-
-enum executor_process_phase {
-    PROCESS_STARTING,
-    PROCESS_WAITING,
-    PROCESS_SERVING,
-    PROCESS_ENDING,
-    PROCESS_CLOSING
-};
+enum executor_process_phase { PROCESS_WAITING, PROCESS_SERVING, PROCESS_ENDING, PROCESS_CLOSING };
 
 /* A connection from another executor, which sends GET frames. */
 struct inbound_peer {
@@ -55,18 +46,19 @@ struct executor_process {
     struct net net;
     struct listener *listener;
     struct work_dir work_dir;
-    struct control_pipe control_pipe; /* only when spawned by a daemon */
-    bool has_control_pipe;
+    uv_pipe_t daemon_pipe; /* only with has_daemon */
+    bool has_daemon;
 
     /* The driver. */
     struct conn *control, *data;
     uint8_t driver[INCARNATION_BYTES];
-    struct liveness liveness;
     uint64_t deadline_ns;  /* WAITING: for the driver; ENDING: for tasks and connections */
-    uint64_t redial_at_ns; /* --join: when to dial again; UINT64_MAX: not waiting */
+    uint64_t redial_at_ns; /* when to dial again; UINT64_MAX: not waiting */
     uint32_t dial_attempts, auth_failures; /* auth_failures: TLS failures in a row */
     bool waiting_logged;
-    struct glint_error last; /* --join: why the last connection failed */
+    struct glint_error last, before; /* why the last connection failed, and the one before */
+    bool has_registered; /* REGISTER was sent on the present connection */
+    bool has_job_key;
     bool draining;
     uint64_t drain_deadline_ns;
     unsigned signals;
@@ -96,7 +88,7 @@ static inline uint64_t executor_process_now(const struct executor_process *c)
 /* executor_process.c */
 /* Sets up the loop, timer and signal handles. Returns 0, or a code with *error set. */
 int executor_process_init(struct executor_process *c, struct env *env, struct glint_error *error);
-/* Opens the work directory and the port, or dials the driver. `config`'s strings are borrowed.
+/* Opens the work directory and the port, and dials the driver. `config`'s strings are borrowed.
  * Returns 0, or a code with *error set (the caller then calls executor_process_end). */
 int executor_process_start(struct executor_process *c, const struct executor_process_config *config,
                            struct glint_error *error);
@@ -109,24 +101,21 @@ void executor_process_end(struct executor_process *c, const struct glint_error *
 /* SIGTERM or SIGINT: the first drains, the second ends. */
 void executor_process_on_signal(struct executor_process *c);
 
+/* executor_main.c */
+/* Tells the daemon, if there is one, why this process ends. */
+void executor_process_report(const struct executor_process *c, const struct glint_error *why);
+
 /* driver_conn.c */
-extern const struct conn_events driver_conn_events;
-/* One of the driver's two connections is open. */
-void driver_conn_on_opened(struct executor_process *c, struct conn *conn);
-/* Sends a heartbeat if one is due and checks the driver's. Returns when to call it again. */
-uint64_t driver_conn_on_timer(struct executor_process *c, uint64_t now);
+/* Opens the control connection; the data connection is dialled when that is open. */
+void driver_conn_dial(struct executor_process *c);
+/* The driver that requested this process cannot be reached: ends it. */
+void driver_conn_give_up(struct executor_process *c);
 void driver_conn_send_drain(struct executor_process *c);
 
 /* inbound_peers.c */
-/* listener_open's `accepted`: the driver, or another executor of the job. Returns false with *error
- * set to reject. */
+/* listener_open's `accepted`: another executor of the job. Returns false with *error set to
+ * reject. */
 bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
-
-/* driver_dial.c */
-/* Opens the control connection; the data connection is dialled when that is open. */
-void driver_dial(struct executor_process *c);
-/* A connection failed before the driver accepted: schedules a retry, or ends the process. */
-void driver_dial_failed(struct executor_process *c, const struct glint_error *why);
 
 /* executor_outbox.c */
 /* executor_config.deliver: queues an outcome and wakes the loop. */

@@ -1,5 +1,5 @@
-/* Connections accepted on an executor's port: from the one driver it was started for, and from
- * other executors of the job, which may only send GET frames. */
+/* Connections accepted on an executor's port: of other executors of the job, which may only send
+ * GET frames. */
 #include "engine/executor/executor_process_internal.h"
 
 #include "engine/limits.h"
@@ -9,9 +9,7 @@
 
 #define INBOUND_PEERS_MAX (2 * CLUSTER_EXECUTORS_MAX)
 
-/* ---- Other executors */
-
-/* The handshake only proves that the peer belongs to the cluster: it may read blocks. */
+/* The handshake only proves that the peer belongs to the job: it may read blocks. */
 static int inbound_peer_on_frame(void *arg, struct conn *conn, const struct frame *f,
                                  struct glint_slice payload, struct glint_error *error)
 {
@@ -65,51 +63,15 @@ static bool accept_inbound_peer(struct executor_process *c, struct conn *conn,
     return true;
 }
 
-/* ---- The driver */
-
-static bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
-{
-    static const uint8_t zeros[INCARNATION_BYTES];
-    return memcmp(incarnation, zeros, sizeof zeros) == 0;
-}
-
-static bool accept_driver(struct executor_process *c, struct conn *conn, struct glint_error *error)
-{
-    const struct hello *peer = conn_peer_hello(conn);
-    bool control = peer->channel == CHANNEL_CONTROL;
-    bool first = c->control == NULL && c->data == NULL;
-    bool known = first || memcmp(c->driver, peer->incarnation, sizeof c->driver) == 0;
-    /* A connection of a lost driver is not replaced: the executor ends with it. */
-    bool again = (control ? c->control : c->data) != NULL;
-    /* Reject any other driver. Only the one that requested this executor got its incarnation, in
-     * EXECUTOR_STARTED; both its connections must have the same incarnation. */
-    if (c->config.join_host != NULL || c->phase != PROCESS_WAITING ||
-        incarnation_is_zero(peer->expected_incarnation) || !known || again) {
-        error_set(error, GLINT_E_PEER_MISMATCH, "request an executor from its daemon",
-                  "%s serves another driver", c->config.node);
-        return false;
-    }
-    memcpy(c->driver, peer->incarnation, sizeof c->driver);
-    if (control)
-        c->control = conn;
-    else
-        c->data = conn;
-    conn_set_events(conn, &driver_conn_events, c);
-    driver_conn_on_opened(c, conn);
-    return true;
-}
-
 bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_error *error)
 {
     struct executor_process *c = arg;
-    enum role role = conn_peer_hello(conn)->role;
     if (c->phase >= PROCESS_ENDING) {
         error_set(error, GLINT_E_CONNECTION, NULL, "%s is shutting down", c->config.node);
         return false;
     }
-    if (role == ROLE_DRIVER) return accept_driver(c, conn, error);
-    if (role == ROLE_EXECUTOR) return accept_inbound_peer(c, conn, error);
-    error_set(error, GLINT_E_PEER_MISMATCH, NULL, "%s is an executor, not a daemon",
-              c->config.node);
+    if (conn_peer_hello(conn)->role == ROLE_EXECUTOR) return accept_inbound_peer(c, conn, error);
+    error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses in cluster.toml",
+              "%s is an executor process, not a daemon", c->config.node);
     return false;
 }

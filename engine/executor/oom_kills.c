@@ -11,17 +11,6 @@
 
 #define TEXT_BYTES_MAX 4096u
 
-/* Reads a file as text, cut at TEXT_BYTES_MAX. Returns false if it cannot be read or is empty. */
-static bool read_small_file(struct env *env, const char *path, char out[TEXT_BYTES_MAX])
-{
-    int file = env->open(env, ENV_CWD, path, ENV_READ);
-    if (file < 0) return false;
-    int64_t n = env_read_full(env, file, out, TEXT_BYTES_MAX - 1, 0);
-    env->close(env, file);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 static bool parse_kill_count(const char *text, uint64_t *out)
 {
     static const char name[] = "oom_kill ";
@@ -44,7 +33,7 @@ static bool read_kill_count(struct env *env, const char *root, const char *group
     char path[PATH_MAX], text[TEXT_BYTES_MAX];
     if (!text_format(path, sizeof path, "%s%.*s/%s", root, (int)group_size, group, name))
         return false;
-    return read_small_file(env, path, text) && parse_kill_count(text, out);
+    return env_read_text(env, path, text, sizeof text) && parse_kill_count(text, out);
 }
 
 static bool read_group_kill_count(struct env *env, const char *root, const char *group,
@@ -59,7 +48,7 @@ uint64_t oom_kill_count(struct env *env)
 {
     char groups[TEXT_BYTES_MAX];
     uint64_t count = 0;
-    if (!read_small_file(env, "/proc/self/cgroup", groups)) return 0;
+    if (!env_read_text(env, "/proc/self/cgroup", groups, sizeof groups)) return 0;
     const char *v1 = strstr(groups, ":memory:"), *v2 = strstr(groups, "0::");
     if (v1 != NULL && read_group_kill_count(env, "/sys/fs/cgroup/memory", v1 + strlen(":memory:"),
                                             "memory.oom_control", &count))

@@ -320,10 +320,10 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
                  struct buffer *out_result)
 {
     const struct stage_node *root = stage_root(input);
-    struct pipeline p = {.task = task, .input = input};
+    struct pipeline p = {.task = task, .input = input, .splits = unpack_begin(input->splits)};
     task->partition = input->partition;
     int r = 0;
-    if (!unpacker_init(&p.splits, input->splits))
+    if (p.splits.failed)
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
     else if (input->partition >= stage_plan_task_count(input->stage))
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no partition %u",
@@ -332,7 +332,6 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
         r = run_map_side(&p, root, out_run);
     else
         r = run_action(&p, root, out_result);
-    unpacker_fini(&p.splits);
     if (r != 0) return set_function_failed(&p);
     /* An error that a finish or close set after the output was produced: discard the output. */
     if (task->error.code == GLINT_OK) return 0;

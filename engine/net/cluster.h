@@ -34,6 +34,7 @@ struct cluster {
     const char *name;        /* the cluster id */
     const char *secret_file; /* NULL: the user's default secret, loopback only */
     bool insecure_plaintext;
+    bool allow_programs; /* daemons may fetch and run a program of another build from a driver */
     enum launch launch;
     const char *const *launch_command; /* LAUNCH_SSH: argv; {host}, {id}, {config} are replaced */
     /* NAME=value pairs that pass command-line options on to launched daemons through their
@@ -43,6 +44,10 @@ struct cluster {
     uint64_t log_bytes_max; /* per log file */
     uint32_t drivers_max;
     struct port_range ports; /* that executor processes listen on */
+    /* The address that executors use to connect to the driver. NULL: the local address of the
+     * driver's connection to each daemon. */
+    const char *driver_host;
+    struct port_range driver_ports; /* that the driver listens on */
     struct liveness_limits heartbeat;
     uint64_t connect_ms; /* from dialling or accepting to an open connection */
     uint64_t start_ms;   /* longest wait for executors, at the start or after losing all */

@@ -96,7 +96,7 @@ static void on_close_timeout(uv_timer_t *timer)
 }
 
 /* libuv's cached time may be as old as the current callback, which would shorten the timeout. */
-static void start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
+void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 {
     uv_update_time(c->net->loop);
     uv_timer_start(&c->timer, on_time, ms, 0);
@@ -108,7 +108,7 @@ void conn_close_gracefully(struct conn *c)
     if (c->broken) conn_end(c);
     if (c->state == CONN_CLOSED) return;
     /* A peer that does not read or does not close must not keep the connection open. */
-    if (!c->ending) start_timer(c, on_close_timeout, CLOSE_MS);
+    if (!c->ending) conn_start_timer(c, on_close_timeout, CLOSE_MS);
     c->ending = true;
     conn_flush(c);
 }
@@ -135,7 +135,7 @@ void conn_on_write_error(struct conn *c, int code, const char *operation)
     c->broken = true;
     set_uv_error(c, code, operation, &c->why);
     conn_discard_queue(c);
-    if (c->state != CONN_CLOSED) start_timer(c, on_close_timeout, CLOSE_MS);
+    if (c->state != CONN_CLOSED) conn_start_timer(c, on_close_timeout, CLOSE_MS);
 }
 
 /* ---- Open */
@@ -182,7 +182,7 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     c->handles = 2;
     /* One timeout for TCP connect, TLS and hello together: a peer cannot extend it by sending a
      * byte from time to time. */
-    start_timer(c, on_open_timeout, net->connect_ms);
+    conn_start_timer(c, on_open_timeout, net->connect_ms);
     return c;
 }
 
@@ -258,10 +258,10 @@ const struct hello *conn_peer_hello(const struct conn *c)
     return &c->peer;
 }
 
-bool conn_has_client_secret(const struct conn *c)
+enum secret_kind conn_secret_kind(const struct conn *c)
 {
-    assert(c->has_opened && !c->dialling);
-    return c->tls != NULL && tls_peer_secret_kind(c->tls) == SECRET_CLIENT;
+    assert(c->has_opened);
+    return c->tls != NULL ? tls_peer_secret_kind(c->tls) : SECRET_PEER;
 }
 
 const char *conn_peer_address(const struct conn *c)
@@ -272,6 +272,14 @@ const char *conn_peer_address(const struct conn *c)
 void conn_peer_host(const struct conn *c, char *out, size_t capacity)
 {
     text_format(out, capacity, "%s", c->host);
+}
+
+bool conn_local_host(const struct conn *c, char *out, size_t capacity)
+{
+    struct sockaddr_storage s;
+    int size = sizeof s;
+    return uv_tcp_getsockname(&c->tcp, (struct sockaddr *)&s, &size) == 0 &&
+           uv_ip_name((struct sockaddr *)&s, out, capacity) == 0;
 }
 
 uint64_t conn_queued_bytes(const struct conn *c)

@@ -15,6 +15,7 @@
 
 #include "engine/net/frame.h"
 #include "engine/net/hello.h"
+#include "engine/net/liveness.h"
 #include "engine/net/tls.h"
 
 #include <uv.h>
@@ -39,13 +40,15 @@ struct net {
 };
 
 struct conn;
+struct ping;
 
 /* Callbacks of a connection; `arg` is the one passed to conn_dial or conn_set_events. */
 struct conn_events {
     /* A dialled connection is OPEN and conn_peer_hello is set. (An accepted connection gets the
      * listener's `accepted` instead.) */
     void (*opened)(void *arg, struct conn *c);
-    /* A complete frame; the payload is borrowed until return. Not called for DATA frames. Returns
+    /* A complete frame; the payload is borrowed until return. Not called for DATA frames, nor
+     * for PING frames after conn_start_heartbeat or with `ping`. Returns
      * 0, or a code with *error set, which closes the connection. */
     int (*frame)(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
                  struct glint_error *error);
@@ -56,6 +59,12 @@ struct conn_events {
     uint8_t *(*buffer_for)(void *arg, struct conn *c, const struct frame *f);
     /* The buffer from buffer_for is filled. */
     void (*data)(void *arg, struct conn *c, const struct frame *f);
+    /* The peer misses heartbeats (suspect_ns without a frame), or, with false, sends again. */
+    void (*suspect)(void *arg, struct conn *c, bool suspect);
+    /* Called before each heartbeat: may add to *ping, and send other frames. NULL: neither. */
+    void (*heartbeat)(void *arg, struct conn *c, struct ping *ping);
+    /* A heartbeat of the peer; NULL: not needed. */
+    void (*ping)(void *arg, const struct ping *ping);
     /* Last callback, once. why->code is OK if this side closed the connection. */
     void (*closed)(void *arg, struct conn *c, const struct glint_error *why);
 };
@@ -88,6 +97,12 @@ void conn_set_half_duplex(struct conn *c);
  * OPEN, immediately. `closed` is called later, from the loop. */
 void conn_close(struct conn *c, bool flush);
 
+/* Starts heartbeats on an OPEN connection: sends one per heartbeat_ns, calls `suspect`, and fails
+ * the connection (CONNECTION) after dead_ns without a frame of the peer. `limits` stays borrowed.
+ */
+void conn_start_heartbeat(struct conn *c, const struct liveness_limits *limits);
+/* When the peer's last frame came. Only after conn_start_heartbeat. */
+uint64_t conn_last_seen_ns(const struct conn *c);
 /* Fails the connection when sent bytes stay unacknowledged for `ms` (TCP_USER_TIMEOUT): detects a
  * dead host or a broken network. A busy or stopped peer process does not trigger it while its
  * kernel has buffer space to acknowledge the bytes. */
@@ -96,13 +111,14 @@ void conn_set_ack_timeout(struct conn *c, uint64_t ms);
 bool conn_is_open(const struct conn *c);
 /* Only for a connection that has been OPEN; valid as long as the conn. */
 const struct hello *conn_peer_hello(const struct conn *c);
-/* Whether the peer authenticated with a client secret only. For accepted connections that have
- * been OPEN. */
-bool conn_has_client_secret(const struct conn *c);
+/* The secret that the session uses; PEER without TLS. For connections that have been OPEN. */
+enum secret_kind conn_secret_kind(const struct conn *c);
 /* For messages, e.g. "10.0.0.2:7400"; valid as long as the conn. */
 const char *conn_peer_address(const struct conn *c);
 /* The peer's address without the port, in the form that conn_dial takes. */
 void conn_peer_host(const struct conn *c, char *out, size_t capacity);
+/* This side's address of an open connection, in the same form. Returns false if it has failed. */
+bool conn_local_host(const struct conn *c, char *out, size_t capacity);
 /* Replaces the callbacks; `events` stays borrowed. */
 void conn_set_events(struct conn *c, const struct conn_events *events, void *arg);
 

@@ -87,14 +87,19 @@ static void accept_conn(struct conn *c)
     send_reject(c, &why);
 }
 
-/* A peer that authenticated with a client secret must have the role CLIENT. Returns 0 or a code. */
+/* A client secret is for the role CLIENT, the key of a job for its executors. Returns 0 or a code.
+ */
 static int check_secret(const struct conn *c, struct glint_error *why)
 {
-    bool client_only =
-        c->tls != NULL && !c->dialling && tls_peer_secret_kind(c->tls) == SECRET_CLIENT;
-    if (!client_only || c->peer.role == ROLE_CLIENT) return 0;
-    return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
-                     "%s has a client secret, which allows status requests only", c->peer.node);
+    enum secret_kind kind =
+        c->tls != NULL && !c->dialling ? tls_peer_secret_kind(c->tls) : SECRET_PEER;
+    if (kind == SECRET_CLIENT && c->peer.role != ROLE_CLIENT)
+        return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
+                         "%s has a client secret, which allows status requests only", c->peer.node);
+    if (kind == SECRET_JOB && c->peer.role != ROLE_EXECUTOR)
+        return error_set(why, GLINT_E_NOT_PERMITTED, NULL,
+                         "%s has the key of a job, which is for its executors only", c->peer.node);
+    return 0;
 }
 
 void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_slice payload)

@@ -1,5 +1,5 @@
 /* Internals of a connection, shared by conn.c (lifecycle), conn_dial.c, conn_handshake.c,
- * conn_read.c, conn_write.c and listener.c.
+ * conn_heartbeat.c, conn_read.c, conn_write.c and listener.c.
  *
  * An OPEN connection may be `ending` (conn_close with flush: discards received frames, sends its
  * queue, then FIN, and waits for the peer's FIN) or `broken` (a write failed: received bytes are
@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/limits.h"
 #include "engine/net/conn.h"
+#include "engine/net/deadline.h"
 #include "engine/net/pending_conns.h"
 
 #define HOST_TEXT_MAX 256u
@@ -37,7 +38,7 @@ struct name_lookup {
 struct conn {
     struct net *net;
     uv_tcp_t tcp;
-    uv_timer_t timer; /* timeout until OPEN, or until CLOSED if ending or broken */
+    uv_timer_t timer; /* timeout until OPEN; heartbeats; timeout until CLOSED if ending or broken */
     unsigned handles; /* not closed yet; the conn is freed at 0 */
     enum conn_state state;
     bool dialling, has_opened, ending, broken;
@@ -76,6 +77,9 @@ struct conn {
     bool busy;   /* `write` is in progress */
     bool corked; /* do not start a write: more frames will be queued now */
     bool shut;   /* `shutdown` was started */
+    /* Heartbeats (conn_heartbeat.c). */
+    bool has_heartbeat, suspect;
+    struct liveness liveness;
     /* Set from accept until OPEN or CLOSED (listener.c, pending_conns.c). */
     struct listener *listener;
     uint64_t source_key;
@@ -107,6 +111,13 @@ void conn_close_gracefully(struct conn *c);
 void conn_on_write_error(struct conn *c, int code, const char *operation);
 /* libuv's close callback of both handles; the last one frees the conn. */
 void conn_on_handle_closed(uv_handle_t *handle);
+
+/* Starts the connection's one timer: for the handshake, then heartbeats, then the close. */
+void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms);
+
+/* conn_heartbeat.c */
+/* A frame has arrived. */
+void conn_on_any_frame(struct conn *c);
 
 /* conn_dial.c */
 /* Cancels the name lookup and frees the addresses. */

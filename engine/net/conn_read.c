@@ -2,6 +2,7 @@
  * it without a copy. Most bytes of a long DATA frame are read, or decrypted, directly to the buffer
  * that the owner of the connection provides. */
 #include "engine/net/conn_internal.h"
+#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static void reset_frame(struct conn *c)
     c->payload.size = 0;
 }
 
+static int on_ping(struct conn *c, struct glint_slice bytes, struct glint_error *error)
+{
+    struct ping ping;
+    int r = ping_decode(bytes, &ping, error);
+    if (r == 0 && c->events->ping != NULL) c->events->ping(c->arg, &ping);
+    return r;
+}
+
 /* A control frame is complete; its checksum is not verified yet. `payload` is borrowed, in a read
  * buffer or in c->payload. */
 static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
@@ -51,6 +60,8 @@ static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
         conn_on_handshake_frame(c, f.type, bytes);
     else if (r == 0 && f.type == FRAME_REJECT)
         reject_decode(bytes, &why);
+    else if (r == 0 && f.type == FRAME_PING && (c->has_heartbeat || c->events->ping != NULL))
+        r = on_ping(c, bytes, &why);
     else if (r == 0)
         r = c->events->frame(c->arg, c, &f, bytes, &why);
     assert(r == 0 || why.code != GLINT_OK);
@@ -92,6 +103,7 @@ static void on_header_complete(struct conn *c)
     struct glint_error why = {.code = GLINT_OK};
     assert(c->fill == 0 && c->data_buffer == NULL && c->payload.size == 0);
     c->short_read = false;
+    conn_on_any_frame(c);
     if (frame_decode(c->header, &c->expected, &c->frame, &why) != 0)
         conn_fail(c, &why);
     else if (c->frame.type == FRAME_DATA)

@@ -32,20 +32,23 @@ enum frame_type {
     FRAME_EXECUTOR_ADDED,   /* driver to executor: address of another executor, wire.h */
     FRAME_REQUEST_EXECUTOR, /* driver to daemon: start an executor for a job, wire.h */
     FRAME_QUEUED,           /* daemon: the request id is the queue position, from 1 */
-    FRAME_EXECUTOR_STARTED, /* daemon: port and incarnation of the executor, wire.h */
+    FRAME_EXECUTOR_STARTED, /* daemon: the executor process runs; no payload */
     FRAME_EXECUTOR_EXITED,  /* daemon: exit status of the executor, wire.h */
     FRAME_STATUS,           /* client to daemon: no payload */
     FRAME_STATUS_REPLY,     /* daemon: wire.h */
     FRAME_CANCEL,           /* client to daemon, daemon to driver: job, wire.h */
     FRAME_CANCELLED,        /* daemon to client: the jobs cancelled, wire.h */
     FRAME_DRAIN,            /* executor to driver: assign no more tasks to me */
-    FRAME_GET,  /* request for bytes, wire.h; DATA or FETCH_ERROR responds with the same id */
-    FRAME_DATA, /* response to GET: the bytes */
-    FRAME_FETCH_ERROR,   /* response to GET: an error, wire.h */
-    FRAME_BLOCK_REQUEST, /* executor to driver: asks which broadcast blocks to fetch, wire.h */
-    FRAME_BLOCK_ASSIGN,  /* driver: blocks and the executors to fetch them from, wire.h */
-    FRAME_PROGRESS,      /* driver to daemon: progress of the job, wire.h */
-    FRAME_TYPES_END      /* at most 32: see FRAME_BIT */
+    FRAME_GET,         /* request for bytes, transfer/wire_fetch.h; the response has the same id */
+    FRAME_DATA,        /* response to GET: the bytes */
+    FRAME_FETCH_ERROR, /* response to GET: an error */
+    FRAME_BLOCK_REQUEST,   /* executor to driver: asks which broadcast blocks to fetch */
+    FRAME_BLOCK_ASSIGN,    /* driver: blocks and the executors to fetch them from */
+    FRAME_PROGRESS,        /* driver to daemon: progress of the job, wire.h */
+    FRAME_JOB_KEY,         /* driver to executor: the key of the job, wire.h */
+    FRAME_PROGRAM_REQUEST, /* daemon to driver: which program is it? No payload */
+    FRAME_PROGRAM,         /* driver to daemon: its size and hash, wire.h */
+    FRAME_TYPES_END        /* at most 32: see FRAME_BIT */
 };
 
 /* A decoded header. `length`, `head`: see above. */

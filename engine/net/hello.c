@@ -42,7 +42,7 @@ int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *
     return payload_pack_end(&p, out, before, error);
 }
 
-static bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
+bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
 {
     static const uint8_t zeros[INCARNATION_BYTES];
     return memcmp(incarnation, zeros, sizeof zeros) == 0;
@@ -56,14 +56,12 @@ static bool ranges_overlap(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint3
 int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error)
 {
     memset(out, 0, sizeof *out);
-    struct unpacker u;
-    unpacker_init(&u, bytes);
+    struct unpacker u = unpack_begin(bytes);
     uint32_t min = (uint32_t)unpack_u64(&u, UINT32_MAX);
     uint32_t max = (uint32_t)unpack_u64(&u, UINT32_MAX);
     /* Checked before the other fields, which another protocol version may encode differently. */
     if (!u.failed && min > 0 && min <= max &&
         !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
-        unpacker_fini(&u);
         return error_set(
             error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
             "one side supports protocol versions %u to %u (build %s), the other %u to %u",
@@ -80,7 +78,6 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     bool ok = !u.failed && min > 0 && min <= max && h.role != 0 && h.channel != 0 &&
               h.cluster[0] != '\0' && h.node[0] != '\0' && h.build[0] != '\0' &&
               !incarnation_is_zero(h.incarnation);
-    unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a hello does not parse");
     *out = h;
     return 0;
@@ -110,14 +107,17 @@ struct frame_type_set hello_allowed_frames(const struct hello *self, const struc
     };
     static const uint32_t control[ROLES_END][ROLES_END] = {
         /* from, to */
-        [ROLE_DRIVER] = {[ROLE_EXECUTOR] =
-                             PING | FRAME_BIT(FRAME_MESSAGE) | FRAME_BIT(FRAME_EXECUTOR_ADDED),
-                         [ROLE_DAEMON] =
-                             PING | FRAME_BIT(FRAME_REQUEST_EXECUTOR) | FRAME_BIT(FRAME_PROGRESS)},
+        [ROLE_DRIVER] = {[ROLE_EXECUTOR] = PING | FRAME_BIT(FRAME_JOB_KEY) |
+                                           FRAME_BIT(FRAME_MESSAGE) |
+                                           FRAME_BIT(FRAME_EXECUTOR_ADDED),
+                         [ROLE_DAEMON] = PING | FRAME_BIT(FRAME_REQUEST_EXECUTOR) |
+                                         FRAME_BIT(FRAME_PROGRESS) | FRAME_BIT(FRAME_PROGRAM) |
+                                         RESPONSES},
         [ROLE_EXECUTOR] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_MESSAGE) |
                                            FRAME_BIT(FRAME_REGISTER) | FRAME_BIT(FRAME_DRAIN)},
         [ROLE_DAEMON] = {[ROLE_DRIVER] = PING | FRAME_BIT(FRAME_QUEUED) |
                                          FRAME_BIT(FRAME_EXECUTOR_STARTED) |
+                                         FRAME_BIT(FRAME_PROGRAM_REQUEST) | FRAME_BIT(FRAME_GET) |
                                          FRAME_BIT(FRAME_EXECUTOR_EXITED) | FRAME_BIT(FRAME_CANCEL),
                          [ROLE_CLIENT] =
                              PING | FRAME_BIT(FRAME_STATUS_REPLY) | FRAME_BIT(FRAME_CANCELLED)},
@@ -161,10 +161,28 @@ static int error_other_incarnation(const char *node, const uint8_t *actual,
                      expected_text);
 }
 
-static bool build_is_marked(const char *build)
+bool build_is_marked(const char *build)
 {
     const char *dash = strrchr(build, '-');
     return dash == NULL || strcmp(dash, BUILD_UNMARKED) != 0;
+}
+
+/* A daemon only starts processes, and a client only reads its reports. All others exchange plans
+ * and payloads, which differ from build to build. */
+static int check_builds(const struct hello *self, const struct hello *peer,
+                        struct glint_error *error)
+{
+    if (self->role == ROLE_DAEMON || peer->role == ROLE_DAEMON) return 0;
+    if (strcmp(self->build, peer->build) != 0)
+        return error_set(error, GLINT_E_PEER_MISMATCH,
+                         "start the executors with the driver's own build of the program",
+                         "%s runs build %s, %s runs build %s", self->node, self->build, peer->node,
+                         peer->build);
+    /* Without a build id equal texts do not mean equal programs. */
+    if (build_is_marked(self->build)) return 0;
+    return error_set(error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
+                     "cannot check that %s and %s run the same program: build %s has no build id",
+                     self->node, peer->node, self->build);
 }
 
 int hello_check_compatible(const struct hello *self, const struct hello *peer,
@@ -186,17 +204,7 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
                          "use the same cluster file on both; its `cluster` names the cluster",
                          "%s belongs to cluster %s, %s to cluster %s", a, self->cluster, b,
                          peer->cluster);
-    if (strcmp(self->build, peer->build) != 0)
-        return error_set(error, GLINT_E_PEER_MISMATCH,
-                         "install the same build of glint on every node, and restart its executors",
-                         "%s runs build %s, %s runs build %s", a, self->build, b, peer->build);
-    /* Without a build id equal texts do not mean equal programs, and the payloads and plans of
-     * different builds are incompatible. */
-    if (!build_is_marked(self->build))
-        return error_set(
-            error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
-            "cannot check that %s and %s run the same program: build %s has no build id", a, b,
-            self->build);
+    if (check_builds(self, peer, error) != 0) return error->code;
     if ((channels_between(self->role, peer->role) & 1u << peer->channel) == 0)
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
                          "%s (%s) and %s (%s): these roles have no %s connection", a,
@@ -228,14 +236,12 @@ int reject_encode(const struct glint_error *why, struct buffer *out, struct glin
 /* The peer may be a later version: an unknown code becomes PEER_MISMATCH. */
 int reject_decode(struct glint_slice bytes, struct glint_error *error)
 {
-    struct unpacker u;
     char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
-    unpacker_init(&u, bytes);
+    struct unpacker u = unpack_begin(bytes);
     int64_t code = unpack_i64(&u);
     unpack_text(&u, cause, sizeof cause);
     unpack_text(&u, hint, sizeof hint);
     bool ok = !u.failed && code < 0;
-    unpacker_fini(&u);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a rejection does not parse");
     /* From the network, and printed to a terminal or a log. */
     text_make_printable(cause);

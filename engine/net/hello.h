@@ -41,10 +41,11 @@ int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *
 /* Decodes a hello and validates all of it: bounds, ranges, no control characters in texts. Returns
  * 0; PEER_MISMATCH with both ranges if the protocol versions do not overlap; or PROTOCOL. */
 int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error);
-/* Checks protocol versions, cluster, build, incarnations, and that the channel exists between the
- * two roles; a peer with the incarnation of `self` is this process itself. Both sides check: the
- * dialling one with its own expected_incarnation in `self`, the accepting one with zeros there.
- * Returns 0, or PEER_MISMATCH with both values and the names of the nodes. */
+bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES]);
+/* Checks protocol versions, cluster, build (not of a daemon), incarnations, and that the channel
+ * exists between the two roles; a peer with the incarnation of `self` is this process itself. Both
+ * sides check: the dialling one with its own expected_incarnation in `self`, the accepting one with
+ * zeros there. Returns 0, or PEER_MISMATCH with both values and the names of the nodes. */
 int hello_check_compatible(const struct hello *self, const struct hello *peer,
                            struct glint_error *error);
 
@@ -61,5 +62,7 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error);
 /* The version and the linker's build id of this program, e.g. "0.1.0-9f3a...". Any thread. */
 #define BUILD_UNMARKED "-unmarked" /* no build id; compatible with no program */
 const char *build_id(void);
+/* Whether a build has a build id: only then equal texts mean equal programs. */
+bool build_is_marked(const char *build);
 
 #endif

@@ -115,7 +115,8 @@ static bool descriptors_are_short(struct conn *c)
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
-    assert(g->handles > 0 && !any_pending(g));
+    /* The handle of a connection rejected without memory closes while the listener goes on. */
+    assert(g->handles > 0 && !(g->closed && any_pending(g)));
     if (--g->handles == 0) mem_free(g);
 }
 
@@ -311,6 +312,26 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
                                    : "listen on an address of this host",
                   "cannot listen on %s port %u: %s", host, port, uv_strerror(r));
     return NULL;
+}
+
+struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
+                                        bool (*accepted)(void *arg, struct conn *c,
+                                                         struct glint_error *error),
+                                        void *arg, struct glint_error *error)
+{
+    struct listener *g = NULL;
+    for (uint32_t port = ports.first; g == NULL && port <= ports.last; port++) {
+        error->code = GLINT_OK;
+        g = listener_open(net, host, (uint16_t)port, accepted, arg, error);
+    }
+    if (g == NULL && ports.first < ports.last) {
+        const struct glint_error last = *error;
+        error->code = GLINT_OK;
+        error_set(error, last.code,
+                  "use a larger range: `ports` (of a driver: `driver_ports`) in cluster.toml",
+                  "none of the ports %u to %u is free: %s", ports.first, ports.last, last.cause);
+    }
+    return g;
 }
 
 uint16_t listener_port(const struct listener *g)

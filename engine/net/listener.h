@@ -8,6 +8,7 @@
 #ifndef GLINT_NET_LISTENER_H
 #define GLINT_NET_LISTENER_H
 
+#include "engine/net/cluster.h"
 #include "engine/net/conn.h"
 
 #define LISTENER_BACKOFF_MS 100u
@@ -25,6 +26,11 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
                                bool (*accepted)(void *arg, struct conn *c,
                                                 struct glint_error *error),
                                void *arg, struct glint_error *error);
+/* As listener_open, on the first free port of `ports`; zeros: any free port. */
+struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
+                                        bool (*accepted)(void *arg, struct conn *c,
+                                                         struct glint_error *error),
+                                        void *arg, struct glint_error *error);
 /* The bound port. */
 uint16_t listener_port(const struct listener *g);
 /* Closes the port and all pending connections; accepted connections stay open. The memory is freed

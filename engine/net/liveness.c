@@ -1,6 +1,8 @@
 /* The failure detector. The caller passes the time, so tests need no clock. */
 #include "engine/net/liveness.h"
 
+#include "engine/base/env.h"
+
 #include <assert.h>
 
 bool liveness_is_process_pause(const struct liveness_limits *limits, uint64_t due_ns,
@@ -35,11 +37,6 @@ void liveness_on_heartbeat(struct liveness *l, uint64_t now_ns)
 {
     if (now_ns > l->last_seen_ns) l->last_seen_ns = now_ns;
     liveness_update(l, now_ns);
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heartbeat_due,

@@ -28,8 +28,7 @@ void message_destroy(struct message *m)
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
 {
     assert(m->type > 0 && m->type < MSG_TYPES_END);
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 11);
     pack_u64(&p, m->type);
     pack_u64(&p, m->stage);
@@ -42,12 +41,7 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
-    if (p.failed) {
-        packer_fini(&p);
-        return error_no_memory(error);
-    }
-    *out = p.out;
-    return 0;
+    return packer_finish(&p, out, error);
 }
 
 /* Copies a byte string; *out_memory as in error_unpack. */
@@ -79,8 +73,8 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         error_no_memory(error);
         return NULL;
     }
-    struct unpacker u;
-    bool memory = true, ok = unpacker_init(&u, bytes);
+    struct unpacker u = unpack_begin(bytes);
+    bool memory = true, ok = !u.failed;
     if (ok) {
         m->type = (enum message_type)unpack_u64(&u, MSG_TYPES_END - 1);
         m->stage = (uint32_t)unpack_u64(&u, UINT32_MAX);
@@ -93,7 +87,6 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
              error_unpack(&u, m, &memory) && unpack_is_complete(&u) && m->type > 0;
     }
-    unpacker_fini(&u);
     if (ok) return m;
     message_destroy(m);
     if (memory)
@@ -106,37 +99,25 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
 
 /* ---- Bodies */
 
-static int body_finish(struct packer *p, struct buffer *out, struct glint_error *error)
-{
-    if (p->failed) {
-        packer_fini(p);
-        return error_no_memory(error);
-    }
-    assert(p->out.size > 0);
-    *out = p->out;
-    return 0;
-}
-
 int map_outputs_encode(const struct map_output_location *locations, uint32_t count,
                        struct buffer *out, struct glint_error *error)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
         pack_u64(&p, locations[i].executor);
         pack_u64(&p, locations[i].attempt);
     }
-    return body_finish(&p, out, error);
+    return packer_finish(&p, out, error);
 }
 
 int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
                        uint32_t *out_count, struct glint_error *error)
 {
-    struct unpacker u;
+    struct unpacker u = unpack_begin(bytes);
     struct map_output_location *locations = NULL;
     bool ok =
-        unpacker_init(&u, bytes) && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
+        !u.failed && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
     uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
     int r = 0;
     /* The count is limited above, before memory is allocated for it. */
@@ -148,7 +129,6 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
     }
     if (r == 0 && (!ok || !unpack_is_complete(&u)))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    unpacker_fini(&u);
     if (r != 0) {
         mem_free(locations);
         locations = NULL;
@@ -161,8 +141,7 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
 
 int job_options_encode(const struct task_options *o, struct buffer *out, struct glint_error *error)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 6);
     pack_u64(&p, o->line_bytes_max);
     pack_u64(&p, o->result_bytes_max);
@@ -170,13 +149,12 @@ int job_options_encode(const struct task_options *o, struct buffer *out, struct 
     pack_i64(&p, o->bad_rows_max);
     pack_u64(&p, o->no_sync);
     pack_text(&p, o->dir);
-    return body_finish(&p, out, error);
+    return packer_finish(&p, out, error);
 }
 
 int job_options_decode(struct glint_slice bytes, struct task_options *o, struct glint_error *error)
 {
-    struct unpacker u;
-    unpacker_init(&u, bytes);
+    struct unpacker u = unpack_begin(bytes);
     o->line_bytes_max = unpack_u64(&u, VALUE_BYTES_MAX);
     o->result_bytes_max = unpack_u64(&u, RESULT_BYTES_MAX);
     o->skip_bad_rows = unpack_u64(&u, 1) != 0;
@@ -189,22 +167,20 @@ int job_options_decode(struct glint_slice bytes, struct task_options *o, struct 
 int fetch_failure_encode(const struct fetch_failure *f, struct buffer *out,
                          struct glint_error *error)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 5);
     pack_u64(&p, f->shuffle);
     pack_u64(&p, f->map);
     pack_u64(&p, f->executor);
     pack_u64(&p, f->attempt);
     pack_u64(&p, f->unreachable);
-    return body_finish(&p, out, error);
+    return packer_finish(&p, out, error);
 }
 
 int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
                          struct glint_error *error)
 {
-    struct unpacker u;
-    unpacker_init(&u, bytes);
+    struct unpacker u = unpack_begin(bytes);
     f->shuffle = unpack_u64(&u, UINT64_MAX);
     f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
     f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);

@@ -52,21 +52,38 @@ static int copy_secret_path(struct net *net, const char *configured, struct glin
 static int open_tls(struct net *net, const struct net_config *c, struct glint_error *error)
 {
     struct secrets secrets;
-    unsigned options = 0;
     if (c->insecure_plaintext) return 0;
     /* No core dumps, and no ptrace or /proc/PID/mem by other processes of the user. */
     if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)
         return error_set_system(error, GLINT_E_SYSTEM, -errno, "exclude",
                                 "the key from core dumps");
-    if (copy_secret_path(net, c->secret_file, error) != 0) return error->code;
-    if (load_secrets(net, &secrets, error) == 0) {
-        /* Only drivers and executors transfer bulk data; only daemons serve clients. */
-        if (c->role == ROLE_DRIVER || c->role == ROLE_EXECUTOR) options |= TLS_BULK_CIPHER;
-        if (c->role == ROLE_DAEMON) options |= TLS_ACCEPT_CLIENT_SECRETS;
-        net->tls = tls_context_create(&secrets, options, error);
+    if (c->job_key != NULL) {
+        net->tls = tls_context_create(NULL, false, error);
+        return net->tls != NULL ? net_set_job_key(net, c->job_key, error) : error->code;
     }
+    if (copy_secret_path(net, c->secret_file, error) != 0) return error->code;
+    if (load_secrets(net, &secrets, error) == 0) /* only daemons serve clients */
+        net->tls = tls_context_create(&secrets, c->role == ROLE_DAEMON, error);
     secrets_clear(&secrets);
     return net->tls != NULL ? 0 : error->code;
+}
+
+static void forget_secret_file(struct net *net)
+{
+    mem_free((void *)(uintptr_t)net->secret_file.path);
+    net->secret_file.path = NULL;
+}
+
+int net_set_job_key(struct net *net, const struct secret *key, struct glint_error *error)
+{
+    if (net->tls == NULL || tls_context_set_job_key(net->tls, key)) return 0;
+    return error_set(error, GLINT_E_SYSTEM, NULL, "cannot derive the key of the job");
+}
+
+void net_forget_secrets(struct net *net)
+{
+    if (net->tls != NULL) tls_context_forget_secrets(net->tls);
+    forget_secret_file(net); /* it is never read again */
 }
 
 static bool is_same_file(const struct env_stat *a, const struct env_stat *b)
@@ -111,7 +128,9 @@ int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net
         return error_set(error, GLINT_E_CONFIG, "choose a shorter name",
                          "the name of the cluster or the executor is longer than %u bytes",
                          NAME_BYTES_MAX - 1);
-    if (env->random(env, h->incarnation, sizeof h->incarnation) != 0)
+    if (config->incarnation != NULL)
+        memcpy(h->incarnation, config->incarnation, sizeof h->incarnation);
+    else if (env->random(env, h->incarnation, sizeof h->incarnation) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     return open_tls(net, config, error);
 }
@@ -120,6 +139,5 @@ void net_fini(struct net *net)
 {
     tls_context_destroy(net->tls);
     net->tls = NULL;
-    mem_free((void *)(uintptr_t)net->secret_file.path);
-    net->secret_file.path = NULL;
+    forget_secret_file(net);
 }

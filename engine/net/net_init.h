@@ -7,13 +7,15 @@
 /* Parameters of net_init, borrowed until it returns. */
 struct net_config {
     enum role role;
-    const char *cluster, *node; /* shorter than NAME_BYTES_MAX */
-    const char *secret_file;    /* NULL: the user's default secret */
-    bool insecure_plaintext;    /* no TLS */
+    const char *cluster, *node;   /* shorter than NAME_BYTES_MAX */
+    const char *secret_file;      /* NULL: the user's default secret */
+    const struct secret *job_key; /* used instead of a secret file; NULL: none */
+    const uint8_t *incarnation;   /* NULL: random */
+    bool insecure_plaintext;      /* no TLS */
     uint64_t connect_ms;
 };
 
-/* Initializes *net, with a random incarnation. With TLS, the process writes no core dumps from then
+/* Initializes *net. With TLS, the process writes no core dumps from then
  * on, and other processes of the user cannot read its memory (PR_SET_DUMPABLE). A client secret
  * requires the role CLIENT. Returns 0, or a code with *error set. Call net_fini in both cases. *net
  * must not move: connections point to it. */
@@ -23,6 +25,10 @@ int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net
  * change without a restart. If the new file is invalid, logs a warning and keeps the old secrets.
  * Loop thread. */
 void net_reload_secrets(struct net *net);
+/* Also accepts connections with the key of a job. Does nothing without TLS. Returns 0 or SYSTEM. */
+int net_set_job_key(struct net *net, const struct secret *key, struct glint_error *error);
+/* Keeps only the key of the job, with which it also dials from then on. */
+void net_forget_secrets(struct net *net);
 /* Call after the last connection is closed. A zeroed *net is allowed. */
 void net_fini(struct net *net);
 

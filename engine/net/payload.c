@@ -8,8 +8,7 @@
 
 void payload_pack_begin(struct packer *p, struct buffer *out, uint64_t fields)
 {
-    packer_init(p);
-    p->out = *out;
+    *p = (struct packer){.out = *out};
     pack_array(p, fields);
 }
 
@@ -23,11 +22,10 @@ int payload_pack_end(struct packer *p, struct buffer *out, uint64_t before,
     return error_no_memory(error);
 }
 
-int payload_unpack_end(struct unpacker *u, const char *what, struct glint_error *error)
+int payload_unpack_end(const struct unpacker *u, const char *what, struct glint_error *error)
 {
-    bool ok = unpack_is_complete(u);
-    unpacker_fini(u);
-    return ok ? 0 : error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
+    if (unpack_is_complete(u)) return 0;
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
 }
 
 void unpack_name(struct unpacker *u, char *out, size_t capacity)

@@ -1,4 +1,5 @@
-/* Fields that several payloads share: names, incarnations, errors. Internal to engine/net.
+/* Fields that several payloads share: names, incarnations, errors. Used by engine/net and
+ * engine/transfer.
  *
  * Encoders append to the caller's buffer, which a packer owns between payload_pack_begin
  * and payload_pack_end. */
@@ -15,9 +16,9 @@ void payload_pack_begin(struct packer *p, struct buffer *out, uint64_t fields);
  * at payload_pack_begin. */
 int payload_pack_end(struct packer *p, struct buffer *out, uint64_t before,
                      struct glint_error *error);
-/* Finishes `u`. Returns 0 if all fields were read and valid, else PROTOCOL with the message "WHAT
+/* Returns 0 if all fields were read and valid, else PROTOCOL with the message "WHAT
  * does not parse". */
-int payload_unpack_end(struct unpacker *u, const char *what, struct glint_error *error);
+int payload_unpack_end(const struct unpacker *u, const char *what, struct glint_error *error);
 
 /* Reads a text. Fails the unpacker if it does not fit or is not printable (base/text.h). */
 void unpack_name(struct unpacker *u, char *out, size_t capacity);

@@ -22,7 +22,9 @@
 #define SECRET_BYTES 32u
 #define SECRETS_MAX  8u /* per file */
 
-enum secret_kind { SECRET_PEER, SECRET_CLIENT };
+/* What a secret lets its holder do: everything; only ask for the status; connect the executors and
+ * the driver of one job to each other (a job key, drawn by its driver, never in a file). */
+enum secret_kind { SECRET_PEER, SECRET_CLIENT, SECRET_JOB };
 
 struct secret {
     uint8_t bytes[SECRET_BYTES];

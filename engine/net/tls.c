@@ -7,7 +7,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/net/tls_gcm.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -43,9 +42,10 @@ struct keys {
 struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *memory;
-    unsigned options;
+    bool accept_client_secrets;
     uint64_t key_records;
-    struct keys keys;
+    struct keys keys; /* derived from the cluster's secrets */
+    struct keys job;  /* none, or the key of a job */
 };
 
 /* A session: `in` is the input of OpenSSL, `out` its output. */
@@ -110,8 +110,9 @@ static BIO_METHOD *bio_method_create(void)
 
 static bool key_derive(const struct secret *secret, enum secret_kind kind, struct key *out)
 {
-    static const char *const labels[] = {
-        [SECRET_PEER] = "glint peer 1", [SECRET_CLIENT] = "glint client 1"};
+    static const char *const labels[] = {[SECRET_PEER] = "glint peer 1",
+                                         [SECRET_CLIENT] = "glint client 1",
+                                         [SECRET_JOB] = "glint job 1"};
     uint8_t mark[8];
     char info[48];
     text_format(info, sizeof info, "%s fingerprint", labels[kind]);
@@ -164,10 +165,11 @@ static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id,
                            SSL_SESSION **out)
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    const struct key *key = c->keys.count > 0 ? &c->keys.list[0] : &c->job.list[0];
     (void)md; /* the suite has only one */
-    *out = key_session(ssl, &c->keys.list[0]);
-    *id = (const unsigned char *)c->keys.list[0].identity;
-    *id_size = strlen(c->keys.list[0].identity);
+    *out = key_session(ssl, key);
+    *id = (const unsigned char *)key->identity;
+    *id_size = strlen(key->identity);
     return *out != NULL;
 }
 
@@ -175,8 +177,9 @@ static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, S
 {
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     *out = NULL;
-    for (uint32_t i = 0; i < c->keys.count; i++) {
-        const struct key *key = &c->keys.list[i];
+    for (uint32_t i = 0; i < c->keys.count + c->job.count; i++) {
+        const struct key *key =
+            i < c->keys.count ? &c->keys.list[i] : &c->job.list[i - c->keys.count];
         if (id_size != strlen(key->identity) || memcmp(id, key->identity, id_size) != 0) continue;
         *out = key_session(ssl, key);
         return *out != NULL;
@@ -189,18 +192,33 @@ static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, S
 bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secrets)
 {
     struct keys keys;
-    bool ok = keys_derive(secrets, (c->options & TLS_ACCEPT_CLIENT_SECRETS) != 0, &keys);
+    bool ok = keys_derive(secrets, c->accept_client_secrets, &keys);
     if (ok) c->keys = keys;
     OPENSSL_cleanse(&keys, sizeof keys);
     return ok;
 }
 
+bool tls_context_set_job_key(struct tls_context *c, const struct secret *key)
+{
+    struct keys job = {.count = 1};
+    bool ok = key_derive(key, SECRET_JOB, &job.list[0]);
+    if (ok) c->job = job;
+    OPENSSL_cleanse(&job, sizeof job);
+    return ok;
+}
+
+void tls_context_forget_secrets(struct tls_context *c)
+{
+    assert(c->job.count > 0);
+    OPENSSL_cleanse(&c->keys, sizeof c->keys);
+}
+
 static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
 {
-    const char *query = (c->options & TLS_BULK_CIPHER) != 0 ? tls_gcm_property_query() : NULL;
-    c->ssl = SSL_CTX_new_ex(NULL, query, TLS_method());
+    c->ssl = SSL_CTX_new(TLS_method());
     c->memory = bio_method_create();
-    if (c->ssl == NULL || c->memory == NULL || !tls_context_set_secrets(c, secrets)) return false;
+    if (c->ssl == NULL || c->memory == NULL) return false;
+    if (secrets != NULL && !tls_context_set_secrets(c, secrets)) return false;
     SSL_CTX_set_app_data(c->ssl, c);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
@@ -220,7 +238,7 @@ static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
            SSL_CTX_set_num_tickets(c->ssl, 0) && SSL_CTX_set_max_early_data(c->ssl, 0);
 }
 
-struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
+struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
                                        struct glint_error *error)
 {
     /* OpenSSL's global state is not freed at exit: that takes 0.6 ms, and there is one executor
@@ -231,7 +249,7 @@ struct tls_context *tls_context_create(const struct secrets *secrets, unsigned o
         error_no_memory(error);
         return NULL;
     }
-    c->options = options;
+    c->accept_client_secrets = accept_client_secrets;
     c->key_records = TLS_KEY_RECORDS;
     if (context_set_up(c, secrets)) return c;
     tls_context_destroy(c);

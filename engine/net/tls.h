@@ -1,8 +1,8 @@
 /* TLS 1.3 with pre-shared keys, on buffers in memory: it does no I/O.
  *
  * One cipher suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke (forward secrecy), no certificates, tickets
- * or early data. The PSK identity says which of several keys is used. OpenSSL is used in tls.c,
- * tls_gcm.c and secret.c only. */
+ * or early data. The PSK identity says which of several keys is used. OpenSSL is used in tls.c and
+ * secret.c only. */
 #ifndef GLINT_NET_TLS_H
 #define GLINT_NET_TLS_H
 
@@ -16,21 +16,19 @@
 #define TLS_KEY_RECORDS (UINT64_C(1) << 23)
 
 struct tls_context; /* keys and settings; must outlive its sessions; one thread */
-enum tls_option {
-    /* For bulk data: prefer the faster cipher of tls_gcm.h, which costs 4 MB of code mapped into
-     * memory and a third of a millisecond at start. */
-    TLS_BULK_CIPHER = 1,
-    /* Accepting side: a peer may also authenticate with a client secret derived from one
-     * of `secrets`. */
-    TLS_ACCEPT_CLIENT_SECRETS = 2,
-};
-/* `options`: bits of enum tls_option. Keys are derived; `secrets` is not needed afterwards. Returns
- * NULL with *error set (NO_MEMORY, SYSTEM). */
-struct tls_context *tls_context_create(const struct secrets *secrets, unsigned options,
+/* `accept_client_secrets`: a peer that dials may also authenticate with a client secret derived
+ * from one of `secrets`. Keys are derived; `secrets` is not needed afterwards; NULL: there are
+ * none, and tls_context_set_job_key follows. Returns NULL with *error set (NO_MEMORY, SYSTEM). */
+struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
                                        struct glint_error *error);
 /* Later handshakes use these secrets; established sessions are not affected. Returns false, and
  * nothing has changed, if OpenSSL failed. */
 bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secrets);
+/* Also accepts `key`, the key of a job. Without other secrets it is also used to dial. Returns
+ * false, and nothing has changed, if OpenSSL failed. */
+bool tls_context_set_job_key(struct tls_context *c, const struct secret *key);
+/* Clears all secrets but the key of the job. */
+void tls_context_forget_secrets(struct tls_context *c);
 /* For tests: a session renews its write key after so many records. */
 void tls_context_set_key_records(struct tls_context *c, uint64_t records);
 /* NULL is allowed. Clears the keys from memory. */
@@ -64,7 +62,7 @@ bool tls_is_handshake_done(const struct tls *t); /* application data may be read
  * may be a recorded ClientHello that is replayed, so it is no authentication yet. Valid while no
  * call has failed. */
 bool tls_has_known_key(const struct tls *t);
-/* The kind of secret the dialling side used. Only after the handshake. */
+/* The kind of secret that the session uses. Only after the handshake. */
 enum secret_kind tls_peer_secret_kind(const struct tls *t);
 /* Takes the output: swaps it with *out, which must be empty. The memory of *out is reused for
  * later output. */

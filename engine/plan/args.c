@@ -1,14 +1,11 @@
-/* Named arguments of functions: the job packs them as a msgpack map, and a task looks them up by
+/* Named arguments of functions: the job packs names and values in turn, and a task looks them up by
  * name when it opens the function. */
-#include "engine/data/msgpack_validate.h"
 #include "engine/data/pack.h"
 #include "engine/data/task.h"
 #include "engine/plan/context.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define EXT_BROADCAST 1
 
 const struct glint_function *registry_find_function(const struct glint_config *config,
                                                     const char *name)
@@ -38,14 +35,12 @@ struct glint_args *glint_args(struct glint *g)
     return args;
 }
 
-/* Starts a pair. The packer takes over the buffer of the pairs so far; end_argument returns it.
- * False if the context already has an error: arguments are then ignored. */
-static bool begin_argument(struct packer *p, struct glint_args *args, const char *name)
+/* False if the context already has an error: arguments are then ignored. */
+static bool begin_argument(struct glint_args *args, const char *name)
 {
     if (args == NULL || context_failed(args->g)) return false;
-    packer_init(p);
-    p->out = args->pairs;
-    pack_text(p, name);
+    pack_bytes(&args->pairs, (struct glint_slice){(const uint8_t *)name, strlen(name)});
+    args->count++;
     return true;
 }
 
@@ -55,38 +50,32 @@ static void args_too_large(struct glint_args *args)
               "the arguments of a function exceed %u bytes", (unsigned)ARGS_BYTES_MAX);
 }
 
-static void end_argument(struct packer *p, struct glint_args *args)
+static void end_argument(struct glint_args *args)
 {
-    assert(p->out.size >= args->pairs.size);
-    args->pairs = p->out;
-    args->count++;
-    if (p->failed) error_no_memory(&args->g->error);
-    if (args->pairs.size > ARGS_BYTES_MAX) args_too_large(args);
+    if (args->pairs.failed) error_no_memory(&args->g->error);
+    if (args->pairs.out.size > ARGS_BYTES_MAX) args_too_large(args);
 }
 
 void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
 {
-    struct packer p;
-    if (!begin_argument(&p, args, name)) return;
-    pack_i64(&p, value);
-    end_argument(&p, args);
+    if (!begin_argument(args, name)) return;
+    pack_i64(&args->pairs, value);
+    end_argument(args);
 }
 
 void glint_args_f64(struct glint_args *args, const char *name, double value)
 {
-    struct packer p;
-    if (!begin_argument(&p, args, name)) return;
-    pack_f64(&p, value);
-    end_argument(&p, args);
+    if (!begin_argument(args, name)) return;
+    pack_f64(&args->pairs, value);
+    end_argument(args);
 }
 
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
 {
-    struct packer p;
     if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
-    if (!begin_argument(&p, args, name)) return;
-    pack_bytes(&p, (struct glint_slice){data, size});
-    end_argument(&p, args);
+    if (!begin_argument(args, name)) return;
+    pack_bytes(&args->pairs, (struct glint_slice){data, size});
+    end_argument(args);
 }
 
 void glint_args_text(struct glint_args *args, const char *name, const char *text)
@@ -96,21 +85,18 @@ void glint_args_text(struct glint_args *args, const char *name, const char *text
 
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
-    struct packer p;
-    static_assert(sizeof b->id == 8, "a broadcast id is an ext of 8 bytes");
-    if (b == NULL || !begin_argument(&p, args, name)) return;
-    msgpack_pack_ext(&p.pk, sizeof b->id, EXT_BROADCAST);
-    uint64_t id = __builtin_bswap64(b->id);
-    msgpack_pack_ext_body(&p.pk, &id, sizeof id);
-    end_argument(&p, args);
+    if (b == NULL || !begin_argument(args, name)) return;
+    pack_array(&args->pairs, 1); /* so that it is no number */
+    pack_u64(&args->pairs, b->id);
+    end_argument(args);
 }
 
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
 {
-    struct packer p;
-    packer_init(&p);
-    msgpack_pack_map(&p.pk, args != NULL ? args->count : 0);
-    if (args != NULL && !buffer_append(&p.out, args->pairs.data, args->pairs.size)) p.failed = true;
+    struct packer p = {.failed = false};
+    pack_array(&p, args != NULL ? 2 * (uint64_t)args->count : 0);
+    if (args != NULL && !buffer_append(&p.out, args->pairs.out.data, args->pairs.out.size))
+        p.failed = true;
     struct glint_slice s = {NULL, 0};
     if (p.failed)
         error_no_memory(&g->error);
@@ -129,89 +115,57 @@ static int set_argument_missing(struct glint_task *task, const char *name, const
                      "argument \"%s\" (%s) is missing or has another type", name, wanted);
 }
 
-/* Returns false if the argument is missing. On true the caller must call
- * msgpack_unpacked_destroy. */
-static bool find_argument(struct glint_task *task, const char *name, msgpack_unpacked *unpacked,
-                          msgpack_object *out)
+/* Returns an unpacker whose next field is the argument's value; it has failed if there is none. */
+static struct unpacker find_argument(const struct glint_task *task, const char *name)
 {
-    uint64_t size = 0;
-    msgpack_unpacked_init(unpacked);
-    size_t at = 0;
-    if (!msgpack_validate(task->args.data, task->args.size, &size) || size != task->args.size ||
-        msgpack_unpack_next(unpacked, (const char *)task->args.data, task->args.size, &at) !=
-            MSGPACK_UNPACK_SUCCESS ||
-        unpacked->data.type != MSGPACK_OBJECT_MAP)
-        goto missing;
-    const msgpack_object_map *map = &unpacked->data.via.map;
-    for (uint32_t i = 0; i < map->size; i++) {
-        const msgpack_object *key = &map->ptr[i].key;
-        if (key->type != MSGPACK_OBJECT_STR || key->via.str.size != strlen(name) ||
-            memcmp(key->via.str.ptr, name, key->via.str.size) != 0)
-            continue;
-        *out = map->ptr[i].val;
-        return true;
+    struct unpacker u = unpack_begin(task->args);
+    while (u.next < u.count) {
+        struct glint_slice key = unpack_bytes(&u);
+        if (u.failed) return u;
+        if (key.size == strlen(name) && memcmp(key.data, name, key.size) == 0) return u;
+        unpack_skip(&u);
     }
-missing:
-    msgpack_unpacked_destroy(unpacked);
-    return false;
+    u.failed = true;
+    return u;
 }
 
 int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
 {
-    msgpack_unpacked unpacked;
-    msgpack_object o;
-    if (!find_argument(task, name, &unpacked, &o))
-        return set_argument_missing(task, name, "an integer");
-    bool fits = o.type == MSGPACK_OBJECT_NEGATIVE_INTEGER ||
-                (o.type == MSGPACK_OBJECT_POSITIVE_INTEGER && o.via.u64 <= INT64_MAX);
-    if (fits) *out = o.via.i64;
-    msgpack_unpacked_destroy(&unpacked);
-    return fits ? 0 : set_argument_missing(task, name, "an integer");
+    struct unpacker u = find_argument(task, name);
+    int64_t value = unpack_i64(&u);
+    if (u.failed) return set_argument_missing(task, name, "an integer");
+    *out = value;
+    return 0;
 }
 
 int glint_arg_f64(struct glint_task *task, const char *name, double *out)
 {
-    msgpack_unpacked unpacked;
-    msgpack_object o;
-    if (!find_argument(task, name, &unpacked, &o))
-        return set_argument_missing(task, name, "a double");
-    bool fits = o.type == MSGPACK_OBJECT_FLOAT64;
-    if (fits) *out = o.via.f64;
-    msgpack_unpacked_destroy(&unpacked);
-    return fits ? 0 : set_argument_missing(task, name, "a double");
+    struct unpacker u = find_argument(task, name);
+    double value = unpack_f64(&u);
+    if (u.failed) return set_argument_missing(task, name, "a double");
+    *out = value;
+    return 0;
 }
 
+/* The arguments are freed with the plan, so copies them into the task's arena. */
 int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out)
 {
-    msgpack_unpacked unpacked;
-    msgpack_object o;
-    if (!find_argument(task, name, &unpacked, &o)) return set_argument_missing(task, name, "bytes");
-    bool fits = o.type == MSGPACK_OBJECT_BIN;
-    /* `unpacked` may own the object's bytes and frees them below: copy them into the task's
-     * arena. */
-    uint8_t *copy = fits ? task_alloc(task, o.via.bin.size + 1) : NULL;
-    if (copy != NULL) {
-        memcpy(copy, o.via.bin.ptr, o.via.bin.size);
-        *out = (struct glint_slice){copy, o.via.bin.size};
-    }
-    msgpack_unpacked_destroy(&unpacked);
-    if (!fits) return set_argument_missing(task, name, "bytes");
-    return copy != NULL ? 0 : task->error.code;
+    struct unpacker u = find_argument(task, name);
+    struct glint_slice value = unpack_bytes(&u);
+    if (u.failed) return set_argument_missing(task, name, "bytes");
+    uint8_t *copy = task_alloc(task, value.size + 1);
+    if (copy == NULL) return task->error.code;
+    memcpy(copy, value.data, value.size);
+    *out = (struct glint_slice){copy, value.size};
+    return 0;
 }
 
 int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)
 {
-    msgpack_unpacked unpacked;
-    msgpack_object o;
-    if (!find_argument(task, name, &unpacked, &o))
-        return set_argument_missing(task, name, "a broadcast");
-    uint64_t id = 0;
-    bool fits = o.type == MSGPACK_OBJECT_EXT && o.via.ext.type == EXT_BROADCAST &&
-                o.via.ext.size == sizeof id;
-    if (fits) memcpy(&id, o.via.ext.ptr, sizeof id);
-    msgpack_unpacked_destroy(&unpacked);
-    if (!fits) return set_argument_missing(task, name, "a broadcast");
-    return task->broadcast(task->broadcast_arg, __builtin_bswap64(id), out) == 0
+    struct unpacker u = find_argument(task, name), broadcast = unpack_array(&u);
+    uint64_t id = unpack_u64(&broadcast, UINT64_MAX);
+    if (!unpack_is_complete(&broadcast)) return set_argument_missing(task, name, "a broadcast");
+    return task->broadcast(task->broadcast_arg, id, out) == 0
                ? 0
                : set_argument_missing(task, name, "a broadcast that was sent");
 }

@@ -73,7 +73,7 @@ void context_fini(struct glint *g)
         if (rdd->source_free != NULL) rdd->source_free(rdd->source);
         mem_free(rdd->splits);
     }
-    for (struct glint_args *a = g->args; a != NULL; a = a->next) buffer_fini(&a->pairs);
+    for (struct glint_args *a = g->args; a != NULL; a = a->next) packer_fini(&a->pairs);
     for (struct glint_broadcast *b = g->broadcasts; b != NULL; b = b->next) mem_free(b->data);
     arena_fini(&g->arena);
 }

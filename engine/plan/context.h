@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/data/pack.h"
 #include "engine/limits.h"
 #include "engine/plan/op.h"
 #include "engine/plan/progress.h"
@@ -63,7 +64,7 @@ struct glint_rdd {
     int (*make_splits)(struct glint_rdd *rdd,
                        uint64_t split_bytes); /* calls rdd_add_split in order */
     struct glint_slice *splits;
-    uint32_t split_capacity;
+    uint64_t split_capacity;
     uint64_t split_bytes_requested;
     /* Valid once `counted` is set. */
     uint32_t partitions, partitions_requested;
@@ -85,7 +86,7 @@ struct glint_rdd {
 /* Arguments of a function while the job adds them. The context owns all. */
 struct glint_args {
     struct glint *g;
-    struct buffer pairs; /* key-value pairs, without the header of the map */
+    struct packer pairs; /* names and values, without the header of the array */
     uint32_t count;
     struct glint_args *next;
 };

@@ -169,19 +169,13 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
 {
     struct glint *g = rdd->g;
     assert(rdd->op->kind == OP_SOURCE && !rdd->counted);
-    if (rdd->partitions == rdd->split_capacity) {
-        uint32_t capacity = rdd->split_capacity ? rdd->split_capacity * 2 : 64;
-        if (capacity > 2 * PARTITIONS_MAX)
-            return rdd_fail(rdd, GLINT_E_PLAN_LIMIT,
-                            "more than %u splits; use larger splits: --split-size", PARTITIONS_MAX);
-        struct glint_slice *grown =
-            mem_grow(rdd->splits, sizeof *grown * rdd->split_capacity, sizeof *grown * capacity);
-        if (grown == NULL) {
-            error_no_memory(&g->error);
-            return NULL;
-        }
-        rdd->splits = grown;
-        rdd->split_capacity = capacity;
+    if (rdd->partitions == PARTITIONS_MAX)
+        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT,
+                        "more than %u splits; use larger splits: --split-size", PARTITIONS_MAX);
+    if (!array_reserve(&rdd->splits, &rdd->split_capacity, rdd->partitions + 1,
+                       sizeof *rdd->splits)) {
+        error_no_memory(&g->error);
+        return NULL;
     }
     struct glint_slice copy = context_copy_slice(g, split);
     if (copy.data == NULL) return NULL;

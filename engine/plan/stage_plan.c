@@ -10,21 +10,15 @@
 /* RDDs found by a walk, each once, in order of discovery. */
 struct stage_walk {
     struct glint_rdd **items;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint64_t capacity;
 };
 
 static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
 {
     for (uint32_t i = 0; i < w->count; i++)
         if (w->items[i] == rdd) return true;
-    if (w->count == w->capacity) {
-        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
-        struct glint_rdd **items =
-            mem_grow(w->items, sizeof *items * w->count, sizeof *items * capacity);
-        if (items == NULL) return false;
-        w->items = items;
-        w->capacity = capacity;
-    }
+    if (!array_reserve(&w->items, &w->capacity, w->count + 1, sizeof *w->items)) return false;
     w->items[w->count++] = rdd;
     return true;
 }
@@ -138,14 +132,12 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
 
 int stage_plan_add_output(struct stage_plan *s, const char *path, struct glint_error *error)
 {
-    const size_t size = strlen(path) + 1;
     assert(s->output_count < ACTION_OUTPUTS_MAX);
-    if (size > OUTPUT_PATH_BYTES_MAX)
+    if (strlen(path) >= OUTPUT_PATH_BYTES_MAX)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
                          "the output path is too long: %s", path);
-    char *copy = arena_alloc(&s->memory, size);
+    char *copy = arena_strdup(&s->memory, path);
     if (copy == NULL) return error_no_memory(error);
-    memcpy(copy, path, size);
     s->outputs[s->output_count++] = copy;
     return 0;
 }
@@ -172,19 +164,12 @@ struct partition_visit {
 
 struct visit_stack {
     struct partition_visit *items;
-    uint32_t count, capacity;
+    uint64_t count, capacity;
 };
 
 static bool push_visit(struct visit_stack *s, struct glint_rdd *rdd, uint32_t first, uint32_t end)
 {
-    if (s->count == s->capacity) {
-        uint32_t capacity = s->capacity ? s->capacity * 2 : 32;
-        struct partition_visit *items =
-            mem_grow(s->items, sizeof *items * s->count, sizeof *items * capacity);
-        if (items == NULL) return false;
-        s->items = items;
-        s->capacity = capacity;
-    }
+    if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items)) return false;
     s->items[s->count++] = (struct partition_visit){rdd, first, end};
     return true;
 }
@@ -224,20 +209,14 @@ int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t
 {
     assert(partition < rdd->partitions);
     struct visit_stack s = {NULL, 0, 0};
-    struct packer body, whole;
+    struct packer body = {.failed = false}, whole = {.failed = false};
     uint64_t count = 0;
-    packer_init(&body);
-    packer_init(&whole);
     bool ok = push_visit(&s, rdd, partition, partition + 1);
     while (ok && s.count > 0) ok = visit_next_partition(&s, &body, &count);
     pack_array(&whole, count);
-    if (body.out.size > 0 && !buffer_append(&whole.out, body.out.data, body.out.size)) ok = false;
+    if (!ok || body.failed || !buffer_append(&whole.out, body.out.data, body.out.size))
+        whole.failed = true;
     packer_fini(&body);
     mem_free(s.items);
-    if (!ok || body.failed || whole.failed) {
-        packer_fini(&whole);
-        return error_no_memory(&g->error);
-    }
-    *out = whole.out;
-    return 0;
+    return packer_finish(&whole, out, &g->error);
 }

@@ -41,19 +41,13 @@ static void node_pack(struct packer *p, const struct stage_node *n)
 int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
 {
     assert(s->node_count > 0);
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_array(&p, s->output_count);
     for (uint32_t i = 0; i < s->output_count; i++) pack_text(&p, s->outputs[i]);
     pack_array(&p, s->node_count);
     for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
-    if (p.failed) {
-        packer_fini(&p);
-        return error_no_memory(error);
-    }
-    *out = p.out;
-    return 0;
+    return packer_finish(&p, out, error);
 }
 
 /* Returns false when out of memory. Bytes that do not parse set `failed` of the unpacker. */
@@ -190,18 +184,12 @@ int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
                       const struct glint_config *registry, struct glint_error *error)
 {
     memset(s, 0, sizeof *s);
-    struct unpacker u, outputs = {.failed = true}, nodes = {.failed = true};
-    int r = 0;
-    if (unpacker_init(&u, bytes)) {
-        outputs = unpack_array(&u);
-        nodes = unpack_array(&u);
-        r = outputs_unpack(s, &outputs, error);
-    }
+    struct unpacker u = unpack_begin(bytes), outputs = unpack_array(&u), nodes = unpack_array(&u);
+    int r = u.failed ? 0 : outputs_unpack(s, &outputs, error);
     if (r == 0 && (!unpack_is_complete(&u) || !unpack_is_complete(&outputs) || nodes.count < 1 ||
                    nodes.count > PLAN_NODES_MAX + 1))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a stage");
     if (r == 0) r = nodes_unpack(s, &nodes, registry, error);
-    unpacker_fini(&u);
     if (r != 0) stage_plan_fini(s);
     return r;
 }

@@ -14,22 +14,21 @@
 #include "engine/shuffle/fetch_wait.h"
 
 #include "engine/base/log.h"
-#include "engine/base/text.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_BYTES_MIN (4 * KIB)
-#define NAME_BYTES      40u
 #define PART_BYTES_MAX  ((uint64_t)1 << 48)
 
 /* One GET_MAP_OUTPUT request and its buffer. */
 struct chunk {
     struct pending_fetch pending; /* first */
     struct chunk *next;           /* in its input's list, or in the free list */
-    uint8_t *bytes;               /* [f->chunk_bytes]; allocated at first use */
+    struct chunk *next_all;
     uint32_t size, consumed;
+    uint8_t bytes[]; /* [f->chunk_bytes] */
 };
 
 /* The states, with the function of each change. ensure_requested opens an input that the merge
@@ -59,31 +58,48 @@ struct fetch {
     struct glint_task *task;
     uint64_t shuffle;
     const struct fetch_input *inputs;
+    uint32_t input_count;
     struct remote_input *remotes; /* those with records, in map order */
     uint32_t remote_count;
     uint32_t next_open, open; /* remotes before next_open were opened; `open` of them still are */
     uint64_t window;          /* bytes of all chunks, at most */
     uint64_t chunk_bytes;
-    uint32_t share;     /* chunks that an input may have while other inputs are not open */
-    struct chunk *free; /* list */
-    struct chunk *all;  /* [count], without those of add_chunk */
-    uint32_t count;
-    struct fetch_request *to_submit; /* list, last one first */
+    uint32_t share;            /* chunks that an input may have while other inputs are not open */
+    struct chunk *free, *all;  /* lists */
+    uint32_t count, count_max; /* chunks allocated; at most */
+    struct fetch_request *to_submit, **to_submit_end; /* list, in the order that the merge needs */
     struct fetch_index index;
     uint32_t lost; /* see fetch_lost_input */
 };
 
 /* ---- Chunks */
 
+static bool has_free_chunk(const struct fetch *f)
+{
+    return f->free != NULL || f->count < f->count_max;
+}
+
+/* Returns false when out of memory. */
+static bool add_chunk(struct fetch *f)
+{
+    struct chunk *c = mem_alloc(sizeof *c + f->chunk_bytes);
+    if (c == NULL) return false;
+    c->pending.request.response = (struct buffer){NULL, 0, 0};
+    c->next_all = f->all;
+    c->next = f->free;
+    f->all = f->free = c;
+    f->count++;
+    return true;
+}
+
 /* Queues a request for the next bytes of an input, for submit_requests. Returns false if no buffer
  * is free or the free one has no memory: prefetching less is no error. */
 static bool request_next_chunk(struct fetch *f, struct remote_input *r)
 {
-    struct chunk *c = f->free;
     uint64_t left = r->source.bytes - r->requested;
     assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
-    if (c == NULL) return false;
-    if (c->bytes == NULL && (c->bytes = mem_alloc(f->chunk_bytes)) == NULL) return false;
+    if (!has_free_chunk(f) || (f->free == NULL && !add_chunk(f))) return false;
+    struct chunk *c = f->free;
     const struct fetch_input *in = &f->inputs[r->input];
     struct fetch_request *q = &c->pending.request;
     f->free = c->next;
@@ -105,22 +121,17 @@ static bool request_next_chunk(struct fetch *f, struct remote_input *r)
     r->last = c;
     r->chunks++;
     r->requested += c->size;
-    q->next = f->to_submit;
-    f->to_submit = q;
+    q->next = NULL;
+    *f->to_submit_end = q;
+    f->to_submit_end = &q->next;
     return true;
 }
 
-/* Submits the queued requests as one list, oldest first: the merge needs them in this order. */
 static void submit_requests(struct fetch *f)
 {
-    struct fetch_request *first = NULL;
-    for (struct fetch_request *q = f->to_submit, *next; q != NULL; q = next) {
-        next = q->next;
-        q->next = first;
-        first = q;
-    }
+    fetch_wait_submit(&f->wait, f->to_submit);
     f->to_submit = NULL;
-    fetch_wait_submit(&f->wait, first);
+    f->to_submit_end = &f->to_submit;
 }
 
 /* Moves the first chunk of an input to the free list: it was read, or is discarded. Its request has
@@ -144,7 +155,7 @@ static bool has_bytes_to_request(const struct remote_input *r)
 /* Opens inputs in merge order while there are free buffers. Inline inputs are skipped. */
 static void open_next_inputs(struct fetch *f)
 {
-    while (f->free != NULL && f->next_open < f->remote_count && f->open < MERGE_FAN_IN_MAX) {
+    while (has_free_chunk(f) && f->next_open < f->remote_count && f->open < MERGE_FAN_IN_MAX) {
         struct remote_input *r = &f->remotes[f->next_open];
         if (r->state == REMOTE_INPUT_WAITING) {
             r->state = REMOTE_INPUT_OPEN;
@@ -165,7 +176,7 @@ static void request_initial_chunks(struct fetch *f)
     open_next_inputs(f);
     while (more) {
         more = false;
-        for (uint32_t i = 0; i < f->next_open && f->free != NULL; i++)
+        for (uint32_t i = 0; i < f->next_open && has_free_chunk(f); i++)
             if (has_bytes_to_request(&f->remotes[i])) more |= request_next_chunk(f, &f->remotes[i]);
     }
 }
@@ -184,21 +195,9 @@ static void request_more_chunks(struct fetch *f, struct remote_input *r)
 
 /* ---- Reading */
 
-/* Adds a buffer beyond the window, since the merge waits for an input without one and no buffer is
- * free: it reads an input again, or one that was not opened yet. Exceeding the window by one chunk
- * is better than a deadlock. */
-static int add_chunk(struct fetch *f)
-{
-    struct chunk *c = task_alloc(f->task, sizeof *c);
-    if (c == NULL) return f->task->error.code;
-    c->pending.request.response = (struct buffer){NULL, 0, 0};
-    c->bytes = task_alloc(f->task, f->chunk_bytes);
-    c->next = f->free;
-    f->free = c;
-    return c->bytes != NULL ? 0 : f->task->error.code;
-}
-
-/* Makes sure that the next chunk of the input is in flight or received. */
+/* Makes sure that the next chunk of the input is in flight or received. If no chunk is free, adds
+ * one: the merge reads an input again, or one that was not opened yet. Exceeding the window by one
+ * chunk is better than a deadlock. */
 static int ensure_requested(struct fetch *f, struct remote_input *r)
 {
     if (r->state == REMOTE_INPUT_WAITING) {
@@ -207,10 +206,10 @@ static int ensure_requested(struct fetch *f, struct remote_input *r)
     }
     if (r->first != NULL) return 0;
     assert(has_bytes_to_request(r));
-    int e = f->free == NULL ? add_chunk(f) : 0;
-    if (e == 0 && !request_next_chunk(f, r)) e = error_no_memory(&f->task->error);
-    if (e == 0) submit_requests(f);
-    return e;
+    if (!has_free_chunk(f)) f->count_max++;
+    if (!request_next_chunk(f, r)) return error_no_memory(&f->task->error);
+    submit_requests(f);
+    return 0;
 }
 
 static int wait_for_chunk(struct fetch *f, struct remote_input *r)
@@ -291,30 +290,11 @@ static void reread_remote_input(const struct run_source *source)
 
 /* ---- Opening */
 
-/* Names the sources for error messages; adjacent inputs of one executor share the text. */
-static int name_sources(struct fetch *f)
-{
-    const char *name = NULL;
-    uint32_t executor = 0;
-    for (uint32_t i = 0; i < f->remote_count; i++) {
-        uint32_t at = f->inputs[f->remotes[i].input].executor;
-        if (name == NULL || at != executor) {
-            char *made = task_alloc(f->task, NAME_BYTES);
-            if (made == NULL) return f->task->error.code;
-            text_format(made, NAME_BYTES, "map output from executor %u", at);
-            name = made;
-            executor = at;
-        }
-        f->remotes[i].source.name = name;
-    }
-    return 0;
-}
-
 /* Sets the size and the number of the buffers. An input's share of the window is split into two
  * chunks, one to read while the other is in flight, unless the longest part fits into a share
  * whole. Chunks are not smaller than CHUNK_BYTES_MIN, since each costs a request: then the window
  * may be exceeded by at most MERGE_FAN_IN_MAX of them. */
-static int plan_chunks(struct fetch *f)
+static void plan_chunks(struct fetch *f)
 {
     uint64_t longest = 0, need = 0;
     uint32_t at_once = 0;
@@ -324,7 +304,7 @@ static int plan_chunks(struct fetch *f)
         if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
     }
     f->chunk_bytes = CHUNK_BYTES_MIN; /* all are inline, but a damaged one is fetched in chunks */
-    if (at_once == 0) return 0;
+    if (at_once == 0) return;
     uint64_t share = f->window / at_once;
     uint64_t size = longest <= share ? longest : share / 2;
     if (size > FETCH_CHUNK_BYTES_MAX) size = FETCH_CHUNK_BYTES_MAX;
@@ -336,17 +316,8 @@ static int plan_chunks(struct fetch *f)
     if (count > need) count = need;
     assert(size > 0 && count >= at_once && count <= UINT32_MAX);
     f->chunk_bytes = size;
-    f->count = (uint32_t)count;
+    f->count_max = (uint32_t)count;
     f->share = (uint32_t)(count / at_once);
-    f->all = task_alloc(f->task, count * sizeof *f->all);
-    if (f->all == NULL) return f->task->error.code;
-    for (uint64_t i = count; i-- > 0;) {
-        f->all[i].bytes = NULL;
-        f->all[i].pending.request.response = (struct buffer){NULL, 0, 0};
-        f->all[i].next = f->free;
-        f->free = &f->all[i];
-    }
-    return 0;
 }
 
 /* The response is not trusted: these limits keep the sums and divisions here from overflowing.
@@ -363,8 +334,10 @@ static struct run_slice add_remote_input(struct fetch *f, const struct fetch_ind
     struct run_part part = entry->response.part;
     struct remote_input *r = &f->remotes[f->remote_count++];
     *r = (struct remote_input){.fetch = f, .input = entry->input, .offset = part.offset};
-    r->source = (struct run_source){
-        .bytes = part.bytes, .read = read_remote_input, .reread = reread_remote_input};
+    r->source = (struct run_source){.name = "fetched data",
+                                    .bytes = part.bytes,
+                                    .read = read_remote_input,
+                                    .reread = reread_remote_input};
     if (entry->response.bytes.size > 0) {
         r->source.memory = entry->response.bytes.data;
         r->state = REMOTE_INPUT_ENDED;
@@ -398,7 +371,7 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
         entry++;
     }
     *out_count = n;
-    return name_sources(f);
+    return 0;
 }
 
 static int open_inputs(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice **out,
@@ -413,8 +386,8 @@ static int open_inputs(struct fetch *f, uint32_t partition, uint32_t count, stru
                                 f->inputs, count);
     if (r != 0) f->lost = f->index.lost;
     if (r == 0) r = make_slices(f, partition, count, slices, out_count);
-    if (r == 0) r = plan_chunks(f);
     if (r != 0) return r;
+    plan_chunks(f);
     request_initial_chunks(f);
     submit_requests(f);
     *out = slices;
@@ -429,7 +402,9 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
     struct fetch_input *copy = task_alloc(task, (count + 1) * sizeof *copy);
     if (f == NULL || copy == NULL) return NULL;
     memcpy(copy, inputs, count * sizeof *copy);
-    *f = (struct fetch){.task = task, .shuffle = shuffle, .inputs = copy, .lost = UINT32_MAX};
+    *f = (struct fetch){
+        .task = task, .shuffle = shuffle, .inputs = copy, .input_count = count, .lost = UINT32_MAX};
+    f->to_submit_end = &f->to_submit;
     fetch_wait_init(&f->wait, task, fetcher);
     if (open_inputs(f, partition, count, out, out_count) == 0) return f;
     *out_lost = f->lost;
@@ -442,6 +417,8 @@ uint32_t fetch_lost_input(const struct fetch *f)
     if (f->task->error.code == GLINT_E_FETCH_FAILED) return f->lost;
     /* SHUFFLE_CORRUPT: the reader has recorded the source. */
     const struct run_source *source = f->task->failed_source;
+    for (uint32_t i = 0; source != NULL && i < f->input_count; i++)
+        if (f->inputs[i].local != NULL && &f->inputs[i].local->source == source) return i;
     for (uint32_t i = 0; source != NULL && i < f->remote_count; i++)
         if (&f->remotes[i].source == source) return f->remotes[i].input;
     return UINT32_MAX;
@@ -452,8 +429,10 @@ void fetch_close(struct fetch *f)
     if (f == NULL) return;
     fetch_wait_cancel_all(&f->wait);
     fetch_wait_fini(&f->wait);
-    /* The buffers of add_chunk are in the task's arena. */
-    for (uint32_t i = 0; i < f->count; i++) mem_free(f->all[i].bytes);
-    f->count = 0;
+    for (struct chunk *c = f->all, *next; c != NULL; c = next) {
+        next = c->next_all;
+        mem_free(c);
+    }
+    f->all = NULL;
     fetch_index_free(&f->index);
 }

@@ -9,42 +9,12 @@
  * memory). The merge reads in map order, so the order of arrival does not change the result.
  *
  * Slot's thread; reading blocks until the bytes have arrived. No request waits forever: the fetcher
- * (executor/peers.h) ends each one at its deadline. */
+ * (transfer/peers.h) ends each one at its deadline. */
 #ifndef GLINT_SHUFFLE_FETCH_H
 #define GLINT_SHUFFLE_FETCH_H
 
 #include "engine/data/run.h"
-#include "engine/net/wire.h"
-
-/* One request. The fetcher owns it from `submit` until it calls `done`; then the submitter does. */
-struct fetch_request {
-    uint32_t executor; /* its id, given by the driver, or EXECUTOR_ID_DRIVER */
-    uint64_t owner;    /* for `cancel`: the attempt_id of the task; 0: of no task */
-    struct get_request get;
-    uint8_t *into; /* MAP_OUTPUT, BROADCAST_BLOCK, RESULT: exactly get.size bytes. INDEX: NULL */
-    /* Of INDEX and of a compressed BROADCAST_BLOCK. The submitter frees it. */
-    struct buffer response;
-    /* Called once, on the loop's thread; must not block. If error.code is OK, the bytes have
-     * arrived. */
-    void (*done)(struct fetch_request *r);
-    void *arg; /* the submitter's */
-    struct glint_error error;
-    /* Private to the fetcher. */
-    struct fetch_request *next;
-    uint64_t id, deadline_ns;
-    void *peer;
-};
-
-/* Sends requests to other executors: executor/peers.h, or a test. */
-struct fetcher {
-    /* `first` is a list linked by next. Any thread; never blocks. */
-    void (*submit)(void *arg, struct fetch_request *first);
-    void *arg;
-    /* Ends the requests that `owner` has submitted so far: `done` is called soon, with INTERRUPTED
-     * if no response has arrived. Later requests are not affected. Any thread; never blocks. NULL:
-     * not supported, requests end at their deadline. */
-    void (*cancel)(void *arg, uint64_t owner);
-};
+#include "engine/transfer/fetcher.h"
 
 /* One map output. */
 struct fetch_input {

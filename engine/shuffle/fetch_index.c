@@ -2,8 +2,7 @@
  * contains the bytes of small parts, so a shuffle of many small parts needs one request per
  * executor and task.
  *
- * An executor that lacks one of the requested map outputs rejects the whole request. Then its map
- * outputs are requested one at a time to find the lost one: slow, but rare. */
+ * The response also says which of the map outputs are lost. */
 #include "engine/shuffle/fetch_wait.h"
 
 #include "engine/base/log.h"
@@ -86,44 +85,29 @@ static void retry_index_request(struct index_query *a, struct index_request *q)
     fetch_wait_until_done(a->wait, &q->pending);
 }
 
-/* Stores the entries of a finished request. Returns 0 or sets the task's error. */
-static int accept_response(struct index_query *a, struct index_request *q)
+/* Stores the entries of a finished request. Returns 0, or sets the task's error and *out_lost: the
+ * input that is lost, or the first one if the executor did not respond, since the driver needs some
+ * map output to recompute. */
+static int accept_response(struct index_query *a, struct index_request *q, uint32_t *out_lost)
 {
     struct fetch_request *r = &q->pending.request;
+    uint32_t lost = q->first;
     if (r->error.code == GLINT_OK) {
         decode_response(a, q);
         if (r->error.code != GLINT_OK) retry_index_request(a, q);
         if (r->error.code == GLINT_OK) decode_response(a, q);
     }
-    for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++)
+    for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++) {
         a->entries[i].response = a->parts[i];
-    return r->error.code == GLINT_OK ? 0 : fetch_set_error(a->wait->task, &r->error);
-}
-
-/* Returns the input that is lost, after `q` has failed. If the executor rejected a request for
- * several map outputs, requests them one at a time until one fails. If it did not respond, or if
- * now all succeed, returns the first one: the driver needs some map output to recompute. The task's
- * error is set on return. */
-static uint32_t find_lost_input(struct index_query *a, const struct index_request *q)
-{
-    struct glint_task *task = a->wait->task;
-    bool unknown = q->count > 1 && q->pending.request.error.code == GLINT_E_FETCH_FAILED;
-    a->bytes_max = 0;
-    for (uint32_t i = 0; unknown && i < q->count; i++) {
-        struct index_request one = {.first = q->first + i, .count = 1};
-        /* Clear the error, since only the first one is kept: the one of the lost input is
-         * wanted. */
-        struct glint_error before = task->error;
-        task->error.code = GLINT_OK;
-        build_index_request(a, &one);
-        fetch_wait_submit(a->wait, &one.pending.request);
-        fetch_wait_until_done(a->wait, &one.pending);
-        int e = accept_response(a, &one);
-        buffer_fini(&one.pending.request.response);
-        if (e != 0) return a->entries[one.first].input;
-        task->error = before;
+        if (!a->parts[i].lost) continue;
+        lost = i;
+        error_set(&r->error, GLINT_E_FETCH_FAILED, NULL,
+                  "map output not found (shuffle %llu, map %u, attempt %u)",
+                  (unsigned long long)a->shuffle, a->maps[i][0], a->maps[i][1]);
     }
-    return a->entries[q->first].input;
+    if (r->error.code == GLINT_OK) return 0;
+    *out_lost = a->entries[lost].input;
+    return fetch_set_error(a->wait->task, &r->error);
 }
 
 static int submit_index_requests(struct index_query *a, struct fetch_index *p)
@@ -138,15 +122,10 @@ static int submit_index_requests(struct index_query *a, struct fetch_index *p)
     /* Wait for all, even if one fails: the fetcher still refers to the others. */
     for (uint32_t i = 0; i < p->request_count; i++)
         fetch_wait_until_done(a->wait, &p->requests[i].pending);
-    struct index_request *failed = NULL;
     int r = 0;
-    for (uint32_t i = 0; i < p->request_count; i++) {
-        int e = accept_response(a, &p->requests[i]);
-        if (r == 0 && e != 0) failed = &p->requests[i];
-        if (r == 0) r = e;
-    }
-    if (r == GLINT_E_FETCH_FAILED) p->lost = find_lost_input(a, failed);
-    return a->wait->task->error.code;
+    for (uint32_t i = 0; i < p->request_count && r == 0; i++)
+        r = accept_response(a, &p->requests[i], &p->lost);
+    return r;
 }
 
 /* Allocates the arrays, sorts the entries by executor and divides the inline bytes among the

@@ -5,23 +5,13 @@
 
 #include <assert.h>
 
-static bool reserve_spill(struct spills *s)
-{
-    if (s->count < s->capacity) return true;
-    uint32_t capacity = s->capacity == 0 ? 16 : s->capacity * 2;
-    struct spilled_run *items =
-        mem_grow(s->items, s->capacity * sizeof *items, capacity * sizeof *items);
-    if (items == NULL) return false;
-    s->items = items;
-    s->capacity = capacity;
-    return true;
-}
-
 int spills_add(struct spills *s, struct run_writer *w, bool raw)
 {
     /* Reserve first: after run_writer_finish a failure would leave a run without an owner. */
     struct glint_task *task = w->task;
-    int r = reserve_spill(s) ? 0 : error_no_memory(&task->error);
+    int r = 0;
+    if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items))
+        r = error_no_memory(&task->error);
     struct run run = {.path = NULL};
     if (r == 0) r = run_writer_finish(w, &run);
     if (r < 0) {

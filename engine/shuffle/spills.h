@@ -13,7 +13,8 @@ struct spilled_run {
 /* Owns the runs. Zeros are an empty list. */
 struct spills {
     struct spilled_run *items;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint64_t capacity;
 };
 /* Finishes `w` and appends its run. On an error `w` is aborted and the code returned. */
 int spills_add(struct spills *s, struct run_writer *w, bool raw);

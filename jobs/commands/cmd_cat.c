@@ -97,5 +97,4 @@ static int cat_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_cat = {.name = "cat",
                                     .summary = "write the parts of a job's output as one file",
-                                    .usage = "OUTPUT [FILE]",
                                     .run = cat_run};

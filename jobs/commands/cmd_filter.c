@@ -15,5 +15,4 @@ static int filter_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_filter = {.name = "filter",
                                        .summary = "list, query, export and import Bloom filters",
-                                       .usage = "info|query|export|import PATH...",
                                        .run = filter_run};

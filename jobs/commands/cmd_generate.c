@@ -197,22 +197,18 @@ static int visits_run(const struct cli_program *program, int argc, char **argv)
 static const struct cli_command generate_ratings = {.name = "ratings",
                                                     .summary =
                                                         "a table of ratings, distributed as IMDb's",
-                                                    .usage = "[OUTPUT]",
                                                     .run = ratings_run};
 static const struct cli_command generate_words = {.name = "words",
                                                   .summary = "pronounceable words of 30 letters",
-                                                  .usage = "[OUTPUT]",
                                                   .run = words_run};
 static const struct cli_command generate_urls = {
-    .name = "urls", .summary = "URLs with a number each", .usage = "[OUTPUT]", .run = urls_run};
+    .name = "urls", .summary = "URLs with a number each", .run = urls_run};
 static const struct cli_command generate_names = {.name = "names",
                                                   .summary =
                                                       "names of two or three Chinese characters",
-                                                  .usage = "[OUTPUT]",
                                                   .run = names_run};
 static const struct cli_command generate_visits = {.name = "visits",
                                                    .summary = "visits of users, as input of a join",
-                                                   .usage = "[OUTPUT]",
                                                    .run = visits_run};
 
 static int generate_run(const struct cli_program *program, int argc, char **argv)
@@ -225,5 +221,4 @@ static int generate_run(const struct cli_program *program, int argc, char **argv
 
 const struct cli_command cmd_generate = {.name = "generate",
                                          .summary = "generate test input",
-                                         .usage = "ratings|words|urls|names|visits [OUTPUT]",
                                          .run = generate_run};

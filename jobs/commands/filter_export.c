@@ -205,5 +205,4 @@ static int export_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command filter_export = {.name = "export",
                                           .summary = "write filters to files for other programs",
-                                          .usage = "PATH... --output DIR",
                                           .run = export_run};

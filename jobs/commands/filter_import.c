@@ -94,15 +94,8 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
 
 static int add_source(struct import *x, const char *path)
 {
-    if (x->count == x->capacity) {
-        const uint64_t capacity = x->capacity > 0 ? 2 * x->capacity : 16;
-        struct hadoop_source *grown =
-            mem_grow(x->sources, x->count * sizeof *grown, capacity * sizeof *grown);
-        if (grown == NULL) return error_no_memory(&x->error);
-        x->sources = grown;
-        x->capacity = capacity;
-    }
-    assert(x->count < x->capacity);
+    if (!array_reserve(&x->sources, &x->capacity, x->count + 1, sizeof *x->sources))
+        return error_no_memory(&x->error);
     struct hadoop_source *source = &x->sources[x->count++];
     *source = (struct hadoop_source){.path = mem_strdup(path)};
     if (source->path == NULL) return error_no_memory(&x->error);
@@ -221,15 +214,14 @@ static int set_n(struct import *x, const char *path, struct bloom_filter *filter
 static int write_record(struct import *x, int file, const struct filter_key *key,
                         const struct bloom_filter *filter)
 {
-    struct packer pair;
+    struct packer pair = {.failed = false};
     uint8_t header[BLOOM_HEADER_MAX];
     int64_t number;
-    packer_init(&pair);
     pack_array(&pair, 2);
     if (key->number && text_parse_i64((const uint8_t *)key->text, key->size, &number))
         pack_i64(&pair, number);
     else
-        msgpack_pack_str_with_body(&pair.pk, key->text, key->size);
+        pack_str(&pair, (struct glint_slice){(const uint8_t *)key->text, key->size});
     assert(bloom_params_check(&filter->params) == BLOOM_OK);
     const uint32_t size = bloom_encode_header(filter, header);
     int code = pair.failed ? error_no_memory(&x->error) : GLINT_OK, failed = 0;
@@ -350,5 +342,4 @@ static int import_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command filter_import = {.name = "import",
                                           .summary = "convert the filters of other programs",
-                                          .usage = "PATH... --output DIR",
                                           .run = import_run};

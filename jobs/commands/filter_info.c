@@ -31,14 +31,8 @@ struct info {
 
 static int add_row(struct info *info, const struct filter_key *key, const struct info_row *rest)
 {
-    if (info->count == info->capacity) {
-        uint64_t capacity = info->capacity > 0 ? 2 * info->capacity : 64;
-        struct info_row *rows =
-            mem_grow(info->rows, info->count * sizeof *rows, capacity * sizeof *rows);
-        if (rows == NULL) return error_no_memory(&info->error);
-        info->rows = rows;
-        info->capacity = capacity;
-    }
+    if (!array_reserve(&info->rows, &info->capacity, info->count + 1, sizeof *info->rows))
+        return error_no_memory(&info->error);
     struct info_row *row = &info->rows[info->count];
     *row = *rest;
     if (!filter_key_copy(&info->arena, key, &row->key)) return error_no_memory(&info->error);
@@ -121,43 +115,30 @@ static void print_table(const struct info *info)
 
 static void put_seeds(struct json *j, const struct info_row *row)
 {
-    json_key(j, "seeds");
-    json_begin(j, '[');
+    json_begin(j, "seeds", '[');
     for (uint32_t i = 0; i < row->params.k; i++) {
         uint32_t seed;
         static_assert(sizeof seed == BLOOM_SEED_BYTES, "little-endian, as in the library");
         memcpy(&seed, row->params.seeds + i * sizeof seed, sizeof seed);
-        json_u64(j, seed);
+        json_u64(j, NULL, seed);
     }
     json_end(j, ']');
 }
 
 static void put_row(struct json *j, const struct info_row *row)
 {
-    json_begin(j, '{');
-    json_key(j, "key");
-    json_text(j, row->key.text, row->key.size);
-    json_key(j, "n");
-    json_u64(j, row->params.n);
-    json_key(j, "m");
-    json_u64(j, row->params.m);
-    json_key(j, "k");
-    json_u64(j, row->params.k);
-    json_key(j, "scheme");
-    json_cstring(j, bloom_scheme_name(row->params.scheme));
-    json_key(j, "layout");
-    json_cstring(j, bloom_layout_name(row->params.layout));
+    json_begin(j, NULL, '{');
+    json_text(j, "key", row->key.text, row->key.size);
+    json_u64(j, "n", row->params.n);
+    json_u64(j, "m", row->params.m);
+    json_u64(j, "k", row->params.k);
+    json_cstring(j, "scheme", bloom_scheme_name(row->params.scheme));
+    json_cstring(j, "layout", bloom_layout_name(row->params.layout));
     if (row->params.seeds != NULL) put_seeds(j, row);
-    json_key(j, "bits_set");
-    json_u64(j, row->bits_set);
-    json_key(j, "fill");
-    json_f64(j, fill_of(row));
-    json_key(j, "expected_rate");
-    json_f64(j, bloom_expected_rate(&row->params));
-    if (row->segments > 0) {
-        json_key(j, "segments");
-        json_u64(j, row->segments);
-    }
+    json_u64(j, "bits_set", row->bits_set);
+    json_f64(j, "fill", fill_of(row));
+    json_f64(j, "expected_rate", bloom_expected_rate(&row->params));
+    if (row->segments > 0) json_u64(j, "segments", row->segments);
     json_end(j, '}');
 }
 
@@ -171,11 +152,9 @@ static void flush_json(struct json *j)
 static bool print_json(const struct info *info)
 {
     struct json j = {.failed = false};
-    json_begin(&j, '{');
-    json_key(&j, "schema");
-    json_i64(&j, 1);
-    json_key(&j, "filters");
-    json_begin(&j, '[');
+    json_begin(&j, NULL, '{');
+    json_i64(&j, "schema", 1);
+    json_begin(&j, "filters", '[');
     for (uint64_t i = 0; i < info->count; i++) {
         put_row(&j, &info->rows[i]);
         if (j.out.size > JSON_BYTES) flush_json(&j);
@@ -228,5 +207,4 @@ static int info_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command filter_info = {.name = "info",
                                         .summary = "list filters and how full they are",
-                                        .usage = "PATH...",
                                         .run = info_run};

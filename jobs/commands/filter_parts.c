@@ -5,19 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reserves memory for one more item of `size` bytes. */
-static bool make_room(void **items, uint64_t count, uint64_t *capacity, uint64_t size)
-{
-    assert(count <= *capacity && size > 0);
-    if (count < *capacity) return true;
-    uint64_t wanted = *capacity > 0 ? 2 * *capacity : 64;
-    void *grown = mem_grow(*items, count * size, wanted * size);
-    if (grown == NULL) return false;
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
-
 /* Finds the number of a record's file, nearly always that of the previous record. */
 static bool find_file(struct filter_parts *p, const char *path, uint32_t *out)
 {
@@ -25,14 +12,10 @@ static bool find_file(struct filter_parts *p, const char *path, uint32_t *out)
         *out = i - 1;
         if (strcmp(p->files[i - 1].path, path) == 0) return true;
     }
-    uint64_t capacity = p->file_capacity, size = strlen(path) + 1;
-    void *files = p->files;
-    if (!make_room(&files, p->file_count, &capacity, sizeof *p->files)) return false;
-    p->files = files;
-    p->file_capacity = (uint32_t)capacity;
-    char *copy = mem_alloc(size);
+    if (!array_reserve(&p->files, &p->file_capacity, p->file_count + 1, sizeof *p->files))
+        return false;
+    char *copy = mem_strdup(path);
     if (copy == NULL) return false;
-    memcpy(copy, path, size);
     p->files[p->file_count] = (struct filter_part_file){copy, -1};
     *out = p->file_count++;
     return true;
@@ -43,11 +26,9 @@ int filter_parts_add(struct filter_parts *p, struct filter_record *record,
 {
     assert(filter_record_is_segment(record) && record->segment.bits != NULL);
     struct filter_part part = {.segment = record->segment};
-    void *items = p->items;
     if (!find_file(p, record->path, &part.file) ||
-        !make_room(&items, p->count, &p->capacity, sizeof *p->items))
+        !array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items))
         return error_no_memory(error);
-    p->items = items;
     struct bloom_filter bits = {.params = {.m = bloom_segment_bits(&part.segment)},
                                 .bits = (uint8_t *)(uintptr_t)part.segment.bits};
     part.bits_set = bloom_bits_set(&bits);

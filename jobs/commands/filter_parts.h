@@ -21,7 +21,8 @@ struct filter_parts {
         char *path;
         int file; /* -1: not open */
     } * files;
-    uint32_t file_count, file_capacity;
+    uint64_t file_capacity;
+    uint32_t file_count;
 };
 
 /* All segments of one filter, checked: parts [first, first + count). */

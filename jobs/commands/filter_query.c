@@ -39,14 +39,8 @@ struct query {
 
 static int add_filter(struct query *q, const struct query_filter *filter)
 {
-    if (q->count == q->capacity) {
-        uint64_t capacity = q->capacity > 0 ? 2 * q->capacity : 64;
-        struct query_filter *filters =
-            mem_grow(q->filters, q->count * sizeof *filters, capacity * sizeof *filters);
-        if (filters == NULL) return error_no_memory(&q->error);
-        q->filters = filters;
-        q->capacity = capacity;
-    }
+    if (!array_reserve(&q->filters, &q->capacity, q->count + 1, sizeof *q->filters))
+        return error_no_memory(&q->error);
     q->filters[q->count++] = *filter;
     return 0;
 }
@@ -233,5 +227,4 @@ static int query_run(const struct cli_program *program, int argc, char **argv)
 const struct cli_command filter_query = {.name = "query",
                                          .summary =
                                              "print the keys whose filters may contain an id",
-                                         .usage = "PATH [ID...]",
                                          .run = query_run};

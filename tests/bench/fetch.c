@@ -6,10 +6,9 @@
  *
  * The modes alternate in each round; the best result of each mode counts. */
 #include "engine/base/thread.h"
-#include "engine/executor/fetch_server.h"
-#include "engine/executor/peers.h"
-#include "engine/executor/store.h"
+#include "engine/executor/fetch_sources.h"
 #include "engine/net/listener.h"
+#include "engine/transfer/peers.h"
 #include "tests/support/test_task.h"
 
 #include <assert.h>
@@ -81,7 +80,7 @@ static void net_init(struct net *net, uv_loop_t *loop, bool tls, uint8_t number)
     snprintf(net->self.node, sizeof net->self.node, "e%u", number);
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, number, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK_CIPHER, &error);
+    if (tls) net->tls = tls_context_create(&secrets, false, &error);
     require(!tls || net->tls != NULL, error.cause);
 }
 
@@ -123,7 +122,7 @@ static void serve_outputs(bool tls, int out)
     struct store *store = store_create();
     for (uint32_t m = 0; m < MAPS; m++)
         require(store_add_map_output(store, SHUFFLE, m, 0, &runs[m]) == 0, "no memory");
-    struct fetch_server *serve = fetch_server_create(&net, store, NULL);
+    struct fetch_server *serve = fetch_sources_serve(&loop, store, NULL);
     struct listener *listener = listener_open(&net, "127.0.0.1", 0, on_accepted, serve, &error);
     require(listener != NULL, error.cause);
     tell_port(out, listener_port(listener));

@@ -48,7 +48,7 @@ static void init_net(struct net *net, uv_loop_t *loop, bool tls, uint8_t mark)
                                .node = "e"};
     snprintf(net->self.build, sizeof net->self.build, "%s", build_id());
     memset(net->self.incarnation, mark, sizeof net->self.incarnation);
-    if (tls) net->tls = tls_context_create(&secrets, TLS_BULK_CIPHER, &error);
+    if (tls) net->tls = tls_context_create(&secrets, false, &error);
     require(!tls || net->tls != NULL, error.cause);
 }
 

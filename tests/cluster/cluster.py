@@ -2,6 +2,7 @@
 
 Every test finally checks that no processes, temporary files or listening ports are left. No test sleeps for a
 fixed time: `until` polls, with a generous deadline."""
+import contextlib
 import ctypes
 import json
 import os
@@ -32,14 +33,14 @@ ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def until(condition, what, deadline_s=DEADLINE_S):
-    """Waits until the condition is true, and returns its value."""
+    """Waits until the condition is true, and returns its value. `what`: a text, or a function that returns it."""
     end = time.monotonic() + deadline_s
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline_s:.0f} s: {what}")
+            raise AssertionError(f"not within {deadline_s:.0f} s: {what() if callable(what) else what}")
         time.sleep(0.01)
 
 
@@ -179,6 +180,7 @@ class ClusterTest(unittest.TestCase):
                     "XDG_STATE_HOME": os.path.join(self.directory, "state"), "LC_ALL": "C.UTF-8"}
         self.env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
         self.processes, self.ports = [], {}
+        self.peers = []  # connections of the test process, to be closed before the processes are stopped
         self.write_cluster()
 
     def write_cluster(self, executors=None, **keys):
@@ -267,9 +269,16 @@ class ClusterTest(unittest.TestCase):
                     pass
         return [pid for pid in children_of("self") if pid not in mine and not is_zombie(pid)]
 
+    def describe_left_processes(self):
+        found = {}
+        for pid in self.left_processes():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+                found[pid] = file.read().replace(b"\0", b" ").decode("utf-8", "backslashreplace")
+        return found
+
     def assert_nothing_left(self):
         """Called after all processes of the test have exited."""
-        until(lambda: not self.left_processes(), f"no process is left: {self.left_processes()}")
+        until(lambda: not self.left_processes(), lambda: f"no process is left: {self.describe_left_processes()}")
         self.assertEqual(os.listdir(self.tmp), [], "files are left")
         for name, port in self.ports.items():
             with socket.socket() as s:
@@ -279,6 +288,8 @@ class ClusterTest(unittest.TestCase):
         wrong = self._outcome.result.failures + self._outcome.result.errors
         failed = any(getattr(test, "test_case", test) is self for test, _ in wrong)
         try:
+            for peer in self.peers:
+                peer.close()
             for process in self.processes:
                 if process.popen.poll() is None:
                     process.signal(signal.SIGCONT)

@@ -9,24 +9,31 @@ import os
 import socket
 import struct
 import subprocess
+import tempfile
+import threading
+import time
 
 XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
+XXHASH.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+XXHASH.XXH3_64bits_withSeed.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
 
-FRAMES = ("HELLO", "REJECT", "PING", "MESSAGE", "REGISTER", "EXECUTOR_ADDED", "REQUEST_EXECUTOR", "QUEUED", "EXECUTOR_STARTED", "EXECUTOR_EXITED", "STATUS",
-          "STATUS_REPLY", "CANCEL", "CANCELLED", "DRAIN", "GET", "DATA", "FETCH_ERROR", "BLOCK_REQUEST", "BLOCK_ASSIGN",
-          "PROGRESS")
-(HELLO, REJECT, PING, MESSAGE, REGISTER, EXECUTOR_ADDED, REQUEST_EXECUTOR, QUEUED, EXECUTOR_STARTED, EXECUTOR_EXITED, STATUS,
- STATUS_REPLY, CANCEL, CANCELLED, DRAIN, GET, DATA, FETCH_ERROR, BLOCK_REQUEST, BLOCK_ASSIGN, PROGRESS) = range(1, len(FRAMES) + 1)
+FRAMES = ("HELLO", "REJECT", "PING", "MESSAGE", "REGISTER", "EXECUTOR_ADDED", "REQUEST_EXECUTOR", "QUEUED",
+          "EXECUTOR_STARTED", "EXECUTOR_EXITED", "STATUS", "STATUS_REPLY", "CANCEL", "CANCELLED", "DRAIN", "GET",
+          "DATA", "FETCH_ERROR", "BLOCK_REQUEST", "BLOCK_ASSIGN", "PROGRESS", "JOB_KEY", "PROGRAM_REQUEST", "PROGRAM")
+(HELLO, REJECT, PING, MESSAGE, REGISTER, EXECUTOR_ADDED, REQUEST_EXECUTOR, QUEUED, EXECUTOR_STARTED, EXECUTOR_EXITED,
+ STATUS, STATUS_REPLY, CANCEL, CANCELLED, DRAIN, GET, DATA, FETCH_ERROR, BLOCK_REQUEST, BLOCK_ASSIGN, PROGRESS,
+ JOB_KEY, PROGRAM_REQUEST, PROGRAM) = range(1, len(FRAMES) + 1)
 MESSAGES = ("JOB", "STAGE", "MAP_OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "RELEASE", "DONE", "FAILED")
 MSG_JOB, MSG_STAGE, MSG_MAP_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_RELEASE, MSG_DONE, MSG_FAILED = (
     range(1, len(MESSAGES) + 1))
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
+PROGRAM_BLOCK_BYTES = 1 << 20
 BYTES_MAX = {"HELLO": 1 << 10, "REJECT": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
-             "STATUS": 0, "CANCELLED": 0, "DRAIN": 0}  # of a payload; 32 KiB for all others
+             "STATUS": 0, "EXECUTOR_STARTED": 0, "DRAIN": 0, "PROGRAM_REQUEST": 0}  # of a payload; 32 KiB for all others
 
 # The fields of each payload, in order, with a valid value; 0 where any number is valid.
 PAYLOADS = {
@@ -36,20 +43,24 @@ PAYLOADS = {
     "PING": {"sent_ns": 0, "memory_bytes": 0, "tasks_running": 0},
     "REGISTER": {"port": 1, "slots": 1, "memory_bytes": 1 << 30},
     "EXECUTOR_ADDED": {"executor": 0, "node": "e1", "host": "127.0.0.1", "port": 1, "incarnation": bytes(16)},
-    "REQUEST_EXECUTOR": {"job": 1, "name": ""},
+    "REQUEST_EXECUTOR": {"job": 1, "name": "", "driver_host": "127.0.0.1", "driver_port": 1,
+                         "incarnation": bytes([1] * 16), "key": bytes(32)},
+    "PROGRAM": {"size": 1, "sha256": bytes(32)},
+    "CANCEL": {"job": 1, "name": ""},
     "CANCELLED job": {"job": 1, "name": ""},
     "PROGRESS": {"stages": 0, "tasks": 0, "retries": 0, "stage_name": "", "stage": 0, "stage_tasks": 0,
-                 "stage_done": 0},
-    "EXECUTOR_STARTED": {"port": 1, "incarnation": bytes(16)},
-    "EXECUTOR_EXITED": {"wait_status": 0, "out_of_memory": 0, "log": "", "crash": ""},
+                 "stage_done": 0, "tasks_running": 0},
+    "EXECUTOR_EXITED": {"wait_status": 0, "out_of_memory": 0, "log": "", "code": 0, "cause": "", "hint": ""},
     "STATUS_REPLY": {"node": "e1", "build": "", "slots": 1, "drivers_max": 1, "memory_bytes": 1 << 30, "uptime_ns": 0,
                   "draining": 0, "jobs": []},
-    "STATUS_REPLY job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0], "running": 0, "tasks_running": 0, "age_ns": 0,
-                      "heartbeat_age_ns": 0, "memory_bytes": 0},
+    "STATUS_REPLY job": {"job": 1, "name": "", "progress": [0, 0, 0, "", 0, 0, 0, 0], "running": 0, "age_ns": 0,
+                         "heartbeat_age_ns": 0, "memory_bytes": 0},
+    "JOB_KEY": {"key": bytes(32)},
     "GET INDEX": {"kind": 1, "shuffle": 0, "partition": 0, "inline_bytes_max": 0, "outputs": [0, 0]},
     "GET MAP_OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
     "GET BROADCAST_BLOCK": {"kind": 3, "broadcast": 1, "block": 0},
     "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
+    "GET PROGRAM_BLOCK": {"kind": 5, "program": 0, "block": 0},
     "BLOCK_REQUEST": {"broadcast": 1, "blocks_max": 1, "received": [], "failed": []},
     "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
@@ -129,6 +140,17 @@ def frame(kind, payload=b"", request=0, length=None, head=None, version=1, flags
     return header + struct.pack("<Q", XXHASH.XXH3_64bits(covered, len(covered)) ^ damage) + payload
 
 
+def data(payload, request):
+    """A DATA frame: the response to a GET."""
+    return frame(DATA, payload, request, head=0)
+
+
+def program_block(program, block):
+    """The response to a GET of a block: its checksum, and the block."""
+    found = program[block * PROGRAM_BLOCK_BYTES:(block + 1) * PROGRAM_BLOCK_BYTES]
+    return struct.pack("<Q", XXHASH.XXH3_64bits_withSeed(found, len(found), block)) + found
+
+
 def hello(build, protocols=(1, 1), **values):
     values.setdefault("incarnation", os.urandom(16))
     return frame(HELLO, encode("HELLO", build=build, protocol_min=protocols[0], protocol_max=protocols[1], **values))
@@ -143,9 +165,12 @@ def derive(secret, info):
 class Plain:
     """A plain connection."""
 
-    def __init__(self, port, timeout):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
-        self.rest, self.request = b"", 0
+    def __init__(self, connected, timeout):
+        """`connected`: a socket, or the port to connect to."""
+        if isinstance(connected, int):
+            connected = socket.create_connection(("127.0.0.1", connected), timeout)
+        connected.settimeout(timeout)
+        self.socket, self.rest, self.request = connected, b"", 0
 
     def send(self, data):
         """False: the peer has closed it."""
@@ -189,35 +214,121 @@ class Plain:
 
     def shutdown(self):
         """Ends both directions; a reader in another thread sees the end."""
-        try:
-            self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
+        end_both(self.socket)
 
     def close(self):
         self.socket.close()
 
 
+def psk(secret, kind):
+    """The arguments of openssl for a secret of the cluster, the client secret derived from it, or the key of a job."""
+    if kind == "client":
+        secret = derive(secret, b"glint client 1 secret")
+    label = f"glint {kind} 1"
+    key, fingerprint = derive(secret, label.encode()), derive(secret, f"{label} fingerprint".encode())[:8]
+    return ["-tls1_3", "-quiet", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-psk_identity",
+            f"{label} {fingerprint.hex()}", "-psk", key.hex()]
+
+
 class Secured(Plain):
-    """The same with TLS and the secret: runs openssl, because the standard library has no such client.
+    """The same with TLS and a secret: runs openssl, because the standard library has no such client.
 
-    `client`: with the client secret that is derived from it."""
+    `kind`: see psk."""
 
-    def __init__(self, port, timeout, secret, client=False):
-        label = b"glint client 1" if client else b"glint peer 1"
-        if client:
-            secret = derive(secret, b"glint client 1 secret")
-        key, print_ = derive(secret, label), derive(secret, label + b" fingerprint")[:8]
+    def __init__(self, port, timeout, secret, kind="peer"):
         ours, theirs = socket.socketpair()
-        self.openssl = subprocess.Popen(
-            ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-tls1_3", "-quiet", "-ciphersuites",
-             "TLS_AES_128_GCM_SHA256", "-psk_identity", f"{label.decode()} {print_.hex()}", "-psk", key.hex()],
-            stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+        self.openssl = subprocess.Popen(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *psk(secret, kind)],
+                                        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
         theirs.close()
-        ours.settimeout(timeout)
-        self.socket, self.rest, self.request = ours, b"", 0
+        super().__init__(ours, timeout)
 
     def close(self):
         super().close()
         self.openssl.kill()
         self.openssl.wait()
+
+
+class Listener:
+    """A port for connections, plain or with TLS and a secret or the key of a job (see psk).
+
+    openssl has no server for a connected socket: each connection is forwarded to one on a Unix socket."""
+
+    def __init__(self, timeout, key=None, kind="job", port=0):
+        self.timeout, self.key, self.kind = timeout, key, kind
+        self.socket = socket.create_server(("127.0.0.1", port))
+        self.socket.settimeout(timeout)
+        self.port = self.socket.getsockname()[1]
+        self.closing = []
+
+    def accept(self):
+        connected, _ = self.socket.accept()
+        peer = Plain(connected if self.key is None else self.decrypt(connected), self.timeout)
+        self.closing.append(peer.close)
+        return peer
+
+    def accept_executor(self, build, **fields):
+        """Responds to an executor process as its driver. Returns its control connection, data connection and hello."""
+        found, me = {}, os.urandom(16)
+        for _ in range(2):
+            peer = self.accept()
+            theirs = decode("HELLO", peer.wait_frame(HELLO)[1])
+            found[theirs["channel"]] = peer
+            ours = {"role": DRIVER, "node": "driver", "channel": theirs["channel"], "incarnation": me, **fields}
+            peer.send(hello(build, **ours))
+        return found[CONTROL_CHANNEL], found[DATA_CHANNEL], theirs
+
+    def decrypt(self, connected):
+        connected.settimeout(None)
+        directory = tempfile.TemporaryDirectory(prefix="tls-", dir="/tmp")  # openssl allows 31 bytes
+        path = os.path.join(directory.name, "socket")
+        ours, theirs = socket.socketpair()
+        openssl = subprocess.Popen(["openssl", "s_server", "-unix", path, "-nocert", "-naccept", "1",
+                                    *psk(self.key, self.kind)], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+        theirs.close()
+        inside = socket.socket(socket.AF_UNIX)
+        end = time.monotonic() + self.timeout
+        while inside.connect_ex(path) != 0:
+            assert time.monotonic() < end and openssl.poll() is None, "openssl s_server does not listen"
+            time.sleep(0.01)
+        threads = [threading.Thread(target=forward, args=pair)
+                   for pair in ((connected, inside), (inside, connected))]
+        for thread in threads:
+            thread.start()
+
+        def close():
+            openssl.kill()
+            openssl.wait()
+            for s in (connected, inside):
+                end_both(s)
+            for thread in threads:
+                thread.join()
+            for s in (connected, inside):
+                s.close()
+            directory.cleanup()
+
+        self.closing.append(close)
+        return ours
+
+    def close(self):
+        self.socket.close()
+        for close in self.closing:
+            close()
+
+
+def end_both(s):
+    """Ends both directions; a reader in another thread sees the end."""
+    try:
+        s.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+def forward(source, target):
+    """Forwards all bytes until one of them is closed."""
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+    except OSError:
+        pass
+    end_both(source)
+    end_both(target)

@@ -185,9 +185,11 @@ class CountingTest(NetworkTest):
 
     words = COUNT
 
-    def hold(self):
-        """Tasks are sent so slowly that a job cannot finish before the test has injected its fault."""
-        self.node("driver").rate(f"{96 / SLOWDOWN:.0f}kbit", "1600")
+    def hold(self, executors=2):
+        """Tasks are sent so slowly that a job cannot finish before the test has injected its fault.
+
+        Executors connect and send heartbeats over the same cable."""
+        self.node("driver").rate(f"{48 * executors / SLOWDOWN:.0f}kbit", "1600")
 
     def let_go(self):
         self.node("driver").rate("1gbit", "1m")
@@ -196,7 +198,7 @@ class CountingTest(NetworkTest):
         """Executors, and a paused job that runs on all of them."""
         names = [f"e{i + 1}" for i in range(count)]
         executors = [self.executor(name) for name in names]
-        self.hold()
+        self.hold(count)
         job = self.job("--executors", str(count))
         for name in names:
             self.until_working(name)

@@ -249,7 +249,7 @@ class StartupErrors(ClusterTest):
         self.assertEqual(code, 77, err)
         self.assertIn("error[E0903]", err)
         for e in executors:
-            self.assertEqual(e.err.count("rejected connection"), 3, e.err)
+            until(lambda e=e: e.err.count("rejected connection") == 3, f"{e.name} logged three")
             self.assertEqual(self.executor_status(e.name)["state"], "idle")
 
 

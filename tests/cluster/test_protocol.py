@@ -11,10 +11,13 @@ PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc
 
 # The lists of fields in each chapter of the page, in order.
 CHAPTERS = {
-    "REJECT": ("REJECT",), "PING": ("PING",), "REGISTER": ("REGISTER",), "EXECUTOR_ADDED": ("EXECUTOR_ADDED",), "REQUEST_EXECUTOR and CANCEL": ("REQUEST_EXECUTOR",),
-    "CANCELLED": ("CANCELLED job",), "PROGRESS": ("PROGRESS",),
-    "EXECUTOR_STARTED": ("EXECUTOR_STARTED",), "EXECUTOR_EXITED": ("EXECUTOR_EXITED",), "STATUS_REPLY": ("STATUS_REPLY", "STATUS_REPLY job"),
-    "GET": ("GET INDEX", "GET MAP_OUTPUT", "GET BROADCAST_BLOCK", "GET RESULT"), "BLOCK_REQUEST and BLOCK_ASSIGN": ("BLOCK_REQUEST", "BLOCK_ASSIGN"),
+    "REJECT": ("REJECT",), "PING": ("PING",), "REGISTER": ("REGISTER",), "EXECUTOR_ADDED": ("EXECUTOR_ADDED",),
+    "REQUEST_EXECUTOR": ("REQUEST_EXECUTOR",), "PROGRAM": ("PROGRAM",),
+    "CANCEL": ("CANCEL",), "CANCELLED": ("CANCELLED job",),
+    "PROGRESS": ("PROGRESS",), "EXECUTOR_EXITED": ("EXECUTOR_EXITED",),
+    "STATUS_REPLY": ("STATUS_REPLY", "STATUS_REPLY job"),
+    "GET": ("GET INDEX", "GET MAP_OUTPUT", "GET BROADCAST_BLOCK", "GET RESULT", "GET PROGRAM_BLOCK"),
+    "BLOCK_REQUEST and BLOCK_ASSIGN": ("BLOCK_REQUEST", "BLOCK_ASSIGN"),
     "Errors": ("ERROR",), "Messages": ("MESSAGE", "JOB", "FAULT", "counter")}
 LIST = re.compile(r"`\[(\w+(?:, \w+)+)\]`")
 
@@ -33,7 +36,8 @@ def rows(text, columns):
 
 class Documentation(unittest.TestCase):
     def test_documented_fields_equal_the_builder(self):
-        found = {"HELLO": [name for _, name in rows(chapters()["3 Hello"], 2)]}
+        found = {"HELLO": [name for _, name in rows(chapters()["3 Hello"], 2)],
+                 "JOB_KEY": re.findall(r"\| JOB_KEY \| `\[(\w+)\]`", chapters()["2 Frames"])}
         for chapter, names in CHAPTERS.items():
             lists = [fields.split(", ") for fields in LIST.findall(chapters()[chapter])]
             self.assertEqual(len(lists), len(names), (chapter, lists))
@@ -80,7 +84,7 @@ class FrameProxy(ClusterTest):
 
     def dial(self, port, build, **hello):
         peer = frames.Plain(port, DEADLINE_S)
-        self.addCleanup(peer.close)
+        self.peers.append(peer)
         peer.send(frames.hello(build, **hello))
         self.assertEqual(peer.receive_frame()[0], frames.HELLO)
         return peer
@@ -89,6 +93,17 @@ class FrameProxy(ClusterTest):
         me = os.urandom(16)
         return [self.dial(port, build, channel=channel, incarnation=me, **hello)
                 for channel in (frames.CONTROL_CHANNEL, frames.DATA_CHANNEL)]
+
+    def accept_both(self, daemon, build):
+        """The control and the data connection of the process that the daemon starts."""
+        listener = frames.Listener(DEADLINE_S)
+        self.peers.append(listener)
+        daemon.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", name="carried",
+                                                                        driver_port=listener.port)))
+        control, data, hello = listener.accept_executor(build)
+        self.assertEqual(hello["incarnation"], frames.PAYLOADS["REQUEST_EXECUTOR"]["incarnation"])
+        self.assertIsNotNone(daemon.wait_frame(frames.EXECUTOR_STARTED))
+        return control, data
 
     def carry(self, source, target):
         """Forwards all frames from one to the other, until one of them closes."""
@@ -103,7 +118,6 @@ class FrameProxy(ClusterTest):
         finally:
             target.shutdown()
 
-
     def run_job(self, *words, expected=0):
         e1 = self.executor("e1")
         build = self.executor_status("e1")["version"]
@@ -112,10 +126,7 @@ class FrameProxy(ClusterTest):
                          "--insecure-plaintext")
         job.until_says("waiting for 1 executor on ")
         daemon = self.dial(e1.port, build, role=frames.DRIVER, node="driver")
-        daemon.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", job=1, name="carried")))
-        admitted = frames.decode("EXECUTOR_STARTED", daemon.wait_frame(frames.EXECUTOR_STARTED)[1])
-        process = self.dial_both(admitted["port"], build, role=frames.DRIVER, node="driver",
-                                 expected_incarnation=admitted["incarnation"])
+        process = self.accept_both(daemon, build)
         driver = self.dial_both(port, build, role=frames.EXECUTOR, node="e1", cluster="glint")
         threads = [threading.Thread(target=self.carry, args=pair)
                    for a, b in zip(driver, process) for pair in ((a, b), (b, a))]

@@ -146,8 +146,8 @@ class ClientSecret(SecretTest):
 
     def test_client_secret_allows_only_status(self):
         def connect_as_client(**hello):
-            peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client=True)
-            self.addCleanup(peer.close)
+            peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), "client")
+            self.peers.append(peer)
             peer.send(frames.hello(self.build, **hello))
             return peer, peer.receive_frame()
         for role in (frames.DRIVER, frames.EXECUTOR, frames.DAEMON):
@@ -177,20 +177,19 @@ class ClientSecret(SecretTest):
         self.assertFalse(self.e1.children())
         self.assertEqual(self.executor_status("e1")["state"], "idle")
 
-    def test_client_secret_is_rejected_by_executor(self):
-        """Where clients are not accepted, their key is not known."""
+    def test_secrets_are_rejected_by_executor(self):
+        """Once it has a job it accepts the key of that job only."""
         hook = self.in_map()
         self.stop(self.e1)
         self.e1 = self.executor("e1", hooks=[hook])
         job = self.begin()
         hook.until_hit()
         port = until(lambda: listening_port(self.executor_pid(self.e1)), "the executor process listens")
-        for client in (True, False):
-            peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), client)
-            self.addCleanup(peer.close)
-            peer.send(frames.hello(self.build))
-            found = peer.receive_frame()
-            self.assertEqual(found and found[0], None if client else frames.REJECT)
+        for kind in ("client", "peer"):
+            peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), kind)
+            self.peers.append(peer)
+            peer.send(frames.hello(self.build, role=frames.EXECUTOR, channel=frames.DATA_CHANNEL))
+            self.assertIsNone(peer.receive_frame())
         hook.go()
         self.ends_well(job)
 

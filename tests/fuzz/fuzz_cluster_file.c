@@ -26,12 +26,12 @@ static void check(const struct cluster *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct cluster_source source = {.path = "/fuzz.toml"};
     struct glint_error error = {.code = GLINT_OK};
     struct cluster_file file;
     struct memory_env memory;
     memory_env_init(&memory, data, size);
-    if (cluster_file_read(&file, &memory.env, &source, &error) == GLINT_OK)
+    setenv("GLINT_CLUSTER", "/fuzz.toml", 1);
+    if (cluster_file_read(&file, &memory.env, NULL, false, &error) == GLINT_OK)
         check(&file.cluster);
     else if (error.code != GLINT_E_CONFIG || error.cause[0] == '\0')
         abort();

@@ -7,8 +7,8 @@
  * "job-" in the job itself. "none" is no mistake. With --then, all lines are then counted with
  * another mistake. */
 #include "engine/cli/cli.h"
-#include "engine/executor/control_pipe.h"
 #include "engine/executor/executor_process.h"
+#include "engine/executor/exit_report.h"
 #include "ops/ops.h"
 
 #include <fcntl.h>
@@ -64,11 +64,17 @@ static void wait_for(const char *path)
     while (access(path, F_OK) != 0) poll(NULL, 0, 2);
 }
 
-/* Sends the executor daemon a second PIPE_READY: an empty message. */
-static void write_control_pipe(void)
+/* Sends the executor daemon a false report, far over its limit, and closes the pipe to it. */
+static void break_daemon_pipe(void)
 {
-    const uint8_t message[] = {0, 0, 0, 0, PIPE_READY};
-    if (write(CONTROL_PIPE_FD, message, sizeof message) != sizeof message) abort();
+    static char text[4 * EXIT_REPORT_BYTES_MAX];
+    memset(text, '\033', sizeof text);
+    for (size_t sent = 0; sent < sizeof text;) {
+        ssize_t n = write(PROCESS_PIPE_FD, text + sent, sizeof text - sent);
+        if (n < 0) poll(&(struct pollfd){PROCESS_PIPE_FD, POLLOUT, 0}, 1, -1);
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    close(PROCESS_PIPE_FD);
 }
 
 static void make_mistake(const char *what)
@@ -83,7 +89,7 @@ static void make_mistake(const char *what)
     if (strncmp(what, "wait:", 5) == 0) wait_for(what + 5);
     if (strncmp(what, "once:", 5) == 0 && create_file(what + 5)) loop_forever();
     if (strncmp(what, "pipe:", 5) == 0 && create_file(what + 5)) {
-        write_control_pipe();
+        break_daemon_pipe();
         loop_forever();
     }
 }

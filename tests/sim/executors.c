@@ -36,16 +36,12 @@ static int serve_index(struct sim_executor *from, struct fetch_request *r)
     struct index_entry *parts = calloc(r->get.map_count + 1, sizeof *parts);
     const struct run **runs = calloc(r->get.map_count + 1, sizeof *runs);
     uint64_t room = r->get.size;
-    int code = 0;
-    for (uint32_t i = 0; i < r->get.map_count && code == 0; i++) {
+    for (uint32_t i = 0; i < r->get.map_count; i++) {
         runs[i] =
             store_acquire_map_output(from->store, r->get.id, r->get.maps[i][0], r->get.maps[i][1]);
-        if (runs[i] == NULL || r->get.partition >= runs[i]->partitions)
-            code = GLINT_E_FETCH_FAILED;
-        else
-            parts[i] = index_entry_create(runs[i], r->get.partition, &room);
+        parts[i] = index_entry_create(runs[i], r->get.partition, &room);
     }
-    if (code == 0) code = map_output_index_encode(parts, r->get.map_count, &r->response, &r->error);
+    int code = map_output_index_encode(parts, r->get.map_count, &r->response, &r->error);
     for (uint32_t i = 0; i < r->get.map_count; i++)
         if (runs[i] != NULL) store_release_map_output(from->store, runs[i]);
     free(runs);

@@ -4,10 +4,9 @@
 #ifndef TESTS_SUPPORT_BLOCK_PLANE_H
 #define TESTS_SUPPORT_BLOCK_PLANE_H
 
-#include "engine/executor/fetch_server.h"
-#include "engine/executor/peers.h"
-#include "engine/executor/store.h"
+#include "engine/executor/fetch_sources.h"
 #include "engine/net/listener.h"
+#include "engine/transfer/peers.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 

@@ -78,7 +78,11 @@ static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
     call_hook(s, c, AT_CLOSED);
 }
 
-const struct conn_events conn_fixture_events = {on_opened, on_frame, on_into, on_data, on_closed};
+const struct conn_events conn_fixture_events = {.opened = on_opened,
+                                                .frame = on_frame,
+                                                .buffer_for = on_into,
+                                                .data = on_data,
+                                                .closed = on_closed};
 
 void conn_fixture_on_sent(void *arg, bool ok)
 {
@@ -149,8 +153,8 @@ void conn_fixture_open(unsigned secrets)
     need(event_loop_init(&fixture.loop, env_real(), &error) == 0, error.cause);
     uv_timer_init(&fixture.loop, &fixture.limit);
     if (secrets > 0) {
-        fixture.server_tls = tls_context_create(&a, TLS_BULK_CIPHER, &error);
-        fixture.client_tls = tls_context_create(secrets == 1 ? &a : &b, TLS_BULK_CIPHER, &error);
+        fixture.server_tls = tls_context_create(&a, false, &error);
+        fixture.client_tls = tls_context_create(secrets == 1 ? &a : &b, false, &error);
         need(fixture.server_tls != NULL && fixture.client_tls != NULL, error.cause);
     }
     side_open(&fixture.server, fixture.server_tls, ROLE_EXECUTOR, "e1", 1);

@@ -46,28 +46,50 @@ static void end_process(struct process *p)
 {
     if (p->control != NULL) conn_close(p->control, false);
     if (p->data != NULL) conn_close(p->data, false);
-    listener_close(p->listener);
-    p->listener = NULL;
 }
 
 /* ---- Frames of a daemon */
 
-static void start_executor(struct node *n)
+static struct tls_context *make_tls(const struct secrets *secrets)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct tls_context *tls = tls_context_create(secrets, false, &error);
+    check_or_exit(tls != NULL, error.cause);
+    return tls;
+}
+
+static void dial_driver(struct node *n, const char *host, uint16_t port)
 {
     struct process *p = &n->process;
     struct glint_error error = {.code = GLINT_OK};
-    struct buffer payload = {NULL, 0, 0};
+    p->data = conn_dial(&p->net, host, port, CHANNEL_DATA, NULL, &process_events, p, &error);
+    p->control = conn_dial(&p->net, host, port, CHANNEL_CONTROL, NULL, &process_events, p, &error);
+    check_or_exit(p->control != NULL && p->data != NULL, error.cause);
+}
+
+static void start_executor(struct node *n)
+{
+    struct process *p = &n->process;
     check_or_exit(p->control == NULL && p->data == NULL, "REQUEST_EXECUTOR while a process runs");
     p->start_pending = p->received_job = false;
-    listener_close(p->listener);
+    p->opened = 0;
     net_init(&p->net, n, ROLE_EXECUTOR);
-    p->listener = listener_open(&p->net, "127.0.0.1", 0, process_accepted, p, &error);
-    check_or_exit(p->listener != NULL, error.cause);
-    struct executor_started a = {.port = listener_port(p->listener)};
-    memcpy(a.incarnation, p->net.self.incarnation, sizeof a.incarnation);
-    check_or_exit(executor_started_encode(&a, &payload, &error) == 0,
-                  "cannot encode EXECUTOR_STARTED");
-    send_or_exit(n->driver, FRAME_EXECUTOR_STARTED, 0, &payload);
+    memcpy(p->net.self.incarnation, n->request.incarnation, INCARNATION_BYTES);
+    if (p->net.tls != NULL) {
+        tls_context_destroy(p->tls);
+        p->tls = p->net.tls = make_tls(NULL);
+        check_or_exit(tls_context_set_job_key(p->tls, &n->request.key), "no job key");
+    }
+    send_or_exit(n->driver, FRAME_EXECUTOR_STARTED, 0, NULL);
+    if (!n->spec->never_connects) dial_driver(n, n->request.driver_host, n->request.driver_port);
+}
+
+void process_dial_again(struct process *p)
+{
+    struct node *n = p->node;
+    if (n->driver == NULL || n->cluster->stopping || p->control != NULL || p->data != NULL) return;
+    p->opened = 0;
+    dial_driver(n, n->request.driver_host, n->request.driver_port);
 }
 
 static void start_next_executor(struct node *n)
@@ -81,12 +103,20 @@ static int daemon_frame(void *arg, struct conn *c, const struct frame *f,
                         struct glint_slice payload, struct glint_error *error)
 {
     struct node *n = arg;
-    struct job_identity a;
     if (f->type == FRAME_PING) atomic_fetch_add(&n->spec->daemon_pings, 1);
     if (f->type != FRAME_REQUEST_EXECUTOR) return 0;
-    check_or_exit(job_identity_decode(payload, &a, error) == 0 && strcmp(a.name, "test-job") == 0,
+    check_or_exit(executor_request_decode(payload, &n->request, error) == 0 &&
+                      strcmp(n->request.job.name, "test-job") == 0,
                   "invalid REQUEST_EXECUTOR");
     atomic_fetch_add(&n->spec->executor_requests, 1);
+    if (n->spec->build != NULL) {
+        struct glint_error why = {.code = GLINT_OK};
+        struct buffer reject = {NULL, 0, 0};
+        error_set(&why, GLINT_E_PEER_MISMATCH, NULL, "%s is not %s", n->spec->build, build_id());
+        check_or_exit(reject_encode(&why, &reject, error) == 0, "cannot encode REJECT");
+        send_or_exit(c, FRAME_REJECT, 0, &reject);
+        return 0;
+    }
     for (uint32_t place = n->spec->queue; place > 0; place--)
         send_or_exit(c, FRAME_QUEUED, place, NULL);
     if (!n->spec->never_starts) start_next_executor(n);
@@ -221,31 +251,11 @@ static void on_heartbeat_timer(uv_timer_t *timer)
 
 /* ---- Start and stop */
 
-static void dial_driver(struct node *n)
-{
-    struct process *p = &n->process;
-    struct glint_error error = {.code = GLINT_OK};
-    net_init(&p->net, n, ROLE_EXECUTOR);
-    uint16_t port = n->cluster->driver_port;
-    p->data = conn_dial(&p->net, "127.0.0.1", port, CHANNEL_DATA, NULL, &process_events, p, &error);
-    p->control =
-        conn_dial(&p->net, "127.0.0.1", port, CHANNEL_CONTROL, NULL, &process_events, p, &error);
-    check_or_exit(p->control != NULL && p->data != NULL, error.cause);
-}
-
 static void *run(void *arg)
 {
     struct fake_cluster *f = arg;
     uv_run(&f->loop, UV_RUN_DEFAULT);
     return NULL;
-}
-
-static struct tls_context *make_tls(const struct secrets *secrets)
-{
-    struct glint_error error = {.code = GLINT_OK};
-    struct tls_context *tls = tls_context_create(secrets, 0, &error);
-    check_or_exit(tls != NULL, error.cause);
-    return tls;
 }
 
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
@@ -280,10 +290,12 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
         n->cluster = f;
         n->spec = &nodes[i];
         n->process.node = n;
-        if (nodes[i].dials)
-            dial_driver(n);
-        else
+        if (!nodes[i].dials) {
             open_daemon(n, !nodes[i].port_closed);
+            continue;
+        }
+        net_init(&n->process.net, n, ROLE_EXECUTOR);
+        dial_driver(n, "127.0.0.1", driver_port);
     }
     check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "pthread_create");
     return f;
@@ -310,7 +322,10 @@ void fake_stop(struct fake_cluster *f)
     uv_async_send(&f->wakeup);
     pthread_join(f->thread, NULL);
     check_or_exit(uv_loop_close(&f->loop) == 0, "a handle is still open");
-    for (uint32_t i = 0; i < f->count; i++) free(f->nodes[i].process.value);
+    for (uint32_t i = 0; i < f->count; i++) {
+        free(f->nodes[i].process.value);
+        tls_context_destroy(f->nodes[i].process.tls);
+    }
     tls_context_destroy(f->tls);
     tls_context_destroy(f->other_tls);
     pthread_mutex_destroy(&f->lock);

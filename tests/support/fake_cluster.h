@@ -37,6 +37,7 @@ struct fake_node {
     bool other_secret;   /* has a different secret */
     bool no_heartbeat;   /* sends no heartbeat after REGISTER */
     bool never_ready;    /* never sends REGISTER */
+    bool never_connects; /* its process never connects to the driver */
     enum fake_result result;
     uint64_t result_bytes;
     /* Counts of received frames and events; any thread. */

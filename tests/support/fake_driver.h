@@ -47,6 +47,7 @@ static inline int fake_context_start(struct fake_context *c, const struct cluste
 {
     uint64_t result_bytes_max = c->result_bytes_max > 0 ? c->result_bytes_max : 64 * MIB;
     memset(c, 0, sizeof *c);
+    c->g.job_id = 1;
     c->g.config = (struct glint_config){.env = env_real(),
                                         .job_name = "test-job",
                                         .line_bytes_max = LINE_BYTES_MAX_DEFAULT,

@@ -3,6 +3,7 @@
 #define TESTS_SUPPORT_FAKE_NODES_H
 
 #include "engine/net/listener.h"
+#include "engine/net/wire.h"
 #include "tests/support/fake_cluster.h"
 
 #include <pthread.h>
@@ -14,9 +15,10 @@ struct node;
 struct process {
     struct node *node;
     struct net net;
-    struct listener *listener;
+    struct tls_context *tls; /* with the key of the job; NULL: a node that dials, or without TLS */
     struct conn *control, *data;
     bool ignores_messages, received_job;
+    unsigned opened; /* connections */
     bool start_pending; /* start it when the connections of the old one have closed */
     uint64_t value_id, value_size;
     uint8_t *value, *arriving;
@@ -30,6 +32,7 @@ struct node {
     struct net net;
     struct listener *listener;
     struct conn *driver; /* connection of the driver to the daemon */
+    struct executor_request request;
     struct process process;
 };
 
@@ -62,8 +65,8 @@ void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct
 
 /* fake_process.c */
 extern const struct conn_events process_events;
-bool process_accepted(void *arg, struct conn *c, struct glint_error *error);
 /* fake_cluster.c */
+void process_dial_again(struct process *p);
 void process_exited(struct process *p);
 
 #endif

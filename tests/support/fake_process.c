@@ -3,9 +3,10 @@
 #include "tests/support/fake_nodes.h"
 
 #include "engine/base/endian.h"
-#include "engine/net/broadcast_block.h"
 #include "engine/net/message.h"
 #include "engine/net/wire.h"
+#include "engine/transfer/broadcast_block.h"
+#include "engine/transfer/wire_fetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,14 +217,17 @@ static void process_data(void *arg, struct conn *c, const struct frame *f)
 static void process_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct process *p = arg;
-    (void)why;
     if (p->control == c) p->control = NULL;
     if (p->data == c) p->data = NULL;
     free(p->arriving);
     p->arriving = NULL;
+    if (p->opened < 2 && p->control != NULL) conn_close(p->control, false);
+    if (p->opened < 2 && p->data != NULL) conn_close(p->data, false);
     if (p->control != NULL || p->data != NULL) return;
     atomic_fetch_add(&p->node->spec->ends, 1);
     process_exited(p);
+    /* The driver may be out of memory for a moment. */
+    if (p->opened < 2 && why->code != GLINT_E_PEER_MISMATCH) process_dial_again(p);
 }
 
 static void send_register(struct process *p)
@@ -243,6 +247,7 @@ static void send_register(struct process *p)
 static void process_opened(void *arg, struct conn *c)
 {
     struct process *p = arg;
+    p->opened++;
     if (c == p->control) send_register(p);
 }
 
@@ -251,16 +256,3 @@ const struct conn_events process_events = {.opened = process_opened,
                                            .buffer_for = process_into,
                                            .data = process_data,
                                            .closed = process_closed};
-
-bool process_accepted(void *arg, struct conn *c, struct glint_error *error)
-{
-    struct process *p = arg;
-    (void)error;
-    conn_set_events(c, &process_events, p);
-    if (conn_peer_hello(c)->channel == CHANNEL_CONTROL)
-        p->control = c;
-    else
-        p->data = c;
-    process_opened(p, c);
-    return true;
-}

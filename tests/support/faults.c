@@ -176,6 +176,12 @@ static int fault_lock(struct env *env, int file)
     return must_fail("lock") ? fault_error : env_real()->lock(env_real(), file);
 }
 
+static int fault_lock_shared(struct env *env, int file)
+{
+    (void)env;
+    return must_fail("lock") ? fault_error : env_real()->lock_shared(env_real(), file);
+}
+
 struct env *faults_env(void)
 {
     static struct env env = {
@@ -198,6 +204,7 @@ struct env *faults_env(void)
         .rename = fault_rename,
         .list = fault_list,
         .lock = fault_lock,
+        .lock_shared = fault_lock_shared,
     };
     return &env;
 }

@@ -1,11 +1,12 @@
-/* The payloads of net/wire.h as a table with one function each, for tests that treat all of them
- * alike: decode, then encode again. */
+/* The payloads of net/wire.h and transfer/wire_fetch.h as a table with one function each, for tests
+ * that treat all of them alike: decode, then encode again. */
 #ifndef GLINT_TESTS_WIRE_CODECS_H
 #define GLINT_TESTS_WIRE_CODECS_H
 
 #include "engine/base/endian.h"
 #include "engine/data/msgpack_validate.h"
 #include "engine/net/wire.h"
+#include "engine/transfer/wire_fetch.h"
 
 #include <xxhash.h>
 
@@ -25,7 +26,8 @@ WIRE_AGAIN(ping)
 WIRE_AGAIN(executor_registration)
 WIRE_AGAIN(executor_address)
 WIRE_AGAIN(job_identity)
-WIRE_AGAIN(executor_started)
+WIRE_AGAIN(executor_request)
+WIRE_AGAIN(program_info)
 WIRE_AGAIN(executor_exited)
 WIRE_AGAIN(daemon_status)
 WIRE_AGAIN(block_request)
@@ -89,7 +91,8 @@ static const struct wire_codec {
     {"executor_registration", executor_registration_recode},
     {"executor_address", executor_address_recode},
     {"job_identity", job_identity_recode},
-    {"executor_started", executor_started_recode},
+    {"executor_request", executor_request_recode},
+    {"program_info", program_info_recode},
     {"executor_exited", executor_exited_recode},
     {"daemon_status", daemon_status_recode},
     {"get_request", get_request_recode},

@@ -8,7 +8,7 @@
 static void expect_text(const char *data, size_t size, const char *wanted)
 {
     struct json j = {.failed = false};
-    json_text(&j, data, size);
+    json_text(&j, NULL, data, size);
     cr_assert_not(j.failed);
     cr_expect_eq(j.out.size, strlen(wanted));
     cr_expect_arr_eq(j.out.data, wanted, j.out.size, "%.*s instead of %s", (int)j.out.size,
@@ -57,40 +57,27 @@ Test(json, nested_object_is_written)
         "\"g\":\"9007199254740993\",\"h\":\"-9223372036854775808\",\"i\":\"18446744073709551615\","
         "\"j\":0.1,\"k\":null,\"l\":1234.567,\"m\":-5}";
     struct json j = {.failed = false};
-    json_begin(&j, '{');
-    json_key(&j, "a");
-    json_i64(&j, 1);
-    json_key(&j, "b");
-    json_begin(&j, '[');
+    json_begin(&j, NULL, '{');
+    json_i64(&j, "a", 1);
+    json_begin(&j, "b", '[');
     json_end(&j, ']');
-    json_key(&j, "c");
-    json_begin(&j, '[');
-    json_i64(&j, 1);
-    json_cstring(&j, "x");
-    json_begin(&j, '{');
-    json_key(&j, "d");
-    json_cstring(&j, NULL);
+    json_begin(&j, "c", '[');
+    json_i64(&j, NULL, 1);
+    json_cstring(&j, NULL, "x");
+    json_begin(&j, NULL, '{');
+    json_cstring(&j, "d", NULL);
     json_end(&j, '}');
     json_end(&j, ']');
-    json_key(&j, "e");
-    json_begin(&j, '{');
+    json_begin(&j, "e", '{');
     json_end(&j, '}');
-    json_key(&j, "f");
-    json_i64(&j, 9007199254740992);
-    json_key(&j, "g");
-    json_u64(&j, 9007199254740993);
-    json_key(&j, "h");
-    json_i64(&j, INT64_MIN);
-    json_key(&j, "i");
-    json_u64(&j, UINT64_MAX);
-    json_key(&j, "j");
-    json_f64(&j, 0.1);
-    json_key(&j, "k");
-    json_f64(&j, NAN);
-    json_key(&j, "l");
-    json_ms(&j, 1234567890);
-    json_key(&j, "m");
-    json_i64(&j, -5);
+    json_i64(&j, "f", 9007199254740992);
+    json_u64(&j, "g", 9007199254740993);
+    json_i64(&j, "h", INT64_MIN);
+    json_u64(&j, "i", UINT64_MAX);
+    json_f64(&j, "j", 0.1);
+    json_f64(&j, "k", NAN);
+    json_ms(&j, "l", 1234567890);
+    json_i64(&j, "m", -5);
     json_end(&j, '}');
     cr_assert_not(j.failed);
     cr_assert_eq(j.out.size, strlen(wanted), "%.*s", (int)j.out.size, (const char *)j.out.data);
@@ -102,10 +89,10 @@ Test(json, out_of_memory_is_sticky)
 {
     struct json j = {.failed = false};
     mem_fail_at(1, true);
-    json_begin(&j, '{');
-    json_key(&j, "a");
+    json_begin(&j, NULL, '{');
+    json_i64(&j, "a", 1);
     mem_fail_at(0, false);
-    json_i64(&j, 1);
+    json_i64(&j, "b", 1);
     json_end(&j, '}');
     cr_expect(j.failed);
     json_fini(&j);

@@ -115,3 +115,30 @@ Test(mem, buffer_grows_only_when_full)
     cr_expect_gt(b.capacity, capacity);
     buffer_fini(&b);
 }
+
+Test(mem, array_grows_and_is_unchanged_if_growing_fails)
+{
+    uint32_t *items = NULL;
+    uint64_t capacity = 0, grown = 0;
+    cr_expect(array_reserve(&items, &capacity, 0, sizeof *items) && items == NULL);
+    for (uint32_t i = 0; i < 100000; i++) {
+        const uint64_t before = capacity;
+        cr_assert(array_reserve(&items, &capacity, i + 1, sizeof *items));
+        cr_assert(capacity == before || (before <= i && capacity >= 2 * before));
+        grown += capacity != before;
+        items[i] = i;
+    }
+    cr_expect_leq(grown, 17, "%llu blocks", (unsigned long long)grown);
+    for (uint32_t i = 0; i < 100000; i++) cr_assert_eq(items[i], i);
+    const uint32_t *block = items;
+    const uint64_t before = capacity;
+    mem_fail_at(1, false);
+    cr_expect_not(array_reserve(&items, &capacity, capacity + 1, sizeof *items));
+    mem_fail_at(0, false);
+    cr_expect_not(array_reserve(&items, &capacity, UINT64_MAX / 2, sizeof *items));
+    cr_expect_not(array_reserve(&items, &capacity, UINT64_C(1) << 62, sizeof *items));
+    cr_expect(items == block && capacity == before && items[99999] == 99999);
+    cr_expect(array_reserve(&items, &capacity, 10 * before, sizeof *items));
+    cr_expect_eq(capacity, 10 * before);
+    mem_free(items);
+}

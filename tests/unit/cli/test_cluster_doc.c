@@ -1,6 +1,6 @@
 /* Compares docs/cluster.md and cluster.toml with the table of keys: the tables of the page must be
  * its rows in its order, and the example must name every key. */
-#include "engine/cli/cluster_keys.h"
+#include "engine/cli/config_keys.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const char *project_file(const char *name)
     return text;
 }
 
-static void make_row(const struct cluster_key *key, char *out)
+static void make_row(const struct config_key *key, char *out)
 {
     char range[128];
     const char *quote = key->default_value != NULL ? "`" : "";
@@ -31,14 +31,12 @@ static void make_row(const struct cluster_key *key, char *out)
                                 : key->absent != NULL      ? key->absent
                                                            : "must be given";
     key_range(key, range, sizeof range);
-    bool counts = key->unit != NULL && key->unit[0] != '\0';
-    snprintf(out, ROW_MAX, "| `%s` | %s | %s%s%s | %s%s%s | %s |\n", key->name,
-             key_kind_name(key->kind), quote, default_value, quote, range, counts ? " " : "",
-             counts ? key->unit : "", key->help);
+    snprintf(out, ROW_MAX, "| `%s` | %s | %s%s%s | %s | %s |\n", key->name,
+             key_kind_name(key->kind), quote, default_value, quote, range, key->help);
 }
 
 /* Compares the next table at *at with the keys, row by row. Moves *at after it. */
-static void expect_table(const char **at, const struct cluster_key *keys, uint32_t count)
+static void expect_table(const char **at, const struct config_key *keys, uint32_t count)
 {
     static const char line[] = "| --- | --- | --- | --- | --- |\n";
     char row[ROW_MAX];
@@ -61,7 +59,7 @@ Test(cluster_doc, docs_list_every_key)
     cr_assert_null(strstr(at, "| --- | --- | --- | --- | --- |"));
 }
 
-static void expect_named(const char *text, const struct cluster_key *key)
+static void expect_named(const char *text, const struct config_key *key)
 {
     char line[128], comment[128];
     snprintf(line, sizeof line, "\n%s = ", key->name);

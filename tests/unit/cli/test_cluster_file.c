@@ -12,12 +12,28 @@
 static struct cluster_file file;
 static struct memory_env fake_env;
 static struct glint_error error;
-static struct cluster_option options[4];
-static struct cluster_source source;
+static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
+static const struct cli_syntax syntax = {.command = "glint", .summary = "", .common = rows};
+static struct cli_line line;
+static bool listens;
+
+/* The command line is --cluster `path` and `option`; both may be NULL. */
+static void set_line(const char *path, const char *option)
+{
+    char *words[5] = {(char *)"glint"};
+    int count = 1;
+    if (path != NULL) words[count++] = (char *)"--cluster";
+    if (path != NULL) words[count++] = (char *)path;
+    if (option != NULL) words[count++] = (char *)option;
+    memset(&error, 0, sizeof error);
+    cli_line_fini(&line);
+    cluster_options(NULL, rows);
+    cr_assert(cli_line_parse(&line, &syntax, count, words, &error), "%s", error.cause);
+}
 
 static void init(void)
 {
-    source = (struct cluster_source){.path = "c.toml", .options = options};
+    set_line("c.toml", NULL);
     unsetenv("GLINT_CLUSTER");
     setenv("XDG_STATE_HOME", "/state", 1);
 }
@@ -25,25 +41,18 @@ static void init(void)
 static void fini(void)
 {
     cluster_file_fini(&file);
+    cli_line_fini(&line);
     cr_expect_eq(fake_env.open_files, 0);
 }
 
 TestSuite(cluster_file, .init = init, .fini = fini);
-
-static const struct cluster_key *key_named(const char *name)
-{
-    for (uint32_t i = 0; i < CLUSTER_KEYS; i++)
-        if (strcmp(cluster_keys[i].name, name) == 0) return &cluster_keys[i];
-    cr_assert_fail("no key %s", name);
-    return NULL;
-}
 
 static int read_text(const char *text)
 {
     cluster_file_fini(&file);
     memset(&error, 0, sizeof error);
     memory_env_init(&fake_env, text, strlen(text));
-    return cluster_file_read(&file, &fake_env.env, &source, &error);
+    return cluster_file_read(&file, &fake_env.env, &line, listens, &error);
 }
 
 static const struct cluster *read_sound(const char *text)
@@ -75,6 +84,9 @@ Test(cluster_file, defaults_apply)
     cr_expect_eq(c->log_bytes_max, 16 * MIB);
     cr_expect_eq(c->drivers_max, 1);
     cr_expect(c->ports.first == 0 && c->ports.last == 0);
+    cr_expect_null(c->driver_host);
+    cr_expect(c->driver_ports.first == 0 && c->driver_ports.last == 0);
+    cr_expect(c->allow_programs, "own secret, loopback only");
     cr_expect_eq(c->heartbeat.heartbeat_ns, 1000000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 5000000000);
     cr_expect_eq(c->heartbeat.dead_ns, 10000000000);
@@ -93,11 +105,13 @@ Test(cluster_file, defaults_apply)
 
 Test(cluster_file, every_key_is_read)
 {
-    source.path = "/c.toml"; /* the path of the checkout may contain anything */
+    set_line("/c.toml", NULL); /* the path of the checkout may contain anything */
     const struct cluster *c = read_sound(
-        "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\nlaunch = 'ssh'\n"
+        "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\n"
+        "allow_programs = true\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
-        "log_bytes_max = 1048576\ndrivers_max = 2\nports = '7500-7599'\nheartbeat = '200ms'\n"
+        "log_bytes_max = 1048576\ndrivers_max = 2\nports = '7500-7599'\n"
+        "driver_host = 'd.example.org'\ndriver_ports = '7600-7620'\nheartbeat = '200ms'\n"
         "suspect = '1.5s'\ndead = '2s'\nconnect = '1s'\nstart = '2m'\ndrain = '1h'\nfetch = '90'\n"
         "speculate = true\n[[executor]]\nid = 'n-1.a_b'\nhost = 'n1.example.org'\nport = 65535\n"
         "slots = 4\nmemory = '2G'\nwork_dir = '/w'\n");
@@ -111,6 +125,9 @@ Test(cluster_file, every_key_is_read)
     cr_expect_eq(c->log_bytes_max, MIB);
     cr_expect_eq(c->drivers_max, 2);
     cr_expect(c->ports.first == 7500 && c->ports.last == 7599);
+    cr_expect(c->allow_programs);
+    cr_expect_str_eq(c->driver_host, "d.example.org");
+    cr_expect(c->driver_ports.first == 7600 && c->driver_ports.last == 7620);
     cr_expect_eq(c->heartbeat.heartbeat_ns, 200000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 1500000000);
     cr_expect_eq(c->connect_ms, 1000);
@@ -138,7 +155,7 @@ Test(cluster_file, option_over_environment_over_file)
     setenv("GLINT_SPECULATE", "true", 1);
     setenv("GLINT_LAUNCH_COMMAND", "['run', '{id}']", 1);
     setenv("GLINT_EXECUTOR", "ignored", 1);
-    options[source.option_count++] = (struct cluster_option){key_named("heartbeat"), "400ms"};
+    set_line("c.toml", "--heartbeat=400ms");
     const struct cluster *c = read_sound("heartbeat = '2s'\nsuspect = '4s'\ndead = '6s'\n" ONE);
     cr_expect_eq(c->heartbeat.heartbeat_ns, 400000000);
     cr_expect_eq(c->heartbeat.suspect_ns, 3000000000);
@@ -150,7 +167,7 @@ Test(cluster_file, option_over_environment_over_file)
                                              {"dead", "c.toml:3"},
                                              {"start", "default"}};
     for (size_t i = 0; i < 4; i++) {
-        const struct cluster_key *key = key_named(origins[i][0]);
+        const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, origins[i][0]);
         cluster_origin_text(&file, key, &file.origins[key - cluster_keys], text, sizeof text);
         cr_expect_str_eq(text, origins[i][1]);
     }
@@ -158,10 +175,10 @@ Test(cluster_file, option_over_environment_over_file)
 
 Test(cluster_file, overriding_values_are_checked)
 {
-    options[source.option_count++] = (struct cluster_option){key_named("drivers_max"), "0"};
+    set_line("c.toml", "--drivers-max=0");
     cr_expect_eq(read_text(ONE), GLINT_E_BAD_VALUE);
     cr_expect_not_null(strstr(error.cause, "--drivers-max is 0"), "%s", error.cause);
-    source.option_count = 0;
+    set_line("c.toml", NULL);
     setenv("GLINT_DEAD", "late", 1);
     expect_rejected(ONE, "GLINT_DEAD is \"late\"");
     setenv("GLINT_DEAD", "4s", 1);
@@ -170,7 +187,7 @@ Test(cluster_file, overriding_values_are_checked)
 
 Test(cluster_file, environment_names_the_file)
 {
-    source.path = NULL;
+    set_line(NULL, NULL);
     cr_assert_eq(read_text(ONE), GLINT_OK);
     cr_expect_null(file.cluster.path, "no file is fine");
     cr_expect_eq(file.cluster.executor_count, 0);
@@ -182,12 +199,12 @@ Test(cluster_file, environment_names_the_file)
 Test(cluster_file, relative_paths_resolve_from_the_file)
 {
     setenv("GLINT_LOG_DIR", "/elsewhere", 1);
-    source.path = "/etc/glint/c.toml";
+    set_line("/etc/glint/c.toml", NULL);
     cr_expect_str_eq(read_sound("secret_file = 'secret'\n" ONE)->secret_file, "/etc/glint/secret");
     cr_expect_str_eq(file.cluster.log_dir, "/elsewhere");
-    source.path = "/c.toml";
+    set_line("/c.toml", NULL);
     cr_expect_str_eq(read_sound("secret_file = 'secret'\n" ONE)->secret_file, "/secret");
-    source.path = "c.toml";
+    set_line("c.toml", NULL);
     cr_expect_eq(read_sound(ONE)->path[0], '/');
 }
 
@@ -216,20 +233,24 @@ Test(cluster_file, wrong_types_and_ranges_are_rejected)
     expect_rejected("heartbeat = 1\n" ONE, "c.toml:1:13: heartbeat is 1; it must be a time");
     expect_rejected("heartbeat = '9ms'\n" ONE, "10ms to 1h");
     expect_rejected("heartbeat = '61m'\n" ONE, "10ms to 1h");
-    expect_rejected("drivers_max = '1'\n" ONE, "is \"1\"; it must be a whole number, 1 to 64");
+    expect_rejected("drivers_max = '1'\n" ONE, "is \"1\"; it must be a whole number from 1 to 64");
     expect_rejected("drivers_max = 1.0\n" ONE, "a number with a fraction");
     expect_rejected("drivers_max = -1\n" ONE, "is -1");
     expect_rejected("drivers_max = 65\n" ONE, "is 65");
-    static const char *const no_ports[] = {"7500",      "7599-7500", "0-10", "65000-65536",
-                                           "7000-8000", "-7500-1",   "a-b",  "7500-"};
+    static const char *const no_ports[] = {"0",         "7599-7500", "0-10", "65000-65536",
+                                           "7000-8000", "-7500-1",   "a-b",  "7500-",
+                                           "65536",     ""};
     for (size_t i = 0; i < sizeof no_ports / sizeof no_ports[0]; i++) {
         char text[64];
         snprintf(text, sizeof text, "ports = '%s'\n" ONE, no_ports[i]);
-        expect_rejected(text, "the first and the last of at most 1000 ports");
+        expect_rejected(text, "a port, or the first and the last of at most 1000 ports");
     }
-    expect_rejected("ports = 7500\n" ONE, "is 7500; it must be the first and the last");
+    expect_rejected("ports = 65536\n" ONE, "is 65536; it must be a port");
+    expect_rejected("driver_ports = -1\n" ONE, "is -1; it must be a port");
+    expect_rejected("driver_host = '-d'\n" ONE, "a host name or address");
+    expect_rejected("allow_programs = 1\n" ONE, "true or false");
     expect_rejected("speculate = 1\n" ONE, "true or false");
-    expect_rejected("launch = 'rsh'\n" ONE, "\"local\", \"ssh\" or \"none\"");
+    expect_rejected("launch = 'rsh'\n" ONE, "launch is \"rsh\"; it must be one of none local ssh");
     expect_rejected("launch_command = []\n" ONE, "a program and its arguments");
     expect_rejected("launch_command = ['']\n" ONE, "a program and its arguments");
     expect_rejected("launch_command = ['ssh', '{hots}']\n" ONE, "are allowed in braces");
@@ -283,18 +304,51 @@ Test(cluster_file, non_loopback_needs_a_secret_or_opt_out)
     expect_rejected("secret_file = 's'\n" ONE "host = '0.0.0.0'\n", "no node can connect to it");
 }
 
+Test(cluster_file, ports_may_be_one_port)
+{
+    const struct cluster *c = read_sound("ports = 7500\ndriver_ports = '7600'\n" ONE);
+    cr_expect(c->ports.first == 7500 && c->ports.last == 7500);
+    cr_expect(c->driver_ports.first == 7600 && c->driver_ports.last == 7600);
+    expect_rejected("drivers_max = 2\nports = 7500\n" ONE "slots = 2\n",
+                    "c.toml:2:9: 1 ports for drivers_max = 2");
+}
+
+Test(cluster_file, programs_are_allowed_by_default_only_with_own_secret)
+{
+    cr_expect(read_sound(ONE)->allow_programs);
+    cr_expect_not(read_sound("allow_programs = false\n" ONE)->allow_programs);
+    cr_expect_not(read_sound("secret_file = 's'\n" ONE)->allow_programs);
+    cr_expect(read_sound("secret_file = 's'\nallow_programs = true\n" ONE)->allow_programs);
+    cr_expect_not(read_sound("insecure_plaintext = true\n" ONE)->allow_programs);
+    expect_rejected("insecure_plaintext = true\nallow_programs = true\n" ONE,
+                    "c.toml:2:18: allow_programs and insecure_plaintext cannot both be true");
+    set_line("c.toml", "--allow-programs");
+    expect_rejected("insecure_plaintext = true\n" ONE, "c.toml:1:22: allow_programs and");
+    cr_expect(read_sound("secret_file = 's'\n" ONE)->allow_programs);
+}
+
+Test(cluster_file, driver_host_needs_a_secret_unless_loopback)
+{
+    cr_expect_str_eq(read_sound("driver_host = 'localhost'\n" ONE)->driver_host, "localhost");
+    expect_rejected("driver_host = '10.0.0.1'\n" ONE,
+                    "c.toml:1:15: the driver would listen on 10.0.0.1");
+    cr_expect_not_null(strstr(error.hint, "glint secret new"));
+    expect_rejected("driver_host = '::'\n" ONE, "driver_host :: is the wildcard address");
+    cr_expect_str_eq(read_sound("secret_file = 's'\ndriver_host = 'd'\n" ONE)->driver_host, "d");
+}
+
 Test(cluster_file, path_unsafe_in_remote_shell_is_rejected)
 {
     static const char *const wrong[] = {"/a b/c.toml", "/$(id)/c.toml", "/a;id/c.toml",
                                         "/a&b/c.toml", "/~/c.toml",     "/a*/c.toml"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        source.path = wrong[i];
+        set_line(wrong[i], NULL);
         expect_rejected("launch = 'ssh'\n" ONE,
                         ":1:10: with launch = \"ssh\" a shell on each host");
         read_sound("launch = 'local'\n" ONE); /* launch = local runs no shell */
         read_sound("launch = 'ssh'\nlaunch_command = ['ssh', '{host}', 'start', '{id}']\n" ONE);
     }
-    source.path = "/srv/glint-1/c_2.toml";
+    set_line("/srv/glint-1/c_2.toml", NULL);
     read_sound("launch = 'ssh'\n" ONE);
 }
 
@@ -310,7 +364,7 @@ Test(cluster_file, launched_executors_need_a_log_dir)
 
 Test(cluster_file, listening_driver_needs_no_executors)
 {
-    source.listens = true;
+    listens = true;
     cr_expect_eq(read_sound("cluster = 'a'\n")->executor_count, 0);
 }
 
@@ -333,7 +387,8 @@ Test(cluster_file, read_failure_is_an_error)
         memset(&error, 0, sizeof error);
         memory_env_init(&fake_env, ONE, strlen(ONE));
         fake_env.fail_at = at;
-        cr_expect_eq(cluster_file_read(&file, &fake_env.env, &source, &error), GLINT_E_CONFIG);
+        cluster_file_read(&file, &fake_env.env, &line, listens, &error);
+        cr_expect_eq(error.code, GLINT_E_CONFIG);
         cr_expect_eq(fake_env.open_files, 0);
         cluster_file_fini(&file);
     }
@@ -348,7 +403,7 @@ Test(cluster_file, out_of_memory_is_an_error)
         memset(&error, 0, sizeof error);
         memory_env_init(&fake_env, ONE, strlen(ONE));
         mem_fail_at(n, true);
-        code = cluster_file_read(&file, &fake_env.env, &source, &error);
+        code = cluster_file_read(&file, &fake_env.env, &line, listens, &error);
         mem_fail_at(0, false);
         cr_expect(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "%s", error.cause);
     }

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cli_syntax syntax = {
-    .command = "glint submit", .summary = "", .common = settings_options};
-
 static struct settings settings;
 static struct glint_error error;
 
 static bool read_settings(char **words)
 {
+    const struct cli_syntax syntax = {
+        .command = "glint submit", .summary = "", .common = settings_options()};
     struct cli_line line;
     int count = 0;
     while (words[count] != NULL) count++;
@@ -73,33 +72,47 @@ Test(settings, every_option_is_read)
     cr_expect_eq(settings.color, PRINT_COLOR_NEVER);
 }
 
+static uint32_t read_slots(const char *master)
+{
+    cr_assert(READ("--master", (char *)master), "%s", master);
+    return settings.config.slots;
+}
+
 Test(settings, master_is_parsed)
 {
-    uint32_t slots = 99;
-    cr_expect(settings_parse_master("local", &slots) && slots == 1);
-    cr_expect(settings_parse_master("local[*]", &slots) && slots == 0);
-    cr_expect(settings_parse_master("local[1]", &slots) && slots == 1);
-    cr_expect(settings_parse_master("local[256]", &slots) && slots == SLOTS_MAX);
+    cr_expect_eq(read_slots("local"), 1);
+    cr_expect_eq(read_slots("local[*]"), 0);
+    cr_expect_eq(read_slots("local[1]"), 1);
+    cr_expect_eq(read_slots("local[256]"), SLOTS_MAX);
     static const char *const wrong[] = {"",          "local[",     "local[]",   "local[0]",
                                         "local[-1]", "local[257]", "local[1",   "local[1]]",
                                         "local[**]", "Local[1]",   "local[ 1]", "spark://host:7077",
                                         "[1]",       "local]",     "local[1.5]"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_parse_master(wrong[i], &slots), "%s", wrong[i]);
+        expect_rejected(READ("--master", (char *)wrong[i]), GLINT_E_BAD_VALUE,
+                        "it must be local[*], or local[N] with N from 1 to 256");
+}
+
+static uint64_t read_timeout_ms(const char *timeout)
+{
+    cr_assert(READ("--timeout", (char *)timeout), "%s", timeout);
+    return settings.config.timeout_ns / 1000000;
 }
 
 Test(settings, durations_are_parsed)
 {
-    uint64_t ns = 0;
-    cr_expect(settings_parse_duration("90", &ns) && ns == UINT64_C(90000000000));
-    cr_expect(settings_parse_duration("1.5s", &ns) && ns == 1500000000);
-    cr_expect(settings_parse_duration("5m", &ns) && ns == UINT64_C(300000000000));
-    cr_expect(settings_parse_duration("2h", &ns) && ns == UINT64_C(7200000000000));
-    cr_expect(settings_parse_duration("0.001", &ns) && ns == 1000000);
-    static const char *const wrong[] = {
-        "", "0", "s", "-1", "5 m", "1d", "1e3", "5mm", "nan", "1e99", "99999999999999999999h"};
+    cr_expect_eq(read_timeout_ms("90"), 90000);
+    cr_expect_eq(read_timeout_ms("1.5s"), 1500);
+    cr_expect_eq(read_timeout_ms("0.29"), 290);
+    cr_expect_eq(read_timeout_ms("5m"), 300000);
+    cr_expect_eq(read_timeout_ms("2h"), 7200000);
+    cr_expect_eq(read_timeout_ms("0.001"), 1);
+    cr_expect_eq(read_timeout_ms("2499999h"), UINT64_C(8999996400000));
+    static const char *const wrong[] = {"",    "0",   "s",    "-1",      "5 m",
+                                        "1d",  "1e3", "5mm",  "nan",     "1e99",
+                                        "0.0001", "2500000h", "99999999999999999999h"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_parse_duration(wrong[i], &ns), "%s", wrong[i]);
+        expect_rejected(READ("--timeout", (char *)wrong[i]), GLINT_E_BAD_VALUE, "--timeout");
 }
 
 Test(settings, out_of_range_values_are_rejected)
@@ -191,15 +204,14 @@ Test(settings, addresses_are_parsed)
 {
     static const char *const wrong[] = {"",      ":1",     "h",    "h:",   "h:0",  "h:65536",
                                         "::1:2", "[::1]2", "h:1 ", "-h:1", "[]:1", "h/x:1"};
-    struct arena memory = {.first = NULL};
-    const char *host;
-    uint16_t port;
-    cr_expect(settings_parse_address("node:65535", &memory, &host, &port));
-    cr_expect_str_eq(host, "node");
-    cr_expect_eq(port, 65535);
-    cr_expect(settings_parse_address("[fe80::1%eth0]:1", &memory, &host, &port));
-    cr_expect_str_eq(host, "fe80::1%eth0");
+    const struct cluster *c = &settings.file.cluster;
+    cr_expect(READ("--insecure-plaintext", "--listen", "node:65535"));
+    cr_expect_str_eq(c->listen_host, "node");
+    cr_expect_eq(c->listen_port, 65535);
+    cr_expect(READ("--insecure-plaintext", "--listen", "[fe80::1%eth0]:1"));
+    cr_expect_str_eq(c->listen_host, "fe80::1%eth0");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        cr_expect_not(settings_parse_address(wrong[i], &memory, &host, &port), "%s", wrong[i]);
-    arena_fini(&memory);
+        expect_rejected(READ("--insecure-plaintext", "--listen", (char *)wrong[i]),
+                        GLINT_E_BAD_VALUE, "it must be HOST:PORT");
+    settings_fini(&settings);
 }

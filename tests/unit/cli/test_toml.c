@@ -36,8 +36,10 @@ Test(toml, values_keep_file_order_and_position)
     }
     cr_expect_str_eq(root.items[0].text, "text");
     cr_expect_eq(root.items[0].at.column, 5);
-    cr_expect_eq(root.items[1].integer, -7);
-    cr_expect(root.items[2].boolean);
+    cr_expect_str_eq(root.items[1].text, "-7");
+    cr_expect_str_eq(root.items[2].text, "true");
+    cr_expect_str_eq(root.items[3].text, "a number with a fraction");
+    cr_expect_str_eq(root.items[4].text, "a date");
     cr_expect_str_eq(root.items[5].items[0].text, "x");
     cr_expect_null(root.items[5].items[0].key);
     cr_expect_eq(root.items[6].count, 2);

@@ -286,10 +286,9 @@ Test(split, max_files_per_split_round_trip)
 static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint64_t size,
                         uint64_t flags)
 {
-    struct packer p;
+    struct packer p = {.failed = false};
     struct arena arena = {NULL, NULL, 0};
     struct split got;
-    packer_init(&p);
     pack_array(&p, 1);
     pack_array(&p, 7);
     pack_text(&p, path);

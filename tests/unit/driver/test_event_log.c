@@ -117,8 +117,7 @@ static double number(const json_t *lines, size_t i, const char *name)
 
 static void log_task(struct event_log *log, uint32_t task)
 {
-    struct packer p;
-    packer_init(&p);
+    struct packer p = {.failed = false};
     pack_array(&p, 2);
     pack_array(&p, 2);
     pack_text(&p, "rows read");

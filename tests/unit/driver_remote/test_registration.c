@@ -216,3 +216,18 @@ Test(registration, port_in_use_is_an_error)
     cr_expect_eq(fake_context_start(&second, &cluster, &error), GLINT_E_ADDRESS);
     stop();
 }
+
+/* ---- Processes that do not connect */
+
+Test(registration, process_that_never_connects_names_the_driver_address)
+{
+    nodes[0].never_connects = true;
+    cluster.start_ms = 200;
+    start(1);
+    UNTIL_TRUE(context.driver.no_executors == 1);
+    cr_expect_eq(context.driver.no_executors_error.code, GLINT_E_NO_EXECUTORS);
+    cr_expect_not_null(strstr(context.driver.no_executors_error.cause,
+                              "its process has not connected to the driver at 127.0.0.1:"));
+    cr_expect_not_null(strstr(context.driver.no_executors_error.hint, "set driver_host"));
+    stop();
+}

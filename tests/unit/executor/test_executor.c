@@ -87,15 +87,13 @@ static void serve_request(struct fetch_request *r)
         uint32_t map = g->kind == GET_INDEX ? g->maps[i][0] : g->map;
         uint32_t attempt = g->kind == GET_INDEX ? g->maps[i][1] : g->attempt;
         const struct run *run = store_acquire_map_output(s, g->id, map, attempt);
-        if (run == NULL) {
-            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map output not found");
-            break;
-        }
-        runs[acquired++] = run;
+        if (run != NULL) runs[acquired++] = run;
         if (g->kind == GET_INDEX)
             parts[i] = index_entry_create(run, g->partition, &room);
-        else
+        else if (run != NULL)
             read_output(run, g, r->into);
+        else
+            error_set(&r->error, GLINT_E_FETCH_FAILED, NULL, "map output not found");
     }
     if (g->kind == GET_INDEX && r->error.code == GLINT_OK)
         map_output_index_encode(parts, g->map_count, &r->response, &r->error);

@@ -7,6 +7,7 @@
 #include "engine/net/message.h"
 #include "engine/net/wire.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/transfer/wire_fetch.h"
 #include "tests/support/local.h"
 
 #include <arpa/inet.h>
@@ -24,6 +25,8 @@ struct process_fixture {
     struct net net;
     struct listener *listener;
     struct conn *control, *data;
+    bool sends_key;       /* the driver sends JOB_KEY */
+    unsigned failed_data; /* how many data connections it rejects */
     unsigned pings, registrations, done_count, failed_count, fetch_errors;
     struct executor_registration registration;
     struct glint_error failure;
@@ -75,15 +78,30 @@ static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
 
 static const struct conn_events events = {.frame = on_frame, .closed = on_closed};
 
+static void send_key(struct conn *c)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    cr_assert_eq(job_key_encode(&(struct secret){{7}}, &payload, &error), 0);
+    send_frame(c, FRAME_JOB_KEY, &payload);
+}
+
 static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 {
-    (void)arg, (void)error;
+    (void)arg;
+    bool control = conn_peer_hello(c)->channel == CHANNEL_CONTROL;
     cr_expect_eq(conn_peer_hello(c)->role, ROLE_EXECUTOR);
-    if (conn_peer_hello(c)->channel == CHANNEL_CONTROL)
+    if (!control && w.failed_data > 0) {
+        w.failed_data--;
+        error_set(error, GLINT_E_CONNECTION, NULL, "not now");
+        return false;
+    }
+    if (control)
         w.control = c;
     else
         w.data = c;
     conn_set_events(c, &events, NULL);
+    if (control && w.sends_key) send_key(c);
     return true;
 }
 
@@ -180,6 +198,17 @@ static void end(void)
 }
 
 TestSuite(executor_process, .init = begin, .fini = end);
+
+/* ---- Connecting */
+
+Test(executor_process, each_attempt_to_connect_gets_a_key)
+{
+    w.sends_key = true;
+    w.failed_data = 2;
+    cr_assert_eq(pthread_create(&w.thread, NULL, run, NULL), 0);
+    UNTIL(w.registrations == 3 && w.data != NULL);
+    cr_expect_eq(finish(), 0, "%s", w.error.cause);
+}
 
 /* ---- Messages to the executor */
 

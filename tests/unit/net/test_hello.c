@@ -31,6 +31,13 @@ static struct hello executor(void)
     return h;
 }
 
+static struct hello daemon_hello(void)
+{
+    struct hello h = executor();
+    h.role = ROLE_DAEMON;
+    return h;
+}
+
 static struct buffer encode(const struct hello *h)
 {
     struct buffer bytes = {NULL, 0, 0};
@@ -122,10 +129,9 @@ Test(hello, invalid_fields_are_rejected)
 /* The fields after the version range may be anything in another protocol version. */
 Test(hello, other_protocol_is_rejected_naming_both)
 {
-    struct packer p;
+    struct packer p = {.failed = false};
     struct hello back;
     char range[64];
-    packer_init(&p);
     pack_array(&p, 4);
     pack_u64(&p, PROTOCOL_MAX + 4);
     pack_u64(&p, PROTOCOL_MAX + 6);
@@ -193,6 +199,14 @@ Test(hello, mismatches_name_both_values)
     cr_expect_eq(hello_check_compatible(&peer, &answer, &(struct glint_error){.code = 0}), 0);
 }
 
+Test(hello, daemons_of_any_build_are_accepted)
+{
+    struct hello self = daemon_hello(), peer = driver();
+    memcpy(peer.build, "0.1.0-bb", 9);
+    cr_expect_eq(hello_check_compatible(&self, &peer, &error), 0);
+    cr_expect_eq(hello_check_compatible(&peer, &self, &error), 0);
+}
+
 Test(hello, unmarked_builds_never_match)
 {
     struct hello self = executor(), peer = driver();
@@ -248,9 +262,15 @@ Test(hello, each_role_accepts_only_its_frames)
                  {FRAME_MESSAGE, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
                  {FRAME_MESSAGE, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_REGISTER, ROLE_EXECUTOR, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_JOB_KEY, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
                  {FRAME_EXECUTOR_ADDED, ROLE_DRIVER, ROLE_EXECUTOR, CHANNEL_CONTROL},
                  {FRAME_REQUEST_EXECUTOR, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
                  {FRAME_PROGRESS, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_PROGRAM, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_DATA, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_FETCH_ERROR, ROLE_DRIVER, ROLE_DAEMON, CHANNEL_CONTROL},
+                 {FRAME_PROGRAM_REQUEST, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
+                 {FRAME_GET, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_QUEUED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_EXECUTOR_STARTED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
                  {FRAME_EXECUTOR_EXITED, ROLE_DAEMON, ROLE_DRIVER, CHANNEL_CONTROL},
@@ -337,8 +357,7 @@ Test(hello, unknown_or_unsafe_reject_is_sanitized)
         {5, "fine", "a rejection does not parse", GLINT_E_PROTOCOL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct packer p;
-        packer_init(&p);
+        struct packer p = {.failed = false};
         pack_array(&p, 4);
         pack_i64(&p, rows[i].code);
         pack_text(&p, rows[i].cause);

@@ -7,6 +7,7 @@
 #include "engine/net/frame.h"
 #include "engine/net/message.h"
 #include "engine/net/wire.h"
+#include "engine/transfer/wire_fetch.h"
 
 #include "tests/unit/net/bytes.h"
 
@@ -79,9 +80,11 @@ Test(protocol_doc, lists_the_fields_of_payloads)
     EXPECT("executor, node, host, port, incarnation", executor_address, .executor = 1, .node = "b",
            .host = "c", .port = 4, .incarnation = {5});
     EXPECT("job, name", job_identity, .job = 1, .name = "b");
-    EXPECT("port, incarnation", executor_started, .port = 1, .incarnation = {2});
-    EXPECT("wait_status, out_of_memory, log, crash", executor_exited, .wait_status = -1,
-           .out_of_memory = true, .log = "c", .crash = "d");
+    EXPECT("job, name, driver_host, driver_port, incarnation, key", executor_request,
+           .job = {1, "b"}, .driver_host = "c", .driver_port = 4, .incarnation = {5}, .key = {{6}});
+    EXPECT("wait_status, out_of_memory, log, code, cause, hint", executor_exited, .wait_status = -1,
+           .out_of_memory = true, .log = "c",
+           /* no such code */ .why = {.code = (enum glint_code) - 4, .cause = "e", .hint = "f"});
 }
 
 Test(protocol_doc, lists_the_fields_of_requests)
@@ -93,11 +96,13 @@ Test(protocol_doc, lists_the_fields_of_requests)
            .attempt = 4, .offset = 5, .size = 6);
     EXPECT("kind, broadcast, block", get_request, .kind = 3, .id = 2, .block = 3);
     EXPECT("kind, result, offset, size", get_request, .kind = 4, .id = 2, .offset = 3, .size = 4);
+    EXPECT("kind, program, block", get_request, .kind = 5, .id = 2, .block = 3);
+    EXPECT("size, sha256", program_info, .size = 1, .sha256 = {2});
     EXPECT("broadcast, blocks_max, received, failed", block_request, .id = 1, .blocks_max = 2);
     EXPECT("broadcast, blocks", block_assignment, .id = 1);
-    EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done", job_progress,
-           .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5, .stage_tasks = 6,
-           .stage_done = 1);
+    EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done, tasks_running",
+           job_progress, .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5,
+           .stage_tasks = 6, .stage_done = 1, .tasks_running = 8);
 }
 
 Test(protocol_doc, lists_the_fields_of_a_status)
@@ -105,10 +110,9 @@ Test(protocol_doc, lists_the_fields_of_a_status)
     const struct status_job job = {.job = 1,
                                    .name = "b",
                                    .running = true,
-                                   .tasks_running = 5,
-                                   .age_ns = 6,
-                                   .heartbeat_age_ns = 7,
-                                   .memory_bytes = 8};
+                                   .age_ns = 5,
+                                   .heartbeat_age_ns = 6,
+                                   .memory_bytes = 7};
     EXPECT("node, build, slots, drivers_max, memory_bytes, uptime_ns, draining, jobs",
            daemon_status, .node = "a", .build = "b", .slots = 3, .drivers_max = 4,
            .memory_bytes = 5, .uptime_ns = 6, .draining = true);
@@ -120,8 +124,7 @@ Test(protocol_doc, lists_the_fields_of_a_status)
     encoded.size -= none.size; /* the jobs come last */
     memmove(encoded.data, encoded.data + none.size, encoded.size);
     buffer_fini(&none);
-    expect_fields(
-        "job, name, progress, running, tasks_running, age_ns, heartbeat_age_ns, memory_bytes");
+    expect_fields("job, name, progress, running, age_ns, heartbeat_age_ns, memory_bytes");
 }
 
 Test(protocol_doc, lists_the_fields_of_a_hello)

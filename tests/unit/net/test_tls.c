@@ -21,13 +21,11 @@ static struct secrets secrets_of(unsigned count, const uint8_t numbers[])
     return s;
 }
 
-/* The two sides use different implementations of the cipher. */
 static void open_with(const struct secrets *accepts, const struct secrets *dials)
 {
     begin();
     for (unsigned i = 0; i < 2; i++) {
-        contexts[i] = tls_context_create(
-            i == 0 ? accepts : dials, i == 0 ? TLS_ACCEPT_CLIENT_SECRETS : TLS_BULK_CIPHER, &error);
+        contexts[i] = tls_context_create(i == 0 ? accepts : dials, i == 0, &error);
         cr_assert_not_null(contexts[i]);
         sides[i] = tls_open(contexts[i], i == 1, &error);
         cr_assert_not_null(sides[i]);
@@ -174,12 +172,12 @@ Test(tls, client_secret_is_distinct_from_its_parent)
     open_with(&peer, &client);
     cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
     close_sides();
-    /* Without TLS_ACCEPT_CLIENT_SECRETS a client secret is rejected. */
+    /* Without `accept_client_secrets` a client secret is rejected. */
     client.kind = SECRET_CLIENT;
     open_with(&peer, &client);
     tls_close(sides[0]);
     tls_context_destroy(contexts[0]);
-    contexts[0] = tls_context_create(&peer, TLS_BULK_CIPHER, &error);
+    contexts[0] = tls_context_create(&peer, false, &error);
     sides[0] = tls_open(contexts[0], false, &error);
     cr_expect_eq(shake_hands(0), GLINT_E_AUTH);
     close_sides();
@@ -329,8 +327,60 @@ Test(tls, out_of_memory_in_open_is_reported)
     }
     struct secrets secrets = {.count = 1, .list = {{{1, 2}}}};
     mem_fail_at(1, false);
-    cr_expect_null(tls_context_create(&secrets, TLS_BULK_CIPHER, &error));
+    cr_expect_null(tls_context_create(&secrets, false, &error));
     mem_fail_at(0, false);
     cr_expect_eq(error.code, GLINT_E_NO_MEMORY);
     close_sides();
+}
+
+/* ---- The key of a job */
+
+/* Side 0 accepts and side 1 dials; the numbers are of their secrets and job keys, 0: none. */
+struct keys_of_sides {
+    uint8_t secrets[2], jobs[2];
+    bool forget; /* side 0 forgets its secrets */
+};
+
+static int job_key_handshake(const struct keys_of_sides *k)
+{
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        const struct secrets secrets = secrets_of(1, &k->secrets[i]),
+                             job = secrets_of(1, &k->jobs[i]);
+        contexts[i] = tls_context_create(k->secrets[i] != 0 ? &secrets : NULL, i == 0, &error);
+        cr_assert_not_null(contexts[i]);
+        if (k->jobs[i] != 0) cr_assert(tls_context_set_job_key(contexts[i], &job.list[0]));
+    }
+    if (k->forget) tls_context_forget_secrets(contexts[0]);
+    for (unsigned i = 0; i < 2; i++) {
+        sides[i] = tls_open(contexts[i], i == 1, &error);
+        cr_assert_not_null(sides[i]);
+    }
+    return shake_hands(0);
+}
+
+Test(tls, job_key_opens_only_its_job)
+{
+    static const struct {
+        struct keys_of_sides keys;
+        int code;
+        enum secret_kind kind;
+    } rows[] = {
+        {{{0, 0}, {5, 5}, false}, 0, SECRET_JOB},  /* executor to executor */
+        {{{1, 0}, {5, 5}, false}, 0, SECRET_JOB},  /* a daemon's process to the driver */
+        {{{1, 1}, {5, 0}, false}, 0, SECRET_PEER}, /* --join to the driver */
+        {{{1, 1}, {5, 5}, false}, 0, SECRET_PEER}, /* with secrets: they are used to dial */
+        {{{1, 0}, {5, 5}, true}, 0, SECRET_JOB},
+        {{{0, 0}, {5, 6}, false}, GLINT_E_AUTH, SECRET_JOB},
+        {{{5, 0}, {0, 5}, false}, GLINT_E_AUTH, SECRET_JOB}, /* the same bytes as a secret */
+        {{{1, 1}, {5, 0}, true}, GLINT_E_AUTH, SECRET_PEER}, /* forgotten */
+        {{{0, 1}, {5, 0}, false}, GLINT_E_AUTH, SECRET_PEER},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect_eq(job_key_handshake(&rows[i].keys), rows[i].code, "row %zu: %s", i, error.cause);
+        if (rows[i].code == 0)
+            cr_expect_eq(tls_peer_secret_kind(sides[0]), rows[i].kind, "row %zu", i);
+        error.code = GLINT_OK;
+        close_sides();
+    }
 }

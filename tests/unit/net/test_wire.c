@@ -46,12 +46,16 @@ Test(wire, addresses_and_jobs_round_trip)
     ROUND_TRIP(job_identity, &job);
     ROUND_TRIP(job_identity, &name);
     ROUND_TRIP(job_identity, &both);
-    static const struct executor_started executor_started = {.port = 7401,
-                                                             .incarnation = {1, 2, 3}};
-    ROUND_TRIP(executor_started, &executor_started);
-    static struct executor_exited ends[] = {{0, false, "", ""},
-                                            {INT32_MIN, true, "/var/log/e1.log", ""},
-                                            {11, 0, "", "signal 11 in task 3"}};
+    static struct executor_request request = {
+        .job = {1, "count-keys"}, .driver_port = 7401, .incarnation = {1, 2, 3}, .key = {{4, 5}}};
+    FILLED(request.driver_host, 'h');
+    ROUND_TRIP(executor_request, &request);
+    static const struct program_info program = {INT64_MAX, {1, 2, 3}};
+    ROUND_TRIP(program_info, &program);
+    static struct executor_exited ends[] = {
+        {0, false, "", {.code = GLINT_OK}},
+        {INT32_MIN, true, "/var/log/e1.log", {.code = GLINT_OK}},
+        {11, 0, "", {.code = GLINT_E_EXECUTOR_LOST, .cause = "signal 11 in task 3", .hint = "h"}}};
     FILLED(ends[2].log, '/');
     for (int i = 0; i < 3; i++) ROUND_TRIP(executor_exited, &ends[i]);
 }
@@ -63,7 +67,8 @@ static struct job_progress largest_progress(void)
                              .retries = UINT32_MAX,
                              .stage = UINT32_MAX,
                              .stage_tasks = UINT32_MAX,
-                             .stage_done = UINT32_MAX};
+                             .stage_done = UINT32_MAX,
+                             .tasks_running = SLOTS_MAX};
     FILLED(p.stage_name, 's');
     return p;
 }
@@ -72,7 +77,7 @@ Test(wire, progress_round_trips)
 {
     const struct job_progress largest = largest_progress();
     static const struct job_progress none = {.stages = 0},
-                                     half = {3, 40, 1, "textFile..reduceByKey", 2, 20, 7};
+                                     half = {3, 40, 1, "textFile..reduceByKey", 2, 20, 7, 4};
     ROUND_TRIP(job_progress, &largest);
     ROUND_TRIP(job_progress, &none);
     ROUND_TRIP(job_progress, &half);
@@ -94,11 +99,10 @@ Test(wire, cancelled_jobs_round_trip)
 /* More jobs than allowed, and more tasks done than the stage has. */
 Test(wire, impossible_counts_are_rejected)
 {
-    struct packer p;
+    struct packer p = {.failed = false};
     struct cancelled_jobs decoded;
     struct job_progress progress;
     for (uint32_t jobs = STATUS_JOBS_MAX; jobs <= STATUS_JOBS_MAX + 1; jobs++) {
-        packer_init(&p);
         pack_array(&p, jobs);
         for (uint32_t i = 0; i < jobs; i++) {
             pack_array(&p, 2);
@@ -111,7 +115,6 @@ Test(wire, impossible_counts_are_rejected)
             jobs <= STATUS_JOBS_MAX ? 0 : GLINT_E_PROTOCOL, "%u jobs", jobs);
         packer_fini(&p);
     }
-    packer_init(&p);
     pack_array(&p, 7);
     for (int i = 0; i < 7; i++) i == 3 ? pack_text(&p, "s") : pack_u64(&p, i == 6 ? 2 : 1);
     error.code = GLINT_OK;
@@ -136,7 +139,6 @@ Test(wire, largest_status_round_trips)
         FILLED(s.jobs[i].name, 'j');
         s.jobs[i].progress = largest_progress();
         s.jobs[i].running = i % 2 == 0;
-        s.jobs[i].tasks_running = SLOTS_MAX;
         s.jobs[i].job = s.jobs[i].age_ns = UINT64_MAX - i;
         s.jobs[i].heartbeat_age_ns = s.jobs[i].memory_bytes = UINT64_MAX;
     }
@@ -241,9 +243,11 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
     static const struct executor_registration executor_registration = {7401, 2, GIB};
     static const struct executor_address executor_address = {3, "e3", "10.0.0.3", 7403, {1, 2, 3}};
     static const struct job_identity job_identity = {UINT64_MAX / 3, "count-keys"};
-    static const struct executor_started executor_started = {7401, {9, 9}};
-    static const struct executor_exited executor_exited = {9, true, "/var/log/glint/e1.log",
-                                                           "signal 9"};
+    static const struct executor_request executor_request = {
+        {5, "count-keys"}, "10.0.0.1", 7401, {9, 9}, {{7, 7}}};
+    static const struct program_info program_info = {70000, {8, 8}};
+    static const struct executor_exited executor_exited = {
+        9, true, "/var/log/glint/e1.log", {.code = GLINT_E_WORK_DIR, .cause = "c", .hint = "h"}};
     static const struct block_request block_request = {1, 4, 2, {5, 6}, 1, {7}};
     static const struct block_assignment block_assignment = {
         1, 2, {{1, EXECUTOR_ID_DRIVER, UINT64_MAX}, {2, 0, 5}}};
@@ -255,13 +259,9 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
         .memory_bytes = GIB,
         .uptime_ns = 5,
         .job_count = 1,
-        .jobs = {{.job = 5,
-                  .name = "j",
-                  .progress = {1, 2, 3, "s", 4, 6, 5},
-                  .running = true,
-                  .tasks_running = 2}}};
+        .jobs = {{.job = 5, .name = "j", .progress = {1, 2, 3, "s", 4, 6, 5, 2}, .running = true}}};
     static const struct cancelled_jobs cancelled_jobs = {2, {{5, "j"}, {UINT64_MAX, "k"}}};
-    static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5};
+    static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5, 2};
     const struct get_request gets[] = {
         {.kind = GET_INDEX,
          .id = 1,
@@ -272,6 +272,7 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
         {.kind = GET_MAP_OUTPUT, .id = 1, .map = 2, .attempt = 300, .offset = 70000, .size = MIB},
         {.kind = GET_BROADCAST_BLOCK, .id = 1, .block = 20},
         {.kind = GET_RESULT, .id = 1, .offset = 0, .size = MIB},
+        {.kind = GET_PROGRAM_BLOCK, .block = 20},
     };
     static const uint8_t along[20];
     static const struct index_entry parts[WIRE_PARTS] = {
@@ -290,14 +291,15 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
     SAMPLE(executor_registration, &executor_registration);
     SAMPLE(executor_address, &executor_address);
     SAMPLE(job_identity, &job_identity);
-    SAMPLE(executor_started, &executor_started);
+    SAMPLE(executor_request, &executor_request);
+    SAMPLE(program_info, &program_info);
     SAMPLE(executor_exited, &executor_exited);
     SAMPLE(daemon_status, &daemon_status);
     SAMPLE(cancelled_jobs, &cancelled_jobs);
     SAMPLE(job_progress, &progress);
     SAMPLE(block_request, &block_request);
     SAMPLE(block_assignment, &block_assignment);
-    for (int i = 0; i < 4; i++) SAMPLE(get_request, &gets[i]);
+    for (int i = 0; i < 5; i++) SAMPLE(get_request, &gets[i]);
     SAMPLE(fetch_error, &why);
 #undef SAMPLE
     out[n] = (struct sample){.codec = "map_output_index"};
@@ -410,15 +412,16 @@ Test(wire, out_of_range_values_are_rejected)
         WRONG("job_identity", "\x92\x00\xa0"),                        /* no job */
         WRONG("job_identity", "\x92\x01\xa1\x07"),                    /* BEL in its name */
         WRONG("job_identity", "\x92\x01\xa1\x00"),                    /* a NUL */
-        WRONG("executor_started", "\x92\x01\xc4\x02\x01\x02"),        /* a short incarnation */
-        WRONG("executor_exited", "\x93\xce\x80\0\0\0\x01\xa0"),       /* a status over 31 bits */
-        WRONG("executor_exited", "\x93\x00\x02\xa0"),                 /* a boolean of 2 */
-        WRONG("get_request", "\x93\x00\x01\x01"),                     /* no kind */
-        WRONG("get_request", "\x93\x05\x01\x01"),                     /* an unknown kind */
-        WRONG("get_request", "\x94\x01\x01\x01\x90"),                 /* no map outputs */
-        WRONG("get_request", "\x94\x01\x01\x01\x91\x01"),             /* half a pair */
-        WRONG("get_request", "\x94\x04\x01\x00\x00"),                 /* no bytes */
-        WRONG("get_request", "\x94\x04\x01\x00\xce\x00\x80\0\x01"),   /* more than a frame */
+        WRONG("executor_request",
+              "\x96\x01\xa1j\xa1h\x01\xc4\x02\x01\x02"),            /* a short incarnation */
+        WRONG("executor_exited", "\x93\xce\x80\0\0\0\x01\xa0"),     /* a status over 31 bits */
+        WRONG("executor_exited", "\x93\x00\x02\xa0"),               /* a boolean of 2 */
+        WRONG("get_request", "\x93\x00\x01\x01"),                   /* no kind */
+        WRONG("get_request", "\x93\x06\x01\x01"),                   /* an unknown kind */
+        WRONG("get_request", "\x94\x01\x01\x01\x90"),               /* no map outputs */
+        WRONG("get_request", "\x94\x01\x01\x01\x91\x01"),           /* half a pair */
+        WRONG("get_request", "\x94\x04\x01\x00\x00"),               /* no bytes */
+        WRONG("get_request", "\x94\x04\x01\x00\xce\x00\x80\0\x01"), /* more than a frame */
         WRONG("get_request",
               "\x94\x04\x01\xcf\x7f\xff\xff\xff\xff\xff\xff\xff\x01"), /* the end overflows */
         WRONG("block_request", "\x94\x01\x11\x90\x90"),                /* requests 17 blocks */
@@ -446,12 +449,17 @@ Test(wire, out_of_range_values_are_rejected)
  * are replaced. */
 Test(wire, log_path_is_sanitized_for_printing)
 {
-    struct executor_exited e = {0, false, "/tmp/\033[2J\n\xff\xfe", "\033c"}, back;
+    struct executor_exited e = {0,
+                                false,
+                                "/tmp/\033[2J\n\xff\xfe",
+                                {.code = GLINT_E_WORK_DIR, .cause = "\033c", .hint = "\a"}},
+                           back;
     struct buffer bytes = {NULL, 0, 0};
     cr_assert_eq(executor_exited_encode(&e, &bytes, &error), 0);
     cr_assert_eq(executor_exited_decode(whole(&bytes), &back, &error), 0);
     cr_expect_str_eq(back.log, "/tmp/?[2J ??");
-    cr_expect_str_eq(back.crash, "?c");
+    cr_expect_str_eq(back.why.cause, "?c");
+    cr_expect_str_eq(back.why.hint, "?");
     buffer_fini(&bytes);
 }
 

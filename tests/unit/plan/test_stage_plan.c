@@ -174,11 +174,11 @@ Test(stage_plan, too_long_output_path_is_rejected)
 static void expect_splits(struct glint_rdd *rdd, uint32_t partition, const char *expected)
 {
     struct buffer bytes;
-    struct unpacker u;
     char found[64];
     size_t n = 0;
     cr_assert_eq(rdd_encode_partition_splits(&g, rdd, partition, &bytes), 0);
-    cr_assert(unpacker_init(&u, whole(&bytes)));
+    struct unpacker u = unpack_begin(whole(&bytes));
+    cr_assert_not(u.failed);
     while (u.next < u.count && n + 1 < sizeof found) {
         struct glint_slice split = unpack_bytes(&u);
         memcpy(found + n, split.data, split.size);
@@ -187,7 +187,6 @@ static void expect_splits(struct glint_rdd *rdd, uint32_t partition, const char 
     found[n] = '\0';
     cr_expect(unpack_is_complete(&u));
     cr_expect_str_eq(found, expected);
-    unpacker_fini(&u);
     buffer_fini(&bytes);
 }
 

@@ -1,0 +1,15 @@
+/* The bytes that an executor serves (transfer/fetch_server.h): map outputs and their indexes,
+ * results of tasks, blocks of broadcasts. Loop thread only. */
+#ifndef GLINT_EXECUTOR_FETCH_SOURCES_H
+#define GLINT_EXECUTOR_FETCH_SOURCES_H
+
+#include "engine/executor/broadcast_client.h"
+#include "engine/executor/store.h"
+#include "engine/transfer/fetch_server.h"
+
+/* `store` and `broadcasts` are borrowed until the server is destroyed; `broadcasts` may be NULL:
+ * blocks are not served. Returns NULL when out of memory. */
+struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
+                                         struct broadcast_client *broadcasts);
+
+#endif

@@ -1,0 +1,34 @@
+/* A deadline: one uv_timer_t that calls a function once. Loop thread only. */
+#ifndef GLINT_NET_DEADLINE_H
+#define GLINT_NET_DEADLINE_H
+
+#include "engine/base/env.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct deadline {
+    uv_timer_t timer;
+    void (*expired)(void *arg);
+    void (*closed)(void *arg);
+    void *arg;
+};
+
+/* `expired` is called from the loop. deadline_close is required before the loop is closed. */
+void deadline_init(struct deadline *d, uv_loop_t *loop, void (*expired)(void *arg), void *arg);
+/* Expires `ms` from now, instead of any earlier start. */
+void deadline_start(struct deadline *d, uint64_t ms);
+/* As deadline_start, unless it expires earlier already. */
+void deadline_start_earlier(struct deadline *d, uint64_t ms);
+void deadline_stop(struct deadline *d);
+/* Stops it. `closed` (NULL: none) is called later, from the loop; *d may be freed then. */
+void deadline_close(struct deadline *d, void (*closed)(void *arg));
+
+/* Milliseconds until at_ns, rounded up: 0 if it has passed. */
+static inline uint64_t ms_until(uint64_t at_ns, uint64_t now_ns)
+{
+    return at_ns > now_ns ? (at_ns - now_ns + MS_NS - 1) / MS_NS : 0;
+}
+
+#endif

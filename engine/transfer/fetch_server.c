@@ -1,0 +1,312 @@
+/* Requests are queued per connection and served in order while the connection's window has room.
+ * Data in files passes through a buffer (file_reader.h). */
+#include "engine/transfer/fetch_server.h"
+
+#include "engine/net/wire.h"
+#include "engine/transfer/file_reader.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define QUEUED_GETS_MAX 1024u /* per connection */
+
+/* A GET: queued, then being read or sent. */
+struct response {
+    struct response *next;
+    struct served_conn *to;
+    uint64_t request;
+    struct get_request get;
+    const struct fetch_source *source; /* where `ref` is released; NULL: nothing found yet */
+    void *ref;
+    uint64_t size;         /* of what is read or sent */
+    struct file_read file; /* a read, if the data is in a file */
+};
+
+struct served_conn {
+    struct served_conn *next;
+    struct fetch_server *server;
+    struct conn *conn; /* NULL: closed */
+    struct response *first, *last;
+    uint32_t queued;
+    uint32_t responses; /* being read or sent */
+    uint64_t window;    /* their bytes */
+};
+
+struct fetch_server {
+    struct fetch_source sources[GET_KINDS_END];
+    struct served_conn *conns; /* most recently used first */
+    struct file_reader file_reader;
+    uint32_t responses;
+    bool destroyed; /* freed with the last response */
+};
+
+struct fetch_server *fetch_server_create(uv_loop_t *loop,
+                                         const struct fetch_source sources[GET_KINDS_END])
+{
+    struct fetch_server *s = mem_zalloc(sizeof *s);
+    if (s == NULL) return NULL;
+    memcpy(s->sources, sources, sizeof s->sources);
+    file_reader_init(&s->file_reader, loop);
+    return s;
+}
+
+/* ---- Responses */
+
+static void response_free(struct response *a)
+{
+    get_request_fini(&a->get);
+    mem_free(a);
+}
+
+static void release_found(struct response *a)
+{
+    if (a->source != NULL && a->source->release != NULL) a->source->release(a->source->arg, a->ref);
+    a->source = NULL;
+}
+
+static void conn_free_if_unused(struct served_conn *c)
+{
+    if (c->conn != NULL || c->responses > 0) return;
+    assert(c->first == NULL && c->window == 0);
+    mem_free(c);
+}
+
+/* Releases what a response referenced. Frees the connection's state too if it has closed and this
+ * was its last response. */
+static void response_end(struct response *a, bool sent)
+{
+    struct served_conn *c = a->to;
+    struct fetch_server *s = c->server;
+    assert(c->responses > 0 && s->responses > 0 && c->window >= a->size);
+    if (sent && a->source->bytes_sent != NULL) atomic_fetch_add(a->source->bytes_sent, a->size);
+    release_found(a);
+    file_reader_release_buffer(&s->file_reader, &a->file);
+    c->window -= a->size;
+    c->responses--;
+    s->responses--;
+    response_free(a);
+    conn_free_if_unused(c);
+}
+
+static void serve_all_conns(struct fetch_server *s);
+
+/* conn_send_data's `sent`. Another request may wait for the buffer or window that this frees. */
+static void on_sent(void *arg, bool ok)
+{
+    struct response *a = arg;
+    struct fetch_server *s = a->to->server;
+    response_end(a, ok);
+    if (!s->destroyed)
+        serve_all_conns(s);
+    else if (s->responses == 0)
+        fetch_server_destroy(s);
+}
+
+static void response_set_size(struct response *a, uint64_t size)
+{
+    a->to->window += size - a->size;
+    a->size = size;
+}
+
+/* On failure, false, the connection closes by itself. */
+static bool send_bytes(struct response *a, const uint8_t *bytes, uint64_t size)
+{
+    response_set_size(a, size);
+    return conn_send_data(a->to->conn, a->request, (struct glint_slice){bytes, size}, on_sent, a);
+}
+
+static void send_fetch_error(struct conn *conn, uint64_t request, const struct glint_error *why)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    assert(why->code != GLINT_OK);
+    if (fetch_error_encode(why, &payload, &error) == 0)
+        conn_send(conn, FRAME_FETCH_ERROR, request, &payload);
+    else
+        conn_close(conn, false); /* out of memory: closing tells the peer */
+    buffer_fini(&payload);
+}
+
+static void on_file_read(struct file_read *r, int code)
+{
+    struct response *a = r->arg;
+    struct conn *conn = a->to->conn; /* NULL: it closed while the pool read the file */
+    struct glint_error why = {.code = GLINT_OK};
+    if (code == 0 && conn != NULL && send_bytes(a, r->bytes, r->size)) return;
+    if (code != 0 && conn != NULL) {
+        error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
+                  "cannot read %s: %s", r->run->path,
+                  code == UV_EOF ? "the file ends early" : uv_strerror(code));
+        send_fetch_error(conn, a->request, &why);
+    }
+    on_sent(a, false);
+}
+
+/* What start_response did: RESPONSE_BUSY: nothing, no buffer is free. */
+enum response_state { RESPONSE_STARTED, RESPONSE_FAILED, RESPONSE_BUSY };
+
+static enum response_state read_file(struct response *a, const struct run *file,
+                                     struct glint_error *why)
+{
+    a->file = (struct file_read){
+        .run = file, .offset = a->get.offset, .size = a->get.size, .done = on_file_read, .arg = a};
+    response_set_size(a, a->get.size);
+    int r = file_reader_start(&a->to->server->file_reader, &a->file);
+    if (r == 0) return RESPONSE_STARTED;
+    response_set_size(a, 0);
+    if (r == FILE_READER_BUSY) return RESPONSE_BUSY;
+    error_no_memory(why);
+    return RESPONSE_FAILED;
+}
+
+/* Finds the data, and sends it or starts to read it. On failure sets *why, unless the connection is
+ * closing. */
+static enum response_state start_response(struct response *a, struct glint_error *why)
+{
+    const struct get_request *g = &a->get;
+    const struct fetch_source *source = &a->to->server->sources[g->kind];
+    bool is_range = g->kind == GET_MAP_OUTPUT || g->kind == GET_RESULT;
+    struct fetch_found found = {.file = NULL};
+    source->find(source->arg, g, &found, why);
+    if (why->code != GLINT_OK) return RESPONSE_FAILED;
+    a->source = source;
+    a->ref = found.ref;
+    uint64_t total = found.file != NULL ? found.file->source.bytes : found.bytes.size;
+    uint64_t most = found.file != NULL ? FETCH_CHUNK_BYTES_MAX : DATA_FRAME_BYTES_MAX;
+    if (is_range && (g->size > most || g->offset > total || g->size > total - g->offset)) {
+        error_set(why, GLINT_E_PROTOCOL, NULL, "requested range is outside the data");
+        return RESPONSE_FAILED;
+    }
+    if (found.file != NULL) return read_file(a, found.file, why);
+    if (is_range) found.bytes = (struct glint_slice){found.bytes.data + g->offset, g->size};
+    assert(found.bytes.size <= DATA_FRAME_BYTES_MAX);
+    return send_bytes(a, found.bytes.data, found.bytes.size) ? RESPONSE_STARTED : RESPONSE_FAILED;
+}
+
+/* ---- Connections */
+
+/* Starts responses in order until the window is full or no buffer is free; on_sent continues. */
+static void serve_conn(struct served_conn *c)
+{
+    while (c->conn != NULL && c->first != NULL && c->window < FETCH_SERVER_WINDOW_BYTES) {
+        struct response *a = c->first;
+        struct glint_error why = {.code = GLINT_OK};
+        enum response_state state = start_response(a, &why);
+        if (state == RESPONSE_BUSY) {
+            /* Later requests wait too, even if their data is in memory. */
+            release_found(a);
+            return;
+        }
+        c->first = a->next;
+        if (c->first == NULL) c->last = NULL;
+        c->queued--;
+        c->responses++;
+        c->server->responses++;
+        if (state == RESPONSE_STARTED) continue;
+        if (why.code != GLINT_OK) send_fetch_error(c->conn, a->request, &why);
+        response_end(a, false);
+    }
+}
+
+/* Buffers are shared: the one just released may serve any connection. */
+static void serve_all_conns(struct fetch_server *s)
+{
+    for (struct served_conn *c = s->conns; c != NULL; c = c->next) serve_conn(c);
+}
+
+/* Moves it to the front. NULL: `conn` has sent no GET before. */
+static struct served_conn *find_served_conn(struct fetch_server *s, const struct conn *conn)
+{
+    struct served_conn **link = &s->conns;
+    while (*link != NULL && (*link)->conn != conn) link = &(*link)->next;
+    struct served_conn *c = *link;
+    if (c == NULL) return NULL;
+    *link = c->next;
+    c->next = s->conns;
+    s->conns = c;
+    return c;
+}
+
+static struct served_conn *add_served_conn(struct fetch_server *s, struct conn *conn)
+{
+    struct served_conn *c = mem_zalloc(sizeof *c);
+    if (c == NULL) return NULL;
+    c->server = s;
+    c->conn = conn;
+    c->next = s->conns;
+    s->conns = c;
+    return c;
+}
+
+static int check_get(const struct fetch_server *s, const struct served_conn *c,
+                     const struct get_request *g, struct glint_error *error)
+{
+    if (s->sources[g->kind].find == NULL)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "GET of kind %d is not served here",
+                         (int)g->kind);
+    /* A correct peer has at most FETCH_CLIENT_REQUESTS_MAX in flight; limit a bad one. */
+    if (c != NULL && c->queued == QUEUED_GETS_MAX)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "too many queued requests (max %u)",
+                         QUEUED_GETS_MAX);
+    return 0;
+}
+
+int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct frame *f,
+                        struct glint_slice payload, struct glint_error *error)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    struct get_request get;
+    struct served_conn *c = find_served_conn(s, conn);
+    assert(f->type == FRAME_GET && !s->destroyed);
+    int r = get_request_decode(payload, &get, error);
+    if (r == 0) r = check_get(s, c, &get, error);
+    if (r != 0) {
+        get_request_fini(&get);
+        return r;
+    }
+    if (c == NULL) c = add_served_conn(s, conn);
+    struct response *a = c != NULL ? mem_zalloc(sizeof *a) : NULL;
+    if (a == NULL) {
+        get_request_fini(&get);
+        error_no_memory(&why);
+        send_fetch_error(conn, f->request, &why);
+        return 0;
+    }
+    a->to = c;
+    a->request = f->request;
+    a->get = get;
+    if (c->last != NULL)
+        c->last->next = a;
+    else
+        c->first = a;
+    c->last = a;
+    c->queued++;
+    serve_conn(c);
+    return 0;
+}
+
+void fetch_server_on_closed(struct fetch_server *s, struct conn *conn)
+{
+    struct served_conn *c = find_served_conn(s, conn);
+    if (c == NULL) return;
+    s->conns = c->next;
+    c->conn = NULL;
+    for (struct response *a = c->first, *next; a != NULL; a = next) {
+        next = a->next;
+        response_free(a);
+    }
+    c->first = c->last = NULL;
+    conn_free_if_unused(c);
+    /* Without connections keep no idle buffers. */
+    if (s->conns == NULL) file_reader_free_buffers(&s->file_reader);
+}
+
+void fetch_server_destroy(struct fetch_server *s)
+{
+    if (s == NULL) return;
+    assert(s->conns == NULL);
+    s->destroyed = true;
+    if (s->responses > 0) return; /* the pool still reads: on_sent frees */
+    file_reader_fini(&s->file_reader);
+    mem_free(s);
+}

@@ -1,0 +1,316 @@
+/* Payloads of data transfer: encoding and decoding of GET, BLOCK_REQUEST, BLOCK_ASSIGN and the
+ * response to an INDEX request. A GET contains only the fields of its kind. */
+#include "engine/transfer/wire_fetch.h"
+
+#include "engine/base/endian.h"
+#include "engine/data/msgpack_validate.h"
+#include "engine/limits.h"
+#include "engine/net/payload.h"
+
+#include <assert.h>
+#include <string.h>
+#include <xxhash.h>
+
+static_assert(EXECUTORS_MAX < EXECUTOR_ID_DRIVER, "no executor has the driver's id");
+
+void get_request_fini(struct get_request *g)
+{
+    mem_free(g->maps);
+    g->maps = NULL;
+    g->map_count = 0;
+}
+
+/* Whether bytes [offset, offset + size) fit one DATA frame and the offset cannot overflow. */
+static bool is_valid_range(uint64_t offset, uint64_t size)
+{
+    return size > 0 && size <= DATA_FRAME_BYTES_MAX && offset <= INT64_MAX - size;
+}
+
+static void map_list_pack(struct packer *p, const struct get_request *v)
+{
+    pack_array(p, 2 * (uint64_t)v->map_count);
+    for (uint32_t i = 0; i < v->map_count; i++) {
+        pack_u64(p, v->maps[i][0]);
+        pack_u64(p, v->maps[i][1]);
+    }
+}
+
+int get_request_encode(const struct get_request *v, struct buffer *out, struct glint_error *error)
+{
+    static const uint64_t fields[GET_KINDS_END] = {[GET_INDEX] = 5,
+                                                   [GET_MAP_OUTPUT] = 6,
+                                                   [GET_BROADCAST_BLOCK] = 3,
+                                                   [GET_RESULT] = 4,
+                                                   [GET_PROGRAM_BLOCK] = 3};
+    assert(v->kind > 0 && v->kind < GET_KINDS_END);
+    struct packer p;
+    uint64_t before = out->size;
+    payload_pack_begin(&p, out, fields[v->kind]);
+    pack_u64(&p, v->kind);
+    pack_u64(&p, v->id);
+    if (v->kind == GET_INDEX) {
+        assert(v->map_count > 0 && v->map_count <= PARTITIONS_MAX);
+        assert(v->size <= FETCH_CHUNK_BYTES_MAX);
+        pack_u64(&p, v->partition);
+        pack_u64(&p, v->size);
+        map_list_pack(&p, v);
+    } else if (v->kind == GET_BROADCAST_BLOCK || v->kind == GET_PROGRAM_BLOCK) {
+        pack_u64(&p, v->block);
+    } else {
+        assert(is_valid_range(v->offset, v->size));
+        if (v->kind == GET_MAP_OUTPUT) {
+            pack_u64(&p, v->map);
+            pack_u64(&p, v->attempt);
+        }
+        pack_u64(&p, v->offset);
+        pack_u64(&p, v->size);
+    }
+    return payload_pack_end(&p, out, before, error);
+}
+
+/* Reads pairs of map and attempt. Returns 0 or NO_MEMORY; invalid input fails `u`. */
+static int map_list_unpack(struct unpacker *u, struct get_request *v, struct glint_error *error)
+{
+    struct unpacker a = unpack_array(u);
+    if (a.failed || a.count == 0 || a.count % 2 != 0 || a.count > 2 * (uint64_t)PARTITIONS_MAX) {
+        u->failed = true;
+        return 0;
+    }
+    v->map_count = (uint32_t)(a.count / 2);
+    v->maps = mem_alloc(v->map_count * sizeof *v->maps);
+    if (v->maps == NULL) return error_no_memory(error);
+    for (uint32_t i = 0; i < v->map_count; i++) {
+        v->maps[i][0] = (uint32_t)unpack_u64(&a, PARTITIONS_MAX - 1);
+        v->maps[i][1] = (uint32_t)unpack_u64(&a, UINT32_MAX);
+    }
+    if (!unpack_is_complete(&a)) u->failed = true;
+    return 0;
+}
+
+int get_request_decode(struct glint_slice bytes, struct get_request *v, struct glint_error *error)
+{
+    int r = 0;
+    memset(v, 0, sizeof *v);
+    struct unpacker u = unpack_begin(bytes);
+    v->kind = (enum get_kind)unpack_u64(&u, GET_KINDS_END - 1);
+    v->id = unpack_u64(&u, UINT64_MAX);
+    if (v->kind == GET_INDEX) {
+        v->partition = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
+        v->size = unpack_u64(&u, FETCH_CHUNK_BYTES_MAX);
+        r = map_list_unpack(&u, v, error);
+    } else if (v->kind == GET_BROADCAST_BLOCK || v->kind == GET_PROGRAM_BLOCK) {
+        v->block = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    } else {
+        if (v->kind == GET_MAP_OUTPUT) {
+            v->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
+            v->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        }
+        v->offset = unpack_u64(&u, INT64_MAX);
+        v->size = unpack_u64(&u, DATA_FRAME_BYTES_MAX);
+        if (!is_valid_range(v->offset, v->size)) u.failed = true;
+    }
+    if (v->kind == 0) u.failed = true;
+    if (r == 0) r = payload_unpack_end(&u, "a GET request", error);
+    if (r != 0) get_request_fini(v);
+    return r;
+}
+
+/* ---- Requesting and assigning broadcast blocks */
+
+static void block_list_pack(struct packer *p, const uint32_t *blocks, uint32_t count)
+{
+    assert(count <= BLOCK_REQUEST_MAX);
+    pack_array(p, count);
+    for (uint32_t i = 0; i < count; i++) pack_u64(p, blocks[i]);
+}
+
+static uint32_t block_list_unpack(struct unpacker *u, uint32_t out[BLOCK_REQUEST_MAX])
+{
+    struct unpacker a = unpack_array(u);
+    if (a.count > BLOCK_REQUEST_MAX) a.failed = true;
+    uint32_t count = a.failed ? 0 : (uint32_t)a.count;
+    for (uint32_t i = 0; i < count; i++) out[i] = (uint32_t)unpack_u64(&a, UINT32_MAX);
+    if (!unpack_is_complete(&a)) u->failed = true;
+    return count;
+}
+
+int block_request_encode(const struct block_request *v, struct buffer *out,
+                         struct glint_error *error)
+{
+    assert(v->blocks_max <= BLOCK_REQUEST_MAX);
+    struct packer p;
+    uint64_t before = out->size;
+    payload_pack_begin(&p, out, 4);
+    pack_u64(&p, v->id);
+    pack_u64(&p, v->blocks_max);
+    block_list_pack(&p, v->received, v->received_count);
+    block_list_pack(&p, v->failed, v->failed_count);
+    return payload_pack_end(&p, out, before, error);
+}
+
+int block_request_decode(struct glint_slice bytes, struct block_request *v,
+                         struct glint_error *error)
+{
+    memset(v, 0, sizeof *v);
+    struct unpacker u = unpack_begin(bytes);
+    v->id = unpack_u64(&u, UINT64_MAX);
+    v->blocks_max = (uint32_t)unpack_u64(&u, BLOCK_REQUEST_MAX);
+    v->received_count = block_list_unpack(&u, v->received);
+    v->failed_count = block_list_unpack(&u, v->failed);
+    return payload_unpack_end(&u, "a block request", error);
+}
+
+int block_assignment_encode(const struct block_assignment *v, struct buffer *out,
+                            struct glint_error *error)
+{
+    assert(v->count <= BLOCK_REQUEST_MAX);
+    struct packer p;
+    uint64_t before = out->size;
+    payload_pack_begin(&p, out, 2);
+    pack_u64(&p, v->id);
+    pack_array(&p, 3 * (uint64_t)v->count);
+    for (uint32_t i = 0; i < v->count; i++) {
+        pack_u64(&p, v->blocks[i].block);
+        pack_u64(&p, v->blocks[i].from);
+        pack_u64(&p, v->blocks[i].checksum);
+    }
+    return payload_pack_end(&p, out, before, error);
+}
+
+int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v,
+                            struct glint_error *error)
+{
+    memset(v, 0, sizeof *v);
+    struct unpacker u = unpack_begin(bytes);
+    v->id = unpack_u64(&u, UINT64_MAX);
+    struct unpacker a = unpack_array(&u);
+    if (a.count > 3 * (uint64_t)BLOCK_REQUEST_MAX || a.count % 3 != 0) a.failed = true;
+    v->count = a.failed ? 0 : (uint32_t)(a.count / 3);
+    for (uint32_t i = 0; i < v->count; i++) {
+        v->blocks[i].block = (uint32_t)unpack_u64(&a, UINT32_MAX);
+        v->blocks[i].from = (uint32_t)unpack_u64(&a, EXECUTOR_ID_DRIVER);
+        v->blocks[i].checksum = unpack_u64(&a, UINT64_MAX);
+        if (v->blocks[i].from >= EXECUTORS_MAX && v->blocks[i].from != EXECUTOR_ID_DRIVER)
+            u.failed = true;
+    }
+    if (!unpack_is_complete(&a)) u.failed = true;
+    return payload_unpack_end(&u, "a block assignment", error);
+}
+
+/* ---- Segments of map outputs. Decoded without an unpacker, for speed: there are many, and their
+ * number is known. */
+
+#define ENTRY_LOST 2u /* instead of whether the bytes are inlined */
+
+struct index_entry index_entry_create(const struct run *run, uint32_t partition, uint64_t *room)
+{
+    if (run == NULL || partition >= run->partitions) return (struct index_entry){.lost = true};
+    struct index_entry a = {.part = run->parts[partition]};
+    if (run->source.memory == NULL || a.part.bytes > *room) return a;
+    a.bytes = (struct glint_slice){run->source.memory + a.part.offset, a.part.bytes};
+    *room -= a.part.bytes;
+    return a;
+}
+
+int map_output_index_encode(const struct index_entry *entries, uint32_t count, struct buffer *out,
+                            struct glint_error *error)
+{
+    assert(count <= PARTITIONS_MAX);
+    static const uint8_t none[INDEX_CHECKSUM_BYTES];
+    struct packer p;
+    uint64_t start = out->size, most = INDEX_HEAD_BYTES_MAX + count * INDEX_ENTRY_BYTES_MAX;
+    for (uint32_t i = 0; i < count; i++) most += entries[i].bytes.size;
+    /* Reserves space for the checksum, which is computed when the list is complete. */
+    if (!buffer_reserve(out, most) || !buffer_append(out, none, sizeof none))
+        return error_no_memory(error);
+    uint64_t before = out->size;
+    payload_pack_begin(&p, out, 5 * (uint64_t)count);
+    for (uint32_t i = 0; i < count; i++) {
+        pack_u64(&p, entries[i].part.offset);
+        pack_u64(&p, entries[i].part.bytes);
+        pack_u64(&p, entries[i].part.raw);
+        pack_u64(&p, entries[i].part.records);
+        pack_u64(&p, entries[i].lost ? ENTRY_LOST : entries[i].bytes.size > 0);
+    }
+    int r = payload_pack_end(&p, out, before, error);
+    if (r == 0) put_le64(out->data + start, XXH3_64bits(out->data + before, out->size - before));
+    for (uint32_t i = 0; r == 0 && i < count; i++) {
+        struct glint_slice bytes = entries[i].bytes;
+        assert(bytes.size == 0 || bytes.size == entries[i].part.bytes);
+        if (bytes.size > 0 && !buffer_append(out, bytes.data, bytes.size))
+            r = error_no_memory(error);
+    }
+    if (r != 0) out->size = start;
+    return r;
+}
+
+static struct glint_slice consume_prefix(struct glint_slice *bytes, uint64_t size)
+{
+    struct glint_slice taken = {bytes->data, size};
+    assert(size <= bytes->size);
+    bytes->data += size;
+    bytes->size -= size;
+    return taken;
+}
+
+static bool consume_u64(struct glint_slice *bytes, uint64_t *out)
+{
+    struct msgpack_head head;
+    if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_UINT)
+        return false;
+    *out = head.u64;
+    consume_prefix(bytes, head.head_size);
+    return true;
+}
+
+/* Whether the sizes of a segment are plausible: lz4 expands a byte to at most 255, and a
+ * record takes at least two bytes for its lengths. Protects the reader from allocating for
+ * impossible sizes. */
+static bool is_valid_segment(const struct run_part *p)
+{
+    if (p->records == 0) return p->bytes == 0 && p->raw == 0;
+    return p->bytes > RUN_BLOCK_HEADER_BYTES && p->bytes <= INT64_MAX &&
+           p->offset <= INT64_MAX - p->bytes && p->raw / 2 >= p->records &&
+           p->raw / 255 <= p->bytes;
+}
+
+/* Reads the list of segments, without the inlined bytes. */
+static bool consume_index(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
+{
+    struct msgpack_head head;
+    if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_ARRAY ||
+        head.count != 5 * (uint64_t)count)
+        return false;
+    consume_prefix(bytes, head.head_size);
+    for (uint32_t i = 0; i < count; i++) {
+        struct run_part *p = &out[i].part;
+        uint64_t inlined; /* 0, 1 or ENTRY_LOST; an empty segment has no bytes to inline */
+        if (!consume_u64(bytes, &p->offset) || !consume_u64(bytes, &p->bytes) ||
+            !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
+            !consume_u64(bytes, &inlined) || !is_valid_segment(p) ||
+            inlined > (p->records > 0 ? 1 : ENTRY_LOST) || (p->records == 0 && inlined == 1))
+            return false;
+        out[i].lost = inlined == ENTRY_LOST;
+        /* Only the size: the bytes follow the list. */
+        out[i].bytes = (struct glint_slice){NULL, inlined == 1 ? p->bytes : 0};
+    }
+    return true;
+}
+
+int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, uint32_t count,
+                            struct glint_error *error)
+{
+    bool ok = bytes.size > INDEX_CHECKSUM_BYTES;
+    uint64_t checksum = ok ? get_le64(consume_prefix(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
+    const uint8_t *list = bytes.data;
+    ok = ok && consume_index(&bytes, out, count) &&
+         checksum == XXH3_64bits(list, (uint64_t)(bytes.data - list));
+    for (uint32_t i = 0; ok && i < count; i++) {
+        ok = out[i].bytes.size <= bytes.size;
+        if (ok && out[i].bytes.size > 0) out[i].bytes = consume_prefix(&bytes, out[i].bytes.size);
+    }
+    if (ok && bytes.size == 0) return 0;
+    memset(out, 0, count * sizeof *out);
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "the index of %u map outputs does not parse",
+                     count);
+}

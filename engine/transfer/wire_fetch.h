@@ -1,0 +1,92 @@
+/* Payloads of block transfer: GET and its responses, and the assignment of broadcast blocks. As in
+ * net/wire.h: pure functions, decoders validate everything.
+ *
+ * All encoders append to *out and return 0 or NO_MEMORY. All decoders return 0, PROTOCOL
+ * or NO_MEMORY. */
+#ifndef GLINT_TRANSFER_WIRE_FETCH_H
+#define GLINT_TRANSFER_WIRE_FETCH_H
+
+#include "engine/base/error.h"
+#include "engine/data/run.h"
+
+enum get_kind {
+    GET_INDEX = 1,       /* a partition's segments in map outputs (map_output_index_encode) */
+    GET_MAP_OUTPUT,      /* bytes [offset, offset + size) of a map output */
+    GET_BROADCAST_BLOCK, /* block `block` of broadcast `id` (broadcast_block.h) */
+    GET_RESULT,          /* bytes [offset, offset + size) of task result `id` */
+    GET_PROGRAM_BLOCK,   /* block `block` of the driver's program (program_block.h); id is 0 */
+    GET_KINDS_END
+};
+/* GET: which bytes; `kind` says which of the fields are used. */
+struct get_request {
+    enum get_kind kind;
+    uint64_t id; /* of the shuffle, broadcast or task result */
+    uint32_t map, attempt, partition, block;
+    uint64_t offset, size; /* INDEX: size is the limit for inlined bytes */
+    /* INDEX: pairs of map and attempt. encode borrows it; decode allocates it, and the caller frees
+     * it with get_request_fini. */
+    uint32_t map_count;
+    uint32_t (*maps)[2];
+};
+void get_request_fini(struct get_request *g);
+
+/* BLOCK_REQUEST: an executor asks which blocks of a broadcast to fetch next. The driver responds
+ * with a BLOCK_ASSIGN of at most blocks_max blocks. */
+#define BLOCK_REQUEST_MAX 16u
+struct block_request {
+    uint64_t id;
+    uint32_t blocks_max;
+    uint32_t received_count; /* received since the last BLOCK_REQUEST; others may fetch them here */
+    uint32_t received[BLOCK_REQUEST_MAX];
+    uint32_t failed_count; /* assigned, but fetching failed: the driver assigns another source */
+    uint32_t failed[BLOCK_REQUEST_MAX];
+};
+/* BLOCK_ASSIGN: blocks to fetch, and from which executor (or EXECUTOR_ID_DRIVER). */
+#define EXECUTOR_ID_DRIVER UINT32_MAX
+struct block_assignment {
+    uint64_t id;
+    uint32_t count; /* 0: nothing to fetch now; the driver sends another one later */
+    struct assigned_block {
+        uint32_t block, from; /* an executor's number, or EXECUTOR_ID_DRIVER */
+        uint64_t checksum;    /* broadcast_block_checksum; not set by the tracker */
+    } blocks[BLOCK_REQUEST_MAX];
+};
+
+int get_request_encode(const struct get_request *v, struct buffer *out, struct glint_error *error);
+int get_request_decode(struct glint_slice bytes, struct get_request *v, struct glint_error *error);
+int block_request_encode(const struct block_request *v, struct buffer *out,
+                         struct glint_error *error);
+int block_request_decode(struct glint_slice bytes, struct block_request *v,
+                         struct glint_error *error);
+int block_assignment_encode(const struct block_assignment *v, struct buffer *out,
+                            struct glint_error *error);
+int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v,
+                            struct glint_error *error);
+
+/* Response to an INDEX request for one map output: the segment of the partition. */
+struct index_entry {
+    struct run_part part;
+    struct glint_slice bytes; /* the segment inlined, borrowed; empty: must be fetched */
+    bool lost;                /* there is no such map output; all else is zero */
+};
+/* The entry for `partition` of a map output, lost if `run` is NULL or has no such partition.
+ * Inlines the bytes if the map output is in memory and they fit into *room, which is reduced by
+ * their size. */
+struct index_entry index_entry_create(const struct run *run, uint32_t partition, uint64_t *room);
+/* The response to an INDEX request: XXH3-64 of the list of segments, the list in the order
+ * requested, then the inlined bytes. The frame's checksum does not cover DATA, so the list has its
+ * own, and the inlined bytes have those of their blocks. decode fills exactly `count` entries,
+ * whose slices point into `bytes`; it returns PROTOCOL for impossible sizes. */
+#define INDEX_CHECKSUM_BYTES  8
+#define INDEX_HEAD_BYTES_MAX  (INDEX_CHECKSUM_BYTES + 5)
+#define INDEX_ENTRY_BYTES_MAX (4 * 9 + 1) /* without the inlined bytes */
+static_assert(PARTITIONS_MAX * (uint64_t)INDEX_ENTRY_BYTES_MAX + INDEX_HEAD_BYTES_MAX +
+                      FETCH_CHUNK_BYTES_MAX <=
+                  DATA_FRAME_BYTES_MAX,
+              "the response fits one DATA frame");
+int map_output_index_encode(const struct index_entry *entries, uint32_t count, struct buffer *out,
+                            struct glint_error *error);
+int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, uint32_t count,
+                            struct glint_error *error);
+
+#endif

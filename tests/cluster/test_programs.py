@@ -1,0 +1,301 @@
+"""glint of one build submits jobs to daemons of another build, which fetch and run its program."""
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import stat
+import tempfile
+import unittest
+
+import frames
+from cluster import DEADLINE_S, GLINT, ClusterTest, until
+from programs import FILES_MAX, ProgramTest, other_build, read, sha256
+
+HINT = "allow_programs in their cluster.toml"
+
+
+class OtherBuild(ProgramTest):
+    """glint of another build submits jobs to daemons of this one."""
+
+    executors = {"e1": {"slots": 2}}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.mkdtemp(prefix="glint-program-")
+        cls.other = os.path.join(cls.place, "glint")
+        other_build(cls.other)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.place)
+
+    @contextlib.contextmanager
+    def other_program(self):
+        self.program = self.other
+        try:
+            yield
+        finally:
+            del self.program
+
+    def submit_other(self, name, *words):
+        with self.other_program():
+            return self.submit(name, *words)
+
+    def builds(self):
+        """This one and the other."""
+        def build():
+            _, out, _ = self.run_glint("version")
+            return re.search(r"[0-9a-f]{40}", out)[0]
+        this = build()
+        with self.other_program():
+            return this, build()
+
+    def count_keys(self, out):
+        job = self.submit_other(out, "count-keys", self.ratings(), out)
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output(out), self.read_output("expected"))
+
+    def assert_fails(self, code, *words):
+        """A job of the other build fails with these words, and one of the daemon's own build succeeds afterwards."""
+        job = self.submit_other("job", "empty-tasks")
+        self.assertEqual(job.wait(), code, job.err)
+        for word in words:
+            self.assertIn(word, job.err)
+        own = self.submit("own", "empty-tasks")
+        self.assertEqual(own.wait(), 0, own.err)
+
+    def test_job_of_another_build_runs(self):
+        self.expected()
+        e1 = self.executor("e1")
+        this, other = self.builds()
+        self.assertNotEqual(this, other)
+        program = read(self.other)
+        about = f"the driver's program: {len(program)} bytes, SHA-256 {sha256(program)}, build "
+        for number, words in enumerate(("fetched", "found in the cache", "found in the cache")):
+            self.count_keys(f"out-{number}")
+            lines = re.findall(r"peer=127\.0\.0\.1:\d+: (.*) the driver's program: ", e1.err)
+            self.assertEqual(lines, ["fetched"] + number * [words])
+            self.assertEqual(self.cached(), [sha256(program)])
+        self.assertEqual(len(re.findall(about + r"\S+-" + other + "$", e1.err, re.M)), 3)
+        path = os.path.join(self.cache, sha256(program))
+        self.assertEqual(read(path), program)
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o500)
+        self.assertEqual(stat.S_IMODE(os.stat(self.cache).st_mode), 0o700)
+
+    def test_job_of_own_build_fetches_nothing(self):
+        e1 = self.executor("e1")
+        job = self.submit("job", "empty-tasks")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertNotIn("program", e1.err)
+        self.assertFalse(os.path.exists(self.cache_home))
+
+    def test_program_without_permission_is_rejected(self):
+        code, _, err = self.run_glint("secret", "new", "secret")
+        self.assertEqual(code, 0, err)
+        for name, keys in (("e1", {"allow_programs": False}), ("e2", {"secret_file": "secret"})):
+            with self.subTest(keys):
+                self.write_cluster({name: {"slots": 1}}, **keys)
+                daemon = self.executor(name)
+                self.assert_fails(78, "error[E0904]", f"executor {name} runs build ", *self.builds(), HINT)
+                for word in (*self.builds(), "E0904", HINT):
+                    self.assertIn(word, daemon.err)
+                self.assertFalse(os.path.exists(self.cache_home))
+                self.stop(daemon)
+
+    def test_secret_file_and_allow_programs_runs_it(self):
+        self.expected()
+        self.run_glint("secret", "new", "secret")
+        self.write_cluster(secret_file="secret", allow_programs=True)
+        self.executor("e1")
+        self.count_keys("out")
+
+    def test_two_drivers_fetch_at_the_same_time(self):
+        self.expected()
+        self.write_cluster(drivers_max=2)
+        e1 = self.executor("e1")
+        jobs = [self.submit_other(out, "count-keys", self.ratings(), out) for out in ("a", "b")]
+        for job in jobs:
+            self.assertEqual(job.wait(), 0, job.err)
+            self.assertEqual(self.read_output(job.name), self.read_output("expected"))
+        self.assertEqual(self.cached(), [sha256(read(self.other))])
+        self.assertEqual(e1.err.count("the driver's program: "), 2)
+
+    def test_damaged_file_is_replaced(self):
+        self.expected()
+        e1 = self.executor("e1")
+        self.count_keys("first")
+        program = read(self.other)
+        path = os.path.join(self.cache, sha256(program))
+        half = len(program) // 2
+        damages = {"changed": program[:half] + bytes([program[half] ^ 1]) + program[half + 1:],
+                   "truncated": program[:half], "empty": b"", "longer": program + b"\0"}
+        for number, (name, data) in enumerate(damages.items(), 1):
+            with self.subTest(name):
+                until(lambda: not e1.children(), "the process has exited")
+                os.chmod(path, 0o700)
+                with open(path, "wb") as file:
+                    file.write(data)
+                self.count_keys(name)
+                self.assertEqual(e1.err.count("fetched the driver's program"), 1 + number)
+                self.assertEqual(self.cached(), [sha256(program)])
+                self.assertEqual(read(path), program)
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o500)
+        self.assertEqual(e1.err.count(f"removing {path}: its content does not match its SHA-256"), 1)
+
+    def test_unusable_cache_directory_is_reported(self):
+        self.write_cluster(start="3s")
+        regular = os.path.join(self.directory, "regular")
+        with open(regular, "w", encoding="ascii"):
+            pass
+        for mode, name in ((0o755, "readable"), (0o770, "of-a-group")):
+            os.makedirs(os.path.join(self.directory, name, "glint"))
+            os.mkdir(os.path.join(self.directory, name, "glint", "programs"))
+            os.chmod(os.path.join(self.directory, name, "glint", "programs"), mode)
+        os.makedirs(os.path.join(self.directory, "linked", "glint"))
+        os.mkdir(os.path.join(self.directory, "private"), 0o700)
+        os.symlink(os.path.join(self.directory, "private"), os.path.join(self.directory, "linked", "glint", "programs"))
+        private = "/glint/programs must be a directory that only this user can access"
+        for home, cause in ((regular, f"{regular}/glint"),
+                            (os.path.join(self.directory, "readable"), f"readable{private}"),
+                            (os.path.join(self.directory, "of-a-group"), f"of-a-group{private}"),
+                            (os.path.join(self.directory, "linked"), f"linked{private}"),
+                            ("", "no directory for programs: neither XDG_CACHE_HOME nor HOME is set"),
+                            ("relative", "no directory for programs: neither XDG_CACHE_HOME nor HOME is set")):
+            with self.subTest(home):
+                e1 = self.start("e1", "executor", "--cluster", self.config, "--id", "e1",
+                                env={"XDG_CACHE_HOME": home, "HOME": ""})
+                e1.until_says("executor e1 ready on ")
+                self.assert_fails(69, "error[E0907]", cause)
+                self.assertIn(cause, e1.err)
+                self.stop(e1)
+
+    def test_xdg_cache_home_is_used(self):
+        self.env["XDG_CACHE_HOME"] = os.path.join(self.directory, "xdg")
+        self.executor("e1")
+        job = self.submit_other("job", "empty-tasks")
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.cached(), [])
+        self.cache = os.path.join(self.directory, "xdg", "glint", "programs")
+        self.assertEqual(self.cached(), [sha256(read(self.other))])
+
+    def test_full_cache_ends_the_job_with_the_reason(self):
+        self.write_cluster(start="3s")
+        self.executor("e1")
+        for path in self.fill_cache(*map(str, range(FILES_MAX))):
+            self.lock(path)
+        self.assert_fails(69, f"the program cache {self.cache} is full: all programs in it are in use")
+        self.assertEqual(self.cached(), list(map(str, range(FILES_MAX))))
+
+    def test_programs_and_plaintext_are_not_allowed_together(self):
+        self.write_cluster(allow_programs=True, insecure_plaintext=True)
+        daemon = self.executor("e1", ready=False)
+        self.assertEqual(daemon.wait(), 78)
+        self.assertIn("error[E0901]", daemon.err)
+        self.assertIn("allow_programs and insecure_plaintext cannot both be true", daemon.err)
+
+    def test_plaintext_alone_allows_no_programs(self):
+        self.write_cluster(insecure_plaintext=True)
+        self.executor("e1")
+        self.assert_fails(78, "error[E0904]", *self.builds(), HINT)
+        self.assertFalse(os.path.exists(self.cache_home))
+
+
+class FakeDaemon(ClusterTest):
+    """A daemon of another build."""
+
+    keys = {**ClusterTest.keys, "suspect": "20s", "dead": "30s"}  # send no heartbeats
+    executors = {"e1": {"slots": 1}}
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(insecure_plaintext=True)
+        self.listener = frames.Listener(DEADLINE_S, port=self.ports["e1"])
+        self.addCleanup(self.listener.close)
+        self.begin("job")
+
+    def begin(self, name):
+        self.driver = self.submit(name, "empty-tasks")
+        self.daemon = self.accept()
+
+    def accept(self):
+        """The connection of a driver that has requested an executor."""
+        daemon = self.listener.accept()
+        self.assertEqual(daemon.wait_frame(frames.HELLO)[0], frames.HELLO)
+        daemon.send(frames.hello("0.0.9-aa", role=frames.DAEMON, node="e1"))
+        self.assertEqual(daemon.wait_frame(frames.REQUEST_EXECUTOR)[0], frames.REQUEST_EXECUTOR)
+        return daemon
+
+    def tearDown(self):
+        self.listener.close()
+        if self.driver.popen.poll() is None:
+            self.driver.signal(signal.SIGINT)
+            self.driver.wait()
+        super().tearDown()
+
+
+class RejectedRequests(FakeDaemon):
+    keys = {**FakeDaemon.keys, "start": "2s"}
+
+    def test_reason_of_a_rejection_is_reported_while_another_request_waits(self):
+        self.daemon.send(frames.frame(frames.REJECT, frames.encode("REJECT", code=-601, cause="the cache is full",
+                                                                   hint="remove something")))
+        self.accept()
+        self.assertEqual(self.driver.wait(), 69)
+        self.assertRegex(self.driver.err, r"cause: e1 \(127\.0\.0\.1:\d+\): the cache is full")
+        self.assertIn("hint: remove something", self.driver.err)
+
+
+class DriversProgram(FakeDaemon):
+    """The daemon requests the driver's program."""
+
+    def get(self, kind="GET PROGRAM_BLOCK", request=1, **fields):
+        self.daemon.send(frames.frame(frames.GET, frames.encode(kind, **fields), request))
+        kind, payload = self.daemon.wait_frame(frames.DATA, frames.FETCH_ERROR)
+        self.assertEqual(self.daemon.request, request)
+        return kind, payload
+
+    def request_program(self):
+        self.daemon.send(frames.frame(frames.PROGRAM_REQUEST))
+        return frames.decode("PROGRAM", self.daemon.wait_frame(frames.PROGRAM)[1])
+
+    def assert_no_block(self, **fields):
+        kind, payload = self.get(**fields)
+        self.assertEqual(kind, frames.FETCH_ERROR)
+        self.assertIn("the driver has no block", frames.unpack(payload)[0][0][1])
+
+    def test_driver_sends_its_own_program(self):
+        program = read(GLINT)
+        for _ in range(2):
+            self.assertEqual(self.request_program(),
+                             {"size": len(program), "sha256": hashlib.sha256(program).digest()})
+        blocks = -(-len(program) // frames.PROGRAM_BLOCK_BYTES)
+        for block in range(blocks):
+            kind, payload = self.get(block=block, request=100 + block)
+            self.assertEqual(kind, frames.DATA)
+            self.assertEqual(payload, frames.program_block(program, block))
+        for block in (blocks, blocks + 1, (1 << 32) - 1):
+            self.assert_no_block(block=block)
+
+    def test_driver_sends_no_block_before_the_request(self):
+        self.assert_no_block(block=0)
+        self.request_program()
+        self.assertEqual(self.get(block=0)[0], frames.DATA)
+
+    def test_driver_sends_its_program_after_its_path_was_replaced(self):
+        self.driver.signal(signal.SIGINT)
+        self.driver.wait()
+        self.daemon.until_closed()
+        self.program = os.path.join(self.directory, "glint")
+        shutil.copy(GLINT, self.program)
+        digest = hashlib.sha256(read(self.program)).digest()
+        self.begin("again")
+        os.remove(self.program)
+        with open(self.program, "wb") as file:
+            file.write(b"another")
+        self.assertEqual(self.request_program()["sha256"], digest)
+
+
+if __name__ == "__main__":
+    unittest.main()
