@@ -335,11 +335,12 @@ class Disconnects(FakeDrivers):
                 driver.send(frames.data(frames.program_block(LARGE, blocks), driver.request)[:rest])
                 driver.close()
                 until(lambda: not self.partial(), "no temporary file is left")
-        for _ in range(5):  # while it is verified
-            driver = self.offer(LARGE)
+        for last in range(5):  # while it is verified, or after: a complete program is kept
+            program = LARGE + bytes([last])
+            driver = self.offer(program)
             for block in range(3):
                 self.assertEqual(self.get(driver), block)
-                driver.send(frames.data(frames.program_block(LARGE, block), driver.request))
+                driver.send(frames.data(frames.program_block(program, block), driver.request))
             driver.close()
             until(lambda: not self.partial(), "no temporary file is left")
         until(lambda: not self.e1.children(), "no process is left")
