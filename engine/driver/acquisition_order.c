@@ -65,13 +65,16 @@ bool acquisition_order_allows(const struct daemon_conn *p)
 }
 
 /* The daemon will respond within a deadline whether its executor is free: it is being dialled, will
- * be dialled, or has not responded to REQUEST_EXECUTOR. One that was never reached counts on the
- * first dial only, else an unreachable daemon would suspend the order forever. */
+ * be dialled, or has not responded to REQUEST_EXECUTOR. One that fetches the driver's program may
+ * take long, so it does not count. One that was never reached counts on the first dial only, else
+ * an unreachable daemon would suspend the order forever. */
 static bool is_awaiting_response(const struct daemon_conn *p)
 {
     bool dialled = p->state == DAEMON_CONN_DIALLING && (p->reached || p->tries == 0);
     bool will_be = p->state == DAEMON_CONN_BACKOFF && p->reached && acquisition_order_allows(p);
-    return dialled || will_be || (p->state == DAEMON_CONN_REQUESTED && p->queue_position == 0);
+    bool requested =
+        p->state == DAEMON_CONN_REQUESTED && p->queue_position == 0 && !p->fetches_program;
+    return dialled || will_be || requested;
 }
 
 bool acquisition_order_keeps_any(const struct cluster_transport *r)

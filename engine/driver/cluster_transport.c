@@ -142,6 +142,7 @@ static void free_transport(struct cluster_transport *r)
     mem_free(r->daemon_conns);
     pthread_cond_destroy(&r->arrived);
     pthread_mutex_destroy(&r->lock);
+    secret_clear(&r->job_key);
     mem_free(r);
 }
 

@@ -124,7 +124,8 @@ struct daemon_conn {
     uint32_t tries;        /* failures since an executor of it joined or a launch */
     uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
                                                          one noted to the user */
-    bool program_requested;                           /* the daemon waits for PROGRAM */
+    bool fetches_program;   /* the daemon sent PROGRAM_REQUEST, and neither QUEUED nor
+                               EXECUTOR_STARTED since */
     bool reached;           /* the last dial reached the right daemon, and it has not failed */
     uint32_t auth_failures; /* consecutive TLS handshake failures */
     bool missing_reported;  /* the user was told that this executor is missing */
@@ -343,7 +344,6 @@ int executor_listener_open(struct cluster_transport *r, struct glint_error *erro
 int executor_listener_address(struct cluster_transport *r, const struct conn *daemon,
                               char out_host[HOST_BYTES_MAX], uint16_t *out_port,
                               struct glint_error *error);
-extern const char driver_host_hint[]; /* for a driver that executors cannot reach */
 uint16_t executor_listener_port(const struct cluster_transport *r); /* of one listener */
 void executor_listener_close(struct cluster_transport *r);
 

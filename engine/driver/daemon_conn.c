@@ -168,6 +168,7 @@ struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct gli
     struct executor_conn *l = executor_conn_create(p->r, p->incarnation, error);
     if (l == NULL) return NULL;
     p->state = DAEMON_CONN_EXECUTOR_STARTED;
+    p->fetches_program = false;
     p->queue_position = p->queue_position_reported = 0;
     p->why = (struct glint_error){.code = GLINT_OK};
     p->executor_conn = l;
@@ -206,6 +207,7 @@ static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position
 {
     if (p->state != DAEMON_CONN_REQUESTED) return; /* crossed with EXECUTOR_STARTED: stale */
     p->queue_position = queue_position;
+    p->fetches_program = false;
     deadline_start_earlier(&p->queue_note, QUEUE_NOTE_MS);
     registration_join_if_enough(p->r);
 }
@@ -220,7 +222,9 @@ static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f
     case FRAME_EXECUTOR_STARTED: return daemon_conn_on_executor_started(p, error);
     case FRAME_EXECUTOR_EXITED: return daemon_conn_on_executor_exited(p, payload, error);
     case FRAME_PROGRAM_REQUEST: return program_server_on_request(p, error);
-    case FRAME_GET: return fetch_server_on_get(p->r->fetch_server, c, f, payload, error);
+    case FRAME_GET: /* a slow network: start_ms counts from the last block */
+        p->r->no_executor_since_ns = cluster_transport_now(p->r);
+        return fetch_server_on_get(p->r->fetch_server, c, f, payload, error);
     case FRAME_CANCEL: {
         struct inbox_event *e = inbox_event_create(INBOX_CANCEL_REQUESTED, 0);
         if (e == NULL) return error_no_memory(error);
@@ -285,14 +289,17 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
     assert(p->conn == c);
     fetch_server_on_closed(p->r->fetch_server, c);
     p->conn = NULL;
-    p->program_requested = false;
+    p->fetches_program = false;
     if (p->r->stopping) return;
     if (p->executor_conn != NULL) {
         /* The executor exits without its daemon, or runs on if only this connection broke: its own
          * connections show which. If it is lost already, EXECUTOR_EXITED can no longer arrive, so
          * do not wait for it. */
-        if (p->executor_conn->state == EXECUTOR_CONN_CLOSING)
-            executor_conn_finalize(p->executor_conn);
+        struct executor_conn *l = p->executor_conn;
+        if (l->state == EXECUTOR_CONN_CLOSING)
+            executor_conn_finalize(l);
+        else if (l->control == NULL && l->data == NULL)
+            executor_conn_fail(l, why); /* it may not have connected because its node is down */
         return;
     }
     if (p->state == DAEMON_CONN_BACKOFF) {

@@ -399,7 +399,7 @@ static void executor_conn_on_deadline(void *arg)
         executor_conn_fail_with(l, GLINT_E_CONNECTION, "its process has exited");
     } else if (l->state == EXECUTOR_CONN_OPENING && l->daemon_conn != NULL) {
         struct glint_error why = {.code = GLINT_OK};
-        error_set(&why, GLINT_E_CONNECTION, driver_host_hint,
+        error_set(&why, GLINT_E_CONNECTION, DRIVER_HOST_HINT,
                   "its process did not connect to the driver at %s within %llu ms",
                   l->daemon_conn->driver_address, (unsigned long long)register_ms(l->r));
         executor_conn_fail(l, &why);

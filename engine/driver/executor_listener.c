@@ -13,10 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-const char driver_host_hint[] =
-    "set driver_host to an address of the driver's machine that its executors can connect to, and "
-    "driver_ports to ports that are open";
-
 struct driver_listener {
     struct driver_listener *next;
     struct listener *listener;
@@ -170,8 +166,7 @@ int executor_listener_address(struct cluster_transport *r, const struct conn *da
     while (found != NULL && strcmp(found->host, out_host) != 0) found = found->next;
     struct glint_error why = {.code = GLINT_OK};
     if (found == NULL) found = add_listener(r, out_host, r->cluster->driver_ports, &why);
-    if (found == NULL)
-        return error_set(error, why.code, why.hint, "the driver: %s", why.cause);
+    if (found == NULL) return error_set(error, why.code, why.hint, "the driver: %s", why.cause);
     *out_port = listener_port(found->listener);
     return 0;
 }

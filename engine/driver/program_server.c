@@ -22,7 +22,6 @@ static void send_program(struct daemon_conn *p)
     struct program_server *s = p->r->program;
     struct buffer payload = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};
-    p->program_requested = false;
     if (p->conn == NULL || p->state != DAEMON_CONN_REQUESTED) return;
     if (s->why.code != GLINT_OK)
         daemon_conn_fail(p, &s->why);
@@ -53,7 +52,7 @@ static void on_hashed(uv_work_t *work, int status)
     s->hashed = true;
     if (r->stopping) return;
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        if (r->daemon_conns[i].program_requested) send_program(&r->daemon_conns[i]);
+        if (r->daemon_conns[i].fetches_program) send_program(&r->daemon_conns[i]);
 }
 
 int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
@@ -64,7 +63,7 @@ int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
     if (r->program == NULL) r->program = mem_zalloc(sizeof *r->program);
     struct program_server *s = r->program;
     if (s == NULL) return error_no_memory(error);
-    p->program_requested = true;
+    p->fetches_program = true;
     if (s->hashed) send_program(p);
     if (s->hashed || s->hashing) return 0;
     s->r = r;

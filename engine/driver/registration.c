@@ -191,10 +191,11 @@ static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t 
                 p->driver_address);
     if (p->state == DAEMON_CONN_EXECUTOR_STARTED) what = ready ? "connected" : waiting;
     /* A daemon that rejected an earlier request said why. */
-    bool unexplained = p->why.code == GLINT_OK || p->why.code == GLINT_E_CONNECTION ||
-                       p->why.code == GLINT_E_AUTH;
+    bool unexplained =
+        p->why.code == GLINT_OK || p->why.code == GLINT_E_CONNECTION || p->why.code == GLINT_E_AUTH;
     if (p->state == DAEMON_CONN_REQUESTED && unexplained)
-        what = "its executor process does not start";
+        what = p->fetches_program ? "it fetches the driver's program"
+                                  : "its executor process does not start";
     if (p->state == DAEMON_CONN_BACKOFF && p->reached && !acquisition_order_allows(p))
         what = "not requested while another executor is awaited";
     if (p->queue_position > 0)
@@ -235,7 +236,7 @@ static const char *no_executors_hint(const struct cluster_transport *r)
     for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_EXECUTOR_STARTED &&
             r->daemon_conns[i].executor_conn->state == EXECUTOR_CONN_OPENING)
-            return driver_host_hint;
+            return DRIVER_HOST_HINT;
     if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
     if (r->cluster->launch == LAUNCH_NONE)
         return "start them: glint executor --cluster FILE --id ID; or set launch in cluster.toml";

@@ -293,6 +293,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
     }
     program_fetch_release(v->fetch);
     program_file_close(d->env, &v->program);
+    secret_clear(&v->request.key);
     mem_free(v);
     job_queue_run(d);
     daemon_stop_if_done(d);

@@ -46,6 +46,7 @@ int session_reply_status(struct daemon_session *v, struct glint_error *error)
     /* Running jobs first. */
     status_add_jobs(s, d, SESSION_SERVED, now);
     status_add_jobs(s, d, SESSION_QUEUED, now);
+    status_add_jobs(s, d, SESSION_FETCHING, now);
     int r = daemon_status_encode(s, &payload, error);
     mem_free(s);
     if (r == 0) session_send(v, FRAME_STATUS_REPLY, 0, &payload);

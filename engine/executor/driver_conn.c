@@ -275,12 +275,9 @@ void driver_conn_give_up(struct executor_process *c)
     struct glint_error why = {.code = GLINT_OK};
     if (c->last.code == GLINT_OK) c->last = c->before;          /* still dialling */
     error_set(&c->last, GLINT_E_CONNECTION, NULL, "timed out"); /* unless it has an error */
-    error_set(
-        &why, c->last.code,
-        "set driver_host to an address of the driver's machine that its executors can connect "
-        "to, and driver_ports to ports that are open",
-        "cannot connect to the driver at %s:%u: %s", c->config.join_host, c->config.join_port,
-        c->last.cause);
+    error_set(&why, c->last.code, c->last.hint[0] != '\0' ? c->last.hint : DRIVER_HOST_HINT,
+              "cannot connect to the driver at %s:%u: %s", c->config.join_host, c->config.join_port,
+              c->last.cause);
     executor_process_end(c, &why);
 }
 

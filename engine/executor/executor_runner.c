@@ -322,6 +322,7 @@ static int spawn_executor(struct executor_runner *w, const struct executor_reque
     int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
     if (r != 0) return r;
     r = env_write_all(env, pair[0], &credentials, sizeof credentials);
+    secret_clear(&credentials.key);
     if (r == 0) r = uv_pipe_open(&w->pipe, pair[0]);
     if (r != 0) {
         env->close(env, pair[0]);
@@ -357,6 +358,7 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     d->runners = w;
     d->runner_count++;
     int r = spawn_executor(w, &v->request);
+    secret_clear(&v->request.key);
     if (r != 0) {
         spawn_set_error(error, GLINT_E_SYSTEM, r,
                         w->program.file >= 0 ? w->program.path : "the executor process");

@@ -70,7 +70,11 @@ bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_err
         error_set(error, GLINT_E_CONNECTION, NULL, "%s is shutting down", c->config.node);
         return false;
     }
-    if (conn_peer_hello(conn)->role == ROLE_EXECUTOR) return accept_inbound_peer(c, conn, error);
+    /* With TLS only the job's key opens it: until the driver has sent that, the process still has
+     * the cluster's secret. */
+    bool of_job = c->net.tls == NULL || conn_secret_kind(conn) == SECRET_JOB;
+    if (conn_peer_hello(conn)->role == ROLE_EXECUTOR && of_job)
+        return accept_inbound_peer(c, conn, error);
     error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses in cluster.toml",
               "%s is an executor process, not a daemon", c->config.node);
     return false;

@@ -11,6 +11,11 @@
 
 #define CLUSTER_EXECUTORS_MAX 1024u
 
+/* For a driver that executors cannot reach. */
+#define DRIVER_HOST_HINT                                                                           \
+    "set driver_host to an address of the driver's machine that its executors can connect to, "    \
+    "and driver_ports to ports that are open"
+
 /* How the driver starts executor daemons: not at all, as local processes, or over SSH. */
 enum launch { LAUNCH_NONE, LAUNCH_LOCAL, LAUNCH_SSH };
 

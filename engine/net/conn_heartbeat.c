@@ -63,7 +63,7 @@ void conn_start_heartbeat(struct conn *c, const struct liveness_limits *limits)
     if (conn_is_open(c)) start_heartbeat_timer(c, now, now + limits->heartbeat_ns);
 }
 
-void conn_on_any_frame(struct conn *c)
+void conn_on_any_bytes(struct conn *c)
 {
     if (!c->has_heartbeat || !conn_is_open(c)) return;
     liveness_on_heartbeat(&c->liveness, c->net->env->now_ns(c->net->env));

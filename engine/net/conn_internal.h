@@ -116,8 +116,9 @@ void conn_on_handle_closed(uv_handle_t *handle);
 void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms);
 
 /* conn_heartbeat.c */
-/* A frame has arrived. */
-void conn_on_any_frame(struct conn *c);
+/* A frame has arrived, or a part of its payload: on a slow network a long one takes longer than the
+ * peer may be silent. */
+void conn_on_any_bytes(struct conn *c);
 
 /* conn_dial.c */
 /* Cancels the name lookup and frees the addresses. */

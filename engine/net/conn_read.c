@@ -103,7 +103,7 @@ static void on_header_complete(struct conn *c)
     struct glint_error why = {.code = GLINT_OK};
     assert(c->fill == 0 && c->data_buffer == NULL && c->payload.size == 0);
     c->short_read = false;
-    conn_on_any_frame(c);
+    conn_on_any_bytes(c);
     if (frame_decode(c->header, &c->expected, &c->frame, &why) != 0)
         conn_fail(c, &why);
     else if (c->frame.type == FRAME_DATA)
@@ -131,6 +131,7 @@ static void payload_advance(struct conn *c, uint64_t n)
 {
     c->fill += n;
     assert(c->fill <= c->frame.length);
+    conn_on_any_bytes(c);
     if (c->fill < c->frame.length) return;
     if (c->frame.type == FRAME_DATA)
         on_data_frame_complete(c);

@@ -271,11 +271,13 @@ static int read_bound_port(struct listener *g)
     return r;
 }
 
-struct listener *listener_open(struct net *net, const char *host, uint16_t port,
-                               bool (*accepted)(void *arg, struct conn *c,
-                                                struct glint_error *error),
-                               void *arg, struct glint_error *error)
+/* listener_open. *port_taken: another port of this host may be free. */
+static struct listener *open_port(struct net *net, const char *host, uint16_t port,
+                                  bool (*accepted)(void *arg, struct conn *c,
+                                                   struct glint_error *error),
+                                  void *arg, bool *port_taken, struct glint_error *error)
 {
+    *port_taken = false;
     struct listener *g = mem_zalloc(sizeof *g);
     if (g == NULL) {
         error_no_memory(error);
@@ -302,6 +304,7 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
     }
     if (r == 0) return g;
     listener_close(g);
+    *port_taken = r == UV_EADDRINUSE || r == UV_EACCES;
     if (r == UV_EMFILE || r == UV_ENFILE || r == UV_ENOMEM)
         error_set_system(error, GLINT_E_ADDRESS, r, "listen on", host);
     else
@@ -314,17 +317,27 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
     return NULL;
 }
 
+struct listener *listener_open(struct net *net, const char *host, uint16_t port,
+                               bool (*accepted)(void *arg, struct conn *c,
+                                                struct glint_error *error),
+                               void *arg, struct glint_error *error)
+{
+    bool port_taken;
+    return open_port(net, host, port, accepted, arg, &port_taken, error);
+}
+
 struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
                                         bool (*accepted)(void *arg, struct conn *c,
                                                          struct glint_error *error),
                                         void *arg, struct glint_error *error)
 {
     struct listener *g = NULL;
-    for (uint32_t port = ports.first; g == NULL && port <= ports.last; port++) {
+    bool port_taken = true;
+    for (uint32_t port = ports.first; port_taken && port <= ports.last; port++) {
         error->code = GLINT_OK;
-        g = listener_open(net, host, (uint16_t)port, accepted, arg, error);
+        g = open_port(net, host, (uint16_t)port, accepted, arg, &port_taken, error);
     }
-    if (g == NULL && ports.first < ports.last) {
+    if (port_taken && ports.first < ports.last) {
         const struct glint_error last = *error;
         error->code = GLINT_OK;
         error_set(error, last.code,

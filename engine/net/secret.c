@@ -235,6 +235,11 @@ int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error 
     return 0;
 }
 
+void secret_clear(struct secret *s)
+{
+    OPENSSL_cleanse(s, sizeof *s);
+}
+
 void secrets_clear(struct secrets *s)
 {
     OPENSSL_cleanse(s, sizeof *s);

@@ -55,7 +55,8 @@ int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error 
 bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *out, size_t size);
 /* Derives the client secret of a cluster's secret. Returns false if OpenSSL failed. */
 bool secret_derive_client_secret(const struct secret *secret, struct secret *out);
-/* Overwrites the secrets with zeros. */
+/* Overwrite them with zeros. */
+void secret_clear(struct secret *s);
 void secrets_clear(struct secrets *s);
 
 #endif

@@ -11,7 +11,8 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
+
+from cluster import until
 
 XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
@@ -286,10 +287,8 @@ class Listener:
                                     *psk(self.key, self.kind)], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
         theirs.close()
         inside = socket.socket(socket.AF_UNIX)
-        end = time.monotonic() + self.timeout
-        while inside.connect_ex(path) != 0:
-            assert time.monotonic() < end and openssl.poll() is None, "openssl s_server does not listen"
-            time.sleep(0.01)
+        until(lambda: inside.connect_ex(path) == 0 or openssl.poll() is not None,
+              "openssl s_server listens", self.timeout)
         threads = [threading.Thread(target=forward, args=pair)
                    for pair in ((connected, inside), (inside, connected))]
         for thread in threads:

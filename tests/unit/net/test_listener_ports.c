@@ -2,6 +2,7 @@
 #include "tests/support/conn_fixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static struct side *const server = &fixture.server;
 
@@ -32,6 +33,10 @@ Test(listener_ports, first_free_port_of_a_range_is_used)
     cr_assert_not_null(next, "%s", error.cause);
     cr_expect_eq(error.code, GLINT_OK);
     cr_expect(listener_port(next) > taken && listener_port(next) <= range.last);
+    /* Not an address of this host: no other port is tried, and no larger range advised. */
+    cr_expect_null(listener_open_in_range(net, "192.0.2.1", range, accept_none, NULL, &error));
+    cr_expect_eq(strncmp(error.cause, "cannot listen on 192.0.2.1 port", 31), 0, "%s", error.cause);
+    cr_expect_str_eq(error.hint, "listen on an address of this host");
     listener_close(any);
     listener_close(next);
     conn_fixture_close();
