@@ -70,7 +70,7 @@ bool acquisition_order_allows(const struct daemon_conn *p)
  * an unreachable daemon would suspend the order forever. */
 static bool is_awaiting_response(const struct daemon_conn *p)
 {
-    bool dialled = p->state == DAEMON_CONN_DIALLING && (p->reached || p->tries == 0);
+    bool dialled = p->state == DAEMON_CONN_DIALLING && (p->reached || p->backoff.attempts == 0);
     bool will_be = p->state == DAEMON_CONN_BACKOFF && p->reached && acquisition_order_allows(p);
     bool requested =
         p->state == DAEMON_CONN_REQUESTED && p->queue_position == 0 && !p->fetches_program;

@@ -21,6 +21,7 @@
 #include "engine/driver/broadcast_tracker.h"
 #include "engine/driver/cluster_transport.h"
 #include "engine/driver/daemon_launch.h"
+#include "engine/net/backoff.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
@@ -120,16 +121,15 @@ struct daemon_conn {
     struct executor_conn *executor_conn;      /* of that process; or NULL */
     char driver_address[HOST_BYTES_MAX + 16]; /* where that process connects to, for messages */
     struct deadline redial, queue_note;
-    uint64_t next_dial_ns; /* BACKOFF: when to dial */
-    uint32_t tries;        /* failures since an executor of it joined or a launch */
+    uint64_t next_dial_ns;  /* BACKOFF: when to dial */
+    struct backoff backoff; /* failures since an executor of it joined or a launch */
     uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
                                                          one noted to the user */
-    bool fetches_program;   /* the daemon sent PROGRAM_REQUEST, and neither QUEUED nor
-                               EXECUTOR_STARTED since */
-    bool reached;           /* the last dial reached the right daemon, and it has not failed */
-    uint32_t auth_failures; /* consecutive TLS handshake failures */
-    bool missing_reported;  /* the user was told that this executor is missing */
-    bool drained;           /* the executor was drained: do not launch the daemon again */
+    bool fetches_program;  /* the daemon sent PROGRAM_REQUEST, and neither QUEUED nor
+                              EXECUTOR_STARTED since */
+    bool reached;          /* the last dial reached the right daemon, and it has not failed */
+    bool missing_reported; /* the user was told that this executor is missing */
+    bool drained;          /* the executor was drained: do not launch the daemon again */
     struct launched_daemon *process; /* NULL: none was launched, or it has exited */
     uint32_t launches;
     bool launch_failed;           /* the launched daemon exited, and would again */

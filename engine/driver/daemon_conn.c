@@ -10,26 +10,14 @@
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
-#include "engine/net/backoff.h"
 
 #include <assert.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define BACKOFF_NS_MIN  (10 * MS_NS)
-#define BACKOFF_NS_MAX  (1000 * MS_NS)
 #define QUEUE_NOTE_MS   500u  /* queued this long: tell the user */
 #define LAUNCHES_MAX    3u    /* of one daemon; counts again after one joined */
 #define LAUNCH_GRACE_MS 5000u /* between SIGTERM and SIGKILL at the end of the job */
-
-static uint64_t backoff_ns(const struct daemon_conn *p)
-{
-    uint32_t doublings = p->tries < 8 ? p->tries : 8;
-    uint64_t backoff = BACKOFF_NS_MIN << doublings;
-    /* The maximum after a failed TLS handshake: leave time for the cause to go away (a port that
-     * another process has for a moment) before the third failure makes it permanent. */
-    return backoff < BACKOFF_NS_MAX && p->auth_failures == 0 ? backoff : BACKOFF_NS_MAX;
-}
 
 static void daemon_conn_back_off(struct daemon_conn *p)
 {
@@ -37,25 +25,8 @@ static void daemon_conn_back_off(struct daemon_conn *p)
     if (p->state == DAEMON_CONN_REJECTED) return; /* final */
     p->state = DAEMON_CONN_BACKOFF;
     p->queue_position = p->queue_position_reported = 0;
-    p->next_dial_ns = cluster_transport_now(p->r) + backoff_with_jitter(p->r->env, backoff_ns(p));
-    p->tries++;
+    p->next_dial_ns = cluster_transport_now(p->r) + backoff_next_ns(&p->backoff, p->r->env);
     daemon_conn_redial(p);
-}
-
-/* Something listens at the address and the handshake with it failed: launching a daemon there
- * would not help, since the port is in use. */
-static bool is_rejection(enum glint_code code)
-{
-    return code == GLINT_E_AUTH || code == GLINT_E_PEER_MISMATCH || code == GLINT_E_NOT_PERMITTED;
-}
-
-/* Whether another attempt would fail the same way. A REJECT frame comes through TLS, so it is the
- * daemon's own decision and permanent. A failed TLS handshake can be caused by any process on the
- * network path, or one that has the port for a moment: it is permanent only after
- * AUTH_FAILURES_MAX in a row. */
-static bool rejection_is_permanent(const struct daemon_conn *p, enum glint_code code)
-{
-    return is_rejection(code) && (code != GLINT_E_AUTH || p->auth_failures >= AUTH_FAILURES_MAX);
 }
 
 void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
@@ -63,11 +34,10 @@ void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
     struct cluster_transport *r = p->r;
     p->why = *why;
     p->reached = false;
-    p->auth_failures = why->code == GLINT_E_AUTH ? p->auth_failures + 1 : 0;
-    if (rejection_is_permanent(p, why->code)) p->state = DAEMON_CONN_REJECTED;
+    bool permanent = backoff_on_error(&p->backoff, why->code);
+    if (permanent) p->state = DAEMON_CONN_REJECTED;
     /* With a single executor the job fails with the same text: no extra note. */
-    if (rejection_is_permanent(p, why->code) && !p->missing_reported &&
-        r->cluster->executor_count > 1) {
+    if (permanent && !p->missing_reported && r->cluster->executor_count > 1) {
         p->missing_reported = true;
         inbox_push_note(r, "executor %s (%s:%u) is not used: %s", p->at->id, p->at->host,
                         p->at->port, why->cause);
@@ -81,7 +51,7 @@ void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_erro
 {
     p->executor_conn = NULL;
     /* It worked before: the loss is no reason for a long backoff or to stop launching. */
-    if (had_joined) p->tries = p->launches = 0;
+    if (had_joined) p->backoff.attempts = p->launches = 0;
     p->why = *why;
     daemon_conn_back_off(p);
     registration_join_if_enough(p->r);
@@ -141,7 +111,7 @@ static void daemon_conn_launch(struct daemon_conn *p)
     p->process = launched_daemon_start(r->net.loop, r->env, r->cluster, p->index,
                                        on_launched_daemon_exit, p, &why);
     p->launches++;
-    p->tries = 0; /* short backoff: it will be up soon */
+    p->backoff.attempts = 0; /* short backoff: it will be up soon */
     if (p->process != NULL) return;
     assert(why.code != GLINT_OK);
     p->why = why;
@@ -273,7 +243,7 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
         error_set(&why, GLINT_E_PEER_MISMATCH, "check host and port in cluster.toml",
                   "expected executor %s, connected to %s", p->at->id, peer->node);
     p->launch_failed = p->permanently_unreachable = false;
-    p->auth_failures = 0;
+    p->backoff.auth_failures = 0;
     p->reached = why.code == GLINT_OK;
     acquisition_order_enforce(r); /* one more executor is available: the limit may change */
     if (p->reached && !acquisition_order_may_request(p)) {
@@ -307,7 +277,8 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
         return;
     }
     if (p->state == DAEMON_CONN_REJECTED) return;
-    bool unreachable = p->state == DAEMON_CONN_DIALLING && !is_rejection(why->code);
+    /* After a rejection a process has the port: launching a daemon there would not help. */
+    bool unreachable = p->state == DAEMON_CONN_DIALLING && !error_is_rejection(why->code);
     if (unreachable) p->permanently_unreachable = p->launch_failed;
     if (unreachable) daemon_conn_launch(p);
     /* "its process exited with status 1; log ..." says more than "connection refused". */

@@ -249,7 +249,8 @@ static const struct glint_error *find_rejection(const struct cluster_transport *
 {
     for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
-            r->daemon_conns[i].auth_failures > 0) /* not permanent yet, but the likely cause */
+            r->daemon_conns[i].backoff.auth_failures >
+                0) /* not permanent yet, but the likely cause */
             return &r->daemon_conns[i].why;
     return NULL;
 }

@@ -11,15 +11,12 @@
 #include "engine/base/text.h"
 #include "engine/executor/store.h"
 
-#include "engine/net/backoff.h"
 #include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define BACKOFF_MS_MIN 50u
-#define BACKOFF_MS_MAX 1000u
-#define DIALS_MAX      4u
+#define DIALS_MAX 6u
 
 /* ---- Sending */
 
@@ -263,13 +260,6 @@ void driver_conn_dial(struct executor_process *c)
     if (c->control == NULL) on_dial_failed(c, &why);
 }
 
-static uint64_t backoff_ns(struct executor_process *c)
-{
-    uint64_t backoff_ms = BACKOFF_MS_MIN << (c->dial_attempts < 8 ? c->dial_attempts : 8);
-    if (backoff_ms > BACKOFF_MS_MAX || c->auth_failures > 0) backoff_ms = BACKOFF_MS_MAX;
-    return backoff_with_jitter(c->env, backoff_ms * MS_NS);
-}
-
 void driver_conn_give_up(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -291,15 +281,12 @@ static void on_dial_failed(struct executor_process *c, const struct glint_error 
         error_set(&c->last, GLINT_E_CONNECTION, NULL, "the driver closed the connection");
     /* Called again when the other connection has closed. */
     if (c->control != NULL || c->data != NULL) return;
-    c->dial_attempts++;
-    /* Any process that has the driver's port for a moment can cause one TLS failure; only several
-     * in a row are permanent. */
-    c->auth_failures = c->last.code == GLINT_E_AUTH ? c->auth_failures + 1 : 0;
-    if (c->last.code == GLINT_E_PEER_MISMATCH || c->auth_failures == AUTH_FAILURES_MAX) {
-        executor_process_end(c, &c->last); /* a retry would fail in the same way */
+    if (backoff_on_error(&c->backoff, c->last.code)) {
+        executor_process_end(c, &c->last);
         return;
     }
-    if (c->config.from_daemon != NULL && c->dial_attempts == DIALS_MAX) {
+    uint64_t wait_ns = backoff_next_ns(&c->backoff, c->env);
+    if (c->config.from_daemon != NULL && c->backoff.attempts == DIALS_MAX) {
         driver_conn_give_up(c);
         return;
     }
@@ -308,7 +295,7 @@ static void on_dial_failed(struct executor_process *c, const struct glint_error 
         log_line(LOG_INFO, NULL, "waiting for a driver at %s:%u: %s", c->config.join_host,
                  c->config.join_port, c->last.cause);
     c->waiting_logged = true;
-    c->redial_at_ns = executor_process_now(c) + backoff_ns(c);
+    c->redial_at_ns = executor_process_now(c) + wait_ns;
     executor_process_arm_timer(c, c->redial_at_ns);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/executor/executor_process.h"
 #include "engine/executor/fetch_sources.h"
 #include "engine/executor/work_dir.h"
+#include "engine/net/backoff.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
@@ -54,10 +55,10 @@ struct executor_process {
     uint8_t driver[INCARNATION_BYTES];
     uint64_t deadline_ns;  /* WAITING: for the driver; ENDING: for tasks and connections */
     uint64_t redial_at_ns; /* when to dial again; UINT64_MAX: not waiting */
-    uint32_t dial_attempts, auth_failures; /* auth_failures: TLS failures in a row */
+    struct backoff backoff;
     bool waiting_logged;
     struct glint_error last, before; /* why the last connection failed, and the one before */
-    bool has_registered; /* REGISTER was sent on the present connection */
+    bool has_registered;             /* REGISTER was sent on the present connection */
     bool has_job_key;
     bool draining;
     uint64_t drain_deadline_ns;
