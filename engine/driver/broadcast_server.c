@@ -3,6 +3,7 @@
  * gets from the driver those that the tracker assigned to the driver; the rest come from other
  * executors. The bytes are not copied: sockets send from the context's memory. A block is
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
+#include "engine/driver/broadcast_tracker.h"
 #include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/transfer/broadcast_block.h"
@@ -10,6 +11,23 @@
 #include <assert.h>
 
 /* Both threads. The result stays valid without the lock: broadcasts are never removed. */
+/* What is cached of one block of a broadcast, so that it is compressed and hashed once. */
+struct sent_block {
+    struct buffer packed; /* compressed; empty: not compressed yet, or incompressible */
+    uint64_t checksum;    /* of the uncompressed block */
+    bool has_checksum, incompressible;
+};
+
+/* A broadcast above BROADCAST_INLINE_BYTES_MAX. The driver's thread adds it; `tracker` and `blocks`
+ * are used by the loop's thread only. */
+struct served_broadcast {
+    struct served_broadcast *next;
+    uint64_t id, size;
+    const uint8_t *data; /* borrowed from the context until the transport is destroyed */
+    struct tracker *tracker;
+    struct sent_block *blocks;
+};
+
 static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
 {
     pthread_mutex_lock(&r->lock);

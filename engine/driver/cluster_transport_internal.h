@@ -18,165 +18,15 @@
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 #define GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 
-#include "engine/driver/broadcast_tracker.h"
 #include "engine/driver/cluster_transport.h"
-#include "engine/driver/daemon_launch.h"
-#include "engine/net/backoff.h"
-#include "engine/net/deadline.h"
+#include "engine/driver/daemon_conn.h"
+#include "engine/driver/executor_conn.h"
+#include "engine/driver/transport_inbox.h"
 #include "engine/net/listener.h"
-#include "engine/net/wire.h"
-#include "engine/transfer/fetch_client.h"
 #include "engine/transfer/fetch_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-/* ---- Events for the driver's thread */
-
-enum inbox_event_kind {
-    INBOX_EXECUTOR_ADDED,
-    INBOX_MESSAGE,
-    INBOX_EXECUTOR_DRAINING,
-    INBOX_EXECUTOR_SUSPECT, /* heartbeats are missing */
-    INBOX_EXECUTOR_ALIVE,   /* was suspect, responds again */
-    INBOX_EXECUTOR_LOST,
-    INBOX_NO_EXECUTORS,     /* none is left, and none can come or start_ms has passed */
-    INBOX_CANCEL_REQUESTED, /* glint cancel */
-    INBOX_NOTE,             /* a line for the user */
-};
-
-struct inbox_event {
-    struct inbox_event *next;
-    enum inbox_event_kind kind;
-    uint32_t executor; /* its number; 0 for events of no executor */
-    union {
-        struct {                     /* MESSAGE */
-            struct message *message; /* owned */
-            uint64_t fetched_bytes;  /* of a fetched result; part of fetched_results_bytes until
-                                        the driver takes it. 0: the result was inline */
-        };
-        struct { /* EXECUTOR_ADDED */
-            uint32_t slots;
-            char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
-        };
-        struct { /* EXECUTOR_LOST, NO_EXECUTORS (only `why`) */
-            enum executor_loss_reason loss;
-            struct glint_error why;
-        };
-        char line[1024]; /* NOTE */
-    };
-};
-
-/* ---- Messages for the loop's thread */
-
-struct outgoing_message {
-    struct outgoing_message *next;
-    uint32_t executor;
-    struct buffer bytes;             /* the encoded message */
-    uint64_t inline_broadcast_bytes; /* size of the broadcast in its body, else 0 */
-};
-
-/* ---- State of the loop's thread */
-
-/* What is cached of one block of a broadcast, so that it is compressed and hashed once. */
-struct sent_block {
-    struct buffer packed; /* compressed; empty: not compressed yet, or incompressible */
-    uint64_t checksum;    /* of the uncompressed block */
-    bool has_checksum, incompressible;
-};
-
-/* A broadcast above BROADCAST_INLINE_BYTES_MAX. The driver's thread adds it; `tracker` and `blocks`
- * are used by the loop's thread only. */
-struct served_broadcast {
-    struct served_broadcast *next;
-    uint64_t id, size;
-    const uint8_t *data; /* borrowed from the context until the transport is destroyed */
-    struct tracker *tracker;
-    struct sent_block *blocks;
-};
-
-/* The connection to the daemon of one [[executor]] of cluster.toml, which starts an executor for
- * this job and reports its exit.
- *
- *   BACKOFF   -> DIALLING          [daemon_conn_dial]
- *   DIALLING  -> REQUESTED         [daemon_conn_on_opened: sends REQUEST_EXECUTOR]
- *   REQUESTED -> EXECUTOR_STARTED  [daemon_conn_on_executor_started]
- *   any       -> BACKOFF           [daemon_conn_back_off, daemon_conn_release_executor]
- *   any       -> REJECTED          [daemon_conn_fail: the error is permanent; final] */
-enum daemon_conn_state {
-    DAEMON_CONN_BACKOFF,
-    DAEMON_CONN_DIALLING,
-    DAEMON_CONN_REQUESTED,
-    DAEMON_CONN_EXECUTOR_STARTED,
-    DAEMON_CONN_REJECTED
-};
-
-struct daemon_conn {
-    struct cluster_transport *r;
-    const struct cluster_executor *at; /* its section in cluster.toml */
-    uint32_t index, rank;              /* in r->daemon_conns, in r->by_id */
-    enum daemon_conn_state state;
-    struct conn *conn; /* to the daemon; after BACKOFF it stays set until it has closed */
-    uint8_t incarnation[INCARNATION_BYTES];   /* of the requested process; set in REQUESTED */
-    struct executor_conn *executor_conn;      /* of that process; or NULL */
-    char driver_address[HOST_BYTES_MAX + 16]; /* where that process connects to, for messages */
-    struct deadline redial, queue_note;
-    uint64_t next_dial_ns;  /* BACKOFF: when to dial */
-    struct backoff backoff; /* failures since an executor of it joined or a launch */
-    uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
-                                                         one noted to the user */
-    bool fetches_program;  /* the daemon sent PROGRAM_REQUEST, and neither QUEUED nor
-                              EXECUTOR_STARTED since */
-    bool reached;          /* the last dial reached the right daemon, and it has not failed */
-    bool missing_reported; /* the user was told that this executor is missing */
-    bool drained;          /* the executor was drained: do not launch the daemon again */
-    struct launched_daemon *process; /* NULL: none was launched, or it has exited */
-    uint32_t launches;
-    bool launch_failed;           /* the launched daemon exited, and would again */
-    bool permanently_unreachable; /* launch_failed, and the dial after it failed too */
-    struct glint_error why;       /* the last failure */
-};
-
-/* The connections to one executor. An executor has two: control (messages, heartbeats) and data
- * (blocks).
- *
- *   OPENING    -> REGISTERED  [executor_conn_check_registered: both are open, REGISTER arrived]
- *   REGISTERED -> JOINED      [registration_join_if_enough: it has a number from here on]
- *   any        -> CLOSING     [executor_conn_fail: waits for the daemon's EXECUTOR_EXITED]
- *   CLOSING    -> CLOSED      [executor_conn_finalize: the loss is reported]
- *
- * Freed when it is CLOSED and both connections have closed. */
-enum executor_conn_state {
-    EXECUTOR_CONN_OPENING,
-    EXECUTOR_CONN_REGISTERED,
-    EXECUTOR_CONN_JOINED,
-    EXECUTOR_CONN_CLOSING,
-    EXECUTOR_CONN_CLOSED
-};
-
-struct executor_conn {
-    struct executor_conn *next;
-    struct cluster_transport *r;
-    enum executor_conn_state state;
-    struct daemon_conn *daemon_conn; /* of the daemon that started it; NULL: started by --join */
-    struct conn *control, *data;     /* NULL: closed, or not accepted yet */
-    struct deadline deadline; /* OPENING: to register; has_exited: to close; CLOSING: to finalize */
-    bool freeing;             /* `deadline` is being closed */
-    uint8_t incarnation[INCARNATION_BYTES];
-    char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
-    uint16_t port;
-    uint32_t slots;
-    bool is_registered; /* REGISTER arrived; the connections may not be open yet */
-    bool joined, draining;
-    uint32_t number;        /* valid if `joined`: the executor's number in the job */
-    uint32_t tasks_running; /* by its last heartbeat */
-    struct glint_error why; /* CLOSING: the first failure */
-    bool has_exited;        /* the daemon sent EXECUTOR_EXITED: `exited` is valid */
-    struct executor_exited exited;
-    struct inbox_event *lost_event;      /* joined: preallocated, reporting a loss cannot fail */
-    struct fetch_client fetches;         /* of results, on `data` */
-    struct result_fetch *result_fetches; /* in order of arrival */
-};
 
 /* The transport: `arg` of struct transport. */
 struct cluster_transport {
@@ -231,25 +81,6 @@ static inline uint64_t cluster_transport_now(const struct cluster_transport *r)
  * runs; each returns when it wants to run next, UINT64_MAX for never. */
 void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns);
 
-/* transport_inbox.c. Loop's thread, except inbox_wait. */
-struct inbox_event *inbox_event_create(enum inbox_event_kind kind,
-                                       uint32_t executor); /* NULL: out of memory */
-void inbox_event_destroy(struct inbox_event *e);           /* and its message; NULL is allowed */
-/* Appends an event and wakes the driver. Takes ownership of `e`. */
-void inbox_push(struct cluster_transport *r, struct inbox_event *e);
-/* Pushes a message, with the bytes of a fetched result that it contains. Takes ownership of `m`.
- * False: out of memory. */
-bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
-                        uint64_t fetched_bytes);
-/* Pushes a line for the user. Dropped when out of memory. */
-void inbox_push_note(struct cluster_transport *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Makes inbox_wait return without an event. */
-void inbox_wake_driver(struct cluster_transport *r);
-/* Driver's thread: transport->wait. Blocks until an event, a wake or the deadline (env->now_ns),
- * then passes all events to the driver, oldest first. */
-void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t deadline_ns);
-
 /* transport_outbox.c */
 /* Driver's thread: transport->send. Takes ownership of `m`. Returns 0, or NO_MEMORY, PLAN_LIMIT
  * (larger than a control frame). */
@@ -259,54 +90,6 @@ int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *
  * that are lost are dropped. */
 void outbox_deliver(struct cluster_transport *r);
 void outbox_fini(struct cluster_transport *r);
-
-/* daemon_conn.c */
-void daemon_conn_init(struct daemon_conn *p);
-/* Reports the failure, closes the connection, and dials again later unless it is permanent. */
-void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why);
-/* Dials the daemon again, if it is time and the order of acquisition allows. */
-void daemon_conn_redial(struct daemon_conn *p);
-/* The daemon that was requested to start a process with this incarnation; NULL: none. */
-struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
-                                               const uint8_t *incarnation);
-/* The process has been started: adds its executor. NULL with *error set: as
- * executor_conn_create. */
-struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error);
-/* The executor of this daemon is lost, because of `why`: requests another one after a backoff. */
-void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
-                                  bool had_joined);
-/* Gives up the executor, or the position in the daemon's queue. The daemon is dialled again when
- * acquisition_order_allows. Only before the job has started. */
-void daemon_conn_release_executor(struct daemon_conn *p);
-/* The transport stops: closes the connection and stops the daemon if it was launched. */
-void daemon_conn_close(struct daemon_conn *p);
-
-/* executor_conn.c */
-/* Adds an executor in OPENING without connections; it must register in time. NULL with *error set:
- * NO_EXECUTORS (the job has too many), NO_MEMORY. */
-struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
-                                           struct glint_error *error);
-/* Takes an open connection that was accepted, as control or data by its hello. */
-void executor_conn_attach(struct executor_conn *l, struct conn *c);
-/* Closes both connections; the loss is reported by the timer, not from inside this call. The first
- * cause is kept. */
-void executor_conn_fail(struct executor_conn *l, const struct glint_error *why);
-void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Sets *out to what the daemon reported about the exit of a process. */
-void executor_exited_describe(const struct executor_exited *e, struct glint_error *out);
-/* The daemon reported the exit of the executor's process. */
-void executor_conn_on_executor_exited(struct executor_conn *l,
-                                      const struct executor_exited *exited);
-/* Reports the loss of a CLOSING executor with what is known by now. May free `l`. */
-void executor_conn_finalize(struct executor_conn *l);
-/* Fails an executor whose fetches make no progress. Returns when to call again. */
-uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now);
-/* The transport stops. May free `l`. */
-void executor_conn_close(struct executor_conn *l);
-/* Sends a frame and empties *payload (NULL: none). A failure closes the connection later, by its
- * `closed` callback. */
-void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 
 /* registration.c */
 /* Lets registered executors join, if executors_min are registered or the job has started. Call

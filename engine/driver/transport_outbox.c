@@ -10,6 +10,13 @@
 
 #define OUTGOING_BYTES_MAX MIB /* queued at most before the loop is woken */
 
+struct outgoing_message {
+    struct outgoing_message *next;
+    uint32_t executor;
+    struct buffer bytes;             /* the encoded message */
+    uint64_t inline_broadcast_bytes; /* size of the broadcast in its body, else 0 */
+};
+
 /* The message has only the broadcast's id and size; executors fetch it in blocks. */
 static bool is_sent_by_reference(const struct message *m)
 {
