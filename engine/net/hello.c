@@ -9,11 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Later protocol versions may append fields to a hello or a rejection; decoding ignores them. */
-#define HELLO_FIELDS  9u
-#define REJECT_FIELDS 3u
-
-/* Limits for the error in a rejection, so that it fits HELLO_BYTES_MAX. */
+/* Later protocol versions may append fields to a hello or a rejection; decoding ignores them.
+ *
+ * Limits for the error in a rejection, so that it fits HELLO_BYTES_MAX. */
 #define REJECT_CAUSE_MAX 512u
 #define REJECT_HINT_MAX  256u
 static_assert(REJECT_CAUSE_MAX + REJECT_HINT_MAX + 32 <= HELLO_BYTES_MAX, "a rejection fits");
@@ -23,24 +21,6 @@ static_assert(PROTOCOL_MIN <= PROTOCOL_MAX && PROTOCOL_MIN > 0, "the protocol ra
 
 static const char *const roles[ROLES_END] = {"", "driver", "executor", "daemon", "client"};
 static const char *const channels[CHANNELS_END] = {"", "control", "data"};
-
-int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *error)
-{
-    assert(h->role > 0 && h->role < ROLES_END && h->channel > 0 && h->channel < CHANNELS_END);
-    struct packer p;
-    uint64_t before = out->size;
-    payload_pack_begin(&p, out, HELLO_FIELDS);
-    pack_u64(&p, h->protocol_min);
-    pack_u64(&p, h->protocol_max);
-    pack_u64(&p, h->role);
-    pack_u64(&p, h->channel);
-    pack_text(&p, h->cluster);
-    pack_text(&p, h->node);
-    pack_fixed_bytes(&p, h->incarnation, sizeof h->incarnation);
-    pack_fixed_bytes(&p, h->expected_incarnation, sizeof h->expected_incarnation);
-    pack_text(&p, h->build);
-    return payload_pack_end(&p, out, before, error);
-}
 
 bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
 {
@@ -53,31 +33,38 @@ static bool ranges_overlap(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint3
     return a_min <= b_max && b_min <= a_max;
 }
 
+static const struct payload_format hello_format = {
+    .fields = {FIELD_NUMBER(struct hello, protocol_min, 0, UINT32_MAX),
+               FIELD_NUMBER(struct hello, protocol_max, 0, UINT32_MAX),
+               FIELD_NUMBER(struct hello, role, 1, ROLES_END - 1),
+               FIELD_NUMBER(struct hello, channel, 1, CHANNELS_END - 1),
+               FIELD_NAME(struct hello, cluster, 0), FIELD_NAME(struct hello, node, 0),
+               FIELD_BYTES(struct hello, incarnation),
+               FIELD_BYTES(struct hello, expected_incarnation), FIELD_NAME(struct hello, build, 0)},
+};
+
+int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *error)
+{
+    return payload_encode(&hello_format, h, out, error);
+}
+
 int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error)
 {
-    memset(out, 0, sizeof *out);
-    struct unpacker u = unpack_begin(bytes);
-    uint32_t min = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    uint32_t max = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    struct hello h = {.role = 0};
+    struct unpacker u = unpack_begin(bytes), range = u;
+    *out = h;
+    uint32_t min = (uint32_t)unpack_u64(&range, UINT32_MAX);
+    uint32_t max = (uint32_t)unpack_u64(&range, UINT32_MAX);
+    bool ok = !range.failed && min > 0 && min <= max;
     /* Checked before the other fields, which another protocol version may encode differently. */
-    if (!u.failed && min > 0 && min <= max &&
-        !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX)) {
+    if (ok && !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX))
         return error_set(
             error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
             "one side supports protocol versions %u to %u (build %s), the other %u to %u",
             PROTOCOL_MIN, PROTOCOL_MAX, build_id(), min, max);
-    }
-    struct hello h = {.protocol_min = min, .protocol_max = max};
-    h.role = (enum role)unpack_u64(&u, ROLES_END - 1);
-    h.channel = (enum channel)unpack_u64(&u, CHANNELS_END - 1);
-    unpack_name(&u, h.cluster, sizeof h.cluster);
-    unpack_name(&u, h.node, sizeof h.node);
-    unpack_fixed_bytes(&u, h.incarnation, sizeof h.incarnation);
-    unpack_fixed_bytes(&u, h.expected_incarnation, sizeof h.expected_incarnation);
-    unpack_name(&u, h.build, sizeof h.build);
-    bool ok = !u.failed && min > 0 && min <= max && h.role != 0 && h.channel != 0 &&
-              h.cluster[0] != '\0' && h.node[0] != '\0' && h.build[0] != '\0' &&
-              !incarnation_is_zero(h.incarnation);
+    payload_unpack_fields(&u, &hello_format, &h);
+    ok = ok && !u.failed && h.cluster[0] != '\0' && h.node[0] != '\0' && h.build[0] != '\0' &&
+         !incarnation_is_zero(h.incarnation);
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a hello does not parse");
     *out = h;
     return 0;
@@ -218,35 +205,37 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
     return 0;
 }
 
+struct rejection {
+    int64_t code;
+    char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
+};
+
+static const struct payload_format rejection_format = {
+    .fields = {FIELD_INTEGER(struct rejection, code), FIELD_TEXT(struct rejection, cause),
+               FIELD_TEXT(struct rejection, hint)},
+};
+
 int reject_encode(const struct glint_error *why, struct buffer *out, struct glint_error *error)
 {
+    struct rejection r = {.code = why->code};
     assert(why->code < 0);
-    char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
-    text_format(cause, sizeof cause, "%s", why->cause); /* truncated to fit */
-    text_format(hint, sizeof hint, "%s", why->hint);
-    struct packer p;
-    uint64_t before = out->size;
-    payload_pack_begin(&p, out, REJECT_FIELDS);
-    pack_i64(&p, why->code);
-    pack_text(&p, cause);
-    pack_text(&p, hint);
-    return payload_pack_end(&p, out, before, error);
+    text_format(r.cause, sizeof r.cause, "%s", why->cause); /* truncated to fit */
+    text_format(r.hint, sizeof r.hint, "%s", why->hint);
+    return payload_encode(&rejection_format, &r, out, error);
 }
 
 /* The peer may be a later version: an unknown code becomes PEER_MISMATCH. */
 int reject_decode(struct glint_slice bytes, struct glint_error *error)
 {
-    char cause[REJECT_CAUSE_MAX], hint[REJECT_HINT_MAX];
+    struct rejection r;
     struct unpacker u = unpack_begin(bytes);
-    int64_t code = unpack_i64(&u);
-    unpack_text(&u, cause, sizeof cause);
-    unpack_text(&u, hint, sizeof hint);
-    bool ok = !u.failed && code < 0;
-    if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "a rejection does not parse");
+    payload_unpack_fields(&u, &rejection_format, &r);
+    if (u.failed || r.code >= 0)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a rejection does not parse");
     /* From the network, and printed to a terminal or a log. */
-    text_make_printable(cause);
-    text_make_printable(hint);
-    bool known = code > INT16_MIN && error_is_known((enum glint_code)code);
-    return error_set(error, known ? (enum glint_code)code : GLINT_E_PEER_MISMATCH, hint, "%s",
-                     cause);
+    text_make_printable(r.cause);
+    text_make_printable(r.hint);
+    bool known = r.code > INT16_MIN && error_is_known((enum glint_code)r.code);
+    return error_set(error, known ? (enum glint_code)r.code : GLINT_E_PEER_MISMATCH, r.hint, "%s",
+                     r.cause);
 }

@@ -1,8 +1,7 @@
-/* Messages and their bodies: encoding and decoding, field by field. */
+/* Messages and their bodies: encoding and decoding. */
 #include "engine/net/message.h"
 
 #include "engine/limits.h"
-#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,19 +24,23 @@ void message_destroy(struct message *m)
     mem_free(m);
 }
 
+/* Followed by the body, the counters and the error. */
+static const struct payload_format message_format = {
+    .fields = {FIELD_NUMBER(struct message, type, 1, MSG_TYPES_END - 1),
+               FIELD_NUMBER(struct message, stage, 0, UINT32_MAX),
+               FIELD_NUMBER(struct message, task, 0, UINT32_MAX),
+               FIELD_NUMBER(struct message, attempt, 0, UINT32_MAX),
+               FIELD_NUMBER(struct message, partition, 0, UINT32_MAX),
+               FIELD_NUMBER(struct message, id, 0, UINT64_MAX),
+               FIELD_NUMBER(struct message, size, 0, UINT64_MAX),
+               FIELD_NUMBER(struct message, run_ns, 0, UINT64_MAX)},
+};
+
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
 {
-    assert(m->type > 0 && m->type < MSG_TYPES_END);
     struct packer p = {.failed = false};
     pack_array(&p, 11);
-    pack_u64(&p, m->type);
-    pack_u64(&p, m->stage);
-    pack_u64(&p, m->task);
-    pack_u64(&p, m->attempt);
-    pack_u64(&p, m->partition);
-    pack_u64(&p, m->id);
-    pack_u64(&p, m->size);
-    pack_u64(&p, m->run_ns);
+    payload_pack_fields(&p, &message_format, m);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
@@ -74,19 +77,10 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
         return NULL;
     }
     struct unpacker u = unpack_begin(bytes);
-    bool memory = true, ok = !u.failed;
-    if (ok) {
-        m->type = (enum message_type)unpack_u64(&u, MSG_TYPES_END - 1);
-        m->stage = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        m->task = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        m->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        m->partition = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        m->id = unpack_u64(&u, UINT64_MAX);
-        m->size = unpack_u64(&u, UINT64_MAX);
-        m->run_ns = unpack_u64(&u, UINT64_MAX);
-        ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
-             error_unpack(&u, m, &memory) && unpack_is_complete(&u) && m->type > 0;
-    }
+    bool memory = true;
+    payload_unpack_fields(&u, &message_format, m);
+    bool ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
+              error_unpack(&u, m, &memory) && unpack_is_complete(&u);
     if (ok) return m;
     message_destroy(m);
     if (memory)
@@ -116,8 +110,7 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
 {
     struct unpacker u = unpack_begin(bytes);
     struct map_output_location *locations = NULL;
-    bool ok =
-        !u.failed && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
+    bool ok = !u.failed && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
     uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
     int r = 0;
     /* The count is limited above, before memory is allocated for it. */
@@ -139,55 +132,25 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
     return r;
 }
 
-int job_options_encode(const struct task_options *o, struct buffer *out, struct glint_error *error)
-{
-    struct packer p = {.failed = false};
-    pack_array(&p, 6);
-    pack_u64(&p, o->line_bytes_max);
-    pack_u64(&p, o->result_bytes_max);
-    pack_u64(&p, o->skip_bad_rows);
-    pack_i64(&p, o->bad_rows_max);
-    pack_u64(&p, o->no_sync);
-    pack_text(&p, o->dir);
-    return packer_finish(&p, out, error);
-}
+/* No size: the executor's own options are kept. */
+const struct payload_format job_options_format = {
+    .what = "the options of a job",
+    .fields = {FIELD_NUMBER(struct task_options, line_bytes_max, 0, VALUE_BYTES_MAX),
+               FIELD_NUMBER(struct task_options, result_bytes_max, 0, RESULT_BYTES_MAX),
+               FIELD_BOOL(struct task_options, skip_bad_rows),
+               FIELD_INTEGER(struct task_options, bad_rows_max),
+               FIELD_BOOL(struct task_options, no_sync), FIELD_TEXT(struct task_options, dir)},
+};
 
-int job_options_decode(struct glint_slice bytes, struct task_options *o, struct glint_error *error)
-{
-    struct unpacker u = unpack_begin(bytes);
-    o->line_bytes_max = unpack_u64(&u, VALUE_BYTES_MAX);
-    o->result_bytes_max = unpack_u64(&u, RESULT_BYTES_MAX);
-    o->skip_bad_rows = unpack_u64(&u, 1) != 0;
-    o->bad_rows_max = unpack_i64(&u);
-    o->no_sync = unpack_u64(&u, 1) != 0;
-    unpack_text(&u, o->dir, sizeof o->dir);
-    return payload_unpack_end(&u, "the options of a job", error);
-}
-
-int fetch_failure_encode(const struct fetch_failure *f, struct buffer *out,
-                         struct glint_error *error)
-{
-    struct packer p = {.failed = false};
-    pack_array(&p, 5);
-    pack_u64(&p, f->shuffle);
-    pack_u64(&p, f->map);
-    pack_u64(&p, f->executor);
-    pack_u64(&p, f->attempt);
-    pack_u64(&p, f->unreachable);
-    return packer_finish(&p, out, error);
-}
-
-int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
-                         struct glint_error *error)
-{
-    struct unpacker u = unpack_begin(bytes);
-    f->shuffle = unpack_u64(&u, UINT64_MAX);
-    f->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
-    f->executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
-    f->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    f->unreachable = unpack_u64(&u, 1) != 0;
-    return payload_unpack_end(&u, "a fetch failure", error);
-}
+const struct payload_format fetch_failure_format = {
+    .what = "a fetch failure",
+    .size = sizeof(struct fetch_failure),
+    .fields = {FIELD_NUMBER(struct fetch_failure, shuffle, 0, UINT64_MAX),
+               FIELD_NUMBER(struct fetch_failure, map, 0, PARTITIONS_MAX - 1),
+               FIELD_NUMBER(struct fetch_failure, executor, 0, EXECUTORS_MAX - 1),
+               FIELD_NUMBER(struct fetch_failure, attempt, 0, UINT32_MAX),
+               FIELD_BOOL(struct fetch_failure, unreachable)},
+};
 
 /* A small floating-point format: three bits after the leading one, so that a step is an eighth.
  * Codes below 16 are the sizes themselves. */

@@ -25,6 +25,7 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/data/task.h"
+#include "engine/net/payload.h"
 
 enum message_type {
     MSG_JOB = 1,
@@ -83,10 +84,7 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
 
 /* The body of JOB: the driver's options for every task, except memory and work_dir, which are
  * configured per executor. */
-int job_options_encode(const struct task_options *options, struct buffer *out,
-                       struct glint_error *error);
-int job_options_decode(struct glint_slice bytes, struct task_options *options,
-                       struct glint_error *error);
+PAYLOAD_CODEC(job_options, struct task_options);
 
 /* The body of FAILED with FETCH_FAILED: the map output that could not be fetched. */
 struct fetch_failure {
@@ -94,10 +92,7 @@ struct fetch_failure {
     uint32_t map, executor, attempt;
     bool unreachable; /* the executor did not respond: its other outputs are unreachable too */
 };
-int fetch_failure_encode(const struct fetch_failure *f, struct buffer *out,
-                         struct glint_error *error);
-int fetch_failure_decode(struct glint_slice bytes, struct fetch_failure *f,
-                         struct glint_error *error);
+PAYLOAD_CODEC(fetch_failure, struct fetch_failure);
 
 /* A size in one byte, rounded down to an eighth of a power of two: precise enough to choose the
  * executor with most of a partition's input. 0 stays 0. */

@@ -1,10 +1,87 @@
-/* Fields that several payloads share: encoding and decoding. */
+/* One encoder and one decoder for all tables of fields. */
 #include "engine/net/payload.h"
 
 #include "engine/base/text.h"
 
 #include <assert.h>
 #include <string.h>
+
+static uint64_t number_load(const void *at, size_t size)
+{
+    switch (size) {
+    case 1: return *(const uint8_t *)at;
+    case 2: return *(const uint16_t *)at;
+    case 4: return *(const uint32_t *)at;
+    default: assert(size == 8); return *(const uint64_t *)at;
+    }
+}
+
+static void number_store(void *at, size_t size, uint64_t v)
+{
+    switch (size) {
+    case 1: *(uint8_t *)at = (uint8_t)v; break;
+    case 2: *(uint16_t *)at = (uint16_t)v; break;
+    case 4: *(uint32_t *)at = (uint32_t)v; break;
+    default: assert(size == 8); *(uint64_t *)at = v;
+    }
+}
+
+uint64_t payload_field_count(const struct payload_format *format)
+{
+    uint64_t n = 0;
+    while (format->fields[n].kind != 0) n++;
+    return n;
+}
+
+/* ---- Encoding */
+
+static void value_pack(struct packer *p, const struct payload_format *format, const void *v)
+{
+    if (!format->is_bare) pack_array(p, payload_field_count(format));
+    payload_pack_fields(p, format, v);
+}
+
+static void list_pack(struct packer *p, const struct payload_field *f, const uint8_t *values,
+                      uint32_t count)
+{
+    const bool flat = f->kind == PAYLOAD_FLAT_LIST;
+    assert(count <= f->max);
+    pack_array(p, flat ? count * payload_field_count(f->of) : count);
+    for (uint32_t i = 0; i < count; i++)
+        (flat ? payload_pack_fields : value_pack)(p, f->of, values + i * f->of->size);
+}
+
+static void number_pack(struct packer *p, const struct payload_field *f, uint64_t v)
+{
+    assert(v >= f->min && v <= f->max);
+    pack_u64(p, v);
+}
+
+void payload_pack_fields(struct packer *p, const struct payload_format *format, const void *v)
+{
+    assert(format->is_valid == NULL || format->is_valid(v));
+    for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
+        const void *at = (const uint8_t *)v + f->offset;
+        switch (f->kind) {
+        case PAYLOAD_NUMBER: number_pack(p, f, number_load(at, f->size)); break;
+        case PAYLOAD_INTEGER:
+            pack_i64(p, f->size == 4 ? *(const int32_t *)at : *(const int64_t *)at);
+            break;
+        case PAYLOAD_TEXT:
+        case PAYLOAD_NAME:
+            assert(strlen(at) >= f->min);
+            pack_text(p, at);
+            break;
+        case PAYLOAD_BYTES: pack_bytes(p, (struct glint_slice){at, f->size}); break;
+        case PAYLOAD_ERROR: pack_error(p, at); break;
+        case PAYLOAD_VALUE: value_pack(p, f->of, at); break;
+        case PAYLOAD_LIST:
+        case PAYLOAD_FLAT_LIST:
+            list_pack(p, f, at, *(const uint32_t *)((const uint8_t *)v + f->count_offset));
+            break;
+        }
+    }
+}
 
 void payload_pack_begin(struct packer *p, struct buffer *out, uint64_t fields)
 {
@@ -22,22 +99,40 @@ int payload_pack_end(struct packer *p, struct buffer *out, uint64_t before,
     return error_no_memory(error);
 }
 
-int payload_unpack_end(const struct unpacker *u, const char *what, struct glint_error *error)
+int payload_encode(const struct payload_format *format, const void *v, struct buffer *out,
+                   struct glint_error *error)
 {
-    if (unpack_is_complete(u)) return 0;
-    return error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
+    struct packer p = {.out = *out};
+    uint64_t before = out->size;
+    value_pack(&p, format, v);
+    return payload_pack_end(&p, out, before, error);
 }
 
-void unpack_name(struct unpacker *u, char *out, size_t capacity)
+/* ---- Decoding */
+
+static uint64_t number_unpack(struct unpacker *u, const struct payload_field *f)
 {
-    unpack_text(u, out, capacity);
-    /* Names are printed in logs and terminals: no control characters from the network. */
-    if (text_is_printable(out)) return;
+    uint64_t v = unpack_u64(u, f->max);
+    if (v < f->min) u->failed = true;
+    return u->failed ? 0 : v;
+}
+
+static int64_t integer_unpack(struct unpacker *u, size_t size)
+{
+    int64_t v = unpack_i64(u);
+    if (size == 4 && v != (int32_t)v) u->failed = true;
+    return u->failed ? 0 : v;
+}
+
+static void text_unpack(struct unpacker *u, const struct payload_field *f, char *out)
+{
+    unpack_text(u, out, f->size);
+    if (strlen(out) >= f->min && (f->kind == PAYLOAD_TEXT || text_is_printable(out))) return;
     u->failed = true;
     out[0] = '\0';
 }
 
-void unpack_fixed_bytes(struct unpacker *u, uint8_t *out, size_t size)
+static void bytes_unpack(struct unpacker *u, uint8_t *out, size_t size)
 {
     struct glint_slice s = unpack_bytes(u);
     memset(out, 0, size);
@@ -46,6 +141,77 @@ void unpack_fixed_bytes(struct unpacker *u, uint8_t *out, size_t size)
     else
         u->failed = true;
 }
+
+static void value_unpack(struct unpacker *u, const struct payload_format *format, void *v)
+{
+    struct unpacker fields = unpack_array(u);
+    payload_unpack_fields(&fields, format, v);
+    if (!unpack_is_complete(&fields)) u->failed = true;
+}
+
+/* Reads all values of `list`, whose number is limited first. Returns it. */
+static uint32_t values_unpack(struct unpacker *list, const struct payload_field *f, uint8_t *values)
+{
+    const bool flat = f->kind == PAYLOAD_FLAT_LIST;
+    const uint64_t each = flat ? payload_field_count(f->of) : 1;
+    if (list->count % each != 0 || list->count / each > f->max) list->failed = true;
+    const uint32_t count = list->failed ? 0 : (uint32_t)(list->count / each);
+    for (uint32_t i = 0; i < count; i++)
+        (flat ? payload_unpack_fields : value_unpack)(list, f->of, values + i * f->of->size);
+    return count;
+}
+
+static void list_unpack(struct unpacker *u, const struct payload_field *f, void *v, bool is_bare)
+{
+    struct unpacker inner, *list = u;
+    if (!is_bare) {
+        inner = unpack_array(u);
+        list = &inner;
+    }
+    *(uint32_t *)((uint8_t *)v + f->count_offset) =
+        values_unpack(list, f, (uint8_t *)v + f->offset);
+    if (!unpack_is_complete(list)) u->failed = true;
+}
+
+void payload_unpack_fields(struct unpacker *u, const struct payload_format *format, void *v)
+{
+    for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
+        void *at = (uint8_t *)v + f->offset;
+        switch (f->kind) {
+        case PAYLOAD_NUMBER: number_store(at, f->size, number_unpack(u, f)); break;
+        case PAYLOAD_INTEGER:
+            number_store(at, f->size, (uint64_t)integer_unpack(u, f->size));
+            break;
+        case PAYLOAD_TEXT:
+        case PAYLOAD_NAME: text_unpack(u, f, at); break;
+        case PAYLOAD_BYTES: bytes_unpack(u, at, f->size); break;
+        case PAYLOAD_ERROR: unpack_error(u, at); break;
+        case PAYLOAD_VALUE: value_unpack(u, f->of, at); break;
+        case PAYLOAD_LIST:
+        case PAYLOAD_FLAT_LIST: list_unpack(u, f, v, format->is_bare); break;
+        }
+    }
+    if (!u->failed && format->is_valid != NULL && !format->is_valid(v)) u->failed = true;
+}
+
+int payload_unpack_end(const struct unpacker *u, const char *what, struct glint_error *error)
+{
+    if (unpack_is_complete(u)) return 0;
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "%s does not parse", what);
+}
+
+int payload_decode(const struct payload_format *format, struct glint_slice bytes, void *v,
+                   struct glint_error *error)
+{
+    struct unpacker u = unpack_begin(bytes);
+    memset(v, 0, format->size);
+    payload_unpack_fields(&u, format, v);
+    int r = payload_unpack_end(&u, format->what, error);
+    if (r == 0 && format->sanitize != NULL) format->sanitize(v);
+    return r;
+}
+
+/* ---- Errors */
 
 void pack_error(struct packer *p, const struct glint_error *e)
 {

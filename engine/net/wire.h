@@ -1,12 +1,10 @@
-/* Payloads of the frames that are not messages: small msgpack arrays. Pure functions. Decoders
- * validate everything, since input may be malicious; ids are numbers, never paths.
- *
- * All encoders append to *out and return 0 or NO_MEMORY. All decoders return 0, PROTOCOL
- * or NO_MEMORY. */
+/* Payloads of the frames that are not messages: small msgpack arrays. Decoders validate everything,
+ * since input may be malicious; ids are numbers, never paths. */
 #ifndef GLINT_NET_WIRE_H
 #define GLINT_NET_WIRE_H
 
 #include "engine/net/hello.h"
+#include "engine/net/payload.h"
 #include "engine/net/secret.h"
 #include "engine/net/sha256.h"
 
@@ -98,29 +96,19 @@ struct daemon_status {
     struct status_job jobs[STATUS_JOBS_MAX];
 };
 
-#define WIRE_CODEC(name)                                                                           \
-    int name##_encode(const struct name *v, struct buffer *out, struct glint_error *error);        \
-    int name##_decode(struct glint_slice bytes, struct name *v, struct glint_error *error)
-WIRE_CODEC(ping);
-WIRE_CODEC(executor_registration);
-WIRE_CODEC(executor_address);
-WIRE_CODEC(job_identity); /* CANCEL */
-WIRE_CODEC(executor_request);
-WIRE_CODEC(program_info);
-WIRE_CODEC(cancelled_jobs);
-WIRE_CODEC(job_progress);
-WIRE_CODEC(executor_exited);
-WIRE_CODEC(daemon_status);
-#undef WIRE_CODEC
-
+PAYLOAD_CODEC(ping, struct ping);
+PAYLOAD_CODEC(executor_registration, struct executor_registration);
+PAYLOAD_CODEC(executor_address, struct executor_address);
+PAYLOAD_CODEC(job_identity, struct job_identity); /* CANCEL */
+PAYLOAD_CODEC(executor_request, struct executor_request);
+PAYLOAD_CODEC(program_info, struct program_info);
+PAYLOAD_CODEC(cancelled_jobs, struct cancelled_jobs);
+PAYLOAD_CODEC(job_progress, struct job_progress);
+PAYLOAD_CODEC(executor_exited, struct executor_exited);
+PAYLOAD_CODEC(daemon_status, struct daemon_status);
 /* JOB_KEY: the key of the job, to an executor that connected with the cluster's secret. */
-int job_key_encode(const struct secret *v, struct buffer *out, struct glint_error *error);
-int job_key_decode(struct glint_slice bytes, struct secret *v, struct glint_error *error);
-
+PAYLOAD_CODEC(job_key, struct secret);
 /* FETCH_ERROR: why a GET failed. */
-int fetch_error_encode(const struct glint_error *why, struct buffer *out,
-                       struct glint_error *error);
-int fetch_error_decode(struct glint_slice bytes, struct glint_error *why,
-                       struct glint_error *error);
+PAYLOAD_CODEC(fetch_error, struct glint_error);
 
 #endif

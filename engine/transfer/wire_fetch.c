@@ -5,7 +5,6 @@
 #include "engine/base/endian.h"
 #include "engine/data/msgpack_validate.h"
 #include "engine/limits.h"
-#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,8 +25,50 @@ static bool is_valid_range(uint64_t offset, uint64_t size)
     return size > 0 && size <= DATA_FRAME_BYTES_MAX && offset <= INT64_MAX - size;
 }
 
+static bool get_range_is_valid(const void *v)
+{
+    const struct get_request *g = v;
+    return is_valid_range(g->offset, g->size);
+}
+
+/* The fields of every GET; after them come those of its kind, and in an INDEX its list of maps. */
+static const struct payload_format get_fields = {
+    .fields = {FIELD_NUMBER(struct get_request, kind, 1, GET_KINDS_END - 1),
+               FIELD_NUMBER(struct get_request, id, 0, UINT64_MAX)},
+};
+
+static const struct payload_format index_fields = {
+    .fields = {FIELD_NUMBER(struct get_request, partition, 0, PARTITIONS_MAX - 1),
+               FIELD_NUMBER(struct get_request, size, 0, FETCH_CHUNK_BYTES_MAX)},
+};
+
+static const struct payload_format map_output_fields = {
+    .is_valid = get_range_is_valid,
+    .fields = {FIELD_NUMBER(struct get_request, map, 0, PARTITIONS_MAX - 1),
+               FIELD_NUMBER(struct get_request, attempt, 0, UINT32_MAX),
+               FIELD_NUMBER(struct get_request, offset, 0, INT64_MAX),
+               FIELD_NUMBER(struct get_request, size, 0, DATA_FRAME_BYTES_MAX)},
+};
+
+static const struct payload_format block_fields = {
+    .fields = {FIELD_NUMBER(struct get_request, block, 0, UINT32_MAX)},
+};
+
+static const struct payload_format result_fields = {
+    .is_valid = get_range_is_valid,
+    .fields = {FIELD_NUMBER(struct get_request, offset, 0, INT64_MAX),
+               FIELD_NUMBER(struct get_request, size, 0, DATA_FRAME_BYTES_MAX)},
+};
+
+static const struct payload_format *const fields_of_kind[GET_KINDS_END] = {
+    [GET_INDEX] = &index_fields,           [GET_MAP_OUTPUT] = &map_output_fields,
+    [GET_BROADCAST_BLOCK] = &block_fields, [GET_RESULT] = &result_fields,
+    [GET_PROGRAM_BLOCK] = &block_fields,
+};
+
 static void map_list_pack(struct packer *p, const struct get_request *v)
 {
+    assert(v->map_count > 0 && v->map_count <= PARTITIONS_MAX);
     pack_array(p, 2 * (uint64_t)v->map_count);
     for (uint32_t i = 0; i < v->map_count; i++) {
         pack_u64(p, v->maps[i][0]);
@@ -37,34 +78,16 @@ static void map_list_pack(struct packer *p, const struct get_request *v)
 
 int get_request_encode(const struct get_request *v, struct buffer *out, struct glint_error *error)
 {
-    static const uint64_t fields[GET_KINDS_END] = {[GET_INDEX] = 5,
-                                                   [GET_MAP_OUTPUT] = 6,
-                                                   [GET_BROADCAST_BLOCK] = 3,
-                                                   [GET_RESULT] = 4,
-                                                   [GET_PROGRAM_BLOCK] = 3};
     assert(v->kind > 0 && v->kind < GET_KINDS_END);
+    const struct payload_format *of_kind = fields_of_kind[v->kind];
+    const bool has_maps = v->kind == GET_INDEX;
     struct packer p;
     uint64_t before = out->size;
-    payload_pack_begin(&p, out, fields[v->kind]);
-    pack_u64(&p, v->kind);
-    pack_u64(&p, v->id);
-    if (v->kind == GET_INDEX) {
-        assert(v->map_count > 0 && v->map_count <= PARTITIONS_MAX);
-        assert(v->size <= FETCH_CHUNK_BYTES_MAX);
-        pack_u64(&p, v->partition);
-        pack_u64(&p, v->size);
-        map_list_pack(&p, v);
-    } else if (v->kind == GET_BROADCAST_BLOCK || v->kind == GET_PROGRAM_BLOCK) {
-        pack_u64(&p, v->block);
-    } else {
-        assert(is_valid_range(v->offset, v->size));
-        if (v->kind == GET_MAP_OUTPUT) {
-            pack_u64(&p, v->map);
-            pack_u64(&p, v->attempt);
-        }
-        pack_u64(&p, v->offset);
-        pack_u64(&p, v->size);
-    }
+    payload_pack_begin(&p, out,
+                       payload_field_count(&get_fields) + payload_field_count(of_kind) + has_maps);
+    payload_pack_fields(&p, &get_fields, v);
+    payload_pack_fields(&p, of_kind, v);
+    if (has_maps) map_list_pack(&p, v);
     return payload_pack_end(&p, out, before, error);
 }
 
@@ -92,24 +115,9 @@ int get_request_decode(struct glint_slice bytes, struct get_request *v, struct g
     int r = 0;
     memset(v, 0, sizeof *v);
     struct unpacker u = unpack_begin(bytes);
-    v->kind = (enum get_kind)unpack_u64(&u, GET_KINDS_END - 1);
-    v->id = unpack_u64(&u, UINT64_MAX);
-    if (v->kind == GET_INDEX) {
-        v->partition = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
-        v->size = unpack_u64(&u, FETCH_CHUNK_BYTES_MAX);
-        r = map_list_unpack(&u, v, error);
-    } else if (v->kind == GET_BROADCAST_BLOCK || v->kind == GET_PROGRAM_BLOCK) {
-        v->block = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    } else {
-        if (v->kind == GET_MAP_OUTPUT) {
-            v->map = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
-            v->attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        }
-        v->offset = unpack_u64(&u, INT64_MAX);
-        v->size = unpack_u64(&u, DATA_FRAME_BYTES_MAX);
-        if (!is_valid_range(v->offset, v->size)) u.failed = true;
-    }
-    if (v->kind == 0) u.failed = true;
+    payload_unpack_fields(&u, &get_fields, v);
+    if (!u.failed) payload_unpack_fields(&u, fields_of_kind[v->kind], v);
+    if (v->kind == GET_INDEX) r = map_list_unpack(&u, v, error);
     if (r == 0) r = payload_unpack_end(&u, "a GET request", error);
     if (r != 0) get_request_fini(v);
     return r;
@@ -117,85 +125,43 @@ int get_request_decode(struct glint_slice bytes, struct get_request *v, struct g
 
 /* ---- Requesting and assigning broadcast blocks */
 
-static void block_list_pack(struct packer *p, const uint32_t *blocks, uint32_t count)
+static const struct payload_format block_format = {
+    .size = sizeof(uint32_t),
+    .fields = {{.kind = PAYLOAD_NUMBER, .size = sizeof(uint32_t), .max = UINT32_MAX}},
+};
+
+const struct payload_format block_request_format = {
+    .what = "a block request",
+    .size = sizeof(struct block_request),
+    .fields = {FIELD_NUMBER(struct block_request, id, 0, UINT64_MAX),
+               FIELD_NUMBER(struct block_request, blocks_max, 0, BLOCK_REQUEST_MAX),
+               FIELD_LIST(PAYLOAD_FLAT_LIST, struct block_request, received_count, received,
+                          &block_format),
+               FIELD_LIST(PAYLOAD_FLAT_LIST, struct block_request, failed_count, failed,
+                          &block_format)},
+};
+
+static bool assigned_block_is_valid(const void *v)
 {
-    assert(count <= BLOCK_REQUEST_MAX);
-    pack_array(p, count);
-    for (uint32_t i = 0; i < count; i++) pack_u64(p, blocks[i]);
+    const struct assigned_block *b = v;
+    return b->from < EXECUTORS_MAX || b->from == EXECUTOR_ID_DRIVER;
 }
 
-static uint32_t block_list_unpack(struct unpacker *u, uint32_t out[BLOCK_REQUEST_MAX])
-{
-    struct unpacker a = unpack_array(u);
-    if (a.count > BLOCK_REQUEST_MAX) a.failed = true;
-    uint32_t count = a.failed ? 0 : (uint32_t)a.count;
-    for (uint32_t i = 0; i < count; i++) out[i] = (uint32_t)unpack_u64(&a, UINT32_MAX);
-    if (!unpack_is_complete(&a)) u->failed = true;
-    return count;
-}
+static const struct payload_format assigned_block_format = {
+    .size = sizeof(struct assigned_block),
+    .is_valid = assigned_block_is_valid,
+    .fields = {FIELD_NUMBER(struct assigned_block, block, 0, UINT32_MAX),
+               FIELD_NUMBER(struct assigned_block, from, 0, EXECUTOR_ID_DRIVER),
+               FIELD_NUMBER(struct assigned_block, checksum, 0, UINT64_MAX)},
+};
 
-int block_request_encode(const struct block_request *v, struct buffer *out,
-                         struct glint_error *error)
-{
-    assert(v->blocks_max <= BLOCK_REQUEST_MAX);
-    struct packer p;
-    uint64_t before = out->size;
-    payload_pack_begin(&p, out, 4);
-    pack_u64(&p, v->id);
-    pack_u64(&p, v->blocks_max);
-    block_list_pack(&p, v->received, v->received_count);
-    block_list_pack(&p, v->failed, v->failed_count);
-    return payload_pack_end(&p, out, before, error);
-}
-
-int block_request_decode(struct glint_slice bytes, struct block_request *v,
-                         struct glint_error *error)
-{
-    memset(v, 0, sizeof *v);
-    struct unpacker u = unpack_begin(bytes);
-    v->id = unpack_u64(&u, UINT64_MAX);
-    v->blocks_max = (uint32_t)unpack_u64(&u, BLOCK_REQUEST_MAX);
-    v->received_count = block_list_unpack(&u, v->received);
-    v->failed_count = block_list_unpack(&u, v->failed);
-    return payload_unpack_end(&u, "a block request", error);
-}
-
-int block_assignment_encode(const struct block_assignment *v, struct buffer *out,
-                            struct glint_error *error)
-{
-    assert(v->count <= BLOCK_REQUEST_MAX);
-    struct packer p;
-    uint64_t before = out->size;
-    payload_pack_begin(&p, out, 2);
-    pack_u64(&p, v->id);
-    pack_array(&p, 3 * (uint64_t)v->count);
-    for (uint32_t i = 0; i < v->count; i++) {
-        pack_u64(&p, v->blocks[i].block);
-        pack_u64(&p, v->blocks[i].from);
-        pack_u64(&p, v->blocks[i].checksum);
-    }
-    return payload_pack_end(&p, out, before, error);
-}
-
-int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v,
-                            struct glint_error *error)
-{
-    memset(v, 0, sizeof *v);
-    struct unpacker u = unpack_begin(bytes);
-    v->id = unpack_u64(&u, UINT64_MAX);
-    struct unpacker a = unpack_array(&u);
-    if (a.count > 3 * (uint64_t)BLOCK_REQUEST_MAX || a.count % 3 != 0) a.failed = true;
-    v->count = a.failed ? 0 : (uint32_t)(a.count / 3);
-    for (uint32_t i = 0; i < v->count; i++) {
-        v->blocks[i].block = (uint32_t)unpack_u64(&a, UINT32_MAX);
-        v->blocks[i].from = (uint32_t)unpack_u64(&a, EXECUTOR_ID_DRIVER);
-        v->blocks[i].checksum = unpack_u64(&a, UINT64_MAX);
-        if (v->blocks[i].from >= EXECUTORS_MAX && v->blocks[i].from != EXECUTOR_ID_DRIVER)
-            u.failed = true;
-    }
-    if (!unpack_is_complete(&a)) u.failed = true;
-    return payload_unpack_end(&u, "a block assignment", error);
-}
+const struct payload_format block_assignment_format = {
+    .what = "a block assignment",
+    .size = sizeof(struct block_assignment),
+    .fields = {FIELD_NUMBER(struct block_assignment, id, 0, UINT64_MAX),
+               FIELD_LIST(PAYLOAD_FLAT_LIST, struct block_assignment, count, blocks,
+                          &assigned_block_format)},
+};
 
 /* ---- Segments of map outputs. Decoded without an unpacker, for speed: there are many, and their
  * number is known. */

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/data/run.h"
+#include "engine/net/payload.h"
 
 enum get_kind {
     GET_INDEX = 1,       /* a partition's segments in map outputs (map_output_index_encode) */
@@ -54,14 +55,8 @@ struct block_assignment {
 
 int get_request_encode(const struct get_request *v, struct buffer *out, struct glint_error *error);
 int get_request_decode(struct glint_slice bytes, struct get_request *v, struct glint_error *error);
-int block_request_encode(const struct block_request *v, struct buffer *out,
-                         struct glint_error *error);
-int block_request_decode(struct glint_slice bytes, struct block_request *v,
-                         struct glint_error *error);
-int block_assignment_encode(const struct block_assignment *v, struct buffer *out,
-                            struct glint_error *error);
-int block_assignment_decode(struct glint_slice bytes, struct block_assignment *v,
-                            struct glint_error *error);
+PAYLOAD_CODEC(block_request, struct block_request);
+PAYLOAD_CODEC(block_assignment, struct block_assignment);
 
 /* Response to an INDEX request for one map output: the segment of the partition. */
 struct index_entry {
