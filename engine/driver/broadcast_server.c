@@ -115,19 +115,13 @@ struct fetch_source broadcast_server_source(struct cluster_transport *r)
 static void send_block_assignment(struct executor_conn *l, struct served_broadcast *v,
                                   struct block_assignment *assignment)
 {
-    struct glint_error error = {.code = GLINT_OK};
-    struct buffer payload = {NULL, 0, 0};
     assert(assignment->count <= BLOCK_REQUEST_MAX);
     assignment->id = v->id;
     /* Being lost: broadcast_server_on_executor_lost takes the assignment back. */
     if (l->data == NULL || l->state != EXECUTOR_CONN_JOINED) return;
     for (uint32_t i = 0; i < assignment->count; i++)
         assignment->blocks[i].checksum = block_checksum(v, assignment->blocks[i].block);
-    if (block_assignment_encode(assignment, &payload, &error) != 0)
-        executor_conn_fail(l, &error);
-    else
-        send_frame(l->data, FRAME_BLOCK_ASSIGN, 0, &payload);
-    buffer_fini(&payload);
+    conn_send_payload(l->data, FRAME_BLOCK_ASSIGN, 0, &block_assignment_format, assignment);
 }
 
 /* After an event that may have freed blocks: sends BLOCK_ASSIGN to executors that wait. */

@@ -212,22 +212,17 @@ static int send_request(struct daemon_conn *p, struct conn *c, struct glint_erro
     struct cluster_transport *r = p->r;
     const char *name = r->g->config.job_name;
     struct executor_request request = {.job = {.job = r->g->job_id}, .key = r->job_key};
-    struct buffer payload = {NULL, 0, 0};
     text_format(request.job.name, sizeof request.job.name, "%s", name != NULL ? name : "job");
     int code = executor_listener_address(r, c, request.driver_host, &request.driver_port, error);
     if (code == 0 && r->env->random(r->env, p->incarnation, sizeof p->incarnation) != 0)
         code = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     memcpy(request.incarnation, p->incarnation, sizeof request.incarnation);
-    if (code == 0) code = executor_request_encode(&request, &payload, error);
-    if (code != 0) {
-        buffer_fini(&payload);
-        return code;
-    }
+    if (code != 0) return code;
     bool v6 = strchr(request.driver_host, ':') != NULL;
     text_format(p->driver_address, sizeof p->driver_address, v6 ? "[%s]:%u" : "%s:%u",
                 request.driver_host, request.driver_port);
     p->state = DAEMON_CONN_REQUESTED;
-    send_frame(c, FRAME_REQUEST_EXECUTOR, 0, &payload);
+    conn_send_payload(c, FRAME_REQUEST_EXECUTOR, 0, &executor_request_format, &request);
     conn_start_heartbeat(c, &r->cluster->heartbeat);
     return 0;
 }
@@ -292,16 +287,14 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
 static void daemon_conn_heartbeat(void *arg, struct conn *c, struct ping *ping)
 {
     struct daemon_conn *p = arg;
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* the next report replaces this one */
     (void)ping;
     if (p->state != DAEMON_CONN_EXECUTOR_STARTED) return;
     pthread_mutex_lock(&p->r->lock);
     struct job_progress progress = p->r->progress;
     pthread_mutex_unlock(&p->r->lock);
     if (p->executor_conn != NULL) progress.tasks_running = p->executor_conn->tasks_running;
-    if (progress.stages == 0 || job_progress_encode(&progress, &payload, &ignored) != 0) return;
-    send_frame(c, FRAME_PROGRESS, 0, &payload);
+    if (progress.stages > 0)
+        conn_send_payload(c, FRAME_PROGRESS, 0, &job_progress_format, &progress);
 }
 
 static const struct conn_events daemon_conn_events = {.opened = daemon_conn_on_opened,

@@ -14,12 +14,6 @@
 #define EXIT_REPORT_MS  1000u
 #define REGISTER_MS_MIN 8000u /* on a busy machine a process takes long to start */
 
-void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)
-{
-    conn_send(c, type, request, payload); /* on failure the connection closes by itself */
-    if (payload != NULL) buffer_fini(payload);
-}
-
 /* Until the process has started, connected twice and sent REGISTER. Longer than the process itself
  * tries to connect: it knows why that fails, and reports it to its daemon. */
 static uint64_t register_ms(const struct cluster_transport *r)
@@ -362,18 +356,6 @@ static const struct conn_events executor_conn_events = {.frame = executor_conn_o
                                                         .ping = executor_conn_on_ping,
                                                         .closed = executor_conn_on_closed};
 
-/* An executor that connected with the cluster's secret needs the job's key, with which the
- * executors connect to each other. */
-static void send_job_key(struct executor_conn *l)
-{
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error why = {.code = GLINT_OK};
-    if (job_key_encode(&l->r->job_key, &payload, &why) == 0)
-        send_frame(l->control, FRAME_JOB_KEY, 0, &payload);
-    else
-        executor_conn_fail(l, &why);
-}
-
 void executor_conn_attach(struct executor_conn *l, struct conn *c)
 {
     bool control = conn_peer_hello(c)->channel == CHANNEL_CONTROL;
@@ -384,7 +366,10 @@ void executor_conn_attach(struct executor_conn *l, struct conn *c)
         l->data = c;
     conn_set_events(c, &executor_conn_events, l);
     if (control) conn_start_heartbeat(c, &l->r->cluster->heartbeat);
-    if (control && conn_secret_kind(c) == SECRET_PEER && l->r->net.tls != NULL) send_job_key(l);
+    /* An executor that connected with the cluster's secret needs the job's key, with which the
+     * executors connect to each other. */
+    if (control && conn_secret_kind(c) == SECRET_PEER && l->r->net.tls != NULL)
+        conn_send_payload(c, FRAME_JOB_KEY, 0, &job_key_format, &l->r->job_key);
     executor_conn_check_registered(l);
 }
 

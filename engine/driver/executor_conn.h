@@ -71,8 +71,5 @@ void executor_conn_finalize(struct executor_conn *l);
 uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now);
 /* The transport stops. May free `l`. */
 void executor_conn_close(struct executor_conn *l);
-/* Sends a frame and empties *payload (NULL: none). A failure closes the connection later, by its
- * `closed` callback. */
-void send_frame(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
 
 #endif

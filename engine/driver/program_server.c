@@ -20,15 +20,11 @@ struct program_server {
 static void send_program(struct daemon_conn *p)
 {
     struct program_server *s = p->r->program;
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
     if (p->conn == NULL || p->state != DAEMON_CONN_REQUESTED) return;
     if (s->why.code != GLINT_OK)
         daemon_conn_fail(p, &s->why);
-    else if (program_info_encode(&s->info, &payload, &ignored) == 0)
-        send_frame(p->conn, FRAME_PROGRAM, 0, &payload);
     else
-        daemon_conn_fail(p, &ignored);
+        conn_send_payload(p->conn, FRAME_PROGRAM, 0, &program_info_format, &s->info);
 }
 
 static void hash_on_thread(uv_work_t *work)

@@ -40,41 +40,32 @@ static bool send_job_options(struct executor_conn *l, struct glint_error *error)
                                    .bad_rows_max = c->bad_rows_max,
                                    .no_sync = c->no_sync};
     struct message m = {.type = MSG_JOB, .id = l->number};
-    struct buffer payload = {NULL, 0, 0};
     /* Relative paths of the job refer to the driver's directory. If it was removed, only absolute
      * paths work. */
     if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
     int r = job_options_encode(&options, &m.body, error);
-    if (r == 0) r = message_encode(&m, &payload, error);
-    if (r == 0) send_frame(l->control, FRAME_MESSAGE, 0, &payload);
+    if (r == 0) conn_send_message(l->control, &m);
     buffer_fini(&m.body);
-    buffer_fini(&payload);
     return r == 0;
 }
 
-static bool send_executor_added(const struct executor_conn *to, const struct executor_conn *about,
-                                struct glint_error *error)
+static void send_executor_added(const struct executor_conn *to, const struct executor_conn *about)
 {
     struct executor_address peer = {.executor = about->number, .port = about->port};
-    struct buffer payload = {NULL, 0, 0};
     memcpy(peer.incarnation, about->incarnation, sizeof peer.incarnation);
     text_format(peer.node, sizeof peer.node, "%s", about->name);
     text_format(peer.host, sizeof peer.host, "%s", about->host);
-    bool ok = executor_address_encode(&peer, &payload, error) == 0;
-    if (ok) send_frame(to->control, FRAME_EXECUTOR_ADDED, 0, &payload);
-    buffer_fini(&payload);
-    return ok;
+    conn_send_payload(to->control, FRAME_EXECUTOR_ADDED, 0, &executor_address_format, &peer);
 }
 
-static bool send_peer_addresses(struct executor_conn *l, struct glint_error *error)
+static void send_peer_addresses(struct executor_conn *l)
 {
     for (struct executor_conn *other = l->r->executor_conns; other != NULL; other = other->next) {
         /* One that registers later gets the addresses of both when it joins. */
         if (other == l || other->state != EXECUTOR_CONN_JOINED) continue;
-        if (!send_executor_added(l, other, error) || !send_executor_added(other, l, error))
-            return false;
+        send_executor_added(l, other);
+        send_executor_added(other, l);
     }
-    return true;
 }
 
 /* Gives it a number and reports it to the driver. Any later failure is reported as a loss, whose
@@ -104,7 +95,8 @@ static bool join_job(struct executor_conn *l)
 static void join_job_and_notify(struct executor_conn *l)
 {
     struct glint_error error = {.code = GLINT_OK};
-    bool ok = join_job(l) && send_job_options(l, &error) && send_peer_addresses(l, &error);
+    bool ok = join_job(l) && send_job_options(l, &error);
+    if (ok) send_peer_addresses(l);
     /* A drain request that arrived before it joined; pushed after EXECUTOR_ADDED. */
     struct inbox_event *draining =
         ok && l->draining ? inbox_event_create(INBOX_EXECUTOR_DRAINING, l->number) : NULL;

@@ -68,11 +68,7 @@ static void push_failed_task(struct executor_conn *l, struct message *m,
 static void send_release(struct executor_conn *l, uint64_t id)
 {
     struct message m = {.type = MSG_RELEASE, .id = id};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* it is freed when the job ends */
-    if (message_encode(&m, &payload, &ignored) == 0)
-        send_frame(l->control, FRAME_MESSAGE, 0, &payload);
-    buffer_fini(&payload);
+    conn_send_message(l->control, &m);
 }
 
 /* chunked_fetch's `done`. */

@@ -80,7 +80,7 @@ static void send_outgoing(struct cluster_transport *r, struct outgoing_message *
     /* Counted here, once per executor; those sent by reference are counted block by block. */
     if (p->inline_broadcast_bytes > 0)
         atomic_fetch_add(&r->broadcast_bytes, p->inline_broadcast_bytes);
-    send_frame(l->control, FRAME_MESSAGE, 0, &p->bytes);
+    conn_send(l->control, FRAME_MESSAGE, 0, &p->bytes);
 }
 
 static struct outgoing_message *take_outgoing(struct cluster_transport *r)

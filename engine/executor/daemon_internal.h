@@ -107,9 +107,6 @@ void daemon_stop_if_done(struct daemon *d);
 bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
 /* Sends REJECT with `why`, then closes the connection. */
 void session_reject(struct daemon_session *v, const struct glint_error *why);
-/* Takes payload->data (`payload` may be NULL). On failure the connection closes by itself. */
-void session_send(struct daemon_session *v, enum frame_type type, uint64_t request,
-                  struct buffer *payload);
 /* The session's executor has exited; the driver may request another one. */
 void session_on_executor_exited(struct daemon_session *v);
 void session_close(struct daemon_session *v);

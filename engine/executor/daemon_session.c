@@ -9,14 +9,6 @@
 #include <assert.h>
 #include <string.h>
 
-void session_send(struct daemon_session *v, enum frame_type type, uint64_t request,
-                  struct buffer *payload)
-{
-    /* If it fails the connection closes by itself: session_on_closed cleans up. */
-    conn_send(v->conn, type, request, payload);
-    if (payload != NULL) buffer_fini(payload);
-}
-
 void session_close(struct daemon_session *v)
 {
     v->closing = true;
@@ -28,7 +20,7 @@ void session_reject(struct daemon_session *v, const struct glint_error *why)
     struct buffer payload = {NULL, 0, 0};
     struct glint_error ignored = {.code = GLINT_OK};
     v->state = SESSION_NEW;
-    if (reject_encode(why, &payload, &ignored) == 0) session_send(v, FRAME_REJECT, 0, &payload);
+    if (reject_encode(why, &payload, &ignored) == 0) conn_send(v->conn, FRAME_REJECT, 0, &payload);
     session_close(v);
 }
 
@@ -75,7 +67,7 @@ void job_queue_run(struct daemon *d)
         /* Send a position only when it has changed. */
         if (v->queue_position == queue_position) continue;
         v->queue_position = queue_position;
-        session_send(v, FRAME_QUEUED, queue_position, NULL);
+        conn_send(v->conn, FRAME_QUEUED, queue_position, NULL);
     }
     assert(queue_position <= QUEUE_LENGTH_MAX);
 }

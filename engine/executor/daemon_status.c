@@ -33,7 +33,6 @@ int session_reply_status(struct daemon_session *v, struct glint_error *error)
 {
     const struct daemon *d = v->d;
     uint64_t now = daemon_now(d);
-    struct buffer payload = {NULL, 0, 0};
     struct daemon_status *s = mem_zalloc(sizeof *s);
     if (s == NULL) return error_no_memory(error);
     text_format(s->node, sizeof s->node, "%s", d->self->id);
@@ -47,10 +46,9 @@ int session_reply_status(struct daemon_session *v, struct glint_error *error)
     status_add_jobs(s, d, SESSION_SERVED, now);
     status_add_jobs(s, d, SESSION_QUEUED, now);
     status_add_jobs(s, d, SESSION_FETCHING, now);
-    int r = daemon_status_encode(s, &payload, error);
+    conn_send_payload(v->conn, FRAME_STATUS_REPLY, 0, &daemon_status_format, s);
     mem_free(s);
-    if (r == 0) session_send(v, FRAME_STATUS_REPLY, 0, &payload);
-    return r;
+    return 0;
 }
 
 static void reject_client_secret(struct daemon_session *v)
@@ -68,7 +66,6 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
     struct daemon *d = v->d;
     struct job_identity requested;
     struct cancelled_jobs reported = {.job_count = 0};
-    struct buffer response = {NULL, 0, 0};
     int r = job_identity_decode(payload, &requested, error);
     if (r != 0) return r;
     if (v->is_driver)
@@ -78,24 +75,20 @@ int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
         reject_client_secret(v);
         return 0;
     }
-    for (struct daemon_session *o = d->sessions; o != NULL && r == 0; o = o->next) {
+    for (struct daemon_session *o = d->sessions; o != NULL; o = o->next) {
         /* Job id 0: cancel by name, which may match several jobs. */
         bool is_requested = requested.job != 0 ? o->request.job.job == requested.job
                                                : strcmp(o->request.job.name, requested.name) == 0;
-        struct buffer forwarded = {NULL, 0, 0};
         struct job_identity job = {.job = o->request.job.job};
         if (!is_requested || o->state == SESSION_NEW || reported.job_count == STATUS_JOBS_MAX)
             continue;
-        r = job_identity_encode(&job, &forwarded, error);
-        if (r != 0) break;
         log_line(LOG_INFO,
                  &(struct log_ids){.job = o->request.job.job, .peer = conn_peer_address(v->conn)},
                  "cancel requested");
-        session_send(o, FRAME_CANCEL, 0, &forwarded);
+        conn_send_payload(o->conn, FRAME_CANCEL, 0, &job_identity_format, &job);
         text_format(job.name, sizeof job.name, "%s", o->request.job.name);
         reported.jobs[reported.job_count++] = job;
     }
-    if (r == 0) r = cancelled_jobs_encode(&reported, &response, error);
-    if (r == 0) session_send(v, FRAME_CANCELLED, 0, &response);
-    return r;
+    conn_send_payload(v->conn, FRAME_CANCELLED, 0, &cancelled_jobs_format, &reported);
+    return 0;
 }

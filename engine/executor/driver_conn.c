@@ -20,40 +20,24 @@
 
 /* ---- Sending */
 
-static void send_control(struct executor_process *c, enum frame_type type, struct buffer *payload)
-{
-    if (c->control != NULL) conn_send(c->control, type, 0, payload);
-    if (payload != NULL) buffer_fini(payload);
-}
-
 void driver_conn_send_drain(struct executor_process *c)
 {
-    send_control(c, FRAME_DRAIN, NULL);
+    if (c->control != NULL) conn_send(c->control, FRAME_DRAIN, 0, NULL);
 }
 
 static void send_registration(struct executor_process *c)
 {
     const struct executor_registration registration = {listener_port(c->listener), c->config.slots,
                                                        c->config.memory_bytes};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error why = {.code = GLINT_OK};
-    if (executor_registration_encode(&registration, &payload, &why) == 0)
-        send_control(c, FRAME_REGISTER, &payload);
-    else
-        executor_process_end(c, &why);
+    conn_send_payload(c->control, FRAME_REGISTER, 0, &executor_registration_format, &registration);
 }
 
 /* broadcast_client_create's request_blocks. */
 static bool send_block_request(void *arg, const struct block_request *t)
 {
     struct executor_process *c = arg;
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
-    if (c->data == NULL || !conn_is_open(c->data)) return false;
-    if (block_request_encode(t, &payload, &ignored) != 0) return false;
-    bool sent = conn_send(c->data, FRAME_BLOCK_REQUEST, 0, &payload);
-    buffer_fini(&payload);
-    return sent;
+    return c->data != NULL && conn_is_open(c->data) &&
+           conn_send_payload(c->data, FRAME_BLOCK_REQUEST, 0, &block_request_format, t);
 }
 
 /* ---- The job */

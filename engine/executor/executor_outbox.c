@@ -44,7 +44,6 @@ bool executor_outbox_is_empty(struct executor_process *c)
 
 uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
 {
-    struct glint_error why = {.code = GLINT_OK};
     /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
     static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
                   "a frame sent within the window fits the send queue");
@@ -55,13 +54,9 @@ uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
             return executor_outbox_is_empty(c) ? UINT64_MAX : now + AGAIN_NS;
         struct message *m = pop_outcome(c);
         if (m == NULL) break;
-        struct buffer payload = {NULL, 0, 0};
-        int r = message_encode(m, &payload, &why);
-        message_destroy(m);
         /* If it fails the connection closes by itself: driver_on_closed ends the process. */
-        if (r == 0) conn_send(c->control, FRAME_MESSAGE, 0, &payload);
-        buffer_fini(&payload);
-        if (r != 0) executor_process_end(c, &why); /* a lost outcome would hang the driver */
+        conn_send_message(c->control, m);
+        message_destroy(m);
     }
     return UINT64_MAX;
 }

@@ -122,8 +122,6 @@ static void runner_finish(struct executor_runner *w)
     struct executor_exited exited = {.wait_status = status,
                                      .out_of_memory =
                                          killed && oom_kill_count(d->env) > w->oom_kills_before};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK};
     assert(w->exited);
     struct glint_slice backtrace =
         exit_report_parse((struct glint_slice){w->report.data, w->report.size}, &exited.why);
@@ -144,8 +142,9 @@ static void runner_finish(struct executor_runner *w)
     /* A process that exits with 0 has removed its own directory. One that exits with another code
      * may not have: a user function may call exit. */
     if (status != 0) cleanup_work_dirs(d);
-    if (w->session != NULL && executor_exited_encode(&exited, &payload, &ignored) == 0)
-        session_send(w->session, FRAME_EXECUTOR_EXITED, 0, &payload);
+    if (w->session != NULL)
+        conn_send_payload(w->session->conn, FRAME_EXECUTOR_EXITED, 0, &executor_exited_format,
+                          &exited);
     runner_close(w);
     /* drivers_max allows one more executor now. */
     job_queue_run(d);
@@ -372,6 +371,6 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     }
     w->session = v;
     v->runner = w;
-    session_send(v, FRAME_EXECUTOR_STARTED, 0, NULL);
+    conn_send(v->conn, FRAME_EXECUTOR_STARTED, 0, NULL);
     return 0;
 }

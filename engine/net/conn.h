@@ -40,6 +40,8 @@ struct net {
 };
 
 struct conn;
+struct message;
+struct payload_format;
 struct ping;
 
 /* Callbacks of a connection; `arg` is the one passed to conn_dial or conn_set_events. */
@@ -81,6 +83,11 @@ struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum ch
  * CONN_QUEUE_BYTES_MAX of memory: the connection then fails. Also returns false if the connection
  * is already ending. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
+/* As conn_send, of an encoded payload (`format` of struct *v) or message. Also fails the connection
+ * and returns false if there is no memory to encode it. */
+bool conn_send_payload(struct conn *c, enum frame_type type, uint64_t request,
+                       const struct payload_format *format, const void *v);
+bool conn_send_message(struct conn *c, const struct message *m);
 /* Queues a DATA frame. `bytes` are borrowed until `sent` is called, which always happens: with ok
  * false, before `closed`, if the connection ends first. Without TLS they are written to the socket
  * without a copy. Returns false, and `sent` is not called, when out of memory (the connection then

@@ -24,11 +24,8 @@ static void set_suspect(struct conn *c, bool suspect)
 static void send_ping(struct conn *c, uint64_t now)
 {
     struct ping ping = {.sent_ns = now};
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error ignored = {.code = GLINT_OK}; /* the next heartbeat replaces this one */
     if (c->events->heartbeat != NULL) c->events->heartbeat(c->arg, c, &ping);
-    if (ping_encode(&ping, &payload, &ignored) == 0) conn_send(c, FRAME_PING, 0, &payload);
-    buffer_fini(&payload);
+    conn_send_payload(c, FRAME_PING, 0, &ping_format, &ping);
 }
 
 static void on_heartbeat_timer(uv_timer_t *timer)

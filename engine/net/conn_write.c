@@ -3,6 +3,7 @@
  * records. Without TLS payloads are written from their own memory. With TLS a part of the queue is
  * encrypted per write, so that queued frames stay plain and borrowed. */
 #include "engine/net/conn_internal.h"
+#include "engine/net/message.h"
 
 #include <assert.h>
 #include <string.h>
@@ -324,6 +325,33 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
     /* A lost control frame would leave the two sides with different states: fail the connection. */
     if (alive) conn_fail(c, &why);
     return false;
+}
+
+/* Takes *payload over; `why` says why it could not be encoded, if so. */
+static bool send_encoded(struct conn *c, enum frame_type type, uint64_t request,
+                         struct buffer *payload, const struct glint_error *why)
+{
+    if (why->code == GLINT_OK) return conn_send(c, type, request, payload);
+    buffer_fini(payload);
+    conn_fail(c, why);
+    return false;
+}
+
+bool conn_send_payload(struct conn *c, enum frame_type type, uint64_t request,
+                       const struct payload_format *format, const void *v)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    payload_encode(format, v, &payload, &why);
+    return send_encoded(c, type, request, &payload, &why);
+}
+
+bool conn_send_message(struct conn *c, const struct message *m)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    message_encode(m, &payload, &why);
+    return send_encoded(c, FRAME_MESSAGE, 0, &payload, &why);
 }
 
 bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,

@@ -117,14 +117,8 @@ static bool send_bytes(struct response *a, const uint8_t *bytes, uint64_t size)
 
 static void send_fetch_error(struct conn *conn, uint64_t request, const struct glint_error *why)
 {
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error error = {.code = GLINT_OK};
-    assert(why->code != GLINT_OK);
-    if (fetch_error_encode(why, &payload, &error) == 0)
-        conn_send(conn, FRAME_FETCH_ERROR, request, &payload);
-    else
-        conn_close(conn, false); /* out of memory: closing tells the peer */
-    buffer_fini(&payload);
+    assert(why->code < 0);
+    conn_send_payload(conn, FRAME_FETCH_ERROR, request, &fetch_error_format, why);
 }
 
 static void on_file_read(struct file_read *r, int code)
