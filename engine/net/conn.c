@@ -175,6 +175,8 @@ struct conn *conn_create(struct net *net, bool dialling, struct glint_error *err
     c->dialling = dialling;
     c->state = dialling ? CONN_DIALLING : CONN_TLS_HANDSHAKE;
     c->expected = frames_before_hello;
+    STAILQ_INIT(&c->queue);
+    STAILQ_INIT(&c->writing);
     int r = uv_timer_init(net->loop, &c->timer);
     if (r == 0) r = uv_tcp_init(net->loop, &c->tcp);
     assert(r == 0); /* cannot fail: no descriptor is created yet */

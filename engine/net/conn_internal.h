@@ -13,13 +13,15 @@
 #include "engine/net/deadline.h"
 #include "engine/net/pending_conns.h"
 
+#include <sys/queue.h>
+
 #define HOST_TEXT_MAX 256u
 
 enum conn_state { CONN_DIALLING, CONN_TLS_HANDSHAKE, CONN_HANDSHAKE, CONN_OPEN, CONN_CLOSED };
 
 /* A frame that is queued or being written. */
 struct out_frame {
-    struct out_frame *next;
+    STAILQ_ENTRY(out_frame) next;
     uint8_t header[FRAME_HEADER_BYTES];
     bool early;                       /* HELLO or REJECT: sent before OPEN */
     struct buffer owned;              /* a control frame's payload */
@@ -27,6 +29,8 @@ struct out_frame {
     void (*sent)(void *arg, bool ok); /* DATA only; NULL: a control frame */
     void *arg;
 };
+
+STAILQ_HEAD(out_frames, out_frame);
 
 /* A getaddrinfo request. It may outlive its connection, because libuv cannot cancel a request that
  * a pool thread is already running. */
@@ -67,9 +71,9 @@ struct conn {
     bool short_read;                /* read a short piece: a long DATA frame is likely next */
     bool half_duplex, paused;       /* conn_set_half_duplex; reading is stopped now */
     uint32_t unauthenticated_bytes; /* fed to TLS before the handshake was done */
-    /* Writing (conn_write.c): `first` to `last` are queued, `writing` is in the current write. */
-    struct out_frame *first, *last, *writing;
-    uint64_t encrypted_bytes;        /* bytes of `first`, including its header, already encrypted */
+    /* Writing (conn_write.c): frames that wait, and those in the current write. */
+    struct out_frames queue, writing;
+    uint64_t encrypted_bytes;        /* of the first queued frame, including its header */
     struct buffer encrypted;         /* in the current write */
     uint64_t queued, queued_control; /* memory of queued frames: all; control frames */
     uv_write_t write;

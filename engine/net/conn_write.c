@@ -40,32 +40,29 @@ static void frame_free(struct conn *c, struct out_frame *f, bool ok)
     mem_free(f);
 }
 
-/* Frees a list that is already detached from the connection, since the `sent` callbacks may
- * queue frames. */
-static void frames_free(struct conn *c, struct out_frame *f, bool ok)
+/* Empties a list of the connection first, since the `sent` callbacks may queue frames. */
+static void frames_free(struct conn *c, struct out_frames *list, bool ok)
 {
-    for (struct out_frame *next; f != NULL; f = next) {
-        next = f->next;
+    struct out_frames detached = STAILQ_HEAD_INITIALIZER(detached);
+    STAILQ_CONCAT(&detached, list);
+    for (struct out_frame *f; (f = STAILQ_FIRST(&detached)) != NULL;) {
+        STAILQ_REMOVE_HEAD(&detached, next);
         frame_free(c, f, ok);
     }
 }
 
 void conn_discard_queue(struct conn *c)
 {
-    struct out_frame *waiting = c->first;
-    c->first = c->last = NULL;
     c->encrypted_bytes = 0;
-    frames_free(c, waiting, false);
+    frames_free(c, &c->queue, false);
 }
 
 void conn_write_fini(struct conn *c)
 {
-    struct out_frame *writing = c->writing;
     assert(c->state == CONN_CLOSED && !c->busy);
-    c->writing = NULL;
-    frames_free(c, writing, false);
+    frames_free(c, &c->writing, false);
     conn_discard_queue(c);
-    assert(c->first == NULL); /* a closed connection accepts no frames */
+    assert(STAILQ_EMPTY(&c->queue)); /* a closed connection accepts no frames */
     buffer_fini(&c->encrypted);
 }
 
@@ -97,10 +94,8 @@ static void write_idle(struct conn *c)
 static void on_written(uv_write_t *write, int status)
 {
     struct conn *c = write->data;
-    struct out_frame *written = c->writing;
-    c->writing = NULL;
     c->encrypted.size = 0;
-    frames_free(c, written, status == 0); /* still busy: frames they queue are sent together */
+    frames_free(c, &c->writing, status == 0); /* still busy: frames they queue are sent together */
     c->busy = false;
     if (c->state == CONN_CLOSED) return;
     if (status != 0)
@@ -113,22 +108,20 @@ static void on_written(uv_write_t *write, int status)
 /* The next frame to send, or NULL. Before OPEN only HELLO and REJECT may be sent. */
 static struct out_frame *next_frame(const struct conn *c)
 {
-    return c->first != NULL && (c->state == CONN_OPEN || c->first->early) ? c->first : NULL;
+    struct out_frame *f = STAILQ_FIRST(&c->queue);
+    return f != NULL && (c->state == CONN_OPEN || f->early) ? f : NULL;
 }
 
-static void move_to_writing(struct conn *c, struct out_frame ***end)
+static void move_first_to_writing(struct conn *c)
 {
-    struct out_frame *f = c->first;
-    c->first = f->next;
-    if (c->first == NULL) c->last = NULL;
-    f->next = NULL;
-    **end = f;
-    *end = &f->next;
+    struct out_frame *f = STAILQ_FIRST(&c->queue);
+    STAILQ_REMOVE_HEAD(&c->queue, next);
+    STAILQ_INSERT_TAIL(&c->writing, f, next);
 }
 
 static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
 {
-    struct out_frame **end = &c->writing, *f;
+    struct out_frame *f;
     uint64_t bytes = 0;
     unsigned n = 0;
     while (bytes < WRITE_BYTES && n + 2 <= WRITE_BUFS && (f = next_frame(c)) != NULL) {
@@ -136,7 +129,7 @@ static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
         if (f->bytes.size > 0)
             bufs[n++] = uv_buf_init((char *)(uintptr_t)f->bytes.data, (unsigned)f->bytes.size);
         bytes += FRAME_BYTES(f);
-        move_to_writing(c, &end);
+        move_first_to_writing(c);
     }
     return n;
 }
@@ -194,7 +187,7 @@ static uint64_t next_part(struct conn *c, const struct out_frame *f, uint64_t ro
 static int encrypt_frames(struct conn *c, struct glint_error *why)
 {
     struct record record;
-    struct out_frame **end = &c->writing, *f;
+    struct out_frame *f;
     uint64_t room = ENCRYPT_BYTES;
     int code = 0;
     record.tls = c->tls;
@@ -205,7 +198,7 @@ static int encrypt_frames(struct conn *c, struct glint_error *why)
         code = record_append(&record, part, why);
         if (c->encrypted_bytes == FRAME_BYTES(f)) {
             c->encrypted_bytes = 0;
-            move_to_writing(c, &end);
+            move_first_to_writing(c);
         }
     }
     if (code == 0 && record.fill > 0)
@@ -236,7 +229,7 @@ void conn_flush(struct conn *c)
     if (c->busy || c->corked || c->broken || c->shut) return;
     if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
     if (c->net->tls != NULL && c->tls == NULL) return; /* accepted, nothing received yet */
-    assert(c->writing == NULL);
+    assert(STAILQ_EMPTY(&c->writing));
     unsigned n = c->tls == NULL ? collect_plain(c, bufs) : collect_encrypted(c, bufs, &why);
     if (n > 0) {
         for (unsigned i = 0; i < n; i++) c->net->bytes_sent += bufs[i].len;
@@ -260,12 +253,10 @@ static void enqueue_frame(struct conn *c, struct out_frame *f)
     /* Nothing may be inserted in the middle of a partly encrypted frame. */
     assert(!f->early || c->encrypted_bytes == 0);
     /* HELLO and REJECT precede frames queued before OPEN. */
-    f->next = f->early ? c->first : NULL;
-    if (c->first == NULL || f->early)
-        c->first = f;
+    if (f->early)
+        STAILQ_INSERT_HEAD(&c->queue, f, next);
     else
-        c->last->next = f;
-    if (f->next == NULL) c->last = f;
+        STAILQ_INSERT_TAIL(&c->queue, f, next);
 }
 
 bool conn_enqueue(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload)

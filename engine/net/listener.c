@@ -34,7 +34,7 @@ struct listener {
     bool another_pending; /* another connection came while rejected_conn was closing */
     struct sockaddr_storage address;
     uint16_t port;
-    bool (*accepted)(void *arg, struct conn *c, struct glint_error *error);
+    listener_accepted_fn *accepted;
     void *arg;
     struct pending_conns pending;
     uint32_t unknown_max;    /* below PENDING_MAX while descriptors are few */
@@ -273,9 +273,8 @@ static int read_bound_port(struct listener *g)
 
 /* listener_open. *port_taken: another port of this host may be free. */
 static struct listener *open_port(struct net *net, const char *host, uint16_t port,
-                                  bool (*accepted)(void *arg, struct conn *c,
-                                                   struct glint_error *error),
-                                  void *arg, bool *port_taken, struct glint_error *error)
+                                  listener_accepted_fn *accepted, void *arg, bool *port_taken,
+                                  struct glint_error *error)
 {
     *port_taken = false;
     struct listener *g = mem_zalloc(sizeof *g);
@@ -318,18 +317,15 @@ static struct listener *open_port(struct net *net, const char *host, uint16_t po
 }
 
 struct listener *listener_open(struct net *net, const char *host, uint16_t port,
-                               bool (*accepted)(void *arg, struct conn *c,
-                                                struct glint_error *error),
-                               void *arg, struct glint_error *error)
+                               listener_accepted_fn *accepted, void *arg, struct glint_error *error)
 {
     bool port_taken;
     return open_port(net, host, port, accepted, arg, &port_taken, error);
 }
 
 struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
-                                        bool (*accepted)(void *arg, struct conn *c,
-                                                         struct glint_error *error),
-                                        void *arg, struct glint_error *error)
+                                        listener_accepted_fn *accepted, void *arg,
+                                        struct glint_error *error)
 {
     struct listener *g = NULL;
     bool port_taken = true;

@@ -16,21 +16,21 @@
 
 struct listener;
 
-/* Opens a listener. `accepted` is called with each connection once it is OPEN. To accept it,
- * `accepted` calls conn_set_events and returns true (`opened` is not called; frames sent from
- * inside `accepted` follow our hello). If it returns false with *error set, e.g. for a second
- * executor with the same id, the peer gets *error in a REJECT, the connection is closed and none of
- * its callbacks is called. Port 0: any free port. A host name is resolved synchronously, which may
+/* Called with each connection once it is OPEN. To accept it, calls conn_set_events and returns true
+ * (`opened` is not called; frames sent from inside this call follow our hello). If it returns false
+ * with *error set, e.g. for a second executor with the same id, the peer gets *error in a REJECT,
+ * the connection is closed and none of its callbacks is called. */
+typedef bool listener_accepted_fn(void *arg, struct conn *c, struct glint_error *error);
+
+/* Opens a listener. Port 0: any free port. A host name is resolved synchronously, which may
  * block. Returns NULL with *error set (ADDRESS, SYSTEM, NO_MEMORY). */
 struct listener *listener_open(struct net *net, const char *host, uint16_t port,
-                               bool (*accepted)(void *arg, struct conn *c,
-                                                struct glint_error *error),
-                               void *arg, struct glint_error *error);
+                               listener_accepted_fn *accepted, void *arg,
+                               struct glint_error *error);
 /* As listener_open, on the first free port of `ports`; zeros: any free port. */
 struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
-                                        bool (*accepted)(void *arg, struct conn *c,
-                                                         struct glint_error *error),
-                                        void *arg, struct glint_error *error);
+                                        listener_accepted_fn *accepted, void *arg,
+                                        struct glint_error *error);
 /* The bound port. */
 uint16_t listener_port(const struct listener *g);
 /* Closes the port and all pending connections; accepted connections stay open. The memory is freed

@@ -7,12 +7,13 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define QUEUED_GETS_MAX 1024u /* per connection */
 
 /* A GET: queued, then being read or sent. */
 struct response {
-    struct response *next;
+    STAILQ_ENTRY(response) next;
     struct served_conn *to;
     uint64_t request;
     struct get_request get;
@@ -23,10 +24,10 @@ struct response {
 };
 
 struct served_conn {
-    struct served_conn *next;
+    LIST_ENTRY(served_conn) link;
     struct fetch_server *server;
     struct conn *conn; /* NULL: closed */
-    struct response *first, *last;
+    STAILQ_HEAD(, response) queue;
     uint32_t queued;
     uint32_t responses; /* being read or sent */
     uint64_t window;    /* their bytes */
@@ -34,7 +35,7 @@ struct served_conn {
 
 struct fetch_server {
     struct fetch_source sources[GET_KINDS_END];
-    struct served_conn *conns; /* most recently used first */
+    LIST_HEAD(, served_conn) conns; /* most recently used first */
     struct file_reader file_reader;
     uint32_t responses;
     bool destroyed; /* freed with the last response */
@@ -67,7 +68,7 @@ static void release_found(struct response *a)
 static void conn_free_if_unused(struct served_conn *c)
 {
     if (c->conn != NULL || c->responses > 0) return;
-    assert(c->first == NULL && c->window == 0);
+    assert(STAILQ_EMPTY(&c->queue) && c->window == 0);
     mem_free(c);
 }
 
@@ -182,8 +183,8 @@ static enum response_state start_response(struct response *a, struct glint_error
 /* Starts responses in order until the window is full or no buffer is free; on_sent continues. */
 static void serve_conn(struct served_conn *c)
 {
-    while (c->conn != NULL && c->first != NULL && c->window < FETCH_SERVER_WINDOW_BYTES) {
-        struct response *a = c->first;
+    while (c->conn != NULL && !STAILQ_EMPTY(&c->queue) && c->window < FETCH_SERVER_WINDOW_BYTES) {
+        struct response *a = STAILQ_FIRST(&c->queue);
         struct glint_error why = {.code = GLINT_OK};
         enum response_state state = start_response(a, &why);
         if (state == RESPONSE_BUSY) {
@@ -191,8 +192,7 @@ static void serve_conn(struct served_conn *c)
             release_found(a);
             return;
         }
-        c->first = a->next;
-        if (c->first == NULL) c->last = NULL;
+        STAILQ_REMOVE_HEAD(&c->queue, next);
         c->queued--;
         c->responses++;
         c->server->responses++;
@@ -205,19 +205,18 @@ static void serve_conn(struct served_conn *c)
 /* Buffers are shared: the one just released may serve any connection. */
 static void serve_all_conns(struct fetch_server *s)
 {
-    for (struct served_conn *c = s->conns; c != NULL; c = c->next) serve_conn(c);
+    struct served_conn *c;
+    LIST_FOREACH(c, &s->conns, link) serve_conn(c);
 }
 
 /* Moves it to the front. NULL: `conn` has sent no GET before. */
 static struct served_conn *find_served_conn(struct fetch_server *s, const struct conn *conn)
 {
-    struct served_conn **link = &s->conns;
-    while (*link != NULL && (*link)->conn != conn) link = &(*link)->next;
-    struct served_conn *c = *link;
+    struct served_conn *c = LIST_FIRST(&s->conns);
+    while (c != NULL && c->conn != conn) c = LIST_NEXT(c, link);
     if (c == NULL) return NULL;
-    *link = c->next;
-    c->next = s->conns;
-    s->conns = c;
+    LIST_REMOVE(c, link);
+    LIST_INSERT_HEAD(&s->conns, c, link);
     return c;
 }
 
@@ -227,8 +226,8 @@ static struct served_conn *add_served_conn(struct fetch_server *s, struct conn *
     if (c == NULL) return NULL;
     c->server = s;
     c->conn = conn;
-    c->next = s->conns;
-    s->conns = c;
+    STAILQ_INIT(&c->queue);
+    LIST_INSERT_HEAD(&s->conns, c, link);
     return c;
 }
 
@@ -269,11 +268,7 @@ int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct 
     a->to = c;
     a->request = f->request;
     a->get = get;
-    if (c->last != NULL)
-        c->last->next = a;
-    else
-        c->first = a;
-    c->last = a;
+    STAILQ_INSERT_TAIL(&c->queue, a, next);
     c->queued++;
     serve_conn(c);
     return 0;
@@ -283,22 +278,21 @@ void fetch_server_on_closed(struct fetch_server *s, struct conn *conn)
 {
     struct served_conn *c = find_served_conn(s, conn);
     if (c == NULL) return;
-    s->conns = c->next;
+    LIST_REMOVE(c, link);
     c->conn = NULL;
-    for (struct response *a = c->first, *next; a != NULL; a = next) {
-        next = a->next;
+    for (struct response *a; (a = STAILQ_FIRST(&c->queue)) != NULL;) {
+        STAILQ_REMOVE_HEAD(&c->queue, next);
         response_free(a);
     }
-    c->first = c->last = NULL;
     conn_free_if_unused(c);
     /* Without connections keep no idle buffers. */
-    if (s->conns == NULL) file_reader_free_buffers(&s->file_reader);
+    if (LIST_EMPTY(&s->conns)) file_reader_free_buffers(&s->file_reader);
 }
 
 void fetch_server_destroy(struct fetch_server *s)
 {
     if (s == NULL) return;
-    assert(s->conns == NULL);
+    assert(LIST_EMPTY(&s->conns));
     s->destroyed = true;
     if (s->responses > 0) return; /* the pool still reads: on_sent frees */
     file_reader_fini(&s->file_reader);

@@ -14,23 +14,23 @@
 
 /* An unused buffer: its first bytes link the free list. */
 struct free_buffer {
-    struct free_buffer *next;
+    SLIST_ENTRY(free_buffer) next;
 };
 
 void file_reader_init(struct file_reader *b, uv_loop_t *loop)
 {
     *b = (struct file_reader){.loop = loop};
+    STAILQ_INIT(&b->queued);
 }
 
 void file_reader_free_buffers(struct file_reader *b)
 {
-    for (struct free_buffer *f = b->free, *next; f != NULL; f = next) {
-        next = f->next;
+    for (struct free_buffer *f; (f = SLIST_FIRST(&b->free)) != NULL;) {
+        SLIST_REMOVE_HEAD(&b->free, next);
         mem_free(f);
         assert(b->count > 0);
         b->count--;
     }
-    b->free = NULL;
 }
 
 void file_reader_fini(struct file_reader *b)
@@ -41,9 +41,9 @@ void file_reader_fini(struct file_reader *b)
 
 static uint8_t *take_buffer(struct file_reader *b)
 {
-    struct free_buffer *f = b->free;
+    struct free_buffer *f = SLIST_FIRST(&b->free);
     if (f != NULL) {
-        b->free = f->next;
+        SLIST_REMOVE_HEAD(&b->free, next);
         return (uint8_t *)f;
     }
     uint8_t *made = mem_alloc(FETCH_CHUNK_BYTES_MAX);
@@ -55,8 +55,7 @@ void file_reader_release_buffer(struct file_reader *b, struct file_read *r)
 {
     struct free_buffer *f = (struct free_buffer *)(void *)r->bytes;
     if (f == NULL) return;
-    f->next = b->free;
-    b->free = f;
+    SLIST_INSERT_HEAD(&b->free, f, next);
     r->bytes = NULL;
 }
 
@@ -74,7 +73,7 @@ static void read_file_range(struct file_read *r)
 
 static void read_on_pool(uv_work_t *work)
 {
-    for (struct file_read *r = work->data; r != NULL; r = r->next) read_file_range(r);
+    for (struct file_read *r = work->data; r != NULL; r = STAILQ_NEXT(r, next)) read_file_range(r);
 }
 
 /* ---- Loop thread */
@@ -96,7 +95,7 @@ static void on_job_done(uv_work_t *work, int status)
     b->jobs--;
     start_read_job(b); /* the pool reads the next while these are sent */
     for (struct file_read *next; r != NULL; r = next) {
-        next = r->next;
+        next = STAILQ_NEXT(r, next);
         r->done(r, read_code(r, status));
     }
 }
@@ -105,9 +104,9 @@ static void on_job_done(uv_work_t *work, int status)
  * one running job has fewer and JOBS_MAX is never exceeded. */
 static void start_read_job(struct file_reader *b)
 {
-    struct file_read *first = b->first;
+    struct file_read *first = STAILQ_FIRST(&b->queued);
     if (first == NULL || (b->jobs > 0 && b->waiting < READS_PER_JOB)) return;
-    b->first = b->last = NULL;
+    STAILQ_INIT(&b->queued);
     b->waiting = 0;
     b->jobs++;
     assert(b->jobs <= JOBS_MAX);
@@ -120,17 +119,12 @@ static void start_read_job(struct file_reader *b)
 int file_reader_start(struct file_reader *b, struct file_read *r)
 {
     assert(r->bytes == NULL && r->size <= FETCH_CHUNK_BYTES_MAX);
-    if (b->free == NULL && b->count == FILE_READER_BUFFERS_MAX) return FILE_READER_BUSY;
+    if (SLIST_EMPTY(&b->free) && b->count == FILE_READER_BUFFERS_MAX) return FILE_READER_BUSY;
     r->bytes = take_buffer(b);
     /* Out of memory, but buffers are in use: one will be released. */
     if (r->bytes == NULL) return b->count > 0 ? FILE_READER_BUSY : GLINT_E_NO_MEMORY;
     r->file_reader = b;
-    r->next = NULL;
-    if (b->last != NULL)
-        b->last->next = r;
-    else
-        b->first = r;
-    b->last = r;
+    STAILQ_INSERT_TAIL(&b->queued, r, next);
     b->waiting++;
     start_read_job(b);
     return 0;

@@ -6,6 +6,7 @@
 
 #include "engine/data/run.h"
 
+#include <sys/queue.h>
 #include <uv.h>
 
 #define FILE_READER_BUFFERS_MAX 16u
@@ -21,18 +22,18 @@ struct file_read {
     uint8_t *bytes; /* the buffer while the read owns one; else NULL */
     /* Internal to file_reader.c. */
     struct file_reader *file_reader;
-    struct file_read *next;
+    STAILQ_ENTRY(file_read) next;
     int64_t read; /* bytes read, or a negative errno */
     uv_work_t work;
 };
 
 struct file_reader {
     uv_loop_t *loop;
-    struct free_buffer *free;
-    uint32_t count;                 /* buffers allocated */
-    struct file_read *first, *last; /* queued reads */
-    uint32_t waiting;               /* their number */
-    uint32_t jobs;                  /* running on the pool */
+    SLIST_HEAD(, free_buffer) free;
+    uint32_t count;                  /* buffers allocated */
+    STAILQ_HEAD(, file_read) queued; /* reads */
+    uint32_t waiting;                /* their number */
+    uint32_t jobs;                   /* running on the pool */
 };
 
 enum { FILE_READER_BUSY = 1 };
