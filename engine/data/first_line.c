@@ -8,12 +8,7 @@
 uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t *out,
                          uint64_t capacity)
 {
-    const struct split_piece whole = {.path = file->path,
-                                      .stored = file->stored,
-                                      .length = SPLIT_TO_END,
-                                      .file_size = file->size,
-                                      .mtime_ns = file->mtime_ns,
-                                      .gzip = file->gzip};
+    const struct split_piece whole = split_whole_file(file);
     struct glint_error ignored = {.code = GLINT_OK};
     struct input_stream s;
     assert(capacity > BYTE_ORDER_MARK_SIZE);

@@ -28,10 +28,10 @@ struct input_walk {
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
-/* The names of a directory while it is listed, in no order. */
+/* The names of a directory, or the paths that match the components of a glob so far. */
 struct name_list {
     struct input_walk *walk;
-    const char *pattern; /* NULL: all */
+    const char *pattern; /* of names; NULL: all */
     char **items;
     uint64_t count, capacity;
 };
@@ -146,14 +146,25 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
     return 0;
 }
 
+static int names_add(struct name_list *n, const char *name)
+{
+    if (!array_reserve(&n->items, &n->capacity, n->count + 1, sizeof *n->items))
+        return error_no_memory(n->walk->error);
+    n->items[n->count] = arena_text(n->walk, name);
+    return n->items[n->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+static void names_fini(struct name_list *n)
+{
+    mem_free(n->items);
+}
+
 static int collect_name(void *arg, const char *name)
 {
     struct name_list *n = arg;
     if (name[0] == '_' || name[0] == '.') return 0;
     if (n->pattern != NULL && fnmatch(n->pattern, name, FNM_PERIOD) != 0) return 0;
-    if (!array_reserve(&n->items, &n->capacity, n->count + 1, sizeof *n->items)) return -ENOMEM;
-    n->items[n->count] = arena_text(n->walk, name);
-    return n->items[n->count++] != NULL ? 0 : -ENOMEM;
+    return names_add(n, name) == 0 ? 0 : -ENOMEM;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -170,11 +181,6 @@ static int list_input_names(struct name_list *n, struct input_walk *w, const cha
     int r = env_list_dir(w->env, dir, collect_name, n);
     if (r == 0 && n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_names);
     return r;
-}
-
-static void names_fini(struct name_list *n)
-{
-    mem_free(n->items);
 }
 
 static int add_directory_entry(struct input_walk *w, const char *path)
@@ -281,34 +287,24 @@ static bool is_glob(const char *text)
     return strpbrk(text, "*?[") != NULL;
 }
 
-/* The paths that match the components of a glob so far, in order. */
-struct path_list {
-    char **items;
-    uint64_t count, capacity;
-};
-
-static int paths_add(struct input_walk *w, struct path_list *p, const char *dir, const char *name)
+static int add_match(struct name_list *paths, const char *dir, const char *name,
+                     const char *slashes)
 {
     char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s%s", dir, name)) return 0; /* cannot exist */
-    if (!array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items))
-        return error_no_memory(w->error);
-    p->items[p->count] = arena_text(w, path);
-    return p->items[p->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
+    if (!text_format(path, sizeof path, "%s%s%s", dir, name, slashes)) return 0; /* cannot exist */
+    return names_add(paths, path);
 }
 
 /* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
  * that cannot be listed is an error; a path that is not a directory has no matches. */
-static int glob_step(struct input_walk *w, const struct path_list *from, char *name,
-                     const char *slashes, struct path_list *to)
+static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
+                     const char *slashes, struct name_list *to)
 {
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < from->count; i++) {
-        char whole[PATH_MAX];
         const char *dir = from->items[i];
         if (!is_glob(name)) {
-            if (text_format(whole, sizeof whole, "%s%s", name, slashes))
-                r = paths_add(w, to, dir, whole);
+            r = add_match(to, dir, name, slashes);
             continue;
         }
         struct name_list names;
@@ -318,25 +314,24 @@ static int glob_step(struct input_walk *w, const struct path_list *from, char *n
         else if (r < 0)
             r = record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
         for (uint64_t k = 0; r == 0 && k < names.count; k++)
-            if (text_format(whole, sizeof whole, "%s%s", names.items[k], slashes))
-                r = paths_add(w, to, dir, whole);
+            r = add_match(to, dir, names.items[k], slashes);
         names_fini(&names);
     }
     return r;
 }
 
 /* Expands `pattern` component by component. */
-static int glob_paths(struct input_walk *w, const char *pattern, struct path_list *out)
+static int glob_paths(struct input_walk *w, const char *pattern, struct name_list *out)
 {
-    int r = paths_add(w, out, "", "");
+    int r = names_add(out, "");
     for (const char *p = pattern; r == 0 && *p != '\0';) {
         const size_t length = strcspn(p, "/"), slash_count = strspn(p + length, "/");
         char name[PATH_MAX], slashes[PATH_MAX];
-        struct path_list next = {NULL, 0, 0};
+        struct name_list next = {.walk = w};
         text_format(name, sizeof name, "%.*s", (int)length, p);
         text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
         r = glob_step(w, out, name, slashes, &next);
-        mem_free(out->items);
+        names_fini(out);
         *out = next;
         p += length + slash_count;
     }
@@ -366,7 +361,7 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
 
 static int add_glob(struct input_walk *w, const char *pattern)
 {
-    struct path_list paths = {NULL, 0, 0};
+    struct name_list paths = {.walk = w};
     uint64_t matches = 0;
     const uint64_t bad_before = w->bad_count;
     int r = glob_paths(w, pattern, &paths);
@@ -376,7 +371,7 @@ static int add_glob(struct input_walk *w, const char *pattern)
         r = add_glob_match(w, paths.items[i], ends_in_glob(pattern));
         matches += r > 0;
     }
-    mem_free(paths.items);
+    names_fini(&paths);
     if (r < 0) return r;
     if (matches > 0 || w->bad_count > bad_before) return 0;
     char hint[PATH_HINT_BYTES];

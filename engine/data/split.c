@@ -39,14 +39,11 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
         return error_set(p->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many files");
     if (!array_reserve(&p->pieces, &p->capacity, p->count + 1, sizeof *p->pieces))
         return error_no_memory(p->error);
-    p->pieces[p->count++] = (struct split_piece){.path = file->path,
-                                                 .stored = file->stored,
-                                                 .offset = offset,
-                                                 .length = length,
-                                                 .file_size = file->size,
-                                                 .mtime_ns = file->mtime_ns,
-                                                 .gzip = file->gzip,
-                                                 .header = p->header && offset == 0};
+    struct split_piece *piece = &p->pieces[p->count++];
+    *piece = split_whole_file(file);
+    piece->offset = offset;
+    piece->length = length;
+    piece->header = p->header && offset == 0;
     return 0;
 }
 
@@ -116,7 +113,7 @@ static void split_builder_fini(struct split_builder *p)
     mem_free(p->starts);
 }
 
-static uint64_t default_split_bytes(uint64_t input_bytes)
+uint64_t split_bytes_default(uint64_t input_bytes)
 {
     const uint64_t share = input_bytes / SPLIT_TARGET_COUNT;
     return share < SPLIT_BYTES_MIN   ? SPLIT_BYTES_MIN
@@ -129,7 +126,7 @@ static int add_files(const struct input_list *list, uint64_t split_bytes, struct
                      int (*add)(struct split_builder *p, const struct input_file *file))
 {
     struct split_builder p = {.error = error, .split_bytes = split_bytes, .header = list->header};
-    if (split_bytes == 0) p.split_bytes = default_split_bytes(list->bytes);
+    if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
     if (r == 0) r = finish_splits(&p, out);
@@ -201,12 +198,7 @@ static int split_remainder(struct line_splitter *c, uint64_t size)
 
 static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *block, uint32_t *index)
 {
-    const struct split_piece whole = {.path = c->file->path,
-                                      .stored = c->file->stored,
-                                      .length = SPLIT_TO_END,
-                                      .file_size = c->file->size,
-                                      .mtime_ns = c->file->mtime_ns,
-                                      .gzip = c->file->gzip};
+    const struct split_piece whole = split_whole_file(c->file);
     struct input_stream s;
     int r = input_stream_open(&s, env, &whole, 0, c->builder->error);
     while (r == 0 && !s.ended) {

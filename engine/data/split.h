@@ -20,6 +20,17 @@ struct split_piece {
     bool header; /* skip the first line; with offset 0 only */
 };
 
+/* The piece that is a whole file, without its header. */
+static inline struct split_piece split_whole_file(const struct input_file *file)
+{
+    return (struct split_piece){.path = file->path,
+                                .stored = file->stored,
+                                .length = SPLIT_TO_END,
+                                .file_size = file->size,
+                                .mtime_ns = file->mtime_ns,
+                                .gzip = file->gzip};
+}
+
 struct split {
     const struct split_piece *pieces; /* in the order of reading */
     uint32_t count;                   /* 1 .. SPLIT_FILES_MAX */
@@ -39,6 +50,8 @@ struct splits {
  * NO_MEMORY. */
 int splits_make_by_bytes(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          struct glint_error *error);
+/* The size of a split that 0 means there. */
+uint64_t split_bytes_default(uint64_t input_bytes);
 /* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start. */
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          struct glint_error *error);

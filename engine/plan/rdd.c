@@ -2,6 +2,7 @@
  * runs. */
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
+#include "engine/data/split.h"
 #include "engine/plan/context.h"
 
 #include <assert.h>
@@ -206,9 +207,7 @@ static void make_source_splits(struct glint_rdd *rdd)
     uint64_t bytes = rdd->g->config.split_bytes;
     if (bytes == 0 && rdd->split_bytes_requested > 0) {
         /* A request can only enlarge splits: smaller ones would only add overhead. */
-        uint64_t usual = rdd->input_bytes / SPLIT_TARGET_COUNT;
-        if (usual < SPLIT_BYTES_MIN) usual = SPLIT_BYTES_MIN;
-        if (usual > SPLIT_BYTES_MAX) usual = SPLIT_BYTES_MAX;
+        uint64_t usual = split_bytes_default(rdd->input_bytes);
         bytes = rdd->split_bytes_requested > usual ? rdd->split_bytes_requested : usual;
     }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
