@@ -24,22 +24,11 @@ void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
     *t = (struct hash_table){.pool = pool, .seed = seed, .direct_lookup = direct_lookup_for_cpu()};
 }
 
-static bool grow_keys(struct hash_table *t)
-{
-    uint32_t capacity = t->keys_capacity < 64 ? 64 : t->keys_capacity * 2;
-    if (capacity <= t->keys_capacity) return false;
-    struct hash_table_key *keys =
-        mem_grow(t->keys, t->keys_capacity * sizeof *keys, capacity * sizeof *keys);
-    if (keys == NULL) return false;
-    t->keys = keys;
-    t->keys_capacity = capacity;
-    return true;
-}
-
 /* Adds the key. Returns its slot, or UINT32_MAX when out of memory. */
 static uint32_t insert_key(struct hash_table *t, const uint8_t *data, uint64_t size)
 {
-    if (t->slots == t->keys_capacity && !grow_keys(t)) return UINT32_MAX;
+    if (!array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys))
+        return UINT32_MAX;
     uint8_t *copy = acc_pool_alloc(t->pool, size);
     if (copy == NULL) return UINT32_MAX;
     bytes_copy(copy, data, size);

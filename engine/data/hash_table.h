@@ -30,7 +30,7 @@ struct hash_table {
     struct hash_table_key *keys; /* [slots] */
     uint32_t slots;              /* keys so far */
     /* Private. */
-    uint32_t keys_capacity;
+    uint64_t keys_capacity;
     struct hash_table_bucket *buckets;
     uint64_t bucket_count;          /* a power of two, or 0 */
     unsigned shift;                 /* 32 - log2(bucket_count) */

@@ -29,21 +29,12 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
 /* Grows the array of values to at least the table's slots. */
 static bool reserve_values(struct combine_buffer *g)
 {
-    uint32_t old = g->values_capacity, need = g->table.slots;
-    if (need <= old || g->spec->acc == GLINT_NONE) return true;
-    uint32_t capacity = old < 64 ? 64 : old;
-    while (capacity < need) capacity = capacity > UINT32_MAX / 2 ? need : capacity * 2;
+    uint32_t slots = g->table.slots;
+    if (g->spec->acc == GLINT_NONE) return true;
     /* Numbers are plain int64_t, so that fn->merge_i64 can use the array directly. */
-    uint64_t each = has_numbers(g->spec) ? sizeof *g->numbers : sizeof *g->accs;
-    void *values = has_numbers(g->spec) ? (void *)g->numbers : (void *)g->accs;
-    void *grown = mem_grow(values, old * each, capacity * each);
-    if (grown == NULL) return false;
-    if (has_numbers(g->spec))
-        g->numbers = grown;
-    else
-        g->accs = grown;
-    g->values_capacity = capacity;
-    return true;
+    return has_numbers(g->spec)
+               ? array_reserve(&g->numbers, &g->values_capacity, slots, sizeof *g->numbers)
+               : array_reserve(&g->accs, &g->values_capacity, slots, sizeof *g->accs);
 }
 
 /* The fast path for a batch with one constant value and few slots, none of them new. Returns false

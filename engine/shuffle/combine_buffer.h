@@ -21,7 +21,7 @@ struct combine_buffer {
     struct aggregator aggregator;
     struct acc_pool pool;
     struct hash_table table;
-    uint32_t values_capacity; /* of the used one of the next two, which are indexed by slot */
+    uint64_t values_capacity; /* of the used one of the next two, which are indexed by slot */
     int64_t *numbers;         /* accumulators that are i64, or the bits of an f64 */
     struct glint_acc *accs;   /* accumulators that are bytes */
     struct buffer records; /* struct combine_buffer_record, key, value; each aligned to 8 bytes */

@@ -29,7 +29,7 @@ struct peers {
     struct net *net;
     uint64_t fetch_ms;
     struct peer **list; /* [capacity] by peer_index; NULL: unknown */
-    uint32_t capacity;
+    uint64_t capacity;
     uv_async_t request_added;
     uv_timer_t timer;
     uint32_t handles; /* libuv handles still open */
@@ -231,16 +231,11 @@ static struct peer *find_peer(const struct peers *p, uint32_t executor)
     return i < p->capacity ? p->list[i] : NULL;
 }
 
-static bool reserve_peers(struct peers *p, uint32_t count)
+static bool reserve_peers(struct peers *p, uint64_t count)
 {
-    if (count <= p->capacity) return true;
-    uint32_t capacity = p->capacity * 2 > count + 8 ? p->capacity * 2 : count + 8;
-    struct peer **list = mem_zalloc(capacity * sizeof(struct peer *));
-    if (list == NULL) return false;
-    for (uint32_t i = 0; i < p->capacity; i++) list[i] = p->list[i];
-    mem_free(p->list);
-    p->list = list;
-    p->capacity = capacity;
+    uint64_t old = p->capacity;
+    if (!array_reserve(&p->list, &p->capacity, count, sizeof *p->list)) return false;
+    for (uint64_t i = old; i < p->capacity; i++) p->list[i] = NULL;
     return true;
 }
 
@@ -248,7 +243,7 @@ static bool reserve_peers(struct peers *p, uint32_t count)
 static struct peer *add_peer(struct peers *p, const struct executor_address *address)
 {
     uint32_t index = peer_index(address->executor);
-    if (!reserve_peers(p, index + 1)) return NULL;
+    if (!reserve_peers(p, index + UINT64_C(1))) return NULL;
     struct peer *l = mem_zalloc(sizeof *l);
     if (l == NULL) return NULL;
     fetch_client_init(&l->client, p->net->env, p->fetch_ms);
