@@ -61,17 +61,15 @@ static int read_stored_bytes(struct run_reader *r, uint64_t size, const uint8_t 
     uint64_t have = r->ahead_begin + r->ahead_size - r->stored_at;
     if (have < size) {
         uint64_t most = RUN_BLOCK_HEADER_BYTES + RUN_BLOCK_BYTES;
-        uint64_t left = r->part.bytes - r->stored_at;
+        uint64_t left = r->part.bytes - r->stored_at, want = left < most ? left : most;
         assert(size <= most && have <= r->ahead_size);
-        if (r->ahead == NULL || r->ahead_capacity < (left < most ? left : most)) {
-            assert(have == 0);
-            if (!ensure_capacity(&r->ahead, &r->ahead_capacity, left < most ? left : most))
-                return error_no_memory(&r->task->error);
-        }
+        assert(have == 0 || r->ahead_capacity >= want);
+        if (!ensure_capacity(&r->ahead, &r->ahead_capacity, want))
+            return error_no_memory(&r->task->error);
         if (have > 0) memmove(r->ahead, r->ahead + (r->stored_at - r->ahead_begin), have);
         r->ahead_begin = r->stored_at;
         r->ahead_size = have;
-        uint64_t more = (left < most ? left : most) - have;
+        uint64_t more = want - have;
         int e = r->source->read(r->source, r->task, r->part.offset + r->stored_at + have, more,
                                 r->ahead + have);
         if (e < 0) return e;

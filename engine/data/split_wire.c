@@ -32,7 +32,6 @@ bool split_encode(const struct split *split, struct buffer *out)
     return ok;
 }
 
-/* Returns a copy in the arena, or NULL when out of memory. */
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
