@@ -14,75 +14,6 @@
 #define READ_BYTES (64 * KIB)
 #define FIELDS_MAX 12u
 
-enum field_kind {
-    KIND_NONE,
-    KIND_U32,
-    KIND_EXECUTOR, /* below EXECUTORS_MAX */
-    KIND_MS,
-    KIND_MS_OR_NULL,
-    KIND_BOOL,
-    KIND_TEXT,      /* or null */
-    KIND_ERROR,     /* or null */
-    KIND_TEXTS,     /* an array */
-    KIND_TEXTS_NEW, /* an array of texts, optional: older versions do not write it */
-    KIND_NUMBERS,   /* an array */
-    KIND_COUNTERS,  /* an object of integers, or of strings of digits */
-    KIND_OBJECT,
-};
-
-static const struct event_schema {
-    const char *name;
-    struct field {
-        const char *name;
-        enum field_kind kind;
-    } fields[FIELDS_MAX];
-} event_schemas[] = {
-    {"job",
-     {{"id", KIND_TEXT},
-      {"name", KIND_TEXT},
-      {"version", KIND_TEXT},
-      {"build", KIND_TEXT},
-      {"master", KIND_TEXT},
-      {"arguments", KIND_TEXTS},
-      {"options", KIND_OBJECT}}},
-    {"executor", {{"executor", KIND_EXECUTOR}, {"state", KIND_TEXT}}},
-    {"action",
-     {{"action", KIND_U32},
-      {"name", KIND_TEXT},
-      {"output", KIND_TEXT},
-      {"outputs", KIND_TEXTS_NEW}}},
-    {"action_end", {{"action", KIND_U32}, {"error", KIND_ERROR}}},
-    {"stage",
-     {{"stage", KIND_U32},
-      {"action", KIND_U32},
-      {"name", KIND_TEXT},
-      {"tasks", KIND_U32},
-      {"parents", KIND_NUMBERS}}},
-    {"stage_end", {{"stage", KIND_U32}, {"error", KIND_ERROR}}},
-    {"task",
-     {{"stage", KIND_U32},
-      {"task", KIND_U32},
-      {"attempt", KIND_U32},
-      {"executor", KIND_EXECUTOR},
-      {"speculative", KIND_BOOL},
-      {"start_ms", KIND_MS},
-      {"end_ms", KIND_MS},
-      {"run_ms", KIND_MS_OR_NULL},
-      {"outcome", KIND_TEXT},
-      {"error", KIND_ERROR},
-      {"counters", KIND_COUNTERS}}},
-    {"retry",
-     {{"stage", KIND_U32},
-      {"task", KIND_U32},
-      {"attempt", KIND_U32},
-      {"executor", KIND_EXECUTOR},
-      {"error", KIND_ERROR}}},
-    {"output", {{"path", KIND_TEXT}}},
-    {"note", {{"text", KIND_TEXT}}},
-    {"full", {{"bytes_max", KIND_COUNTERS}}},
-    {"job_end", {{"error", KIND_ERROR}}},
-};
-
 /* jansson does not always report out of memory: its lexer may fail with "invalid token" instead, so
  * the allocator records it. Only one thread reads a log. */
 static bool out_of_memory;
@@ -96,26 +27,45 @@ static void *json_allocate(size_t size)
 
 void history_lines_init(void)
 {
+    out_of_memory = false;
     json_set_alloc_funcs(json_allocate, mem_free);
 }
 
-static bool is_whole_number(const json_t *v)
+bool history_lines_out_of_memory(void)
 {
-    int64_t value;
-    if (!json_is_string(v)) return json_is_integer(v);
-    if (json_string_length(v) == 0) return false;
-    return text_parse_i64((const uint8_t *)json_string_value(v), json_string_length(v), &value) ||
-           strspn(json_string_value(v), "0123456789") == json_string_length(v);
+    return out_of_memory;
 }
 
-static bool is_u32(const json_t *v, json_int_t end)
+/* ---- Kinds of fields */
+
+static bool is_integer_below(const json_t *v, json_int_t end)
 {
     return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < end;
+}
+
+static bool is_u32(const json_t *v)
+{
+    return is_integer_below(v, UINT32_MAX);
+}
+
+static bool is_executor(const json_t *v)
+{
+    return is_integer_below(v, EXECUTORS_MAX);
 }
 
 static bool is_ms(const json_t *v)
 {
     return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 9e15;
+}
+
+static bool is_ms_or_null(const json_t *v)
+{
+    return json_is_null(v) || is_ms(v);
+}
+
+static bool is_bool(const json_t *v)
+{
+    return json_is_boolean(v);
 }
 
 static bool is_text(const json_t *v)
@@ -130,47 +80,108 @@ static bool is_error(const json_t *v)
                                json_is_string(json_object_get(v, "cause")));
 }
 
-static bool is_counters(json_t *v)
+static bool is_object(const json_t *v)
+{
+    return json_is_object(v);
+}
+
+/* An integer, or a string of digits. */
+static bool is_whole_number(const json_t *v)
+{
+    int64_t value;
+    if (!json_is_string(v)) return json_is_integer(v);
+    if (json_string_length(v) == 0) return false;
+    return text_parse_i64((const uint8_t *)json_string_value(v), json_string_length(v), &value) ||
+           strspn(json_string_value(v), "0123456789") == json_string_length(v);
+}
+
+static bool is_counters(const json_t *v)
 {
     const char *name;
     json_t *value;
-    if (!json_is_object(v)) return is_whole_number(v);
-    bool sound = true;
-    json_object_foreach(v, name, value) sound = sound && is_whole_number(value);
+    bool sound = json_is_object(v);
+    json_object_foreach((json_t *)v, name, value) sound = sound && is_whole_number(value);
     return sound;
 }
 
-static bool is_list(const json_t *v, bool of_texts)
+static bool is_list(const json_t *v, bool (*is_element)(const json_t *))
 {
-    if (!json_is_array(v)) return false;
-    for (size_t i = 0; i < json_array_size(v); i++) {
-        const json_t *element = json_array_get(v, i);
-        if (of_texts ? !is_text(element) : !is_u32(element, UINT32_MAX)) return false;
-    }
-    return true;
+    bool sound = json_is_array(v);
+    for (size_t i = 0; i < json_array_size(v); i++)
+        sound = sound && is_element(json_array_get(v, i));
+    return sound;
 }
 
-static bool is_of_kind(json_t *v, enum field_kind kind)
+static bool is_texts(const json_t *v)
 {
-    switch (kind) {
-    case KIND_NONE: return true;
-    case KIND_U32: return is_u32(v, UINT32_MAX);
-    case KIND_EXECUTOR: return is_u32(v, EXECUTORS_MAX);
-    case KIND_MS: return is_ms(v);
-    case KIND_MS_OR_NULL: return json_is_null(v) || is_ms(v);
-    case KIND_BOOL: return json_is_boolean(v);
-    case KIND_TEXT: return is_text(v);
-    case KIND_ERROR: return is_error(v);
-    case KIND_TEXTS_NEW:
-    case KIND_TEXTS: return is_list(v, true);
-    case KIND_NUMBERS: return is_list(v, false);
-    case KIND_COUNTERS: return is_counters(v);
-    case KIND_OBJECT: return json_is_object(v);
-    }
-    return false;
+    return is_list(v, is_text);
 }
 
-static int check_event(json_t *o, struct glint_error *error)
+static bool is_texts_if_any(const json_t *v)
+{
+    return v == NULL || is_texts(v); /* older versions do not write it */
+}
+
+static bool is_numbers(const json_t *v)
+{
+    return is_list(v, is_u32);
+}
+
+/* ---- Events */
+
+struct field {
+    const char *name;
+    bool (*is_valid)(const json_t *value); /* NULL: missing */
+};
+
+static const struct event_schema {
+    const char *name;
+    struct field fields[FIELDS_MAX];
+} event_schemas[] = {
+    {"job",
+     {{"id", is_text},
+      {"name", is_text},
+      {"version", is_text},
+      {"build", is_text},
+      {"master", is_text},
+      {"arguments", is_texts},
+      {"options", is_object}}},
+    {"executor", {{"executor", is_executor}, {"state", is_text}}},
+    {"action",
+     {{"action", is_u32}, {"name", is_text}, {"output", is_text}, {"outputs", is_texts_if_any}}},
+    {"action_end", {{"action", is_u32}, {"error", is_error}}},
+    {"stage",
+     {{"stage", is_u32},
+      {"action", is_u32},
+      {"name", is_text},
+      {"tasks", is_u32},
+      {"parents", is_numbers}}},
+    {"stage_end", {{"stage", is_u32}, {"error", is_error}}},
+    {"task",
+     {{"stage", is_u32},
+      {"task", is_u32},
+      {"attempt", is_u32},
+      {"executor", is_executor},
+      {"speculative", is_bool},
+      {"start_ms", is_ms},
+      {"end_ms", is_ms},
+      {"run_ms", is_ms_or_null},
+      {"outcome", is_text},
+      {"error", is_error},
+      {"counters", is_counters}}},
+    {"retry",
+     {{"stage", is_u32},
+      {"task", is_u32},
+      {"attempt", is_u32},
+      {"executor", is_executor},
+      {"error", is_error}}},
+    {"output", {{"path", is_text}}},
+    {"note", {{"text", is_text}}},
+    {"full", {{"bytes_max", is_whole_number}}},
+    {"job_end", {{"error", is_error}}},
+};
+
+static int check_event(const json_t *o, struct glint_error *error)
 {
     const json_t *schema = json_object_get(o, "schema");
     const char *event = json_string_value(json_object_get(o, "event"));
@@ -189,9 +200,7 @@ static int check_event(json_t *o, struct glint_error *error)
     for (uint32_t i = 0; expected != NULL && i < FIELDS_MAX && expected->fields[i].name != NULL;
          i++) {
         const struct field *f = &expected->fields[i];
-        json_t *value = json_object_get(o, f->name);
-        if (value == NULL && f->kind == KIND_TEXTS_NEW) continue;
-        if (value == NULL || !is_of_kind(value, f->kind))
+        if (!f->is_valid(json_object_get(o, f->name)))
             return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                              "\"%s\" of a \"%s\" is missing or of another type", f->name, event);
     }
@@ -218,17 +227,13 @@ static int parse_line(struct event_log_reader *r, const uint8_t *data, uint64_t 
 {
     json_error_t wrong;
     struct glint_error why = {.code = GLINT_OK};
-    out_of_memory = false;
     json_t *o = json_loadb((const char *)data, size, 0, &wrong);
-    if (o == NULL && out_of_memory)
-        error_no_memory(&why);
-    else if (o == NULL)
+    if (o == NULL)
         error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
-    else if (!json_is_object(o))
-        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "not an event log event");
     else if (check_event(o, &why) == 0)
         r->line(r->arg, o, &why);
     json_decref(o);
+    if (out_of_memory) return error_no_memory(r->error);
     return why.code == GLINT_OK ? 0 : fail_at(r, &why);
 }
 

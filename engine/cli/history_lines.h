@@ -11,6 +11,8 @@
 
 /* Makes jansson allocate with mem_*. Call it once, before any other function of jansson. */
 void history_lines_init(void);
+/* True if jansson has been unable to allocate since history_lines_init. */
+bool history_lines_out_of_memory(void);
 /* Calls `line` for each line; it must json_incref what it keeps. It returns 0, or a code with
  * *error set, to whose cause file and line are prepended. Returns 0, INPUT_..., EVENT_LOG_INVALID
  * or NO_MEMORY. *out_truncated: an incomplete last line was ignored. */
