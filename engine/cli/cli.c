@@ -6,8 +6,8 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/cluster_file.h"
 #include "engine/cli/commands.h"
-#include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/suggest.h"
 #include "engine/limits.h"
@@ -21,57 +21,44 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-const char cli_about[] = "Runs dataflow jobs over text: counting, Bloom filters per key, and more.";
+#define COMMANDS_MAX 32u
 
-void cli_commands(const struct cli_program *program, const struct cli_command **out)
-{
-    static const struct cli_command *const first[] = {
-        &cmd_submit, &cmd_explain, &cmd_executor, &cmd_status, &cmd_cancel, &cmd_history, NULL};
-    static const struct cli_command *const last[] = {&cmd_config, &cmd_secret, &cmd_version,
-                                                     &cmd_help, NULL};
-    const struct cli_command *const *const lists[] = {first, program->commands, last};
-    uint32_t n = 0;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        for (uint32_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++) {
-            assert(n < CLI_COMMANDS_MAX);
-            out[n++] = lists[i][j];
-        }
-    }
-    out[n] = NULL;
-}
+static int dispatch(const struct cli_program *program, const struct cli_command *group, int argc,
+                    char **argv);
 
-static int print_commands(const char *prefix, const char *about,
-                          const struct cli_command *const *commands)
+static int print_commands(const struct cli_command *group)
 {
-    printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", prefix, about);
-    for (uint32_t i = 0; commands[i] != NULL; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    printf("\nHelp for one of them: %s COMMAND --help\n", prefix);
+    printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", group->syntax.command,
+           group->syntax.summary);
+    for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
+        printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+    printf("\nHelp for one of them: %s COMMAND --help\n", group->syntax.command);
     return cli_flush_stdout(0);
 }
 
-static void join_names(char *out, size_t capacity, const struct cli_command *const *commands,
-                       const char *separator)
+static void list_commands(char *out, size_t capacity, const struct cli_command *group)
 {
-    for (uint32_t i = 0; commands[i] != NULL; i++) {
+    for (uint32_t i = 0; group->commands[i] != NULL; i++) {
         size_t used = strlen(out);
-        bool fits = text_format(out + used, capacity - used, "%s%s", i > 0 ? separator : "",
-                                commands[i]->name);
+        bool fits = text_format(out + used, capacity - used, "%s%s",
+                                i > 0 ? ", " : "one of: ", group->commands[i]->name);
         assert(fits);
     }
 }
 
-static int unknown_command(const struct cli_program *program, const char *prefix,
-                           const struct cli_command *const *commands, const char *name)
+static int unknown_command(const struct cli_program *program, const struct cli_command *group,
+                           const char *name)
 {
-    char hint[512] = "one of: ";
+    const char *prefix = group->syntax.command;
+    char hint[512] = "";
     /* `glint JOB` without submit is a frequent mistake: recognize names of jobs. */
     bool option = name[0] == '-', job = false;
     for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
         job = job || strcmp(program->jobs[i]->name, name) == 0;
     struct suggest suggest;
     suggest_init(&suggest, name);
-    for (uint32_t i = 0; commands[i] != NULL; i++) suggest_offer(&suggest, commands[i]->name);
+    for (uint32_t i = 0; group->commands[i] != NULL; i++)
+        suggest_offer(&suggest, group->commands[i]->name);
     if (option)
         text_format(hint, sizeof hint, "options follow a command; see %s --help", prefix);
     else if (job)
@@ -79,48 +66,75 @@ static int unknown_command(const struct cli_program *program, const char *prefix
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", suggest.name);
     else
-        join_names(hint, sizeof hint, commands, ", ");
+        list_commands(hint, sizeof hint, group);
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
               prefix, option ? "option" : "command", name);
     return cli_fail(&error);
 }
 
-static int missing_command(const char *prefix, const struct cli_command *const *commands)
+static int missing_command(const struct cli_command *group)
 {
-    char hint[512] = "one of: ";
-    join_names(hint, sizeof hint, commands, ", ");
+    char hint[512] = "";
     struct glint_error error = {.code = GLINT_OK};
-    error_set(&error, GLINT_E_USAGE, hint, "usage: %s COMMAND [ARGUMENT...] [OPTION...]", prefix);
+    list_commands(hint, sizeof hint, group);
+    error_set(&error, GLINT_E_USAGE, hint, "usage: %s COMMAND [ARGUMENT...] [OPTION...]",
+              group->syntax.command);
     return cli_fail(&error);
 }
 
-int cli_run(const struct cli_program *program, const struct cli_syntax *syntax, int argc,
-            char **argv,
-            void (*run)(const struct cli_program *program, const struct cli_line *line,
-                        struct glint_error *error))
+static int run_command(const struct cli_program *program, const struct cli_command *command,
+                       int argc, char **argv)
 {
+    if (command->run != NULL) return command->run(program, argc, argv);
+    if (command->commands != NULL) return dispatch(program, command, argc, argv);
+    struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
     struct glint_error error = {.code = GLINT_OK};
+    struct cli_syntax syntax = command->syntax;
     struct cli_line line;
     int status;
-    if (!cli_line_parse_or_report(&line, syntax, argc, argv, &status)) return status;
-    run(program, &line, &error);
+    if (syntax.takes_cluster) syntax.common = cluster_options(syntax.cluster_shown, rows);
+    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
+    line.program = program;
+    command->execute(&line, &error);
     cli_line_fini(&line);
     status = cli_flush_stdout(0);
     return error.code != GLINT_OK ? cli_fail(&error) : status;
 }
 
-int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,
-                 const struct cli_command *const *commands, int argc, char **argv)
+static int dispatch(const struct cli_program *program, const struct cli_command *group, int argc,
+                    char **argv)
 {
-    assert(argc >= 1 && commands[0] != NULL);
-    if (argc == 1) return missing_command(prefix, commands);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return print_commands(prefix, about, commands);
-    for (uint32_t i = 0; commands[i] != NULL; i++)
-        if (strcmp(commands[i]->name, argv[1]) == 0)
-            return commands[i]->run(program, argc - 1, argv + 1);
-    return unknown_command(program, prefix, commands, argv[1]);
+    assert(argc >= 1 && group->commands[0] != NULL);
+    if (argc == 1) return missing_command(group);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_commands(group);
+    for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
+        if (strcmp((*c)->name, argv[1]) == 0) return run_command(program, *c, argc - 1, argv + 1);
+    return unknown_command(program, group, argv[1]);
+}
+
+int cli_run_words(const struct cli_program *program, int argc, char **argv)
+{
+    static const struct cli_command *const first[] = {
+        &cmd_submit, &cmd_explain, &cmd_executor, &cmd_status, &cmd_cancel, &cmd_history, NULL};
+    static const struct cli_command *const last[] = {&cmd_config, &cmd_secret, &cmd_version,
+                                                     &cmd_help, NULL};
+    const struct cli_command *const *const lists[] = {first, program->commands, last};
+    const struct cli_command *commands[COMMANDS_MAX + 1];
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (uint32_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++) {
+            assert(n < COMMANDS_MAX);
+            commands[n++] = lists[i][j];
+        }
+    }
+    commands[n] = NULL;
+    const struct cli_command all = {
+        .syntax = {.command = program->name,
+                   .summary = "Runs dataflow jobs over text: counting, Bloom filters per key, and "
+                              "more."},
+        .commands = commands};
+    return dispatch(program, &all, argc, argv);
 }
 
 /* Replaces a closed stream by /dev/null, opened for reading: input ends at once, output fails. */
@@ -149,21 +163,15 @@ static bool stack_is_enough(struct glint_error *error)
 int cli_main(const struct cli_program *program, int argc, char **argv)
 {
     struct glint_error error = {.code = GLINT_OK};
-    const struct cli_command *commands[CLI_COMMANDS_MAX + 1];
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
     sanitize_stdfds();
     if (!stack_is_enough(&error)) return cli_fail(&error);
     mem_set_malloc_thresholds();
     signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe then fails with EPIPE */
-    cli_commands(program, commands);
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        static char version[] = "version";
-        char *words[] = {version, NULL};
-        return cmd_version.run(program, 1, words);
-    }
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return run_command(program, &cmd_version, 1, argv);
     /* execve allows an empty argv. */
     static char name[] = "glint";
     char *none[] = {name, NULL};
-    return cli_dispatch(program, program->name, cli_about, commands, argc > 0 ? argc : 1,
-                        argc > 0 ? argv : none);
+    return cli_run_words(program, argc > 0 ? argc : 1, argc > 0 ? argv : none);
 }

@@ -6,17 +6,21 @@
 #ifndef GLINT_CLI_CLI_H
 #define GLINT_CLI_CLI_H
 
-#include "engine/glint.h"
+#include "engine/cli/options.h"
 
 struct op;
-struct cli_program;
-struct cli_syntax;
-struct cli_line;
 
-/* One command. `argv[0]` is its name and argv[argc] is NULL, as in main. Returns an exit status. */
+/* One command, of one of three kinds. */
 struct cli_command {
     const char *name;
     const char *summary; /* one line, lower case, no full stop */
+    struct cli_syntax syntax;
+    /* Runs a parsed line. The caller prints the error that it sets, or flushes standard output. */
+    void (*execute)(const struct cli_line *line, struct glint_error *error);
+    /* Or: the subcommands; ends with NULL. The syntax has only `command` and `summary`. */
+    const struct cli_command *const *commands;
+    /* Or: parses its own line. `argv[0]` is its name and argv[argc] is NULL, as in main. Returns an
+     * exit status. */
     int (*run)(const struct cli_program *program, int argc, char **argv);
 };
 
@@ -34,16 +38,7 @@ struct cli_program {
  * Returns what main must return. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
-/* For a command without subcommands: parses its line, and runs it or prints its help. Prints the
- * error that `run` sets. Returns the exit status. */
-int cli_run(const struct cli_program *program, const struct cli_syntax *syntax, int argc,
-            char **argv,
-            void (*run)(const struct cli_program *program, const struct cli_line *line,
-                        struct glint_error *error));
-
-/* For a command with subcommands: runs the one that argv[1] names, or prints the list for --help.
- * `prefix` precedes the name in usage lines: "glint filter". Returns the exit status. */
-int cli_dispatch(const struct cli_program *program, const char *prefix, const char *about,
-                 const struct cli_command *const *commands, int argc, char **argv);
+/* Runs the command that argv[1] names, which may have subcommands. Returns the exit status. */
+int cli_run_words(const struct cli_program *program, int argc, char **argv);
 
 #endif

@@ -267,9 +267,11 @@ static bool read_file(struct cluster_file_reader *r, const struct cluster_sectio
 
 /* ---- Environment and options */
 
-void cluster_options(const char *const *shown, struct glint_job_option out[CLUSTER_OPTIONS_MAX])
+const struct glint_job_option *cluster_options(const char *const *shown,
+                                               struct glint_job_option out[CLUSTER_OPTIONS_MAX])
 {
-    *out++ = (struct glint_job_option){"cluster", "FILE", NULL,
+    struct glint_job_option *row = out;
+    *row++ = (struct glint_job_option){"cluster", "FILE", NULL,
                                        "the cluster's file (default: $GLINT_CLUSTER)"};
     for (const struct config_key *key = cluster_keys; key < cluster_keys + CLUSTER_KEYS; key++) {
         bool show = shown == NULL;
@@ -277,9 +279,10 @@ void cluster_options(const char *const *shown, struct glint_job_option out[CLUST
         for (uint32_t i = 0; shown != NULL && shown[i] != NULL; i++)
             show = show || strcmp(shown[i], key->option) == 0;
         /* A row without help works, but is hidden. */
-        *out++ = (struct glint_job_option){key->option, key->value, NULL, show ? key->help : NULL};
+        *row++ = (struct glint_job_option){key->option, key->value, NULL, show ? key->help : NULL};
     }
-    *out = (struct glint_job_option){NULL, NULL, NULL, NULL};
+    *row = (struct glint_job_option){NULL, NULL, NULL, NULL};
+    return out;
 }
 
 /* Returns NULL if it is not set. */
@@ -410,8 +413,8 @@ void cluster_file_fini(struct cluster_file *file)
 void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
                          const struct cluster_origin *origin, char *out, size_t capacity)
 {
-    static const char *const words[] = {[FROM_ENVIRONMENT] = "environment",
-                                        [FROM_OPTION] = "option"};
+    static const char *const words[] = {
+        [FROM_ENVIRONMENT] = "environment", [FROM_OPTION] = "option"};
     char name[64];
     source_name(key, origin->from, name, sizeof name);
     assert(origin->from != FROM_FILE || file->name != NULL);

@@ -127,34 +127,27 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
 }
 
-static void cancel_line(const struct cli_program *program, const struct cli_line *line,
-                        struct glint_error *error)
+static void cancel_line(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
-    (void)program;
     if (cluster_file_open(&file, line, false, error))
         cancel_job(&file.cluster, line->arguments[0], error);
     cluster_file_fini(&file);
 }
 
-static int cancel_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
-    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
-    cluster_options(shown, rows);
-    const struct cli_syntax syntax = {
-        .command = "glint cancel",
-        .summary = "Cancels a job of a cluster; the job removes its output.",
-        .help = "JOB is the name or id that `glint status` shows, and `glint submit` prints when "
-                "the job starts; of several jobs with the same name, all are cancelled. Prints the "
-                "cancelled jobs and their executors.",
-        .arguments = "JOB",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .common = rows};
-    return cli_run(program, &syntax, argc, argv, cancel_line);
-}
+static const char *const cancel_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
 
-const struct cli_command cmd_cancel = {.name = "cancel",
-                                       .summary = "cancel a job of a cluster",
-                                       .run = cancel_run};
+const struct cli_command cmd_cancel = {
+    .name = "cancel",
+    .summary = "cancel a job of a cluster",
+    .syntax = {.command = "glint cancel",
+               .summary = "Cancels a job of a cluster; the job removes its output.",
+               .help = "JOB is the name or id that `glint status` shows, and `glint submit` prints "
+                       "when the job starts; of several jobs with the same name, all are "
+                       "cancelled. Prints the cancelled jobs and their executors.",
+               .arguments = "JOB",
+               .arguments_min = 1,
+               .arguments_max = 1,
+               .takes_cluster = true,
+               .cluster_shown = cancel_shown},
+    .execute = cancel_line};

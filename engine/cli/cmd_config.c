@@ -81,42 +81,33 @@ static bool print_json(struct cluster_file *file)
     return sound;
 }
 
-static void show_config(const struct cli_program *program, const struct cli_line *line,
-                        struct glint_error *error)
+static void show_config(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
-    (void)program;
     if (cluster_file_read(&file, env_real(), line, false, error) == GLINT_OK &&
         !(cli_line_flag(line, "json") ? print_json(&file) : print_text(&file)))
         error_no_memory(error);
     cluster_file_fini(&file);
 }
 
-static int show_run(const struct cli_program *program, int argc, char **argv)
-{
-    struct glint_job_option options[CLUSTER_OPTIONS_MAX + 1] = {
-        {"json", NULL, NULL, "print one JSON object"}};
-    const struct cli_syntax syntax = {
-        .command = "glint config show",
-        .summary = "Prints each key of a cluster, its value, and where it was set.",
-        .help = "An option overrides the environment (GLINT_HEARTBEAT), which overrides the file, "
-                "which overrides the default. All keys: docs/cluster.md",
-        .own = options};
-    cluster_options(NULL, options + 1);
-    return cli_run(program, &syntax, argc, argv, show_config);
-}
+static const struct glint_job_option show_options[] = {
+    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
 
-static int config_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_command config_show = {
-        .name = "show",
-        .summary = "print each key, its value, and where it was set",
-        .run = show_run};
-    static const struct cli_command *const commands[] = {&config_show, NULL};
-    return cli_dispatch(program, "glint config", "Shows how a cluster is configured.", commands,
-                        argc, argv);
-}
+static const struct cli_command config_show = {
+    .name = "show",
+    .summary = "print each key, its value, and where it was set",
+    .syntax = {.command = "glint config show",
+               .summary = "Prints each key of a cluster, its value, and where it was set.",
+               .help = "An option overrides the environment (GLINT_HEARTBEAT), which overrides the "
+                       "file, which overrides the default. All keys: docs/cluster.md",
+               .own = show_options,
+               .takes_cluster = true},
+    .execute = show_config};
 
-const struct cli_command cmd_config = {.name = "config",
-                                       .summary = "show how a cluster is configured",
-                                       .run = config_run};
+static const struct cli_command *const config_commands[] = {&config_show, NULL};
+
+const struct cli_command cmd_config = {
+    .name = "config",
+    .summary = "show how a cluster is configured",
+    .syntax = {.command = "glint config", .summary = "Shows how a cluster is configured."},
+    .commands = config_commands};

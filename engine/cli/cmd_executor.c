@@ -231,8 +231,7 @@ static bool check_daemon_options(const struct executor_args *l, bool from_daemon
 
 static int executor_run(const struct cli_program *program, int argc, char **argv)
 {
-    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
-    cluster_options(shown, rows);
+    struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
     const struct cli_syntax syntax = {
         .command = "glint executor",
         .summary = "Runs an executor in the foreground: it runs the tasks of jobs.",
@@ -241,7 +240,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
             "first. With --join it serves one job, that of the driver it connects to, and exits "
             "with it; keys of the cluster are read from options, the environment and --cluster.",
         .own = own_rows,
-        .common = rows,
+        .common = cluster_options(shown, rows),
         .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
     const struct glint_config registry = {.ops = program->ops, .modules = program->modules};

@@ -8,7 +8,6 @@ enum { WORDS_MAX = 8 };
 static int help_run(const struct cli_program *program, int argc, char **argv)
 {
     static char help[] = "--help", submit[] = "submit";
-    const struct cli_command *commands[CLI_COMMANDS_MAX + 1];
     char *words[WORDS_MAX + 4];
     int count = 0;
     words[count++] = argv[0];
@@ -18,8 +17,7 @@ static int help_run(const struct cli_program *program, int argc, char **argv)
     for (int i = 1; i < argc && i <= WORDS_MAX; i++) words[count++] = argv[i];
     words[count++] = help;
     words[count] = NULL;
-    cli_commands(program, commands);
-    return cli_dispatch(program, program->name, cli_about, commands, count, words);
+    return cli_run_words(program, count, words);
 }
 
 const struct cli_command cmd_help = {

@@ -1,17 +1,10 @@
 /* glint history FILE: prints a job's history from its event log. */
 #include "engine/cli/commands.h"
 #include "engine/cli/history.h"
-#include "engine/cli/options.h"
-#include "engine/cli/print.h"
 
-static const struct glint_job_option history_options[] = {
-    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
-
-static void show_history(const struct cli_program *program, const struct cli_line *line,
-                         struct glint_error *error)
+static void show_history(const struct cli_line *line, struct glint_error *error)
 {
     struct history h;
-    (void)program;
     if (history_read(&h, env_real(), line->arguments[0], error) == 0) {
         if (!cli_line_flag(line, "json"))
             history_print(stdout, &h);
@@ -21,20 +14,18 @@ static void show_history(const struct cli_program *program, const struct cli_lin
     history_fini(&h);
 }
 
-static int history_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_syntax syntax = {
-        .command = "glint history",
-        .summary = "Prints the history of a job: stages, tasks, retries, executors.",
-        .help = "FILE is an event log written with --event-log; the job may still be running, or "
-                "may have been killed.",
-        .arguments = "FILE",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .own = history_options};
-    return cli_run(program, &syntax, argc, argv, show_history);
-}
+static const struct glint_job_option history_options[] = {
+    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
 
-const struct cli_command cmd_history = {.name = "history",
-                                        .summary = "print a job's event log",
-                                        .run = history_run};
+const struct cli_command cmd_history = {
+    .name = "history",
+    .summary = "print a job's event log",
+    .syntax = {.command = "glint history",
+               .summary = "Prints the history of a job: stages, tasks, retries, executors.",
+               .help = "FILE is an event log written with --event-log; the job may still be "
+                       "running, or may have been killed.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1,
+               .own = history_options},
+    .execute = show_history};

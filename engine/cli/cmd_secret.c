@@ -6,33 +6,15 @@
 #include "engine/cli/print.h"
 #include "engine/net/secret.h"
 
-static void create_secret(const struct cli_program *program, const struct cli_line *line,
-                          struct glint_error *error)
+static void create_secret(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
     secret_file_create(env_real(), line->arguments[0], error);
 }
 
-static int new_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_syntax syntax = {
-        .command = "glint secret new",
-        .summary = "Creates FILE with a new secret, readable only by you; never replaces a file.",
-        .help =
-            "Copy FILE to every node of the cluster over a private channel, and set it in the "
-            "cluster's file: secret_file = \"FILE\". Any process that has it can run code as you.",
-        .arguments = "FILE",
-        .arguments_min = 1,
-        .arguments_max = 1};
-    return cli_run(program, &syntax, argc, argv, create_secret);
-}
-
-static void derive_secret(const struct cli_program *program, const struct cli_line *line,
-                          struct glint_error *error)
+static void derive_secret(const struct cli_line *line, struct glint_error *error)
 {
     const char *from = line->arguments[0];
     struct secrets secrets;
-    (void)program;
     if (secrets_load(env_real(), from, &secrets, error) != 0) return;
     /* A secret derived from a client secret would not match anything in the cluster. */
     if (secrets.kind == SECRET_CLIENT)
@@ -44,34 +26,38 @@ static void derive_secret(const struct cli_program *program, const struct cli_li
     secrets_clear(&secrets);
 }
 
-static int derive_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_syntax syntax = {
-        .command = "glint secret derive",
-        .summary =
-            "Derives the client secret of the first secret in SECRET, and creates FILE with it.",
-        .help = "The holder of FILE may request the status of the cluster, and nothing else: glint "
-                "status --cluster CLUSTER --secret-file FILE. It is valid as long as the executors "
-                "accept the secret that it was derived from.",
-        .arguments = "SECRET FILE",
-        .arguments_min = 2,
-        .arguments_max = 2};
-    return cli_run(program, &syntax, argc, argv, derive_secret);
-}
+static const struct cli_command secret_new = {
+    .name = "new",
+    .summary = "create a secret",
+    .syntax = {.command = "glint secret new",
+               .summary =
+                   "Creates FILE with a new secret, readable only by you; never replaces a file.",
+               .help = "Copy FILE to every node of the cluster over a private channel, and set it "
+                       "in the cluster's file: secret_file = \"FILE\". Any process that has it "
+                       "can run code as you.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1},
+    .execute = create_secret};
 
-static int secret_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_command secret_new = {
-        .name = "new", .summary = "create a secret", .run = new_run};
-    static const struct cli_command secret_derive = {.name = "derive",
-                                                     .summary =
-                                                         "derive one that only permits status",
-                                                     .run = derive_run};
-    static const struct cli_command *const commands[] = {&secret_new, &secret_derive, NULL};
-    return cli_dispatch(program, "glint secret", "Creates secrets for clusters.", commands, argc,
-                        argv);
-}
+static const struct cli_command secret_derive = {
+    .name = "derive",
+    .summary = "derive one that only permits status",
+    .syntax = {.command = "glint secret derive",
+               .summary = "Derives the client secret of the first secret in SECRET, and creates "
+                          "FILE with it.",
+               .help = "The holder of FILE may request the status of the cluster, and nothing "
+                       "else: glint status --cluster CLUSTER --secret-file FILE. It is valid as "
+                       "long as the executors accept the secret that it was derived from.",
+               .arguments = "SECRET FILE",
+               .arguments_min = 2,
+               .arguments_max = 2},
+    .execute = derive_secret};
 
-const struct cli_command cmd_secret = {.name = "secret",
-                                       .summary = "create a secret for a cluster",
-                                       .run = secret_run};
+static const struct cli_command *const secret_commands[] = {&secret_new, &secret_derive, NULL};
+
+const struct cli_command cmd_secret = {
+    .name = "secret",
+    .summary = "create a secret for a cluster",
+    .syntax = {.command = "glint secret", .summary = "Creates secrets for clusters."},
+    .commands = secret_commands};

@@ -224,12 +224,10 @@ static void check_responses(const struct cluster_status *s, struct glint_error *
               s->cluster->executors[0].id, why->cause);
 }
 
-static void show_status(const struct cli_program *program, const struct cli_line *line,
-                        struct glint_error *error)
+static void show_status(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     struct cluster_status s = {.cluster = &file.cluster};
-    (void)program;
     if (cluster_file_open(&file, line, false, error) && request_status(&s, error) == 0) {
         if (cli_line_flag(line, "json"))
             print_json(&s, error);
@@ -241,20 +239,18 @@ static void show_status(const struct cli_program *program, const struct cli_line
     cluster_file_fini(&file);
 }
 
-static int status_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const char *const shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
-    static const struct glint_job_option own[] = {{"json", NULL, NULL, "print one JSON object"},
-                                                  {NULL, NULL, NULL, NULL}};
-    static struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
-    cluster_options(shown, rows);
-    const struct cli_syntax syntax = {.command = "glint status",
-                                      .summary = "Shows the executors of a cluster and their jobs.",
-                                      .own = own,
-                                      .common = rows,
-                                      .common_title = "The cluster:"};
-    return cli_run(program, &syntax, argc, argv, show_status);
-}
+static const char *const status_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
+
+static const struct glint_job_option status_options[] = {
+    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
 
 const struct cli_command cmd_status = {
-    .name = "status", .summary = "show the executors of a cluster", .run = status_run};
+    .name = "status",
+    .summary = "show the executors of a cluster",
+    .syntax = {.command = "glint status",
+               .summary = "Shows the executors of a cluster and their jobs.",
+               .own = status_options,
+               .takes_cluster = true,
+               .cluster_shown = status_shown,
+               .common_title = "The cluster:"},
+    .execute = show_status};

@@ -63,24 +63,20 @@ static void print_libraries(void)
     }
 }
 
-static void print_version(const struct cli_program *program, const struct cli_line *line,
-                          struct glint_error *error)
+static void print_version(const struct cli_line *line, struct glint_error *error)
 {
     (void)error;
-    printf("%s %s\nbuild %s\n", program->name, GLINT_VERSION, build_id());
+    printf("%s %s\nbuild %s\n", line->program->name, GLINT_VERSION, build_id());
     if (cli_line_flag(line, "libraries")) print_libraries();
 }
 
-static int version_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct glint_job_option options[] = {
-        {"libraries", NULL, NULL, "also print the libraries: version, and how each is linked"},
-        {.name = NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint version", .summary = "Prints the version and the build.", .own = options};
-    return cli_run(program, &syntax, argc, argv, print_version);
-}
+static const struct glint_job_option version_options[] = {
+    {"libraries", NULL, NULL, "also print the libraries: version, and how each is linked"},
+    {.name = NULL}};
 
 const struct cli_command cmd_version = {.name = "version",
                                         .summary = "print the version and the build",
-                                        .run = version_run};
+                                        .syntax = {.command = "glint version",
+                                                   .summary = "Prints the version and the build.",
+                                                   .own = version_options},
+                                        .execute = print_version};

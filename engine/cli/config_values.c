@@ -147,8 +147,8 @@ bool key_is_host(const char *text)
     return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
 }
 
-static enum key_set_result set_path(const struct config_key *key, const char *text,
-                                    const char *dir, struct arena *memory, void *target)
+static enum key_set_result set_path(const struct config_key *key, const char *text, const char *dir,
+                                    struct arena *memory, void *target)
 {
     if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_INVALID;
     bool absolute = text[0] == '/';
@@ -347,9 +347,8 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
             text_format(number, sizeof number, "%u-%u", ports.first, ports.last);
         break;
     default:
-        number_text(key->kind,
-                    get_number(key, target) / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1), number,
-                    sizeof number);
+        number_text(key->kind, get_number(key, target) / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1),
+                    number, sizeof number);
     }
     return text != NULL && append_text(out, text);
 }

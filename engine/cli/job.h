@@ -1,4 +1,4 @@
-/* Runs one job from a command line, for submit and explain. */
+/* Finds the job on a command line, for submit and explain. */
 #ifndef GLINT_CLI_JOB_H
 #define GLINT_CLI_JOB_H
 
@@ -9,9 +9,5 @@
  * job's index in argv. Returns NULL with *error set, or with code 0 if only --help was given. */
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
                                  char **argv, int *out_at, struct glint_error *error);
-/* Runs the whole command; `command` is "glint submit" or "glint explain". Returns the exit
- * status. */
-int job_command_run(const struct cli_program *program, const char *command, bool explain, int argc,
-                    char **argv);
 
 #endif

@@ -1,9 +1,11 @@
-/* Runs a job, from the command line to the exit status. The order at the end matters: glint_finish
- * publishes the outputs, so only then the result is known; the context is destroyed last, because
- * it owns the error and the summary. */
+/* glint submit JOB and glint explain JOB: runs a job, or only prints its plan, from the command
+ * line to the exit status. The order at the end matters: glint_finish publishes the outputs, so
+ * only then the result is known; the context is destroyed last, because it owns the error and the
+ * summary. */
 #include "engine/base/crash.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/job.h"
 #include "engine/cli/plan_graph.h"
 #include "engine/cli/progress.h"
@@ -258,8 +260,8 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     return status;
 }
 
-int job_command_run(const struct cli_program *program, const char *command, bool explain, int argc,
-                    char **argv)
+static int run_job(const struct cli_program *program, const char *command, bool explain, int argc,
+                   char **argv)
 {
     int at = 0, status = 0;
     struct glint_error error = {.code = GLINT_OK};
@@ -286,3 +288,18 @@ int job_command_run(const struct cli_program *program, const char *command, bool
     }
     return status;
 }
+
+static int submit_run(const struct cli_program *program, int argc, char **argv)
+{
+    return run_job(program, "glint submit", false, argc, argv);
+}
+
+static int explain_run(const struct cli_program *program, int argc, char **argv)
+{
+    return run_job(program, "glint explain", true, argc, argv);
+}
+
+const struct cli_command cmd_submit = {.name = "submit", .summary = "run a job", .run = submit_run};
+
+const struct cli_command cmd_explain = {
+    .name = "explain", .summary = "print a job's plan and its estimated cost", .run = explain_run};

@@ -235,12 +235,12 @@ static void print_row(const struct glint_job_option *row)
     print_wrapped(text, column + gap, HELP_COLUMN);
 }
 
-/* Prints the rows of a table in alphabetical order, except hidden ones. */
-static void print_rows(const struct glint_job_option *table)
+/* Prints the rows from `begin` to `end` in alphabetical order, except hidden ones. */
+static void print_rows(const struct cli_syntax *s, uint32_t begin, uint32_t end)
 {
     for (const char *last = "";;) {
-        const struct glint_job_option *next = NULL;
-        for (const struct glint_job_option *row = table; row != NULL && row->name != NULL; row++)
+        const struct glint_job_option *next = NULL, *row;
+        for (uint32_t n = begin; n < end && (row = row_at(s, n)) != &help_row; n++)
             if (row->help != NULL && strcmp(row->name, last) > 0 &&
                 (next == NULL || strcmp(row->name, next->name) < 0))
                 next = row;
@@ -252,15 +252,16 @@ static void print_rows(const struct glint_job_option *table)
 
 void cli_syntax_help(const struct cli_syntax *s)
 {
-    bool titles = s->own != NULL && s->common != NULL;
-    assert(!titles || s->common_title != NULL);
+    bool titles = s->own != NULL && s->common != NULL && s->common_title != NULL;
+    uint32_t own = 0;
+    while (titles && s->own[own].name != NULL) own++;
     printf("Usage: %s [OPTION...]%s%s\n", s->command, s->arguments != NULL ? " " : "",
            s->arguments != NULL ? s->arguments : "");
     print_wrapped(s->summary, 0, 0);
     printf(titles ? "\n Command options:\n" : "\n");
-    print_rows(s->own);
+    print_rows(s, 0, own);
     if (titles) printf("\n %s\n", s->common_title);
-    print_rows(s->common);
+    print_rows(s, own, CLI_OPTIONS_MAX);
     if (titles) putchar('\n');
     print_row(&help_row);
     if (s->help == NULL) return;

@@ -15,6 +15,8 @@
 #define CLI_OPTIONS_MAX   64u /* of one command, over all tables */
 #define CLI_ARGUMENTS_ANY UINT32_MAX
 
+struct cli_program;
+
 /* The syntax of one command. Everything is borrowed. --help, -h is always available; rows without
  * help text work but are hidden. -q and -v are short for rows named quiet and verbose. */
 struct cli_syntax {
@@ -25,14 +27,19 @@ struct cli_syntax {
     uint32_t arguments_min, arguments_max;
     const struct glint_job_option *own;    /* both end with a NULL name and may be NULL; */
     const struct glint_job_option *common; /* they must not share names */
-    /* Heading of the common options, if there are also own ones. */
+    /* Heading of the common options, if there are also own ones; NULL: they are not separated. */
     const char *common_title;
+    /* The command takes the options of a cluster: cli_run_words sets `common`. The help shows those
+     * in `cluster_shown`, which ends with NULL; NULL: all. */
+    bool takes_cluster;
+    const char *const *cluster_shown;
     int skip; /* index in argv of a word that is no argument: the job's name; 0: none */
 };
 
 /* A parsed command line. Borrows from argv and the syntax. */
 struct cli_line {
     const struct cli_syntax *syntax;
+    const struct cli_program *program;   /* set by cli_run_words */
     const char *values[CLI_OPTIONS_MAX]; /* by row: own, common, help; NULL: not given */
     const char **arguments;              /* in argv */
     uint32_t argument_count;

@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-
 enum { FIRST_MS = 500, REDRAW_MS = 200, PLAIN_AFTER_MS = 10000 };
 enum { BAR_COLUMNS_MIN = 5, BAR_COLUMNS_MAX = 40, ETA_SECONDS_MAX = 359999 };
 static_assert(BAR_COLUMNS_MAX + 4 <= PROGRESS_LINE_MAX / 2, "half a line, a bar, half a line");

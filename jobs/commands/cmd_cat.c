@@ -1,8 +1,6 @@
 /* glint cat: copies the parts of a job's output into one file, like Hadoop's getmerge. The bytes of
  * the parts are concatenated in the order of the parts' names. */
 #include "engine/base/mem.h"
-#include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/cli/signals.h"
 #include "engine/data/input.h"
 #include "jobs/commands/commands.h"
@@ -57,7 +55,7 @@ static int copy_all(struct output_file *out, const struct input_list *parts)
     return code;
 }
 
-static int cat_line(const struct cli_line *line, struct glint_error *error)
+static void cat_parts(const struct cli_line *line, struct glint_error *error)
 {
     struct input_list parts = {.files = NULL};
     struct output_file out;
@@ -66,35 +64,23 @@ static int cat_line(const struct cli_line *line, struct glint_error *error)
         code =
             output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
                              cli_line_flag(line, "overwrite"), error);
-    if (code == 0) code = output_file_close(&out, copy_all(&out, &parts));
+    if (code == 0) output_file_close(&out, copy_all(&out, &parts));
     input_list_fini(&parts);
-    return code;
 }
 
-static int cat_run(const struct cli_program *program, int argc, char **argv)
-{
-    (void)program;
-    static const struct glint_job_option options[] = {
-        {"overwrite", NULL, NULL, "replace FILE if it is a regular file"},
-        {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint cat",
-        .summary = "Writes the parts of a job's output one after another.",
-        .help = "Without FILE, or for -, they go to standard output. FILE is created atomically, "
-                "at the end. Parts are copied byte by byte, in the order of their names.",
-        .arguments = "OUTPUT [FILE]",
-        .arguments_min = 1,
-        .arguments_max = 2,
-        .own = options};
-    struct cli_line line;
-    struct glint_error error = {.code = GLINT_OK};
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    status = cat_line(&line, &error) != 0 ? cli_fail(&error) : 0;
-    cli_line_fini(&line);
-    return status;
-}
+static const struct glint_job_option cat_options[] = {
+    {"overwrite", NULL, NULL, "replace FILE if it is a regular file"}, {.name = NULL}};
 
-const struct cli_command cmd_cat = {.name = "cat",
-                                    .summary = "write the parts of a job's output as one file",
-                                    .run = cat_run};
+const struct cli_command cmd_cat = {
+    .name = "cat",
+    .summary = "write the parts of a job's output as one file",
+    .syntax = {.command = "glint cat",
+               .summary = "Writes the parts of a job's output one after another.",
+               .help = "Without FILE, or for -, they go to standard output. FILE is created "
+                       "atomically, at the end. Parts are copied byte by byte, in the order of "
+                       "their names.",
+               .arguments = "OUTPUT [FILE]",
+               .arguments_min = 1,
+               .arguments_max = 2,
+               .own = cat_options},
+    .execute = cat_parts};

@@ -4,15 +4,13 @@
 
 #include <stddef.h>
 
-static int filter_run(const struct cli_program *program, int argc, char **argv)
-{
-    static const struct cli_command *const commands[] = {&filter_info, &filter_query,
-                                                         &filter_export, &filter_import, NULL};
-    return cli_dispatch(program, "glint filter",
-                        "Lists and queries Bloom filters, and exchanges them with other programs.",
-                        commands, argc, argv);
-}
+static const struct cli_command *const filter_commands[] = {&filter_info, &filter_query,
+                                                            &filter_export, &filter_import, NULL};
 
-const struct cli_command cmd_filter = {.name = "filter",
-                                       .summary = "list, query, export and import Bloom filters",
-                                       .run = filter_run};
+const struct cli_command cmd_filter = {
+    .name = "filter",
+    .summary = "list, query, export and import Bloom filters",
+    .syntax = {.command = "glint filter",
+               .summary = "Lists and queries Bloom filters, and exchanges them with other "
+                          "programs."},
+    .commands = filter_commands};

@@ -42,14 +42,14 @@ struct generate {
     struct output_file out;
     uint64_t first, rows, seed;
     bool header;
-    struct glint_error error;
+    struct glint_error *error;
 };
 
 static int write_rows(struct generate *g)
 {
     const uint64_t capacity = (uint64_t)CHUNK_ROWS * g->table->row_bytes_max;
     uint8_t *chunk = mem_alloc(capacity);
-    if (chunk == NULL) return error_no_memory(&g->error);
+    if (chunk == NULL) return error_no_memory(g->error);
     int code = GLINT_OK;
     if (g->header) code = output_file_write(&g->out, chunk, g->table->header(chunk, capacity));
     for (uint64_t row = 0; code == 0 && row < g->rows; row += CHUNK_ROWS) {
@@ -58,18 +58,10 @@ static int write_rows(struct generate *g)
                                  g->table->format(g->seed, g->first + row, rows, chunk, capacity));
         enum glint_code stop = signals_pending();
         if (code == 0 && stop != 0)
-            code = error_set(&g->error, stop, NULL, "interrupted by a signal");
+            code = error_set(g->error, stop, NULL, "interrupted by a signal");
     }
     mem_free(chunk);
     return code;
-}
-
-static int write_table(struct generate *g, const struct cli_line *line)
-{
-    int code =
-        output_file_open(&g->out, env_real(), line->argument_count > 0 ? line->arguments[0] : NULL,
-                         cli_line_flag(line, "overwrite"), &g->error);
-    return code == 0 ? output_file_close(&g->out, write_rows(g)) : code;
 }
 
 static bool read_number(const struct cli_line *line, const char *name, uint64_t max, uint64_t *out,
@@ -89,6 +81,20 @@ static bool read_number(const struct cli_line *line, const char *name, uint64_t 
     return false;
 }
 
+static void write_table(const struct generated_table *table, const struct cli_line *line,
+                        struct glint_error *error)
+{
+    const char *output = line->argument_count > 0 ? line->arguments[0] : NULL;
+    struct generate g = {.table = table, .error = error};
+    g.header = table->header != NULL && !cli_line_flag(line, "no-header");
+    if (!read_number(line, "skip", table->rows_max, &g.first, error) ||
+        !read_number(line, "rows", table->rows_max - g.first, &g.rows, error) ||
+        !read_number(line, "seed", UINT64_MAX, &g.seed, error))
+        return;
+    if (output_file_open(&g.out, env_real(), output, cli_line_flag(line, "overwrite"), error) == 0)
+        output_file_close(&g.out, write_rows(&g));
+}
+
 #define TABLE_OPTIONS(rows_)                                                                       \
     {"rows", "N", rows_, "rows of the table"},                                                     \
         {"skip", "N", "0", "skip the first N rows of the table"},                                  \
@@ -100,125 +106,104 @@ static bool read_number(const struct cli_line *line, const char *name, uint64_t 
     "Without OUTPUT, or for -, rows go to standard output. The same rows and seed always give "    \
     "the same bytes."
 
-static int table_run(const struct generated_table *table, const struct cli_syntax *syntax, int argc,
-                     char **argv)
-{
-    struct cli_line line;
-    struct generate g = {.table = table};
-    int status;
-    if (!cli_line_parse_or_report(&line, syntax, argc, argv, &status)) return status;
-    g.header = table->header != NULL && !cli_line_flag(&line, "no-header");
-    if (read_number(&line, "skip", table->rows_max, &g.first, &g.error) &&
-        read_number(&line, "rows", table->rows_max - g.first, &g.rows, &g.error) &&
-        read_number(&line, "seed", UINT64_MAX, &g.seed, &g.error)) {
-        int code = write_table(&g, &line);
-        assert((code == 0) == (g.error.code == GLINT_OK));
-    }
-    status = g.error.code != GLINT_OK ? cli_fail(&g.error) : 0;
-    cli_line_fini(&line);
-    return status;
-}
-
-static int ratings_run(const struct cli_program *program, int argc, char **argv)
-{
-    (void)program;
-    static const struct glint_job_option options[] = {
-        TABLE_OPTIONS("1250000"),
-        {"no-header", NULL, NULL, "omit the header line"},
-        {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint generate ratings",
-        .summary = "Writes a random table of ratings: id, average rating, votes.",
-        .help = TABLE_HELP,
-        .arguments = "[OUTPUT]",
-        .arguments_max = 1,
-        .own = options};
-    return table_run(&ratings_table, &syntax, argc, argv);
-}
-
+static const struct glint_job_option ratings_options[] = {
+    TABLE_OPTIONS("1250000"),
+    {"no-header", NULL, NULL, "omit the header line"},
+    {NULL, NULL, NULL, NULL}};
 static const struct glint_job_option text_options[] = {TABLE_OPTIONS("1250000"),
                                                        {NULL, NULL, NULL, NULL}};
+static const struct glint_job_option names_options[] = {TABLE_OPTIONS("1000"),
+                                                        {NULL, NULL, NULL, NULL}};
 
-static int words_run(const struct cli_program *program, int argc, char **argv)
+static void write_ratings(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct cli_syntax syntax = {
-        .command = "glint generate words",
-        .summary = "Writes random words of 30 letters, one per line, without duplicates.",
-        .help = TABLE_HELP,
-        .arguments = "[OUTPUT]",
-        .arguments_max = 1,
-        .own = text_options};
-    return table_run(&words_table, &syntax, argc, argv);
+    write_table(&ratings_table, line, error);
 }
 
-static int urls_run(const struct cli_program *program, int argc, char **argv)
+static const struct cli_command generate_ratings = {
+    .name = "ratings",
+    .summary = "a table of ratings, distributed as IMDb's",
+    .syntax = {.command = "glint generate ratings",
+               .summary = "Writes a random table of ratings: id, average rating, votes.",
+               .help = TABLE_HELP,
+               .arguments = "[OUTPUT]",
+               .arguments_max = 1,
+               .own = ratings_options},
+    .execute = write_ratings};
+
+static void write_words(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct cli_syntax syntax = {
-        .command = "glint generate urls",
-        .summary = "Writes random URLs with a number each: URL TAB NUMBER, without duplicate URLs.",
-        .help = TABLE_HELP,
-        .arguments = "[OUTPUT]",
-        .arguments_max = 1,
-        .own = text_options};
-    return table_run(&urls_table, &syntax, argc, argv);
+    write_table(&words_table, line, error);
 }
 
-static int names_run(const struct cli_program *program, int argc, char **argv)
+static const struct cli_command generate_words = {
+    .name = "words",
+    .summary = "pronounceable words of 30 letters",
+    .syntax = {.command = "glint generate words",
+               .summary = "Writes random words of 30 letters, one per line, without duplicates.",
+               .help = TABLE_HELP,
+               .arguments = "[OUTPUT]",
+               .arguments_max = 1,
+               .own = text_options},
+    .execute = write_words};
+
+static void write_urls(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct glint_job_option options[] = {TABLE_OPTIONS("1000"),
-                                                      {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint generate names",
-        .summary = "Writes random names of two or three Chinese characters, without duplicates.",
-        .help = TABLE_HELP " A seed gives at most 110,000.",
-        .arguments = "[OUTPUT]",
-        .arguments_max = 1,
-        .own = options};
-    return table_run(&names_table, &syntax, argc, argv);
+    write_table(&urls_table, line, error);
 }
 
-static int visits_run(const struct cli_program *program, int argc, char **argv)
-{
-    (void)program;
-    static const struct cli_syntax syntax = {
-        .command = "glint generate visits",
-        .summary =
-            "Writes random visits of 10,000,000 users: USER TAB 40 letters, as input of a join.",
-        .help = TABLE_HELP,
-        .arguments = "[OUTPUT]",
-        .arguments_max = 1,
-        .own = text_options};
-    return table_run(&visits_table, &syntax, argc, argv);
-}
-
-static const struct cli_command generate_ratings = {.name = "ratings",
-                                                    .summary =
-                                                        "a table of ratings, distributed as IMDb's",
-                                                    .run = ratings_run};
-static const struct cli_command generate_words = {.name = "words",
-                                                  .summary = "pronounceable words of 30 letters",
-                                                  .run = words_run};
 static const struct cli_command generate_urls = {
-    .name = "urls", .summary = "URLs with a number each", .run = urls_run};
-static const struct cli_command generate_names = {.name = "names",
-                                                  .summary =
-                                                      "names of two or three Chinese characters",
-                                                  .run = names_run};
-static const struct cli_command generate_visits = {.name = "visits",
-                                                   .summary = "visits of users, as input of a join",
-                                                   .run = visits_run};
+    .name = "urls",
+    .summary = "URLs with a number each",
+    .syntax = {.command = "glint generate urls",
+               .summary =
+                   "Writes random URLs with a number each: URL TAB NUMBER, without duplicate URLs.",
+               .help = TABLE_HELP,
+               .arguments = "[OUTPUT]",
+               .arguments_max = 1,
+               .own = text_options},
+    .execute = write_urls};
 
-static int generate_run(const struct cli_program *program, int argc, char **argv)
+static void write_names(const struct cli_line *line, struct glint_error *error)
 {
-    static const struct cli_command *const commands[] = {&generate_ratings, &generate_words,
-                                                         &generate_urls,    &generate_names,
-                                                         &generate_visits,  NULL};
-    return cli_dispatch(program, "glint generate", "Generates test input.", commands, argc, argv);
+    write_table(&names_table, line, error);
 }
 
-const struct cli_command cmd_generate = {.name = "generate",
-                                         .summary = "generate test input",
-                                         .run = generate_run};
+static const struct cli_command generate_names = {
+    .name = "names",
+    .summary = "names of two or three Chinese characters",
+    .syntax = {.command = "glint generate names",
+               .summary =
+                   "Writes random names of two or three Chinese characters, without duplicates.",
+               .help = TABLE_HELP " A seed gives at most 110,000.",
+               .arguments = "[OUTPUT]",
+               .arguments_max = 1,
+               .own = names_options},
+    .execute = write_names};
+
+static void write_visits(const struct cli_line *line, struct glint_error *error)
+{
+    write_table(&visits_table, line, error);
+}
+
+static const struct cli_command generate_visits = {
+    .name = "visits",
+    .summary = "visits of users, as input of a join",
+    .syntax =
+        {.command = "glint generate visits",
+         .summary =
+             "Writes random visits of 10,000,000 users: USER TAB 40 letters, as input of a join.",
+         .help = TABLE_HELP,
+         .arguments = "[OUTPUT]",
+         .arguments_max = 1,
+         .own = text_options},
+    .execute = write_visits};
+
+static const struct cli_command *const generate_commands[] = {
+    &generate_ratings, &generate_words, &generate_urls, &generate_names, &generate_visits, NULL};
+
+const struct cli_command cmd_generate = {
+    .name = "generate",
+    .summary = "generate test input",
+    .syntax = {.command = "glint generate", .summary = "Generates test input."},
+    .commands = generate_commands};

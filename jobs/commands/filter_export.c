@@ -175,34 +175,31 @@ static int export_all(struct export *x, const struct cli_line *line)
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
-static int export_run(const struct cli_program *program, int argc, char **argv)
+static void export_filters(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct glint_job_option options[] = {
-        {"output", "DIR", NULL, "directory to create; it must not exist"},
-        {"format", "FORMAT", "bits",
-         "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: the format of Hadoop's BloomFilter "
-         "class, for filters of the scheme hadoop-bloom only"},
-        {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint filter export",
-        .summary = "Writes each filter to DIR/KEY.FORMAT.",
-        .help = "Keys are percent-encoded in file names. DIR is created atomically, at the end.",
-        .arguments = "PATH...",
-        .arguments_min = 1,
-        .arguments_max = CLI_ARGUMENTS_ANY,
-        .own = options};
-    struct cli_line line;
     struct export x = {.env = env_real(), .parts.env = env_real()};
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     signals_start("a hidden directory next to the output remains");
-    status = export_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
+    export_all(&x, line);
+    *error = x.error;
     filter_parts_fini(&x.parts);
-    cli_line_fini(&line);
-    return status;
 }
 
-const struct cli_command filter_export = {.name = "export",
-                                          .summary = "write filters to files for other programs",
-                                          .run = export_run};
+static const struct glint_job_option export_options[] = {
+    {"output", "DIR", NULL, "directory to create; it must not exist"},
+    {"format", "FORMAT", "bits",
+     "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: the format of Hadoop's BloomFilter "
+     "class, for filters of the scheme hadoop-bloom only"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct cli_command filter_export = {
+    .name = "export",
+    .summary = "write filters to files for other programs",
+    .syntax = {.command = "glint filter export",
+               .summary = "Writes each filter to DIR/KEY.FORMAT.",
+               .help = "Keys are percent-encoded in file names. DIR is created atomically, at the "
+                       "end.",
+               .arguments = "PATH...",
+               .arguments_min = 1,
+               .arguments_max = CLI_ARGUMENTS_ANY,
+               .own = export_options},
+    .execute = export_filters};

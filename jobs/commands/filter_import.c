@@ -297,49 +297,39 @@ static int import_all(struct import *x, const struct cli_line *line)
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
-static void import_fini(struct import *x)
+static void import_filters(const struct cli_line *line, struct glint_error *error)
 {
-    for (uint64_t i = 0; i < x->count; i++) {
-        mem_free(x->sources[i].path);
-        mem_free(x->sources[i].key.text);
-    }
-    mem_free(x->sources);
-}
-
-static int import_run(const struct cli_program *program, int argc, char **argv)
-{
-    (void)program;
-    static const struct glint_job_option options[] = {
-        {"output", "DIR", NULL, "directory to create; it must not exist"},
-        {"format", "FORMAT", "hadoop",
-         "hadoop: the format of Hadoop's BloomFilter class, with Murmur"},
-        {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
-        {"n", "N", NULL,
-         "number of ids in each filter, which a file does not contain (default: estimated from the "
-         "X set bits: -m/k ln(1 - X/m))"},
-        {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint filter import",
-        .summary = "Converts files KEY.hadoop to filters, as bloom-build writes them.",
-        .help = "A PATH is a file, or a directory, of which all files *.hadoop are read, as glint "
-                "filter export writes them. File names are percent-encoded keys; a key that is an "
-                "integer becomes a number, any other a string. The scheme is hadoop-bloom. DIR is "
-                "created atomically, at the end.",
-        .arguments = "PATH...",
-        .arguments_min = 1,
-        .arguments_max = CLI_ARGUMENTS_ANY,
-        .own = options};
-    struct cli_line line;
     struct import x = {.env = env_real()};
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     signals_start("a hidden directory next to the output remains");
-    status = import_all(&x, &line) != 0 ? cli_fail(&x.error) : 0;
-    import_fini(&x);
-    cli_line_fini(&line);
-    return status;
+    import_all(&x, line);
+    *error = x.error;
+    for (uint64_t i = 0; i < x.count; i++) {
+        mem_free(x.sources[i].path);
+        mem_free(x.sources[i].key.text);
+    }
+    mem_free(x.sources);
 }
 
-const struct cli_command filter_import = {.name = "import",
-                                          .summary = "convert the filters of other programs",
-                                          .run = import_run};
+static const struct glint_job_option import_options[] = {
+    {"output", "DIR", NULL, "directory to create; it must not exist"},
+    {"format", "FORMAT", "hadoop", "hadoop: the format of Hadoop's BloomFilter class, with Murmur"},
+    {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
+    {"n", "N", NULL,
+     "number of ids in each filter, which a file does not contain (default: estimated from the "
+     "X set bits: -m/k ln(1 - X/m))"},
+    {NULL, NULL, NULL, NULL}};
+
+const struct cli_command filter_import = {
+    .name = "import",
+    .summary = "convert the filters of other programs",
+    .syntax = {.command = "glint filter import",
+               .summary = "Converts files KEY.hadoop to filters, as bloom-build writes them.",
+               .help = "A PATH is a file, or a directory, of which all files *.hadoop are read, as "
+                       "glint filter export writes them. File names are percent-encoded keys; a "
+                       "key that is an integer becomes a number, any other a string. The scheme is "
+                       "hadoop-bloom. DIR is created atomically, at the end.",
+               .arguments = "PATH...",
+               .arguments_min = 1,
+               .arguments_max = CLI_ARGUMENTS_ANY,
+               .own = import_options},
+    .execute = import_filters};

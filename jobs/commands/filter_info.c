@@ -168,43 +168,38 @@ static bool print_json(const struct info *info)
     return made;
 }
 
-static int info_run(const struct cli_program *program, int argc, char **argv)
+static void list_filters(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct glint_job_option options[] = {{"json", NULL, NULL, "print one JSON object"},
-                                                      {NULL, NULL, NULL, NULL}};
-    static const struct cli_syntax syntax = {
-        .command = "glint filter info",
-        .summary = "Lists filters: size, scheme, fill, expected rate.",
-        .help =
-            "PATH is a directory that bloom-build wrote, or one of its files. The expected rate of "
-            "false positives is (1 - e^(-kn/m))^k, with a block layout the mean over its blocks.",
-        .arguments = "PATH...",
-        .arguments_min = 1,
-        .arguments_max = CLI_ARGUMENTS_ANY,
-        .own = options};
-    struct cli_line line;
     struct info info = {.parts.env = env_real()};
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    int code = filter_each(env_real(), line.arguments, line.argument_count, take_record, &info,
+    int code = filter_each(env_real(), line->arguments, line->argument_count, take_record, &info,
                            &info.error);
     if (code == 0) code = add_up_parts(&info);
     if (code == 0) {
         if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);
-        if (!cli_line_flag(&line, "json"))
+        if (!cli_line_flag(line, "json"))
             print_table(&info);
         else if (!print_json(&info))
-            code = error_no_memory(&info.error);
+            error_no_memory(&info.error);
     }
-    status = code != 0 ? cli_fail(&info.error) : cli_flush_stdout(0);
+    *error = info.error;
     mem_free(info.rows);
     arena_fini(&info.arena);
     filter_parts_fini(&info.parts);
-    cli_line_fini(&line);
-    return status;
 }
 
-const struct cli_command filter_info = {.name = "info",
-                                        .summary = "list filters and how full they are",
-                                        .run = info_run};
+static const struct glint_job_option info_options[] = {
+    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
+
+const struct cli_command filter_info = {
+    .name = "info",
+    .summary = "list filters and how full they are",
+    .syntax = {.command = "glint filter info",
+               .summary = "Lists filters: size, scheme, fill, expected rate.",
+               .help = "PATH is a directory that bloom-build wrote, or one of its files. The "
+                       "expected rate of false positives is (1 - e^(-kn/m))^k, with a block layout "
+                       "the mean over its blocks.",
+               .arguments = "PATH...",
+               .arguments_min = 1,
+               .arguments_max = CLI_ARGUMENTS_ANY,
+               .own = info_options},
+    .execute = list_filters};

@@ -193,38 +193,31 @@ static int query_stream(struct query *q, struct buffer *b)
     return b->size > 0 ? print_matches(q, b->data, b->size) : 0;
 }
 
-static int query_run(const struct cli_program *program, int argc, char **argv)
+static void query_filters(const struct cli_line *line, struct glint_error *error)
 {
-    (void)program;
-    static const struct cli_syntax syntax = {
-        .command = "glint filter query",
-        .summary = "Prints, per id, the keys whose filters may contain it.",
-        .help = "Ids are the arguments after PATH, or the lines of standard input. The output has "
-                "a line for each: the id, a tab, the keys separated by commas (a comma inside a "
-                "key is %2C).",
-        .arguments = "PATH [ID...]",
-        .arguments_min = 1,
-        .arguments_max = CLI_ARGUMENTS_ANY};
-    struct cli_line line;
     struct query q = {.parts.env = env_real()};
     struct buffer input = {NULL, 0, 0};
-    int status;
-    if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    int code = read_filters(&q, line.arguments);
-    for (uint32_t i = 1; code == 0 && i < line.argument_count; i++)
-        code = print_matches(&q, (const uint8_t *)line.arguments[i], strlen(line.arguments[i]));
-    if (code == 0 && line.argument_count == 1) code = query_stream(&q, &input);
-    status = cli_flush_stdout(code != 0 ? cli_fail(&q.error) : 0);
+    int code = read_filters(&q, line->arguments);
+    for (uint32_t i = 1; code == 0 && i < line->argument_count; i++)
+        code = print_matches(&q, (const uint8_t *)line->arguments[i], strlen(line->arguments[i]));
+    if (code == 0 && line->argument_count == 1) query_stream(&q, &input);
+    *error = q.error;
     for (uint64_t i = 0; i < q.count; i++) mem_free(q.filters[i].memory);
     mem_free(q.filters);
     arena_fini(&q.arena);
     filter_parts_fini(&q.parts);
     buffer_fini(&input);
-    cli_line_fini(&line);
-    return status;
 }
 
-const struct cli_command filter_query = {.name = "query",
-                                         .summary =
-                                             "print the keys whose filters may contain an id",
-                                         .run = query_run};
+const struct cli_command filter_query = {
+    .name = "query",
+    .summary = "print the keys whose filters may contain an id",
+    .syntax = {.command = "glint filter query",
+               .summary = "Prints, per id, the keys whose filters may contain it.",
+               .help = "Ids are the arguments after PATH, or the lines of standard input. The "
+                       "output has a line for each: the id, a tab, the keys separated by commas (a "
+                       "comma inside a key is %2C).",
+               .arguments = "PATH [ID...]",
+               .arguments_min = 1,
+               .arguments_max = CLI_ARGUMENTS_ANY},
+    .execute = query_filters};
