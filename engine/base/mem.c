@@ -5,7 +5,9 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -168,6 +170,19 @@ char *arena_strdup(struct arena *a, const char *text)
     size_t size = strlen(text) + 1;
     char *copy = arena_alloc(a, size);
     return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+char *arena_format(struct arena *a, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, args);
+    char *text = arena_alloc(a, (uint64_t)size + 1);
+    if (text != NULL) vsnprintf(text, (size_t)size + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
 }
 
 void arena_reset(struct arena *a, uint64_t keep)

@@ -40,6 +40,8 @@ void *arena_alloc(struct arena *a, uint64_t size);
 /* Like arena_alloc, 64-byte aligned and with READ_SLACK readable bytes past the end. */
 void *arena_alloc_aligned(struct arena *a, uint64_t size);
 char *arena_strdup(struct arena *a, const char *text);
+/* Formats a text of any length. */
+char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Frees all allocations at once. Keeps up to `keep` bytes of blocks for reuse. */
 void arena_reset(struct arena *a, uint64_t keep);
 void arena_fini(struct arena *a);

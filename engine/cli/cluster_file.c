@@ -125,25 +125,21 @@ static bool set_defaults(struct cluster_file_reader *r, const struct cluster_sec
 static bool find_directory(struct cluster_file_reader *r, const char *name)
 {
     struct cluster_file *f = r->file;
-    char *cwd = arena_alloc(&f->memory, PATH_BYTES_MAX);
-    if (cwd == NULL) return no_memory(r);
-    r->cwd = getcwd(cwd, PATH_BYTES_MAX);
-    if (r->cwd == NULL) {
+    char cwd[PATH_BYTES_MAX];
+    if (getcwd(cwd, sizeof cwd) == NULL) {
         error_set(r->error, GLINT_E_CONFIG, "change to a directory that exists",
                   "cannot determine the current directory");
         return false;
     }
+    r->cwd = arena_strdup(&f->memory, cwd);
+    if (r->cwd == NULL) return no_memory(r);
     if (name == NULL) return true;
-    size_t size = strlen(r->cwd) + strlen(name) + 2;
-    char *path = arena_alloc(&f->memory, size), *dir = arena_alloc(&f->memory, size);
-    if (path == NULL || dir == NULL) return no_memory(r);
-    bool absolute = name[0] == '/';
-    text_format(path, size, "%s%s%s", absolute ? "" : r->cwd, absolute ? "" : "/", name);
-    int length = (int)(strrchr(path, '/') - path);
-    text_format(dir, size, "%.*s", length, path);
+    const char *path = key_absolute_path(&f->memory, r->cwd, name);
+    if (path == NULL) return no_memory(r);
+    r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (r->dir == NULL) return no_memory(r);
     f->name = name;
     f->cluster.path = path;
-    r->dir = dir;
     return true;
 }
 
@@ -294,26 +290,12 @@ static const char *variable_value(const struct config_key *key)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* Options override the file only in this process. Pass them on as environment variables to the
- * executors that it launches, which read the same file. */
-static bool add_launch_variable(struct cluster_file_reader *r, const struct config_key *key,
-                                const char *value, const char **out)
-{
-    char name[64];
-    key_env_name(key, name, sizeof name);
-    size_t size = strlen(name) + strlen(value) + 2;
-    char *text = arena_alloc(&r->file->memory, size);
-    if (text == NULL) return no_memory(r);
-    text_format(text, size, "%s=%s", name, value);
-    *out = text;
-    return true;
-}
-
 static bool read_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
                            const struct cli_line *line)
 {
     uint64_t size = (CLUSTER_KEYS + 1) * sizeof(char *);
     const char **variables = arena_alloc(&r->file->memory, size), *text;
+    char name[64];
     const struct toml_place none = {0, 0};
     if (variables == NULL) return no_memory(r);
     memset(variables, 0, size);
@@ -324,9 +306,12 @@ static bool read_overrides(struct cluster_file_reader *r, const struct cluster_s
             return false;
     for (const struct config_key *key = s->keys; key < s->keys + s->count && line != NULL; key++) {
         if (key->option == NULL || (text = cli_line_option(line, key->option)) == NULL) continue;
-        if (!set_text(r, s, key, text, FROM_OPTION, none) ||
-            !add_launch_variable(r, key, text, variables++))
-            return false;
+        if (!set_text(r, s, key, text, FROM_OPTION, none)) return false;
+        /* Options override the file only in this process. Pass them on as environment variables to
+         * the executors that it launches, which read the same file. */
+        key_env_name(key, name, sizeof name);
+        *variables = arena_format(&r->file->memory, "%s=%s", name, text);
+        if (*variables++ == NULL) return no_memory(r);
     }
     return true;
 }
@@ -359,12 +344,8 @@ static bool derive_defaults(struct cluster_file_reader *r)
     if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;
     const char *parent = has_state ? state : home;
     const char *below = has_state ? "/glint/log/" : "/.local/state/glint/log/";
-    size_t size = strlen(parent) + strlen(below) + strlen(c->name) + 1;
-    char *path = arena_alloc(&r->file->memory, size);
-    if (path == NULL) return no_memory(r);
-    text_format(path, size, "%s%s%s", parent, below, c->name);
-    c->log_dir = path;
-    return true;
+    c->log_dir = arena_format(&r->file->memory, "%s%s%s", parent, below, c->name);
+    return c->log_dir != NULL || no_memory(r);
 }
 
 const char *cluster_file_name(const struct cli_line *line)

@@ -75,10 +75,7 @@ static bool print_json(struct cluster_file *file)
     for (uint32_t n = 1; n <= file->cluster.executor_count; n++) json_keys(file, n, NULL, &j);
     json_end(&j, ']');
     json_end(&j, '}');
-    bool sound = !j.failed;
-    if (sound) printf("%.*s\n", (int)j.out.size, (const char *)j.out.data);
-    json_fini(&j);
-    return sound;
+    return print_json_object(stdout, &j);
 }
 
 static void show_config(const struct cli_line *line, struct glint_error *error)

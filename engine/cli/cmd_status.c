@@ -16,8 +16,7 @@
 #define BUILD_SHOWN 18 /* version, dash and 12 digits of the build id */
 
 struct executor_status {
-    bool responded;
-    struct daemon_status *status; /* if it responded */
+    struct daemon_status *status; /* NULL: it has not responded */
     struct glint_error why;
 };
 
@@ -36,14 +35,13 @@ static int on_response(void *arg, uint32_t executor, const struct frame *f,
     struct executor_status *n = &s->nodes[executor];
     struct daemon_status *status = mem_alloc(sizeof *status);
     (void)f;
-    assert(!n->responded);
+    assert(n->status == NULL);
     if (status == NULL) return error_no_memory(error);
     if (daemon_status_decode(payload, status, error) != 0) {
         mem_free(status);
         return error->code;
     }
     n->status = status;
-    n->responded = true;
     s->responses++;
     return 0;
 }
@@ -76,7 +74,7 @@ static void cluster_status_fini(struct cluster_status *s)
 
 static const char *state_name(const struct executor_status *n)
 {
-    if (!n->responded) return "unreachable";
+    if (n->status == NULL) return "unreachable";
     if (n->status->draining) return "draining";
     return n->status->job_count > 0 ? "busy" : "idle";
 }
@@ -119,19 +117,19 @@ static void print_rows(const struct cluster_status *s)
            "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
-        const struct executor_status *n = &s->nodes[i];
+        const struct daemon_status *status = s->nodes[i].status;
         text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
                     e->port);
         memory[0] = slots[0] = '\0';
-        if (n->responded) text_format_bytes(memory, n->status->memory_bytes);
-        if (n->responded) text_format(slots, sizeof slots, "%u", n->status->slots);
-        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(n), slots, memory,
-               BUILD_SHOWN, BUILD_SHOWN, n->responded ? n->status->build : "");
-        if (!n->responded) print_escaped(stdout, n->why.cause, "");
-        for (uint32_t j = 0; n->responded && j < n->status->job_count; j++) {
+        if (status != NULL) text_format_bytes(memory, status->memory_bytes);
+        if (status != NULL) text_format(slots, sizeof slots, "%u", status->slots);
+        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(&s->nodes[i]),
+               slots, memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
+        if (status == NULL) print_escaped(stdout, s->nodes[i].why.cause, "");
+        for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             if (j > 0)
                 printf("\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1, "");
-            print_job(&n->status->jobs[j]);
+            print_job(&status->jobs[j]);
         }
         putchar('\n');
     }
@@ -197,17 +195,13 @@ static void print_json(const struct cluster_status *s, struct glint_error *error
         json_cstring(&j, "host", e->host);
         json_u64(&j, "port", e->port);
         json_cstring(&j, "state", state_name(n));
-        json_error(&j, "error", n->responded ? NULL : &n->why);
-        if (n->responded) json_status(&j, n->status);
+        json_error(&j, "error", n->status != NULL ? NULL : &n->why);
+        if (n->status != NULL) json_status(&j, n->status);
         json_end(&j, '}');
     }
     json_end(&j, ']');
     json_end(&j, '}');
-    if (j.failed)
-        error_no_memory(error);
-    else
-        printf("%.*s\n", (int)j.out.size, (const char *)j.out.data);
-    json_fini(&j);
+    if (!print_json_object(stdout, &j)) error_no_memory(error);
 }
 
 /* ---- The command */

@@ -75,6 +75,8 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
 /* Appends the field of `target` as text, in the form of an environment variable. Returns false if
  * it is not set, or when out of memory. */
 bool key_print(const struct config_key *key, const void *target, struct buffer *out);
+/* Returns `path`, which is relative to `dir` unless it is absolute; NULL when out of memory. */
+const char *key_absolute_path(struct arena *memory, const char *dir, const char *path);
 /* True for a host name or address that is safe as an argument of a command. */
 bool key_is_host(const char *text);
 

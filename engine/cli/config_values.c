@@ -147,16 +147,16 @@ bool key_is_host(const char *text)
     return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
 }
 
+const char *key_absolute_path(struct arena *memory, const char *dir, const char *path)
+{
+    return path[0] == '/' ? arena_strdup(memory, path) : arena_format(memory, "%s/%s", dir, path);
+}
+
 static enum key_set_result set_path(const struct config_key *key, const char *text, const char *dir,
                                     struct arena *memory, void *target)
 {
     if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_INVALID;
-    bool absolute = text[0] == '/';
-    size_t size = strlen(dir) + strlen(text) + 2;
-    char *path = arena_alloc(memory, size);
-    if (path != NULL)
-        text_format(path, size, "%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text);
-    return put_pointer(key, target, path);
+    return put_pointer(key, target, key_absolute_path(memory, dir, text));
 }
 
 /* Accepts {host}, {id} and {config}, and no other braces. */
@@ -287,7 +287,6 @@ enum key_set_result key_set(const struct config_key *key, const struct toml_valu
 bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
                          struct toml_value *out)
 {
-    static const char name[] = "words = ";
     struct toml_failure failure;
     struct toml_value table;
     unsigned types = kinds[key->kind].types;
@@ -296,11 +295,9 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
         out->kind = key->kind == KEY_BOOL ? TOML_BOOL : TOML_INTEGER;
     if (key->kind != KEY_WORDS) return true;
     /* The TOML parser reads lists, so that quoting is the same as in the file. */
-    size_t size = sizeof name + strlen(text);
-    char *line = arena_alloc(memory, size);
+    const char *line = arena_format(memory, "words = %s", text);
     if (line == NULL) return false;
-    text_format(line, size, "%s%s", name, text);
-    if (!toml_read(memory, (const uint8_t *)line, size - 1, &table, &failure))
+    if (!toml_read(memory, (const uint8_t *)line, strlen(line), &table, &failure))
         return !failure.no_memory;
     if (table.count == 1) *out = table.items[0];
     return true;

@@ -71,31 +71,23 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
 /* Prints the help of submit or explain itself. */
 static int print_jobs(const struct cli_program *program, const char *command, bool explain)
 {
-    struct buffer list = {NULL, 0, 0};
-    bool kept = true;
+    const struct cli_syntax syntax = {
+        .command = command,
+        .summary = explain ? "Prints a job's plan and its estimated cost, without running it."
+                           : "Runs a job. Options of the job: glint submit JOB --help\nWith "
+                             "--cluster or --listen, the keys of the cluster's file are options, "
+                             "too: glint config show --help",
+        .arguments = "JOB ARGUMENTS...",
+        .common = settings_options()};
+    cli_syntax_help(&syntax);
+    putchar('\n');
     for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
         char line[SYNTAX_TEXT_MAX];
         text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
                     program->jobs[i]->summary);
-        kept = kept && buffer_append(&list, line, strlen(line));
+        cli_print_wrapped(line, 0, 0);
     }
-    kept = kept && buffer_append(&list, "", 1);
-    struct cli_syntax syntax = {.command = command,
-                                .arguments = "JOB ARGUMENTS...",
-                                .common = settings_options(),
-                                .help = (const char *)list.data};
-    syntax.summary =
-        explain
-            ? "Prints a job's plan and its estimated cost, without running it."
-            : "Runs a job. Options of the job: glint submit JOB --help\nWith --cluster or "
-              "--listen, the keys of the cluster's file are options, too: glint config show --help";
-    struct glint_error error = {.code = GLINT_OK};
-    if (kept)
-        cli_syntax_help(&syntax);
-    else
-        error_no_memory(&error);
-    buffer_fini(&list);
-    return error.code != GLINT_OK ? cli_fail(&error) : cli_flush_stdout(0);
+    return cli_flush_stdout(0);
 }
 
 /* True if standard output must contain only a JSON object or a drawing. */

@@ -205,9 +205,7 @@ bool cli_line_flag(const struct cli_line *line, const char *name)
 
 /* ---- Help */
 
-/* Prints text, of which the first line begins at `column`; breaks long lines between words, and
- * indents all but the first. */
-static void print_wrapped(const char *text, int column, int indent)
+void cli_print_wrapped(const char *text, int column, int indent)
 {
     while (*text != '\0') {
         int length = (int)strcspn(text, "\n"), room = HELP_COLUMNS - column;
@@ -232,7 +230,7 @@ static void print_row(const struct glint_job_option *row)
                             row->default_value);
     assert(fits);
     printf("%*s", gap, "");
-    print_wrapped(text, column + gap, HELP_COLUMN);
+    cli_print_wrapped(text, column + gap, HELP_COLUMN);
 }
 
 /* Prints the rows from `begin` to `end` in alphabetical order, except hidden ones. */
@@ -257,7 +255,7 @@ void cli_syntax_help(const struct cli_syntax *s)
     while (titles && s->own[own].name != NULL) own++;
     printf("Usage: %s [OPTION...]%s%s\n", s->command, s->arguments != NULL ? " " : "",
            s->arguments != NULL ? s->arguments : "");
-    print_wrapped(s->summary, 0, 0);
+    cli_print_wrapped(s->summary, 0, 0);
     printf(titles ? "\n Command options:\n" : "\n");
     print_rows(s, 0, own);
     if (titles) printf("\n %s\n", s->common_title);
@@ -266,5 +264,5 @@ void cli_syntax_help(const struct cli_syntax *s)
     print_row(&help_row);
     if (s->help == NULL) return;
     putchar('\n');
-    print_wrapped(s->help, 0, 0);
+    cli_print_wrapped(s->help, 0, 0);
 }

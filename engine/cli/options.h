@@ -69,6 +69,9 @@ const struct glint_job_option *cli_option_find(const struct glint_job_option *ta
                                                const char *name, size_t size);
 /* Prints usage and options to standard output. */
 void cli_syntax_help(const struct cli_syntax *syntax);
+/* Prints text, of which the first line begins at `column`; breaks long lines between words, and
+ * indents all but the first. */
+void cli_print_wrapped(const char *text, int column, int indent);
 /* Sets the error for an unknown option; `suggest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest);

@@ -2,8 +2,7 @@
  * operator, an edge per shuffle. */
 #include "engine/cli/plan_graph.h"
 
-#include "engine/base/text.h"
-#include "engine/base/utf8.h"
+#include "engine/cli/print.h"
 
 #include <assert.h>
 #include <string.h>
@@ -61,21 +60,10 @@ uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number)
     return i;
 }
 
-/* Prints the content of a quoted string; unprintable bytes appear as \xNN. */
+/* Prints the content of a quoted string. */
 static void print_quoted(FILE *out, const char *text)
 {
-    const uint8_t *p = (const uint8_t *)text;
-    for (uint64_t left = strlen(text); left > 0;) {
-        const unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
-        if (size == 0)
-            fprintf(out, "\\\\x%02x", *p);
-        else if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else
-            fwrite(p, 1, size, out);
-        p += step;
-        left -= step;
-    }
+    print_text_for(out, PRINT_DOT, text, NULL);
 }
 
 static void print_stage(FILE *out, const struct plan_stage *stage)

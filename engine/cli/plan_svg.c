@@ -1,8 +1,8 @@
 /* Prints a plan as SVG. A stage is a box with its operators from top to bottom, in a column right
  * of all stages that it reads from, so all arrows between stages point right. */
 #include "engine/base/text.h"
-#include "engine/base/utf8.h"
 #include "engine/cli/plan_graph.h"
+#include "engine/cli/print.h"
 
 #include <assert.h>
 #include <string.h>
@@ -110,28 +110,11 @@ static uint64_t step_y(const struct box *box, uint32_t step)
     return box->y + box->head + PAD + (uint64_t)step * (STEP + STEP_GAP);
 }
 
-/* Prints the text of an element; unprintable bytes appear as \xNN. */
-static void print_text(FILE *out, const char *text)
-{
-    const uint8_t *p = (const uint8_t *)text;
-    for (uint64_t left = strlen(text); left > 0;) {
-        const unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
-        if (size == 0)
-            fprintf(out, "\\x%02x", *p);
-        else if (*p == '&' || *p == '<' || *p == '>')
-            fprintf(out, "&#%u;", *p);
-        else
-            fwrite(p, 1, size, out);
-        p += step;
-        left -= step;
-    }
-}
-
 static void print_line(FILE *out, uint64_t x, uint64_t y, const char *style, const char *text)
 {
     fprintf(out, "<text x=\"%llu\" y=\"%llu\"%s>", (unsigned long long)x, (unsigned long long)y,
             style);
-    print_text(out, text);
+    print_text_for(out, PRINT_XML, text, NULL);
     fputs("</text>\n", out);
 }
 

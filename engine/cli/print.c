@@ -2,6 +2,7 @@
 #include "engine/cli/print.h"
 
 #include "engine/base/error.h"
+#include "engine/base/json.h"
 #include "engine/base/utf8.h"
 
 #include <assert.h>
@@ -20,23 +21,30 @@ bool print_color_enabled(enum print_color color)
     return isatty(STDERR_FILENO) == 1;
 }
 
-void print_escaped(FILE *out, const char *text, const char *indent)
+void print_text_for(FILE *out, enum print_format format, const char *text, const char *indent)
 {
+    static const char *const special[] = {"", [PRINT_DOT] = "\"\\", [PRINT_XML] = "&<>"};
     const uint8_t *p = (const uint8_t *)text;
     uint64_t left = strlen(text);
     while (left > 0) {
         unsigned size = utf8_printable_size(p, left), step = size > 0 ? size : 1;
         assert(step <= left);
-        if (*p == '\n') {
+        if (*p == '\n' && indent != NULL)
             fprintf(out, "\n%s", indent);
-        } else if (size == 0) {
-            fprintf(out, "\\x%02x", *p);
-        } else {
+        else if (size == 0)
+            fprintf(out, "%s\\x%02x", format == PRINT_DOT ? "\\" : "", *p);
+        else if (strchr(special[format], *p) == NULL)
             fwrite(p, 1, size, out);
-        }
+        else
+            fprintf(out, format == PRINT_DOT ? "\\%c" : "&#%u;", *p);
         p += step;
         left -= step;
     }
+}
+
+void print_escaped(FILE *out, const char *text, const char *indent)
+{
+    print_text_for(out, PRINT_TERMINAL, text, indent);
 }
 
 static void print_part(FILE *out, const char *name, const char *text)
@@ -55,6 +63,15 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
     print_part(out, "cause", error->cause);
     print_part(out, "effect", error->effect);
     print_part(out, "hint", error->hint);
+}
+
+bool print_json_object(FILE *out, struct json *j)
+{
+    const bool made = !j->failed;
+    if (made) fwrite(j->out.data, 1, j->out.size, out);
+    if (made) fputc('\n', out);
+    json_fini(j);
+    return made;
 }
 
 /* True if standard output is a pipe whose read end is closed. */

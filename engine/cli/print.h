@@ -21,6 +21,16 @@ void print_error(FILE *out, const struct glint_error *error, bool color);
 /* Prints escaped text; a newline is followed by `indent`. */
 void print_escaped(FILE *out, const char *text, const char *indent);
 
+/* What else has a meaning in a format, and is escaped: in quotes of Graphviz, in XML. */
+enum print_format { PRINT_TERMINAL, PRINT_DOT, PRINT_XML };
+/* Prints text as a part of this format; `indent` NULL: newlines are escaped, too. */
+void print_text_for(FILE *out, enum print_format format, const char *text, const char *indent);
+
+struct json;
+/* Prints a complete object and a newline, and ends with json_fini. Returns false if the writer has
+ * failed, having printed nothing. */
+bool print_json_object(FILE *out, struct json *j);
+
 /* Prints the error to standard error and returns its exit status. Prints nothing for a failed write
  * to a pipe without a reader, as with `| head`. */
 int cli_fail(const struct glint_error *error);

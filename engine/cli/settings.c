@@ -30,12 +30,9 @@ static bool parse_address(const char *text, struct arena *memory, const char **o
     int64_t port;
     if (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port)) return false;
     if (port < 1 || port > UINT16_MAX) return false;
-    char *host = arena_alloc(memory, size + 1);
-    if (host == NULL) return false;
-    text_format(host, size + 1, "%.*s", (int)(size - 2 * brackets), text + brackets);
-    *out_host = host;
+    *out_host = arena_format(memory, "%.*s", (int)(size - 2 * brackets), text + brackets);
     *out_port = (uint16_t)port;
-    return key_is_host(host);
+    return *out_host != NULL && key_is_host(*out_host);
 }
 
 bool settings_read_address(const struct cli_line *line, const char *option, struct arena *memory,

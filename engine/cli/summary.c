@@ -140,11 +140,5 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     put_stages(&j, s);
     put_lists(&j, report);
     json_end(&j, '}');
-    bool made = !j.failed;
-    if (made) {
-        fwrite(j.out.data, 1, j.out.size, out);
-        fputc('\n', out);
-    }
-    json_fini(&j);
-    return made;
+    return print_json_object(out, &j);
 }
