@@ -4,6 +4,7 @@
 
 #include "engine/base/env.h"
 #include "engine/net/conn.h"
+#include "engine/net/deadline.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/net_init.h"
 
@@ -15,7 +16,7 @@ struct executor_request {
     struct request_state *state;
     uint32_t executor;
     struct conn *conn;
-    uv_timer_t timer;
+    struct deadline deadline;
     bool done;
 };
 
@@ -29,9 +30,9 @@ struct request_state {
 
 static void start_requests(struct request_state *a);
 
-static void on_timer_closed(uv_handle_t *handle)
+static void on_deadline_closed(void *arg)
 {
-    struct executor_request *q = handle->data;
+    struct executor_request *q = arg;
     struct request_state *a = q->state;
     assert(a->open > 0);
     a->open--;
@@ -47,12 +48,12 @@ static void finish_request(struct executor_request *q, const struct glint_error 
     if (why != NULL) request->failed(request->arg, q->executor, why);
     if (q->conn != NULL) conn_close(q->conn, false);
     /* The slot becomes free only when libuv has closed the timer: its memory is then unused. */
-    uv_close((uv_handle_t *)&q->timer, on_timer_closed);
+    deadline_close(&q->deadline, on_deadline_closed);
 }
 
-static void on_timeout(uv_timer_t *timer)
+static void on_timeout(void *arg)
 {
-    struct executor_request *q = timer->data;
+    struct executor_request *q = arg;
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_CONNECTION, NULL, "no response within %llu ms",
               (unsigned long long)q->state->net.connect_ms);
@@ -111,10 +112,9 @@ static void start_request(struct request_state *a, uint32_t executor)
     struct executor_request *q = &a->requests[executor];
     struct glint_error why = {.code = GLINT_OK};
     *q = (struct executor_request){.state = a, .executor = executor};
-    uv_timer_init(&a->loop, &q->timer);
-    q->timer.data = q;
+    deadline_init(&q->deadline, &a->loop, on_timeout, q);
+    deadline_start(&q->deadline, a->net.connect_ms);
     a->open++;
-    uv_timer_start(&q->timer, on_timeout, a->net.connect_ms, 0);
     q->conn = conn_dial(&a->net, e->host, e->port, CHANNEL_CONTROL, NULL, &events, q, &why);
     if (q->conn == NULL) finish_request(q, &why);
 }

@@ -50,37 +50,31 @@ struct executor_args {
     bool log_json;
 };
 
-static bool usage_error(struct glint_error *error, const char *hint, const char *cause)
-{
-    error_set(error, GLINT_E_USAGE, hint, "%s", cause);
-    return false;
-}
-
-static bool read_log_format(struct executor_args *l, struct glint_error *error)
+/* All functions below return 0, or a code with *error set. */
+static int read_log_format(struct executor_args *l, struct glint_error *error)
 {
     const char *format = cli_line_option(l->line, "log-format");
     l->log_json = strcmp(format, "json") == 0;
-    if (l->log_json || strcmp(format, "text") == 0) return true;
-    error_set(error, GLINT_E_BAD_VALUE, NULL, "--log-format %s: it must be text or json", format);
-    return false;
+    if (l->log_json || strcmp(format, "text") == 0) return 0;
+    return error_set(error, GLINT_E_BAD_VALUE, NULL, "--log-format %s: it must be text or json",
+                     format);
 }
 
 /* ---- --cluster FILE --id ID */
 
-static bool run_daemon(struct executor_args *l, struct glint_error *error)
+static int run_daemon(struct executor_args *l, struct glint_error *error)
 {
     static const char *const of_join[] = {"slots", "memory", "work-dir", "listen"};
     const char *id = cli_line_option(l->line, "id");
-    for (size_t i = 0; i < sizeof of_join / sizeof of_join[0]; i++) {
-        if (!cli_line_has(l->line, of_join[i])) continue;
-        error_set(error, GLINT_E_USAGE, "set it in the cluster's file", "--%s needs --join",
-                  of_join[i]);
-        return false;
-    }
+    for (size_t i = 0; i < sizeof of_join / sizeof of_join[0]; i++)
+        if (cli_line_has(l->line, of_join[i]))
+            return error_set(error, GLINT_E_USAGE, "set it in the cluster's file",
+                             "--%s needs --join", of_join[i]);
     if (id == NULL)
-        return usage_error(error, "glint executor --cluster FILE --id ID, or --join HOST:PORT",
-                           "--id is missing");
-    if (!cluster_file_open(&l->file, l->line, false, error)) return false;
+        return error_set(error, GLINT_E_USAGE,
+                         "glint executor --cluster FILE --id ID, or --join HOST:PORT",
+                         "--id is missing");
+    if (!cluster_file_open(&l->file, l->line, false, error)) return error->code;
     const struct daemon_config config = {.cluster = &l->file.cluster,
                                          .id = id,
                                          .log_json = l->log_json,
@@ -88,13 +82,13 @@ static bool run_daemon(struct executor_args *l, struct glint_error *error)
     int code = daemon_run(&config, error);
     /* The port can only be checked by listening on it: add where the file sets it. */
     if (code == GLINT_E_ADDRESS) cluster_file_add_position(&l->file, id, "port", error);
-    return code == GLINT_OK;
+    return code;
 }
 
 /* ---- --join HOST:PORT */
 
-static bool read_size(struct executor_args *l, struct executor_process_config *c,
-                      struct glint_error *error)
+static int read_size(struct executor_args *l, struct executor_process_config *c,
+                     struct glint_error *error)
 {
     const char *slots = cli_line_option(l->line, "slots");
     const char *memory = cli_line_option(l->line, "memory");
@@ -103,41 +97,34 @@ static bool read_size(struct executor_args *l, struct executor_process_config *c
     /* Only a given number is checked: a large machine is no error. */
     if (slots == NULL && count > SLOTS_MAX) count = SLOTS_MAX;
     if (slots != NULL && (!text_parse_i64((const uint8_t *)slots, strlen(slots), &count) ||
-                          count < 1 || count > SLOTS_MAX)) {
-        error_set(error, GLINT_E_BAD_VALUE, NULL,
-                  "--slots %s: it must be a whole number from 1 to %u", slots, SLOTS_MAX);
-        return false;
-    }
-    if (!text_parse_bytes(memory, &c->memory_bytes)) {
-        error_set(error, GLINT_E_BAD_VALUE, NULL, "--memory %s: it must be a size, as in 512M",
-                  memory);
-        return false;
-    }
+                          count < 1 || count > SLOTS_MAX))
+        return error_set(error, GLINT_E_BAD_VALUE, NULL,
+                         "--slots %s: it must be a whole number from 1 to %u", slots, SLOTS_MAX);
+    if (!text_parse_bytes(memory, &c->memory_bytes))
+        return error_set(error, GLINT_E_BAD_VALUE, NULL,
+                         "--memory %s: it must be a size, as in 512M", memory);
     c->slots = (uint32_t)count;
-    if (c->memory_bytes / c->slots >= SLOT_MEMORY_BYTES_MIN) return true;
-    error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
-              "%u slots need at least %llu MiB of memory", c->slots,
-              (unsigned long long)(c->slots * SLOT_MEMORY_BYTES_MIN / MIB));
-    return false;
+    if (c->memory_bytes / c->slots >= SLOT_MEMORY_BYTES_MIN) return 0;
+    return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
+                     "%u slots need at least %llu MiB of memory", c->slots,
+                     (unsigned long long)(c->slots * SLOT_MEMORY_BYTES_MIN / MIB));
 }
 
 /* Chooses the default address to listen on: loopback if the driver is on loopback, else every
  * address, since other executors may be on other hosts. */
-static bool read_listen(struct executor_args *l, struct executor_process_config *c,
-                        struct glint_error *error)
+static int read_listen(struct executor_args *l, struct executor_process_config *c,
+                       struct glint_error *error)
 {
     const struct cluster *cluster = &l->file.cluster;
     bool v6 = strchr(c->join_host, ':') != NULL;
     if (!settings_read_address(l->line, "listen", &l->file.memory, &c->host, &c->port, error))
-        return false;
+        return error->code;
     if (c->host == NULL && host_is_loopback(c->join_host)) c->host = c->join_host;
     if (c->host == NULL) c->host = v6 ? "::" : "0.0.0.0";
-    if (cluster_may_listen(cluster, c->host) && cluster_may_listen(cluster, c->join_host))
-        return true;
-    error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
-              "other hosts can connect to %s, but no secret_file is configured",
-              cluster_may_listen(cluster, c->host) ? c->join_host : c->host);
-    return false;
+    if (cluster_may_listen(cluster, c->host) && cluster_may_listen(cluster, c->join_host)) return 0;
+    return error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
+                     "other hosts can connect to %s, but no secret_file is configured",
+                     cluster_may_listen(cluster, c->host) ? c->join_host : c->host);
 }
 
 /* HOSTNAME-PID: unique among executors that one batch scheduler starts. */
@@ -162,28 +149,28 @@ static void ignore_environment(void)
 }
 
 /* The parts that only a daemon's process has. */
-static bool read_from_daemon(struct executor_args *l, struct executor_process_config *c,
-                             struct process_credentials *credentials, struct glint_error *error)
+static int read_from_daemon(struct executor_args *l, struct executor_process_config *c,
+                            struct process_credentials *credentials, struct glint_error *error)
 {
     const char *limit = cli_line_option(l->line, "log-limit");
-    if (executor_process_read_credentials(credentials, error) != 0) return false;
+    if (executor_process_read_credentials(credentials, error) != 0) return error->code;
     c->cluster = cli_line_option(l->line, "cluster-name");
     c->host = cli_line_option(l->line, "host");
     c->from_daemon = credentials;
     if (c->join_host != NULL && c->cluster != NULL && c->host != NULL && limit != NULL &&
         (strcmp(limit, "0") == 0 || text_parse_bytes(limit, &c->log_bytes_max)))
-        return true;
-    return usage_error(error, NULL, "the daemon's arguments are not complete");
+        return 0;
+    return error_set(error, GLINT_E_USAGE, NULL, "the daemon's arguments are not complete");
 }
 
-static bool run_join(struct executor_args *l, struct glint_error *error)
+static int run_join(struct executor_args *l, struct glint_error *error)
 {
     char name[NAME_BYTES_MAX];
     struct process_credentials credentials;
     bool from_daemon = cli_line_flag(l->line, "executor-process");
     if (from_daemon) ignore_environment();
     const char *id = cli_line_option(l->line, "id");
-    if (!cluster_file_open(&l->file, l->line, true, error)) return false;
+    if (!cluster_file_open(&l->file, l->line, true, error)) return error->code;
     const struct cluster *cluster = &l->file.cluster;
     struct executor_process_config config = {.registry = l->registry,
                                              .env = env_real(),
@@ -201,32 +188,30 @@ static bool run_join(struct executor_args *l, struct glint_error *error)
                                              .log_json = l->log_json};
     make_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
-        return usage_error(error, "choose a shorter one", "--id is not a valid name");
+        return error_set(error, GLINT_E_USAGE, "choose a shorter one", "--id is not a valid name");
     if (!settings_read_address(l->line, "join", &l->file.memory, &config.join_host,
                                &config.join_port, error) ||
-        !read_size(l, &config, error) ||
-        !(from_daemon ? read_from_daemon(l, &config, &credentials, error)
-                      : read_listen(l, &config, error)))
-        return false;
+        read_size(l, &config, error) != 0 ||
+        (from_daemon ? read_from_daemon(l, &config, &credentials, error)
+                     : read_listen(l, &config, error)) != 0)
+        return error->code;
     assert(config.join_host != NULL && config.host != NULL);
     int code = executor_process_run(&config, error);
     log_flush_repeats();
-    return code == GLINT_OK;
+    return code;
 }
 
 /* ---- The command */
 
-static bool check_daemon_options(const struct executor_args *l, bool from_daemon,
-                                 struct glint_error *error)
+static int check_daemon_options(const struct executor_args *l, bool from_daemon,
+                                struct glint_error *error)
 {
     static const char *const names[] = {"cluster-name", "host", "log-limit"};
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !from_daemon; i++)
-        if (cli_line_has(l->line, names[i])) {
-            error_set(error, GLINT_E_USAGE, NULL, "--%s is for processes that a daemon starts",
-                      names[i]);
-            return false;
-        }
-    return true;
+        if (cli_line_has(l->line, names[i]))
+            return error_set(error, GLINT_E_USAGE, NULL,
+                             "--%s is for processes that a daemon starts", names[i]);
+    return 0;
 }
 
 static int executor_run(const struct cli_program *program, int argc, char **argv)
@@ -249,7 +234,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     struct executor_args l = {.line = &line, .registry = &registry};
     bool join = cli_line_has(&line, "join"), from_daemon = cli_line_flag(&line, "executor-process");
-    if (read_log_format(&l, &error) && check_daemon_options(&l, from_daemon, &error))
+    if (read_log_format(&l, &error) == 0 && check_daemon_options(&l, from_daemon, &error) == 0)
         (join || from_daemon ? run_join : run_daemon)(&l, &error);
     cluster_file_fini(&l.file);
     cli_line_fini(&line);

@@ -91,6 +91,7 @@ static struct history_stage *find_or_add_stage(struct history *h, const json_t *
         json_pack("{s:I s:i s:i s:i s:i s:i s:i s:{}}", "stage", (json_int_t)n, "done", 0, "failed",
                   0, "lost", 0, "killed", 0, "speculative", 0, "retries", 0, "counters");
     h->stages[h->stage_count] = (struct history_stage){.number = n, .report = report};
+    h->stages_total++;
     return &h->stages[h->stage_count++];
 }
 
@@ -119,6 +120,7 @@ static int on_task(struct history *h, const json_t *o, struct glint_error *error
     bool done = strcmp(outcome, "done") == 0, killed = strcmp(outcome, "killed") == 0;
     bool lost = strcmp(outcome, "executor lost") == 0;
     json_t *executor = find_or_add_executor(h, o);
+    h->attempts++;
     add_count(executor, "attempts", 1);
     add_count(executor, "failed", !done && !killed);
     add_count(s->report, done ? "done" : killed ? "killed" : lost ? "lost" : "failed", 1);
@@ -143,8 +145,10 @@ static int on_stage(struct history *h, const json_t *o, struct glint_error *erro
     if (history_is_event(o, "stage") && s->started == NULL) { /* a stage may run again */
         s->started = o;
         s->report = add_event(o, s->report);
+        h->tasks += event_u32(o, "tasks");
     }
     if (history_is_event(o, "stage_end")) s->ended = o;
+    h->retries += history_is_event(o, "retry");
     add_count(s->report, "retries", history_is_event(o, "retry"));
     return 0;
 }
@@ -164,6 +168,7 @@ static int on_event(void *arg, json_t *o, struct glint_error *error)
     /* Counted, but not kept: see the top of the file. */
     if (history_is_event(o, "task")) return on_task(h, o, error);
     if (json_array_append(h->events, o) != 0) return error_no_memory(error);
+    h->stages_skipped += (int64_t)json_array_size(json_object_get(o, "skipped"));
     if (history_is_event(o, "job")) h->job = o;
     if (history_is_event(o, "job_end")) h->end = o;
     if (history_is_event(o, "full")) h->size_limited = true;
@@ -233,36 +238,10 @@ static json_t *events_of(const struct history *h, const char *event)
     return list;
 }
 
-/* Totals are counted as in the summary of the job. If the log was truncated at its limit, they come
- * from its last line: counting the events before it would give too little. */
-static void add_totals(const struct history *h)
+static int64_t count_of(const json_t *event, const char *name)
 {
-    static const char *const names[][2] = {{"stage_count", "stages"},
-                                           {"stages_skipped", "stages_skipped"},
-                                           {"tasks", "tasks"},
-                                           {"retry_count", "retries"}};
-    static const char *const outcomes[] = {"done", "failed", "killed", "lost"};
-    size_t at;
-    json_t *o;
-    for (uint32_t i = 0; i < h->stage_count; i++) {
-        const json_t *stage = h->stages[i].report;
-        add_count(h->report, "stage_count", 1);
-        add_count(h->report, "tasks", json_integer_value(json_object_get(stage, "tasks")));
-        add_count(h->report, "retry_count", json_integer_value(json_object_get(stage, "retries")));
-        for (size_t k = 0; k < sizeof outcomes / sizeof outcomes[0]; k++)
-            add_count(h->report, "attempts",
-                      json_integer_value(json_object_get(stage, outcomes[k])));
-    }
-    json_array_foreach(h->events, at, o)
-    {
-        add_count(h->report, "stages_skipped",
-                  (int64_t)json_array_size(json_object_get(o, "skipped")));
-    }
-    for (size_t i = 0; h->size_limited && h->end != NULL && i < sizeof names / sizeof names[0];
-         i++) {
-        const json_int_t value = json_integer_value(json_object_get(h->end, names[i][1]));
-        json_integer_set(json_object_get(h->report, names[i][0]), value > 0 ? value : 0);
-    }
+    const json_int_t count = json_integer_value(json_object_get(event, name));
+    return count > 0 ? count : 0;
 }
 
 static void make_report(struct history *h)
@@ -279,18 +258,24 @@ static void make_report(struct history *h)
         json_array_append(stages, h->stages[i].report);
     }
     const char *status = h->end == NULL ? "incomplete" : failed ? "failed" : "ok";
-    h->report =
-        json_pack("{s:i s:s s:O s:O? s:i s:i s:i s:i s:i s:f s:b s:b}", "schema", 1, "status",
-                  status, "job", h->job, "end", h->end, "stage_count", 0, "stages_skipped", 0,
-                  "tasks", 0, "attempts", 0, "retry_count", 0, "last_ms", h->last_ms,
-                  "truncated_line", h->truncated_line, "size_limited", h->size_limited);
+    /* Events after the size limit are missing, so counting them would give too little. */
+    if (h->size_limited && h->end != NULL) {
+        h->stages_total = count_of(h->end, "stages");
+        h->stages_skipped = count_of(h->end, "stages_skipped");
+        h->tasks = count_of(h->end, "tasks");
+        h->retries = count_of(h->end, "retries");
+    }
+    h->report = json_pack("{s:i s:s s:O s:O? s:I s:I s:I s:I s:I s:f s:b s:b}", "schema", 1,
+                          "status", status, "job", h->job, "end", h->end, "stage_count",
+                          h->stages_total, "stages_skipped", h->stages_skipped, "tasks", h->tasks,
+                          "attempts", h->attempts, "retry_count", h->retries, "last_ms", h->last_ms,
+                          "truncated_line", h->truncated_line, "size_limited", h->size_limited);
     json_object_set_new(h->report, "executors", executors);
     json_object_set_new(h->report, "stages", stages);
     json_object_set_new(h->report, "actions", events_of(h, "action"));
     json_object_set_new(h->report, "retries", events_of(h, "retry"));
     json_object_set_new(h->report, "outputs", events_of(h, "output"));
     json_object_set_new(h->report, "notes", events_of(h, "note"));
-    add_totals(h);
 }
 
 int history_read(struct history *h, struct env *env, const char *path, struct glint_error *error)

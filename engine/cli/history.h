@@ -28,8 +28,10 @@ struct history {
     json_t *events; /* all events except tasks, in order */
     /* The following are borrowed from `events`; `end` NULL: the log ends before the job did. */
     const json_t *job, *end;
-    bool truncated_line;  /* the last line was incomplete and was ignored */
-    bool size_limited;    /* the log reached its size limit */
+    bool truncated_line; /* the last line was incomplete and was ignored */
+    bool size_limited;   /* the log reached its size limit */
+    /* Totals, counted as in the summary of the job. */
+    int64_t stages_total, stages_skipped, tasks, attempts, retries;
     double last_ms;       /* time of the last line */
     json_t *executors;    /* by number; null: not in the log */
     uint32_t stage_count; /* in order of first occurrence */

@@ -3,20 +3,12 @@
  * needs. */
 #include "engine/cli/toml_shim.h"
 
-#include <exception>
+#include <stdexcept>
 
-namespace {
-
-struct library_bug : std::exception {
-    const char *what() const noexcept override { return "invalid TOML"; }
-};
-
-[[noreturn]] void broken()
+[[noreturn]] static void broken()
 {
-    throw library_bug();
+    throw std::runtime_error("invalid TOML");
 }
-
-} // namespace
 
 /* An unexpected input must fail the parse and not abort the program. In toml++ 3.3, "[" at the end
  * of a line fails an assertion, and most letters beyond ASCII reach code that its table of white
@@ -39,6 +31,7 @@ struct library_bug : std::exception {
 #include <new>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 extern "C" {
 #include "engine/base/mem.h"
@@ -76,16 +69,13 @@ const char *keep_text(arena *memory, std::string_view text, toml_place at)
 
 toml_value *make_items(arena *memory, size_t count)
 {
-    if (count == 0) return nullptr;
-    void *block = allocate(memory, count * sizeof(toml_value));
-    std::memset(block, 0, count * sizeof(toml_value));
-    return static_cast<toml_value *>(block);
+    void *block = allocate(memory, (count + 1) * sizeof(toml_value));
+    return static_cast<toml_value *>(std::memset(block, 0, (count + 1) * sizeof(toml_value)));
 }
 
 bool is_before(const toml_value &a, const toml_value &b)
 {
-    if (a.key_at.line != b.key_at.line) return a.key_at.line < b.key_at.line;
-    return a.key_at.column < b.key_at.column;
+    return std::tie(a.key_at.line, a.key_at.column) < std::tie(b.key_at.line, b.key_at.column);
 }
 
 /* Recursion is at most TOML_DEPTH_MAX deep. */
@@ -130,11 +120,9 @@ void convert(arena *memory, const toml::node &node, unsigned depth, toml_value *
 /* Removes the opening "Error while parsing key-value pair: " from the library's messages. */
 std::string_view reason_of(const toml::parse_error &error)
 {
-    constexpr std::string_view opening = "Error while parsing ", between = ": ";
     std::string_view reason = error.description();
-    size_t at = reason.find(between);
-    bool opens = reason.substr(0, opening.size()) == opening && at != reason.npos;
-    return opens ? reason.substr(at + between.size()) : reason;
+    size_t at = reason.rfind("Error while parsing ", 0) == 0 ? reason.find(": ") : reason.npos;
+    return at != reason.npos ? reason.substr(at + 2) : reason;
 }
 
 void set_failure(toml_failure *failure, toml_place at, std::string_view reason)
