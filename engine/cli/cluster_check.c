@@ -15,6 +15,14 @@ static const struct cluster_origin *origin_of(const struct cluster_file *f, cons
     return &f->origins[key - cluster_keys];
 }
 
+/* Returns the position of a key in the file; if it is not set there, that of another key. */
+static struct toml_place place_of_either(const struct cluster_file *f, const char *name,
+                                         const char *other)
+{
+    struct toml_place at = origin_of(f, name)->at;
+    return at.line > 0 ? at : origin_of(f, other)->at;
+}
+
 /* Returns the position of an executor's key in the file, or of the executor if it does not set the
  * key. */
 static struct toml_place place_of(const struct cluster_file *f, uint32_t executor, const char *name)
@@ -27,14 +35,13 @@ static struct toml_place place_of(const struct cluster_file *f, uint32_t executo
 void cluster_file_add_position(const struct cluster_file *f, const char *id, const char *key,
                                struct glint_error *error)
 {
-    char cause[sizeof error->cause];
+    struct glint_error why = *error;
     assert(error->code != GLINT_OK);
     for (uint32_t i = 0; f->name != NULL && i < f->cluster.executor_count; i++) {
         if (strcmp(f->cluster.executors[i].id, id) != 0) continue;
         struct toml_place at = place_of(f, i, key);
-        memcpy(cause, error->cause, sizeof cause);
         text_format(error->cause, sizeof error->cause, "%s:%u:%u: %s", f->name, at.line, at.column,
-                    cause);
+                    why.cause);
         return;
     }
 }
@@ -47,10 +54,9 @@ static bool check_heartbeat(const struct cluster_file *f, struct glint_error *er
     const uint64_t values[] = {l->heartbeat_ns, l->suspect_ns, l->dead_ns};
     for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
         if (values[i] < values[i + 1]) continue;
-        struct toml_place at = origin_of(f, names[i + 1])->at;
-        if (at.line == 0) at = origin_of(f, names[i])->at;
         return cluster_file_error(
-            f, at, error, "set all three, in the file or as --heartbeat, --suspect and --dead",
+            f, place_of_either(f, names[i + 1], names[i]), error,
+            "set all three, in the file or as --heartbeat, --suspect and --dead",
             "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms", names[i],
             (unsigned long long)(values[i] / 1000000), names[i + 1],
             (unsigned long long)(values[i + 1] / 1000000));
@@ -167,7 +173,7 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
     cluster_origin_text(f, &cluster_keys[plaintext - f->origins], plaintext, plaintext_from,
                         sizeof plaintext_from);
     return cluster_file_error(
-        f, plaintext->at.line > 0 ? plaintext->at : secret->at, error,
+        f, place_of_either(f, "insecure_plaintext", "secret_file"), error,
         "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
         "secret_file (%s) and insecure_plaintext (%s) cannot both be set", secret_from,
         plaintext_from);
@@ -176,10 +182,8 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
 /* Without a secret, any process that reaches a port could have its own program run. */
 static bool check_programs(const struct cluster_file *f, struct glint_error *error)
 {
-    const struct cluster_origin *programs = origin_of(f, "allow_programs");
-    const struct cluster_origin *plaintext = origin_of(f, "insecure_plaintext");
     if (!f->cluster.allow_programs || !f->cluster.insecure_plaintext) return true;
-    return cluster_file_error(f, programs->at.line > 0 ? programs->at : plaintext->at, error,
+    return cluster_file_error(f, place_of_either(f, "allow_programs", "insecure_plaintext"), error,
                               "remove one of them; with secret_file, programs can be allowed",
                               "allow_programs and insecure_plaintext cannot both be true");
 }

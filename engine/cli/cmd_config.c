@@ -11,58 +11,53 @@
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 28 };
 
-/* Formats a key's value and origin. Returns false if the value is not set. */
-static bool format_key(const struct cluster_file *file, const struct cluster_section *s, uint32_t i,
-                       struct buffer *value, char *origin, size_t capacity)
+/* Prints the keys of one section as members of an object or, if `j` is NULL, as rows of text.
+ * Returns false when out of memory. */
+static bool print_section(struct cluster_file *file, uint32_t n, struct json *j)
 {
-    value->size = 0;
-    cluster_origin_text(file, &s->keys[i], &s->origins[i], origin, capacity);
-    return key_print(&s->keys[i], s->target, value);
-}
-
-static bool print_text(struct cluster_file *file)
-{
+    const struct cluster_section s = cluster_file_section(file, n);
     struct buffer value = {NULL, 0, 0};
     char name[128], origin[512];
     bool kept = true;
-    for (uint32_t n = 0; n <= file->cluster.executor_count; n++) {
-        const struct cluster_section s = cluster_file_section(file, n);
-        for (uint32_t i = 0; i < s.count && kept; i++) {
-            if (!format_key(file, &s, i, &value, origin, sizeof origin)) value.size = 0;
-            if (value.size == 0) kept = buffer_append(&value, "-", 1);
-            kept = kept && buffer_append(&value, "", 1);
-            if (!kept) break;
-            snprintf(name, sizeof name, "%s%s%s", s.executor != NULL ? s.executor : "",
-                     s.executor != NULL ? "." : "", s.keys[i].name);
-            printf("%-*s ", NAME_WIDTH, name);
-            print_escaped(stdout, (const char *)value.data, "");
-            printf("%*s ", value.size <= VALUE_WIDTH ? (int)(VALUE_WIDTH + 1 - value.size) : 0, "");
-            print_escaped(stdout, origin, "");
-            putchar('\n');
+    for (uint32_t i = 0; i < s.count && kept; i++) {
+        const struct config_key *key = &s.keys[i];
+        value.size = 0;
+        cluster_origin_text(file, key, &s.origins[i], origin, sizeof origin);
+        bool present = key_print(key, s.target, &value);
+        if (j != NULL) {
+            json_begin(j, key->name, '{');
+            if (present)
+                json_text(j, "value", value.data, value.size);
+            else
+                json_cstring(j, "value", NULL);
+            json_cstring(j, "origin", origin);
+            json_end(j, '}');
+            continue;
         }
+        if (!present || value.size == 0) {
+            value.size = 0;
+            kept = buffer_append(&value, "-", 1);
+        }
+        kept = kept && buffer_append(&value, "", 1);
+        if (!kept) break;
+        snprintf(name, sizeof name, "%s%s%s", s.executor != NULL ? s.executor : "",
+                 s.executor != NULL ? "." : "", key->name);
+        printf("%-*s ", NAME_WIDTH, name);
+        print_escaped(stdout, (const char *)value.data, "");
+        printf("%*s ", value.size <= VALUE_WIDTH ? (int)(VALUE_WIDTH + 1 - value.size) : 0, "");
+        print_escaped(stdout, origin, "");
+        putchar('\n');
     }
     buffer_fini(&value);
     return kept;
 }
 
-static void json_keys(struct cluster_file *file, uint32_t n, const char *name, struct json *j)
+static bool print_text(struct cluster_file *file)
 {
-    const struct cluster_section s = cluster_file_section(file, n);
-    struct buffer value = {NULL, 0, 0};
-    char origin[512];
-    json_begin(j, name, '{');
-    for (uint32_t i = 0; i < s.count; i++) {
-        bool present = format_key(file, &s, i, &value, origin, sizeof origin);
-        json_begin(j, s.keys[i].name, '{');
-        if (present)
-            json_text(j, "value", value.data, value.size);
-        else
-            json_cstring(j, "value", NULL);
-        json_cstring(j, "origin", origin);
-        json_end(j, '}');
-    }
-    json_end(j, '}');
-    buffer_fini(&value);
+    bool kept = true;
+    for (uint32_t n = 0; n <= file->cluster.executor_count && kept; n++)
+        kept = print_section(file, n, NULL);
+    return kept;
 }
 
 static bool print_json(struct cluster_file *file)
@@ -70,9 +65,15 @@ static bool print_json(struct cluster_file *file)
     struct json j = {.failed = false};
     json_begin(&j, NULL, '{');
     json_cstring(&j, "file", file->cluster.path);
-    json_keys(file, 0, "keys", &j);
+    json_begin(&j, "keys", '{');
+    print_section(file, 0, &j);
+    json_end(&j, '}');
     json_begin(&j, "executors", '[');
-    for (uint32_t n = 1; n <= file->cluster.executor_count; n++) json_keys(file, n, NULL, &j);
+    for (uint32_t n = 1; n <= file->cluster.executor_count; n++) {
+        json_begin(&j, NULL, '{');
+        print_section(file, n, &j);
+        json_end(&j, '}');
+    }
     json_end(&j, ']');
     json_end(&j, '}');
     return print_json_object(stdout, &j);

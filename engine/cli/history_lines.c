@@ -1,9 +1,10 @@
-/* The required fields of each event are a table. The file is read in chunks into a buffer that
+/* The fields of each event are a table. The file is read in chunks into a buffer that
  * never exceeds the longest allowed line plus one chunk. */
 #include "engine/cli/history_lines.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/data/input.h"
 #include "engine/driver/event_log.h"
 
 #include <assert.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #define READ_BYTES (64 * KIB)
-#define FIELDS_MAX 12u
 
 /* jansson does not always report out of memory: its lexer may fail with "invalid token" instead, so
  * the allocator records it. Only one thread reads a log. */
@@ -36,21 +36,33 @@ bool history_lines_out_of_memory(void)
     return out_of_memory;
 }
 
-/* ---- Kinds of fields */
+/* ---- Events */
+
+/* The fields that each event must have, and their kinds: n is a number, e the number of an
+ * executor, m milliseconds, M the same or null, b a boolean, t a text or null, T an array of texts,
+ * N an array of numbers, w an integer of any size, c an object of such, o any object, E an error or
+ * null. "?": the field is optional, because older versions do not write it. */
+static const struct event_schema {
+    const char *name, *fields;
+} event_schemas[] = {
+    {"job", "id:t name:t version:t build:t master:t arguments:T options:o"},
+    {"executor", "executor:e state:t"},
+    {"action", "action:n name:t output:t outputs:T?"},
+    {"action_end", "action:n error:E"},
+    {"stage", "stage:n action:n name:t tasks:n parents:N"},
+    {"stage_end", "stage:n error:E"},
+    {"task", "stage:n task:n attempt:n executor:e speculative:b start_ms:m end_ms:m run_ms:M "
+             "outcome:t error:E counters:c"},
+    {"retry", "stage:n task:n attempt:n executor:e error:E"},
+    {"output", "path:t"},
+    {"note", "text:t"},
+    {"full", "bytes_max:w"},
+    {"job_end", "error:E"},
+};
 
 static bool is_integer_below(const json_t *v, json_int_t end)
 {
     return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < end;
-}
-
-static bool is_u32(const json_t *v)
-{
-    return is_integer_below(v, UINT32_MAX);
-}
-
-static bool is_executor(const json_t *v)
-{
-    return is_integer_below(v, EXECUTORS_MAX);
 }
 
 static bool is_ms(const json_t *v)
@@ -58,31 +70,11 @@ static bool is_ms(const json_t *v)
     return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 9e15;
 }
 
-static bool is_ms_or_null(const json_t *v)
-{
-    return json_is_null(v) || is_ms(v);
-}
-
-static bool is_bool(const json_t *v)
-{
-    return json_is_boolean(v);
-}
-
-static bool is_text(const json_t *v)
-{
-    return json_is_string(v) || json_is_null(v);
-}
-
 static bool is_error(const json_t *v)
 {
-    return json_is_null(v) || (json_is_object(v) && json_is_string(json_object_get(v, "code")) &&
-                               json_is_string(json_object_get(v, "text")) &&
-                               json_is_string(json_object_get(v, "cause")));
-}
-
-static bool is_object(const json_t *v)
-{
-    return json_is_object(v);
+    return json_is_object(v) && json_is_string(json_object_get(v, "code")) &&
+           json_is_string(json_object_get(v, "text")) &&
+           json_is_string(json_object_get(v, "cause"));
 }
 
 /* An integer, or a string of digits. */
@@ -95,91 +87,52 @@ static bool is_whole_number(const json_t *v)
            strspn(json_string_value(v), "0123456789") == json_string_length(v);
 }
 
-static bool is_counters(const json_t *v)
+static bool is_element_of_kind(const json_t *v, char kind)
+{
+    switch (kind) {
+    case 'n': return is_integer_below(v, UINT32_MAX);
+    case 'e': return is_integer_below(v, EXECUTORS_MAX);
+    case 'm': return is_ms(v);
+    case 'M': return json_is_null(v) || is_ms(v);
+    case 'b': return json_is_boolean(v);
+    case 't': return json_is_null(v) || json_is_string(v);
+    case 'w': return is_whole_number(v);
+    case 'o': return json_is_object(v);
+    default: return json_is_null(v) || is_error(v);
+    }
+}
+
+static bool is_of_kind(json_t *v, char kind)
 {
     const char *name;
-    json_t *value;
-    bool sound = json_is_object(v);
-    json_object_foreach((json_t *)v, name, value) sound = sound && is_whole_number(value);
+    json_t *element;
+    size_t i;
+    bool sound = kind == 'c' ? json_is_object(v) : json_is_array(v);
+    if (strchr("TNc", kind) == NULL) return is_element_of_kind(v, kind);
+    json_object_foreach(v, name, element) sound = sound && is_element_of_kind(element, 'w');
+    json_array_foreach(v, i, element) sound =
+        sound && is_element_of_kind(element, kind == 'T' ? 't' : 'n');
     return sound;
 }
 
-static bool is_list(const json_t *v, bool (*is_element)(const json_t *))
+static int check_fields(const json_t *o, const char *event, const char *fields,
+                        struct glint_error *error)
 {
-    bool sound = json_is_array(v);
-    for (size_t i = 0; i < json_array_size(v); i++)
-        sound = sound && is_element(json_array_get(v, i));
-    return sound;
+    while (*fields != '\0') {
+        const size_t size = strcspn(fields, ":");
+        const char *name = fields;
+        json_t *value = json_object_getn(o, name, size);
+        const char kind = name[size + 1];
+        fields += strcspn(fields, " ");
+        const bool missing = value == NULL && fields[-1] == '?';
+        fields += strspn(fields, " ");
+        if (!missing && !is_of_kind(value, kind))
+            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
+                             "\"%.*s\" of a \"%s\" is missing or of another type", (int)size, name,
+                             event);
+    }
+    return 0;
 }
-
-static bool is_texts(const json_t *v)
-{
-    return is_list(v, is_text);
-}
-
-static bool is_texts_if_any(const json_t *v)
-{
-    return v == NULL || is_texts(v); /* older versions do not write it */
-}
-
-static bool is_numbers(const json_t *v)
-{
-    return is_list(v, is_u32);
-}
-
-/* ---- Events */
-
-struct field {
-    const char *name;
-    bool (*is_valid)(const json_t *value); /* NULL: missing */
-};
-
-static const struct event_schema {
-    const char *name;
-    struct field fields[FIELDS_MAX];
-} event_schemas[] = {
-    {"job",
-     {{"id", is_text},
-      {"name", is_text},
-      {"version", is_text},
-      {"build", is_text},
-      {"master", is_text},
-      {"arguments", is_texts},
-      {"options", is_object}}},
-    {"executor", {{"executor", is_executor}, {"state", is_text}}},
-    {"action",
-     {{"action", is_u32}, {"name", is_text}, {"output", is_text}, {"outputs", is_texts_if_any}}},
-    {"action_end", {{"action", is_u32}, {"error", is_error}}},
-    {"stage",
-     {{"stage", is_u32},
-      {"action", is_u32},
-      {"name", is_text},
-      {"tasks", is_u32},
-      {"parents", is_numbers}}},
-    {"stage_end", {{"stage", is_u32}, {"error", is_error}}},
-    {"task",
-     {{"stage", is_u32},
-      {"task", is_u32},
-      {"attempt", is_u32},
-      {"executor", is_executor},
-      {"speculative", is_bool},
-      {"start_ms", is_ms},
-      {"end_ms", is_ms},
-      {"run_ms", is_ms_or_null},
-      {"outcome", is_text},
-      {"error", is_error},
-      {"counters", is_counters}}},
-    {"retry",
-     {{"stage", is_u32},
-      {"task", is_u32},
-      {"attempt", is_u32},
-      {"executor", is_executor},
-      {"error", is_error}}},
-    {"output", {{"path", is_text}}},
-    {"note", {{"text", is_text}}},
-    {"full", {{"bytes_max", is_whole_number}}},
-    {"job_end", {{"error", is_error}}},
-};
 
 static int check_event(const json_t *o, struct glint_error *error)
 {
@@ -194,16 +147,9 @@ static int check_event(const json_t *o, struct glint_error *error)
                          (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
     if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
-    const struct event_schema *expected = NULL;
     for (size_t i = 0; i < sizeof event_schemas / sizeof event_schemas[0]; i++)
-        if (strcmp(event_schemas[i].name, event) == 0) expected = &event_schemas[i];
-    for (uint32_t i = 0; expected != NULL && i < FIELDS_MAX && expected->fields[i].name != NULL;
-         i++) {
-        const struct field *f = &expected->fields[i];
-        if (!f->is_valid(json_object_get(o, f->name)))
-            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
-                             "\"%s\" of a \"%s\" is missing or of another type", f->name, event);
-    }
+        if (strcmp(event_schemas[i].name, event) == 0)
+            return check_fields(o, event, event_schemas[i].fields, error);
     return 0;
 }
 
@@ -264,9 +210,7 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
     int file = env->open(env, ENV_CWD, path, ENV_READ);
     if (file == -ENOENT)
         return error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s does not exist", path);
-    if (file == -EACCES || file == -EPERM)
-        return error_set_system(error, GLINT_E_INPUT_PERMISSION, file, "open", path);
-    if (file < 0) return error_set_system(error, GLINT_E_INPUT_IO, file, "open", path);
+    if (file < 0) return error_set_system(error, input_error_code(file), file, "open", path);
     int r = env->stat_open(env, file, &st);
     if (r < 0)
         r = error_set_system(error, GLINT_E_INPUT_IO, r, "stat", path);

@@ -2,6 +2,7 @@
  * is the value of an option: "--ratio 0.5" is an option and its value only for a job with that
  * option. So options before the name are looked up in the tables of all jobs; the line is then
  * parsed again with the job's own table. */
+#include "engine/base/text.h"
 #include "engine/cli/job.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/suggest.h"
@@ -19,23 +20,16 @@ static const struct glint_job_option *find_anywhere(const struct cli_program *pr
     return row;
 }
 
-static void offer_table(struct suggest *suggest, const struct glint_job_option *table)
-{
-    for (; table != NULL && table->name != NULL; table++)
-        if (table->help != NULL) suggest_offer(suggest, table->name);
-}
-
 static void unknown_option(const struct cli_program *program, const char *command, const char *name,
                            size_t size, struct glint_error *error)
 {
-    char text[128], option[sizeof text + 2];
-    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text), name);
-    snprintf(option, sizeof option, "--%s", text);
+    char option[128 + 2];
+    text_format(option, sizeof option, "--%.*s", (int)size, name);
     struct suggest suggest;
-    suggest_init(&suggest, text);
-    offer_table(&suggest, settings_options());
+    suggest_init(&suggest, option + 2);
+    cli_offer_options(&suggest, settings_options());
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
-        offer_table(&suggest, program->jobs[i]->options);
+        cli_offer_options(&suggest, program->jobs[i]->options);
     cli_unknown_option(error, command, option, suggest.name);
 }
 

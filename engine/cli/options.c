@@ -65,15 +65,21 @@ void cli_unknown_option(struct glint_error *error, const char *command, const ch
     error_set(error, GLINT_E_UNKNOWN_OPTION, hint, "%s has no option %s", command, option);
 }
 
+void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table)
+{
+    for (; table != NULL && table->name != NULL; table++)
+        if (table->help != NULL) suggest_offer(suggest, table->name);
+}
+
 /* `option`: as given, with its dashes and without a value. */
 static bool unknown_option(const struct cli_syntax *s, const char *option,
                            struct glint_error *error)
 {
     struct suggest suggest;
-    const struct glint_job_option *row;
     suggest_init(&suggest, option + strspn(option, "-"));
-    for (uint32_t n = 0; (row = row_at(s, n)) != NULL; n++)
-        if (row->help != NULL) suggest_offer(&suggest, row->name);
+    cli_offer_options(&suggest, s->own);
+    cli_offer_options(&suggest, s->common);
+    suggest_offer(&suggest, help_row.name);
     cli_unknown_option(error, s->command, option, suggest.name);
     return false;
 }

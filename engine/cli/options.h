@@ -67,6 +67,9 @@ bool cli_line_flag(const struct cli_line *line, const char *name);
 /* Returns the row with this name, of `size` bytes, in a table (may be NULL); NULL: none. */
 const struct glint_job_option *cli_option_find(const struct glint_job_option *table,
                                                const char *name, size_t size);
+struct suggest;
+/* Offers the names of a table (may be NULL), except of hidden options. */
+void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table);
 /* Prints usage and options to standard output. */
 void cli_syntax_help(const struct cli_syntax *syntax);
 /* Prints text, of which the first line begins at `column`; breaks long lines between words, and
