@@ -143,31 +143,6 @@ static bool find_directory(struct cluster_file_reader *r, const char *name)
     return true;
 }
 
-/* Reads the whole file into the arena. The size limit is checked before reading. */
-static bool load_file(struct cluster_file_reader *r, uint8_t **out_data, uint64_t *out_size)
-{
-    const char *name = r->file->name;
-    struct toml_place nowhere = {0, 0};
-    struct env_stat stat;
-    int file = file_open_checked(r->env, name, FILE_CONFIG, GLINT_E_CONFIG, &stat, r->error);
-    if (file == -ENOENT) text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
-    if (file < 0) return false;
-    int64_t size = 0;
-    uint8_t *data = NULL;
-    if (stat.size > TOML_BYTES_MAX) {
-        cluster_file_error(r->file, nowhere, r->error, missing_hint, "it is larger than 1 MiB");
-    } else if ((data = arena_alloc(&r->file->memory, stat.size + 1)) == NULL) {
-        no_memory(r);
-    } else {
-        size = env_read_full(r->env, file, data, stat.size, 0);
-        if (size < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)size, "read", name);
-    }
-    r->env->close(r->env, file);
-    *out_data = data;
-    *out_size = size > 0 ? (uint64_t)size : 0;
-    return r->error->code == GLINT_OK;
-}
-
 static bool unknown_key(struct cluster_file_reader *r, const struct cluster_section *s,
                         const struct toml_value *value)
 {
@@ -249,12 +224,26 @@ static bool set_executors(struct cluster_file_reader *r, const struct toml_value
 
 static bool read_file(struct cluster_file_reader *r, const struct cluster_section *s)
 {
-    struct toml_failure failure;
+    const char *name = r->file->name;
+    struct toml_failure failure = {.at = {0, 0}};
     struct toml_value table;
-    uint8_t *data;
-    uint64_t size;
-    if (!load_file(r, &data, &size)) return false;
-    if (toml_read(&r->file->memory, data, size, &table, &failure)) return set_table(r, s, &table);
+    struct env_stat stat;
+    int file = file_open_checked(r->env, name, FILE_CONFIG, GLINT_E_CONFIG, &stat, r->error);
+    if (file == -ENOENT) text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
+    if (file < 0) return false;
+    /* The size limit is checked before reading. */
+    const uint64_t size = stat.size <= TOML_BYTES_MAX ? stat.size : 0;
+    uint8_t *data = arena_alloc(&r->file->memory, size + 1);
+    int64_t n = data != NULL ? env_read_full(r->env, file, data, size, 0) : 0;
+    r->env->close(r->env, file);
+    if (data == NULL) return no_memory(r);
+    if (n < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)n, "read", name);
+    if (n < 0) return false;
+    if (stat.size > TOML_BYTES_MAX)
+        return cluster_file_error(r->file, failure.at, r->error, missing_hint,
+                                  "it is larger than 1 MiB");
+    if (toml_read(&r->file->memory, data, (uint64_t)n, &table, &failure))
+        return set_table(r, s, &table);
     if (failure.no_memory) return no_memory(r);
     return cluster_file_error(r->file, failure.at, r->error,
                               "the format is TOML (toml.io); an example: docs/cluster.md", "%s",

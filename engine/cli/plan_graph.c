@@ -15,12 +15,18 @@ static const char *copy_text(struct plan_graph *graph, const char *text)
     return copy;
 }
 
-static const uint32_t *copy_numbers(struct plan_graph *graph, const uint32_t *numbers,
-                                    uint32_t count)
+/* Adds an edge from the stage with this number to the next stage, if it has arrived. */
+static void add_edge(struct plan_graph *graph, uint32_t number, uint32_t step, bool result)
 {
-    uint32_t *copy = arena_alloc(&graph->memory, sizeof *copy * (count + 1));
-    if (copy == NULL) graph->failed = true;
-    return copy != NULL ? memcpy(copy, numbers, sizeof *copy * count) : NULL;
+    uint32_t from = 0;
+    while (from < graph->count && graph->stages[from].number != number) from++;
+    if (from == graph->count) return;
+    if (!array_reserve(&graph->edges, &graph->edge_capacity, graph->edge_count + 1,
+                       sizeof *graph->edges))
+        graph->failed = true;
+    else
+        graph->edges[graph->edge_count++] =
+            (struct plan_edge){.from = from, .to = graph->count, .step = step, .result = result};
 }
 
 void plan_graph_add(void *arg, const struct plan_stage *stage)
@@ -36,8 +42,11 @@ void plan_graph_add(void *arg, const struct plan_stage *stage)
     for (uint32_t i = 0; i < stage->step_count; i++) {
         steps[i] = stage->steps[i];
         steps[i].text = copy_text(graph, stage->steps[i].text);
-        steps[i].reads = copy_numbers(graph, steps[i].reads, steps[i].read_count);
+        for (uint32_t k = 0; k < steps[i].read_count; k++)
+            add_edge(graph, stage->steps[i].reads[k], i, false);
+        steps[i].reads = NULL;
     }
+    if (stage->after != PLAN_NONE) add_edge(graph, stage->after, 0, true);
     struct plan_stage *kept = &graph->stages[graph->count];
     *kept = *stage;
     kept->steps = steps;
@@ -50,14 +59,8 @@ void plan_graph_add(void *arg, const struct plan_stage *stage)
 void plan_graph_fini(struct plan_graph *graph)
 {
     mem_free(graph->stages);
+    mem_free(graph->edges);
     arena_fini(&graph->memory);
-}
-
-uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number)
-{
-    uint32_t i = 0;
-    while (i < graph->count && graph->stages[i].number != number) i++;
-    return i;
 }
 
 /* Prints the content of a quoted string. */
@@ -90,16 +93,6 @@ static void print_stage(FILE *out, const struct plan_stage *stage)
     fputs("  }\n", out);
 }
 
-/* Draws an edge from the last operator of stage `from`. */
-static void print_edge(FILE *out, const struct plan_graph *graph, uint32_t from,
-                       const struct plan_stage *to, uint32_t step, const char *attributes)
-{
-    const uint32_t at = plan_graph_find(graph, from);
-    if (at == graph->count) return;
-    fprintf(out, "  s%u_%u -> s%u_%u%s;\n", from, graph->stages[at].step_count - 1, to->number,
-            step, attributes);
-}
-
 void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title)
 {
     assert(!graph->failed);
@@ -107,13 +100,12 @@ void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char 
     print_quoted(out, title);
     fputs("\" {\n  node [shape=box, fontname=\"monospace\"];\n", out);
     for (uint32_t i = 0; i < graph->count; i++) print_stage(out, &graph->stages[i]);
-    for (uint32_t i = 0; i < graph->count; i++) {
-        const struct plan_stage *stage = &graph->stages[i];
-        for (uint32_t j = 0; j < stage->step_count; j++)
-            for (uint32_t k = 0; k < stage->steps[j].read_count; k++)
-                print_edge(out, graph, stage->steps[j].reads[k], stage, j, "");
-        if (stage->after != PLAN_NONE)
-            print_edge(out, graph, stage->after, stage, 0, " [style=dashed, label=\"result\"]");
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const struct plan_edge *e = &graph->edges[i];
+        const struct plan_stage *from = &graph->stages[e->from]; /* from its last operator */
+        fprintf(out, "  s%u_%u -> s%u_%u%s;\n", from->number, from->step_count - 1,
+                graph->stages[e->to].number, e->step,
+                e->result ? " [style=dashed, label=\"result\"]" : "");
     }
     fputs("}\n", out);
 }

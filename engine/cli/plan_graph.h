@@ -7,21 +7,26 @@
 
 #include <stdio.h>
 
+/* A step reads the output of a stage, or the job needed the stage's result first. */
+struct plan_edge {
+    uint32_t from, to; /* indexes of stages; `from` is lower */
+    uint32_t step;
+    bool result;
+};
+
 /* A copy of all stages of a plan. Zeros are empty. Free with plan_graph_fini. */
 struct plan_graph {
     struct arena memory;
-    struct plan_stage *stages; /* in order of arrival */
-    uint32_t count;
-    uint64_t capacity;
+    struct plan_stage *stages; /* in order of arrival; without plan_step.reads */
+    struct plan_edge *edges;   /* by `to` */
+    uint32_t count, edge_count;
+    uint64_t capacity, edge_capacity;
     bool failed; /* out of memory: a stage is missing */
 };
 
 /* For glint_config.plan: copies the stage; `arg` is the graph. */
 void plan_graph_add(void *arg, const struct plan_stage *stage);
 void plan_graph_fini(struct plan_graph *graph);
-/* Returns the index of the stage with this number; `count` if there is none. */
-uint32_t plan_graph_find(const struct plan_graph *graph, uint32_t number);
-
 void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title);
 /* Returns false when out of memory, having printed nothing. */
 bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char *title);

@@ -45,7 +45,7 @@ bool settings_read_address(const struct cli_line *line, const char *option, stru
     return false;
 }
 
-static bool read_keys(struct settings *out, const struct cli_line *line, struct glint_error *error)
+static int read_keys(struct settings *out, const struct cli_line *line, struct glint_error *error)
 {
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
@@ -57,11 +57,10 @@ static bool read_keys(struct settings *out, const struct cli_line *line, struct 
             continue;
         char expected[128];
         key_expected(key, expected, sizeof expected);
-        error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", key->option, text,
-                  expected);
-        return false;
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", key->option,
+                         text, expected);
     }
-    return true;
+    return 0;
 }
 
 static bool check_options(const struct settings *s, const struct cli_line *line,
@@ -82,59 +81,53 @@ static bool check_options(const struct settings *s, const struct cli_line *line,
     return error->code == GLINT_OK;
 }
 
-static bool reject_cluster_options(const struct cli_line *line, struct glint_error *error)
+static int reject_cluster_options(const struct cli_line *line, struct glint_error *error)
 {
     const char *name = cli_line_has(line, "executors") ? "executors" : NULL;
     for (uint32_t i = 0; name == NULL && i < CLUSTER_KEYS; i++)
         if (cluster_keys[i].option != NULL && cli_line_has(line, cluster_keys[i].option))
             name = cluster_keys[i].option;
-    if (name == NULL) return true;
-    error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
-              "--%s has no effect in a job of one process", name);
-    return false;
+    if (name == NULL) return 0;
+    return error_set(error, GLINT_E_USAGE, "add --cluster FILE or --listen HOST:PORT",
+                     "--%s has no effect in a job of one process", name);
 }
 
-static bool read_cluster(struct settings *out, const struct cli_line *line,
-                         struct glint_error *error)
+static int read_cluster(struct settings *out, const struct cli_line *line,
+                        struct glint_error *error)
 {
     struct cluster *c = &out->file.cluster;
     /* --master overrides $GLINT_CLUSTER, which may be set for other jobs. */
     if (cli_line_has(line, "master") || (cluster_file_name(line) == NULL && out->listen == NULL))
         return reject_cluster_options(line, error);
-    if (cli_line_has(line, "work-dir")) {
-        error_set(error, GLINT_E_USAGE, "set work_dir of each executor in the cluster's file",
-                  "--work-dir has no effect in a cluster");
-        return false;
-    }
+    if (cli_line_has(line, "work-dir"))
+        return error_set(error, GLINT_E_USAGE,
+                         "set work_dir of each executor in the cluster's file",
+                         "--work-dir has no effect in a cluster");
     if (!cluster_file_open(&out->file, line, out->listen != NULL, error) ||
         !settings_read_address(line, "listen", &out->file.memory, &c->listen_host, &c->listen_port,
                                error))
-        return false;
-    if (c->listen_host != NULL && !cluster_may_listen(c, c->listen_host)) {
-        error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
-                  "other hosts can connect to --listen %s, but no secret_file is configured",
-                  out->listen);
-        return false;
-    }
-    if (out->listen == NULL && out->executors > c->executor_count) {
-        error_set(error, GLINT_E_BAD_VALUE, NULL,
-                  "--executors %u: it must be a whole number from 1 to %u", out->executors,
-                  c->executor_count);
-        return false;
-    }
+        return error->code;
+    if (c->listen_host != NULL && !cluster_may_listen(c, c->listen_host))
+        return error_set(error, GLINT_E_CONFIG, cluster_secret_hint,
+                         "other hosts can connect to --listen %s, but no secret_file is configured",
+                         out->listen);
+    if (out->listen == NULL && out->executors > c->executor_count)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL,
+                         "--executors %u: it must be a whole number from 1 to %u", out->executors,
+                         c->executor_count);
     c->executors_min = out->executors;
     out->config.cluster = c;
     /* Use the memory of its slots. */
     if (!cli_line_has(line, "memory")) out->config.memory_bytes = 0;
-    return true;
+    return 0;
 }
 
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
 {
     *out = (struct settings){.config = {.bad_rows_max = -1}};
-    if (!read_keys(out, line, error) || !check_options(out, line, error)) return false;
+    if (read_keys(out, line, error) != 0 || !check_options(out, line, error)) return false;
     out->verbose = out->verbose && !out->quiet;
-    return read_cluster(out, line, error);
+    return read_cluster(out, line, error) == 0;
 }
 
 void settings_fini(struct settings *s)
