@@ -25,6 +25,7 @@ struct request_state {
     uv_loop_t loop;
     struct net net;
     struct executor_request *requests;
+    struct cluster_response *responses;
     uint32_t next, open;
 };
 
@@ -42,10 +43,9 @@ static void on_deadline_closed(void *arg)
 /* The only place where an executor's request ends. `why` NULL: it has responded. */
 static void finish_request(struct executor_request *q, const struct glint_error *why)
 {
-    const struct cluster_request *request = q->state->request;
     if (q->done) return;
     q->done = true;
-    if (why != NULL) request->failed(request->arg, q->executor, why);
+    if (why != NULL) q->state->responses[q->executor].why = *why;
     if (q->conn != NULL) conn_close(q->conn, false);
     /* The slot becomes free only when libuv has closed the timer: its memory is then unused. */
     deadline_close(&q->deadline, on_deadline_closed);
@@ -87,9 +87,10 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
     if (f->type != request->response_type)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame",
                          frame_type_name(f->type));
-    int r = request->responded(request->arg, q->executor, f, payload, error);
-    if (r == 0) finish_request(q, NULL);
-    return r;
+    if (!buffer_append(&q->state->responses[q->executor].payload, payload.data, payload.size))
+        return error_no_memory(error);
+    finish_request(q, NULL);
+    return 0;
 }
 
 static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
@@ -125,7 +126,8 @@ static void start_requests(struct request_state *a)
         start_request(a, a->next++);
 }
 
-int cluster_request_send(const struct cluster_request *request, struct glint_error *error)
+int cluster_request_send(const struct cluster_request *request, struct cluster_response **out,
+                         struct glint_error *error)
 {
     const struct cluster *c = request->cluster;
     struct request_state a = {.request = request};
@@ -135,10 +137,12 @@ int cluster_request_send(const struct cluster_request *request, struct glint_err
                                       .secret_file = c->secret_file,
                                       .insecure_plaintext = c->insecure_plaintext,
                                       .connect_ms = c->connect_ms};
+    *out = NULL;
     if (event_loop_init(&a.loop, env_real(), error) != 0) return error->code;
     int r = net_init(&a.net, &a.loop, env_real(), &config, error);
-    if (r == 0) a.requests = mem_zalloc((uint64_t)sizeof *a.requests * (c->executor_count + 1));
-    if (r == 0 && a.requests == NULL) r = error_no_memory(error);
+    a.requests = mem_zalloc((uint64_t)sizeof *a.requests * (c->executor_count + 1));
+    a.responses = mem_zalloc((uint64_t)sizeof *a.responses * (c->executor_count + 1));
+    if (a.requests == NULL || a.responses == NULL) r = error_no_memory(error);
     if (r == 0) {
         start_requests(&a);
         uv_run(&a.loop, UV_RUN_DEFAULT);
@@ -148,5 +152,16 @@ int cluster_request_send(const struct cluster_request *request, struct glint_err
     int failed = uv_loop_close(&a.loop);
     assert(failed == 0); /* no handle is left */
     mem_free(a.requests);
+    if (r == 0)
+        *out = a.responses;
+    else
+        mem_free(a.responses);
     return r;
+}
+
+void cluster_responses_free(struct cluster_response *responses, const struct cluster *cluster)
+{
+    for (uint32_t i = 0; responses != NULL && i < cluster->executor_count; i++)
+        buffer_fini(&responses[i].payload);
+    mem_free(responses);
 }

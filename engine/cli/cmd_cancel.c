@@ -22,7 +22,7 @@ struct cancelled_job {
 
 struct cancel {
     const struct cluster *cluster;
-    uint32_t responses, job_count;
+    uint32_t response_count, job_count;
     struct cancelled_job jobs[STATUS_JOBS_MAX];
     struct glint_error why; /* of the last executor that failed */
 };
@@ -43,19 +43,20 @@ static struct cancelled_job *find_or_add_job(struct cancel *c, const struct job_
     return known;
 }
 
-static int on_response(void *arg, uint32_t executor, const struct frame *f,
-                       struct glint_slice payload, struct glint_error *error)
+static void add_response(struct cancel *c, uint32_t executor, const struct cluster_response *r)
 {
-    struct cancel *c = arg;
     struct cancelled_jobs reply;
-    (void)f;
-    if (cancelled_jobs_decode(payload, &reply, error) != 0) return error->code;
-    c->responses++;
+    struct glint_error why = r->why;
+    const struct glint_slice payload = {r->payload.data, r->payload.size};
+    if (why.code != GLINT_OK || cancelled_jobs_decode(payload, &reply, &why) != 0) {
+        c->why = why;
+        return;
+    }
+    c->response_count++;
     for (uint32_t i = 0; i < reply.job_count; i++) {
         struct cancelled_job *job = find_or_add_job(c, &reply.jobs[i]);
         if (job != NULL) job->serves[executor] = true;
     }
-    return 0;
 }
 
 static void print_cancelled(const struct cancel *c)
@@ -73,13 +74,6 @@ static void print_cancelled(const struct cancel *c)
         }
         putchar('\n');
     }
-}
-
-static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
-{
-    struct cancel *c = arg;
-    (void)executor;
-    c->why = *why;
 }
 
 /* Reads a job id as printed by `glint status`, otherwise a job name. */
@@ -105,23 +99,23 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     const struct cluster_request request = {.cluster = cluster,
                                             .request_type = FRAME_CANCEL,
                                             .response_type = FRAME_CANCELLED,
-                                            .payload = {payload.data, payload.size},
-                                            .responded = on_response,
-                                            .failed = on_failed,
-                                            .arg = &c};
-    int r = cluster_request_send(&request, error);
+                                            .payload = {payload.data, payload.size}};
+    struct cluster_response *responses;
+    int r = cluster_request_send(&request, &responses, error);
     buffer_fini(&payload);
     if (r != 0) return;
-    assert((c.job_count == 0 || c.responses > 0) && c.responses <= cluster->executor_count);
+    for (uint32_t i = 0; i < cluster->executor_count; i++) add_response(&c, i, &responses[i]);
+    cluster_responses_free(responses, cluster);
+    assert(c.job_count == 0 || c.response_count > 0);
     /* A client secret is rejected by all executors: not a connection problem. */
-    if (c.responses == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
+    if (c.response_count == 0 && c.why.code == GLINT_E_NOT_PERMITTED)
         *error = c.why;
-    else if (c.responses == 0)
+    else if (c.response_count == 0)
         error_set(error, GLINT_E_NO_EXECUTORS, "glint status shows why",
                   "none of %u executors responds: %s", cluster->executor_count, c.why.cause);
     else if (c.job_count == 0)
         error_set(error, GLINT_E_JOB_NOT_FOUND, "glint status lists running jobs",
-                  "%u of %u executors respond, and none has a job %s", c.responses,
+                  "%u of %u executors respond, and none has a job %s", c.response_count,
                   cluster->executor_count, job);
     print_cancelled(&c);
     for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);

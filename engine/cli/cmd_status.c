@@ -15,68 +15,29 @@
 
 #define BUILD_SHOWN 18 /* version, dash and 12 digits of the build id */
 
-struct executor_status {
-    struct daemon_status *status; /* NULL: it has not responded */
-    struct glint_error why;
-};
-
 struct cluster_status {
     const struct cluster *cluster;
-    struct executor_status *nodes; /* [executor_count] */
-    uint32_t responses;
+    struct cluster_response *responses;
+    struct daemon_status decoded; /* of one executor at a time */
+    uint32_t response_count;
 };
 
-/* ---- Request */
-
-static int on_response(void *arg, uint32_t executor, const struct frame *f,
-                       struct glint_slice payload, struct glint_error *error)
+/* Returns the status of an executor, valid until the next call; NULL: it has not responded. */
+static const struct daemon_status *status_of(struct cluster_status *s, uint32_t executor)
 {
-    struct cluster_status *s = arg;
-    struct executor_status *n = &s->nodes[executor];
-    struct daemon_status *status = mem_alloc(sizeof *status);
-    (void)f;
-    assert(n->status == NULL);
-    if (status == NULL) return error_no_memory(error);
-    if (daemon_status_decode(payload, status, error) != 0) {
-        mem_free(status);
-        return error->code;
-    }
-    n->status = status;
-    s->responses++;
-    return 0;
+    struct cluster_response *r = &s->responses[executor];
+    const struct glint_slice payload = {r->payload.data, r->payload.size};
+    if (r->why.code != GLINT_OK || daemon_status_decode(payload, &s->decoded, &r->why) != 0)
+        return NULL;
+    s->response_count++;
+    return &s->decoded;
 }
 
-static void on_failed(void *arg, uint32_t executor, const struct glint_error *why)
+static const char *state_name(const struct daemon_status *status)
 {
-    struct cluster_status *s = arg;
-    s->nodes[executor].why = *why;
-}
-
-static int request_status(struct cluster_status *s, struct glint_error *error)
-{
-    const struct cluster_request request = {.cluster = s->cluster,
-                                            .request_type = FRAME_STATUS,
-                                            .response_type = FRAME_STATUS_REPLY,
-                                            .responded = on_response,
-                                            .failed = on_failed,
-                                            .arg = s};
-    s->nodes = mem_zalloc(sizeof *s->nodes * (s->cluster->executor_count + 1));
-    if (s->nodes == NULL) return error_no_memory(error);
-    return cluster_request_send(&request, error);
-}
-
-static void cluster_status_fini(struct cluster_status *s)
-{
-    for (uint32_t i = 0; s->nodes != NULL && i < s->cluster->executor_count; i++)
-        mem_free(s->nodes[i].status);
-    mem_free(s->nodes);
-}
-
-static const char *state_name(const struct executor_status *n)
-{
-    if (n->status == NULL) return "unreachable";
-    if (n->status->draining) return "draining";
-    return n->status->job_count > 0 ? "busy" : "idle";
+    if (status == NULL) return "unreachable";
+    if (status->draining) return "draining";
+    return status->job_count > 0 ? "busy" : "idle";
 }
 
 /* ---- Table */
@@ -110,22 +71,22 @@ static void print_job(const struct status_job *j)
     if (p->retries > 0) printf(", %u retried", p->retries);
 }
 
-static void print_rows(const struct cluster_status *s)
+static void print_rows(struct cluster_status *s)
 {
     char address[HOST_BYTES_MAX + 8], memory[TEXT_NUMBER_MAX], slots[16];
     printf("%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
            "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
-        const struct daemon_status *status = s->nodes[i].status;
+        const struct daemon_status *status = status_of(s, i);
         text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
                     e->port);
         memory[0] = slots[0] = '\0';
         if (status != NULL) text_format_bytes(memory, status->memory_bytes);
         if (status != NULL) text_format(slots, sizeof slots, "%u", status->slots);
-        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(&s->nodes[i]),
-               slots, memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
-        if (status == NULL) print_escaped(stdout, s->nodes[i].why.cause, "");
+        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(status), slots,
+               memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
+        if (status == NULL) print_escaped(stdout, s->responses[i].why.cause, "");
         for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             if (j > 0)
                 printf("\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1, "");
@@ -181,7 +142,7 @@ static void json_status(struct json *j, const struct daemon_status *s)
     json_end(j, ']');
 }
 
-static void print_json(const struct cluster_status *s, struct glint_error *error)
+static void print_json(struct cluster_status *s, struct glint_error *error)
 {
     struct json j = {.failed = false};
     json_begin(&j, NULL, '{');
@@ -189,14 +150,14 @@ static void print_json(const struct cluster_status *s, struct glint_error *error
     json_begin(&j, "executors", '[');
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
-        const struct executor_status *n = &s->nodes[i];
+        const struct daemon_status *status = status_of(s, i);
         json_begin(&j, NULL, '{');
         json_cstring(&j, "id", e->id);
         json_cstring(&j, "host", e->host);
         json_u64(&j, "port", e->port);
-        json_cstring(&j, "state", state_name(n));
-        json_error(&j, "error", n->status != NULL ? NULL : &n->why);
-        if (n->status != NULL) json_status(&j, n->status);
+        json_cstring(&j, "state", state_name(status));
+        json_error(&j, "error", &s->responses[i].why);
+        if (status != NULL) json_status(&j, status);
         json_end(&j, '}');
     }
     json_end(&j, ']');
@@ -209,8 +170,8 @@ static void print_json(const struct cluster_status *s, struct glint_error *error
 /* If no executor responds, that is an error, with the first executor's reason. */
 static void check_responses(const struct cluster_status *s, struct glint_error *error)
 {
-    if (s->responses > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;
-    const struct glint_error *why = &s->nodes[0].why;
+    if (s->response_count > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;
+    const struct glint_error *why = &s->responses[0].why;
     error_set(error, GLINT_E_NO_EXECUTORS,
               why->hint[0] != '\0' ? why->hint
                                    : "start them: glint executor --cluster FILE --id ID",
@@ -222,14 +183,18 @@ static void show_status(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     struct cluster_status s = {.cluster = &file.cluster};
-    if (cluster_file_open(&file, line, false, error) && request_status(&s, error) == 0) {
+    const struct cluster_request request = {.cluster = &file.cluster,
+                                            .request_type = FRAME_STATUS,
+                                            .response_type = FRAME_STATUS_REPLY};
+    if (cluster_file_open(&file, line, false, error) &&
+        cluster_request_send(&request, &s.responses, error) == 0) {
         if (cli_line_flag(line, "json"))
             print_json(&s, error);
         else
             print_rows(&s);
         check_responses(&s, error);
     }
-    cluster_status_fini(&s);
+    cluster_responses_free(s.responses, &file.cluster);
     cluster_file_fini(&file);
 }
 

@@ -17,32 +17,82 @@
 #define TEXT    (1u << TOML_TEXT)
 #define INTEGER (1u << TOML_INTEGER)
 
-/* What the docs call a kind, the TOML types that it accepts, and the text before and after its
- * range in messages. */
+struct unit {
+    uint64_t factor;
+    const char *name;
+};
+static const struct unit times[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+
+/* ---- Numbers as text */
+
+static bool parse_i64(const char *text, size_t size, int64_t *out)
+{
+    return text_parse_i64((const uint8_t *)text, size, out);
+}
+
+static bool parse_count(const char *text, uint64_t *out)
+{
+    int64_t value;
+    if (!parse_i64(text, strlen(text), &value) || value < 0) return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
+/* Parses 90 (seconds), 200ms, 1.5s, 5m, 2h. */
+static bool parse_ms(const char *text, uint64_t *out)
+{
+    size_t digits = strspn(text, "0123456789."), i = 0, count = sizeof times / sizeof times[0];
+    const char *unit = text[digits] != '\0' ? text + digits : "s";
+    double number;
+    while (i < count && strcmp(unit, times[i].name) != 0) i++;
+    if (i == count || !text_parse_f64((const uint8_t *)text, digits, &number)) return false;
+    number *= (double)times[i].factor;
+    *out = number < 1e18 ? (uint64_t)(number + 0.5) : UINT64_MAX;
+    return true;
+}
+
+/* local has one slot, as in Spark. Returns 0 for local[*]: one per processor. */
+static bool parse_master(const char *text, uint64_t *out)
+{
+    static const char prefix[] = "local[";
+    size_t size = strlen(text), before = sizeof prefix - 1;
+    int64_t slots;
+    *out = strcmp(text, "local") == 0;
+    if (*out == 1 || strcmp(text, "local[*]") == 0) return true;
+    if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
+    if (!parse_i64(text + before, size - before - 1, &slots) || slots < 1) return false;
+    *out = (uint64_t)slots;
+    return true;
+}
+
+/* What the docs call a kind, the TOML types that it accepts, the text before and after its range in
+ * messages, and how a number is parsed. */
 static const struct {
     const char *name;
     unsigned types;
     const char *expected, *as_in;
+    bool (*parse)(const char *text, uint64_t *out);
 } kinds[] = {
-    [KEY_TEXT] = {"text", TEXT, "text", ""},
+    [KEY_TEXT] = {"text", TEXT, "text", "", NULL},
     [KEY_NAME] = {"name", TEXT,
-                  "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", ""},
-    [KEY_HOST] = {"host", TEXT, "a host name or address", ""},
-    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", ""},
-    [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", ""},
-    [KEY_COUNT] = {"number", INTEGER, "a whole number from ", ""},
+                  "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "", NULL},
+    [KEY_HOST] = {"host", TEXT, "a host name or address", "", NULL},
+    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", NULL},
+    [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", "", NULL},
+    [KEY_COUNT] = {"number", INTEGER, "a whole number from ", "", parse_count},
     [KEY_PORTS] = {"ports", TEXT | INTEGER,
                    "a port, or the first and the last of at most 1000 ports, as in \"7500-7599\"",
-                   ""},
-    [KEY_BYTES] = {"bytes", TEXT | INTEGER, "bytes from ", ", as in 65536, \"512M\" or \"1.5G\""},
-    [KEY_TIME_MS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\""},
-    [KEY_TIME_NS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\""},
-    [KEY_CHOICE] = {"choice", TEXT, "one of", ""},
+                   "", NULL},
+    [KEY_BYTES] = {"bytes", TEXT | INTEGER, "bytes from ", ", as in 65536, \"512M\" or \"1.5G\"",
+                   text_parse_bytes},
+    [KEY_TIME_MS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
+    [KEY_TIME_NS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
+    [KEY_CHOICE] = {"choice", TEXT, "one of", "", NULL},
     [KEY_WORDS] = {"list", 1u << TOML_ARRAY,
                    "a program and its arguments, as in [\"ssh\", \"{host}\"]; only {host}, {id} "
                    "and {config} are allowed in braces",
-                   ""},
-    [KEY_MASTER] = {"master", TEXT, "local[*], or local[N] with N from ", ""},
+                   "", NULL},
+    [KEY_MASTER] = {"master", TEXT, "local[*], or local[N] with N from ", "", parse_master},
 };
 
 static_assert(NAME_MAX_OWN == 64 && PORTS_MAX == 1000, "the texts above contain them");
@@ -56,17 +106,14 @@ const char *key_kind_name(enum key_kind kind)
 /* Formats a number in the largest unit without a remainder, so that it can be parsed again. */
 static void number_text(enum key_kind kind, uint64_t value, char *out, size_t capacity)
 {
-    static const struct scale {
-        uint64_t factor;
-        const char *unit;
-    } times[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}},
-      sizes[] = {{1024 * GIB, "T"}, {GIB, "G"}, {MIB, "M"}, {KIB, "K"}, {1, ""}},
-      counts[] = {{1, ""}};
+    static const struct unit sizes[] = {
+        {1024 * GIB, "T"}, {GIB, "G"}, {MIB, "M"}, {KIB, "K"}, {1, ""}};
+    static const struct unit counts[] = {{1, ""}};
     bool time = kind == KEY_TIME_MS || kind == KEY_TIME_NS;
-    const struct scale *s = time ? times : kind == KEY_BYTES ? sizes : counts;
-    while (value == 0 ? s->factor > 1 : value % s->factor != 0) s++;
+    const struct unit *u = time ? times : kind == KEY_BYTES ? sizes : counts;
+    while (value == 0 ? u->factor > 1 : value % u->factor != 0) u++;
     bool fits =
-        text_format(out, capacity, "%llu%s", (unsigned long long)(value / s->factor), s->unit);
+        text_format(out, capacity, "%llu%s", (unsigned long long)(value / u->factor), u->name);
     assert(fits);
 }
 
@@ -186,11 +233,6 @@ static enum key_set_result set_words(const struct config_key *key, const struct 
     return put_pointer(key, target, words);
 }
 
-static bool parse_i64(const char *text, size_t size, int64_t *out)
-{
-    return text_parse_i64((const uint8_t *)text, size, out);
-}
-
 /* Parses FIRST-LAST, or one port. */
 static enum key_set_result set_ports(const struct config_key *key, const char *text, void *target)
 {
@@ -207,48 +249,10 @@ static enum key_set_result set_ports(const struct config_key *key, const char *t
     return KEY_SET;
 }
 
-/* Parses 90 (seconds), 200ms, 1.5s, 5m, 2h. */
-static bool parse_ms(const char *text, uint64_t *out)
-{
-    static const struct {
-        const char *unit;
-        double ms;
-    } units[] = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"h", 36e5}};
-    size_t digits = strspn(text, "0123456789."), i = 0, count = sizeof units / sizeof units[0];
-    double number;
-    while (i < count && strcmp(text + digits, units[i].unit) != 0) i++;
-    if (i == count || !text_parse_f64((const uint8_t *)text, digits, &number)) return false;
-    number *= units[i].ms;
-    *out = number < 1e18 ? (uint64_t)(number + 0.5) : UINT64_MAX;
-    return true;
-}
-
-/* local has one slot, as in Spark. Returns 0 for local[*]: one per processor. */
-static bool parse_master(const char *text, int64_t *out)
-{
-    static const char prefix[] = "local[";
-    size_t size = strlen(text), before = sizeof prefix - 1;
-    *out = strcmp(text, "local") == 0;
-    if (*out == 1 || strcmp(text, "local[*]") == 0) return true;
-    if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
-    return parse_i64(text + before, size - before - 1, out) && *out != 0;
-}
-
 static enum key_set_result set_number(const struct config_key *key, const char *text, void *target)
 {
-    uint64_t value = 0, scale = key->kind == KEY_TIME_NS ? NS_PER_MS : 1;
-    int64_t integer = 0;
-    bool sound;
-    if (key->kind == KEY_BYTES)
-        sound = text_parse_bytes(text, &value);
-    else if (key->kind == KEY_TIME_MS || key->kind == KEY_TIME_NS)
-        sound = parse_ms(text, &value);
-    else if (key->kind == KEY_MASTER)
-        sound = parse_master(text, &integer);
-    else
-        sound = parse_i64(text, strlen(text), &integer);
-    if (!sound || integer < 0) return KEY_INVALID;
-    value += (uint64_t)integer;
+    uint64_t value, scale = key->kind == KEY_TIME_NS ? NS_PER_MS : 1;
+    if (!kinds[key->kind].parse(text, &value)) return KEY_INVALID;
     bool any = key->kind == KEY_MASTER && value == 0;
     if (!any && (value < key->min || value > key->max)) return KEY_INVALID;
     return put_number(key, target, value * scale);
