@@ -270,35 +270,28 @@ const struct glint_job_option *cluster_options(const char *const *shown,
     return out;
 }
 
-/* Returns NULL if it is not set. */
-static const char *variable_value(const struct config_key *key)
-{
-    char name[64];
-    key_env_name(key, name, sizeof name);
-    const char *text = key->option != NULL ? getenv(name) : NULL;
-    return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
+/* For each key the environment first, then the option, which overrides it. */
 static bool read_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
                            const struct cli_line *line)
 {
     uint64_t size = (CLUSTER_KEYS + 1) * sizeof(char *);
     const char **variables = arena_alloc(&r->file->memory, size), *text;
-    char name[64];
     const struct toml_place none = {0, 0};
+    char name[64];
     if (variables == NULL) return no_memory(r);
     memset(variables, 0, size);
     r->file->cluster.launch_variables = variables;
-    for (const struct config_key *key = s->keys; key < s->keys + s->count; key++)
-        if ((text = variable_value(key)) != NULL &&
-            !set_text(r, s, key, text, FROM_ENVIRONMENT, none))
+    for (const struct config_key *key = s->keys; key < s->keys + s->count; key++) {
+        if (key->option == NULL) continue;
+        key_env_name(key, name, sizeof name);
+        text = getenv(name);
+        if (text != NULL && text[0] != '\0' && !set_text(r, s, key, text, FROM_ENVIRONMENT, none))
             return false;
-    for (const struct config_key *key = s->keys; key < s->keys + s->count && line != NULL; key++) {
-        if (key->option == NULL || (text = cli_line_option(line, key->option)) == NULL) continue;
+        text = line != NULL ? cli_line_option(line, key->option) : NULL;
+        if (text == NULL) continue;
         if (!set_text(r, s, key, text, FROM_OPTION, none)) return false;
         /* Options override the file only in this process. Pass them on as environment variables to
          * the executors that it launches, which read the same file. */
-        key_env_name(key, name, sizeof name);
         *variables = arena_format(&r->file->memory, "%s=%s", name, text);
         if (*variables++ == NULL) return no_memory(r);
     }
@@ -383,8 +376,6 @@ void cluster_file_fini(struct cluster_file *file)
 void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
                          const struct cluster_origin *origin, char *out, size_t capacity)
 {
-    static const char *const words[] = {
-        [FROM_ENVIRONMENT] = "environment", [FROM_OPTION] = "option"};
     char name[64];
     source_name(key, origin->from, name, sizeof name);
     assert(origin->from != FROM_FILE || file->name != NULL);
@@ -393,5 +384,6 @@ void cluster_origin_text(const struct cluster_file *file, const struct config_ke
     else if (origin->from == FROM_FILE)
         text_format(out, capacity, "%s:%u", file->name, origin->at.line);
     else
-        text_format(out, capacity, "%s %s", words[origin->from], name);
+        text_format(out, capacity, "%s %s", origin->from == FROM_OPTION ? "option" : "environment",
+                    name);
 }

@@ -5,7 +5,6 @@
 #include "engine/cli/history.h"
 
 #include "engine/base/text.h"
-#include "engine/cli/history_lines.h"
 
 #include <assert.h>
 #include <math.h>

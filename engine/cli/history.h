@@ -50,6 +50,22 @@ bool history_is_event(const json_t *o, const char *event);
 /* Returns a counter, which is an integer, or a string of digits. */
 int64_t history_counter(const json_t *value);
 
+/* ---- history_lines.c: each line must be JSON with a known schema version and the fields of its
+ * event. */
+
+/* Makes jansson allocate with mem_*. Call it once, before any other function of jansson. */
+void history_lines_init(void);
+/* True if jansson has been unable to allocate since history_lines_init. */
+bool history_lines_out_of_memory(void);
+/* Calls `line` for each line; it must json_incref what it keeps. It returns 0, or a code with
+ * *error set, to whose cause file and line are prepended. Returns 0, INPUT_..., EVENT_LOG_INVALID
+ * or NO_MEMORY. *out_truncated: an incomplete last line was ignored. */
+int history_read_lines(struct env *env, const char *path,
+                       int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
+                       bool *out_truncated, struct glint_error *error);
+
+/* ---- history_print.c */
+
 void history_print(FILE *out, const struct history *h);
 /* Prints one object and a newline. Returns false when out of memory, having printed nothing. */
 bool history_print_json(FILE *out, const struct history *h);

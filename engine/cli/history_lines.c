@@ -1,9 +1,8 @@
 /* The fields of each event are a table. The file is read in chunks into a buffer that
  * never exceeds the longest allowed line plus one chunk. */
-#include "engine/cli/history_lines.h"
-
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/history.h"
 #include "engine/data/input.h"
 #include "engine/driver/event_log.h"
 

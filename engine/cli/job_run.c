@@ -90,12 +90,6 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
     return cli_flush_stdout(0);
 }
 
-/* True if standard output must contain only a JSON object or a drawing. */
-static bool wants_stdout(const struct job_command *run)
-{
-    return run->settings.json || run->settings.format != PLAN_TEXT;
-}
-
 /* For glint_config.note: plans are printed to standard output, other notes to standard error;
  * warnings even with --quiet. */
 static void on_note(void *arg, const char *line)
@@ -119,7 +113,7 @@ static void on_note(void *arg, const char *line)
 static int stdout_divert(struct job_command *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
-    if (!wants_stdout(run)) return 0;
+    if (!run->settings.json && run->settings.format == PLAN_TEXT) return 0;
     fflush(stdout);
     int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (kept < 0 && errno != EBADF)
