@@ -1,4 +1,4 @@
-/* Copies the stages of a plan, and prints them for Graphviz: a cluster per stage, a node per
+/* Collects the stages of a plan, and prints them for Graphviz: a cluster per stage, a node per
  * operator, an edge per shuffle. */
 #include "engine/cli/plan_graph.h"
 
@@ -6,14 +6,6 @@
 
 #include <assert.h>
 #include <string.h>
-
-static const char *copy_text(struct plan_graph *graph, const char *text)
-{
-    if (text == NULL) return NULL;
-    char *copy = arena_strdup(&graph->memory, text);
-    if (copy == NULL) graph->failed = true;
-    return copy;
-}
 
 /* Adds an edge from the stage with this number to the next stage, if it has arrived. */
 static void add_edge(struct plan_graph *graph, uint32_t number, uint32_t step, bool result)
@@ -32,35 +24,20 @@ static void add_edge(struct plan_graph *graph, uint32_t number, uint32_t step, b
 void plan_graph_add(void *arg, const struct plan_stage *stage)
 {
     struct plan_graph *graph = arg;
-    struct plan_step *steps =
-        arena_alloc(&graph->memory, sizeof *steps * ((uint64_t)stage->step_count + 1));
-    if (steps == NULL ||
-        !array_reserve(&graph->stages, &graph->capacity, graph->count + 1, sizeof *graph->stages))
+    for (uint32_t i = 0; i < stage->step_count; i++)
+        for (uint32_t k = 0; k < stage->steps[i].read_count; k++)
+            add_edge(graph, stage->steps[i].reads[k], i, false);
+    if (stage->after != PLAN_NONE) add_edge(graph, stage->after, 0, true);
+    if (!array_reserve(&graph->stages, &graph->capacity, graph->count + 1, sizeof *graph->stages))
         graph->failed = true;
     /* An incomplete drawing would be misleading: print_graph then reports out of memory. */
-    if (graph->failed) return;
-    for (uint32_t i = 0; i < stage->step_count; i++) {
-        steps[i] = stage->steps[i];
-        steps[i].text = copy_text(graph, stage->steps[i].text);
-        for (uint32_t k = 0; k < steps[i].read_count; k++)
-            add_edge(graph, stage->steps[i].reads[k], i, false);
-        steps[i].reads = NULL;
-    }
-    if (stage->after != PLAN_NONE) add_edge(graph, stage->after, 0, true);
-    struct plan_stage *kept = &graph->stages[graph->count];
-    *kept = *stage;
-    kept->steps = steps;
-    kept->name = copy_text(graph, stage->name);
-    kept->action = copy_text(graph, stage->action);
-    kept->input = copy_text(graph, stage->input);
-    if (!graph->failed) graph->count++;
+    if (!graph->failed) graph->stages[graph->count++] = *stage;
 }
 
 void plan_graph_fini(struct plan_graph *graph)
 {
     mem_free(graph->stages);
     mem_free(graph->edges);
-    arena_fini(&graph->memory);
 }
 
 /* Prints the content of a quoted string. */

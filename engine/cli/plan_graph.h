@@ -14,9 +14,9 @@ struct plan_edge {
     bool result;
 };
 
-/* A copy of all stages of a plan. Zeros are empty. Free with plan_graph_fini. */
+/* All stages of a plan; their texts belong to the context. Zeros are empty. Free with
+ * plan_graph_fini. */
 struct plan_graph {
-    struct arena memory;
     struct plan_stage *stages; /* in order of arrival; without plan_step.reads */
     struct plan_edge *edges;   /* by `to` */
     uint32_t count, edge_count;
@@ -24,7 +24,7 @@ struct plan_graph {
     bool failed; /* out of memory: a stage is missing */
 };
 
-/* For glint_config.plan: copies the stage; `arg` is the graph. */
+/* For glint_config.plan: adds the stage; `arg` is the graph. */
 void plan_graph_add(void *arg, const struct plan_stage *stage);
 void plan_graph_fini(struct plan_graph *graph);
 void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title);

@@ -108,26 +108,25 @@ static bool add_reads(struct stage_plan *s, const struct stage_node *n, const st
 static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *view,
                       uint32_t partitions)
 {
-    struct plan_line *lines = mem_alloc(sizeof *lines * s->node_count);
-    struct plan_step *steps = mem_alloc(sizeof *steps * s->node_count);
-    bool fits = lines != NULL && steps != NULL;
+    struct plan_step *steps = arena_alloc(&g->arena, sizeof *steps * s->node_count);
+    bool fits = steps != NULL;
     for (uint32_t i = 0; fits && i < s->node_count; i++) {
         const struct stage_node *n = &s->nodes[i];
-        const struct glint_rdd *rdd = find_rdd(g, n->rdd);
         const bool root = i + 1 == s->node_count;
-        lines[i].used = 0;
-        add_node(&lines[i], g, n, root);
-        steps[i] =
-            (struct plan_step){.text = lines[i].text, .parents = {n->parents[0], n->parents[1]}};
-        fits = add_reads(s, n, rdd, root, &steps[i]);
+        struct plan_line line = {.used = 0};
+        add_node(&line, g, n, root);
+        steps[i] = (struct plan_step){.text = arena_strdup(&g->arena, line.text),
+                                      .parents = {n->parents[0], n->parents[1]}};
+        fits = steps[i].text != NULL && add_reads(s, n, find_rdd(g, n->rdd), root, &steps[i]);
     }
+    if (!fits) return error_no_memory(&g->error);
     view->steps = steps;
     view->step_count = s->node_count;
-    if (fits && g->config.plan != NULL) g->config.plan(g->config.plan_arg, view);
-    if (fits && g->config.plan == NULL) note_stage(g, view, partitions);
-    mem_free(lines);
-    mem_free(steps);
-    return fits ? 0 : error_no_memory(&g->error);
+    if (g->config.plan != NULL)
+        g->config.plan(g->config.plan_arg, view);
+    else
+        note_stage(g, view, partitions);
+    return 0;
 }
 
 /* Shows the stage that makes the map outputs of `shuffle`; NULL: the action's own stage. */
@@ -142,14 +141,15 @@ static int explain_stage(const struct action *action, struct glint_rdd *shuffle,
     if (!top->unsized) text_format_bytes(input, top->input_bytes);
     int r = stage_plan_create(&s, shuffle != NULL ? NULL : action, shuffle);
     if (r == 0) {
+        plan_format_stage_name(&s, name, sizeof name);
         struct plan_stage view = {.number = number,
                                   .tasks = chosen ? action->partition_count : top->partitions,
-                                  .name = name,
-                                  .input = input,
+                                  .name = arena_strdup(&g->arena, name),
+                                  .input = arena_strdup(&g->arena, input),
                                   .action = shuffle == NULL ? heading : NULL,
                                   .after = after};
-        plan_format_stage_name(&s, name, sizeof name);
-        r = show_stage(g, &s, &view, top->partitions);
+        r = view.name != NULL && view.input != NULL ? show_stage(g, &s, &view, top->partitions)
+                                                    : error_no_memory(&g->error);
     }
     stage_plan_fini(&s);
     return r;
@@ -199,8 +199,10 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
     const uint32_t after = g->empty_results > 0 ? g->empty.stage : PLAN_NONE;
     struct plan_line heading = {.used = 0};
     add_heading(&heading, action, skipped);
+    const char *shown = arena_strdup(&g->arena, heading.text);
+    if (shown == NULL) return error_no_memory(&g->error);
     int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
-    if (r == 0 && g->config.plan == NULL) note_heading(g, heading.text);
+    if (r == 0 && g->config.plan == NULL) note_heading(g, shown);
     for (uint32_t i = 0; i < count && r == 0; i++) {
         r = explain_stage(action, shuffles[i], plan_assign_stage_number(d, shuffles[i]), NULL,
                           after);
@@ -209,7 +211,7 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
     mem_free(shuffles);
     /* An action that is run assigns the number of its own stage itself, so only predict it here. */
     const uint32_t number = skipped ? plan_assign_stage_number(d, NULL) : d->stage_numbers_used;
-    if (r == 0) r = explain_stage(action, NULL, number, heading.text, after);
+    if (r == 0) r = explain_stage(action, NULL, number, shown, after);
     if (r != 0 || !skipped) return r;
     g->skipped = (struct skipped_action){action->op, number};
     for (uint32_t i = 0; i < action->output_count && r == 0; i++) {

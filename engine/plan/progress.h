@@ -16,7 +16,8 @@ struct plan_step {
     uint32_t read_count;
 };
 
-/* A stage as explain shows it. Borrowed until the callback returns. */
+/* A stage as explain shows it. All but `reads` is valid as long as the context; `reads` and the
+ * struct itself until the callback returns. */
 struct plan_stage {
     uint32_t number, tasks;
     const char *name;   /* textFile..reduceByKey */
