@@ -15,8 +15,7 @@
 
 /* A job being cancelled, and the executors that serve or queue it. */
 struct cancelled_job {
-    uint64_t job;
-    char name[NAME_BYTES_MAX];
+    struct job_identity id;
     bool *serves; /* [executor_count] */
 };
 
@@ -31,14 +30,13 @@ struct cancel {
 static struct cancelled_job *find_or_add_job(struct cancel *c, const struct job_identity *job)
 {
     uint32_t i = 0;
-    while (i < c->job_count && c->jobs[i].job != job->job) i++;
+    while (i < c->job_count && c->jobs[i].id.job != job->job) i++;
     if (i == STATUS_JOBS_MAX) return NULL; /* the maximum that one daemon reports */
     struct cancelled_job *known = &c->jobs[i];
     if (i < c->job_count) return known;
     known->serves = mem_zalloc(c->cluster->executor_count);
     if (known->serves == NULL) return NULL;
-    known->job = job->job;
-    text_format(known->name, sizeof known->name, "%s", job->name);
+    known->id = *job;
     c->job_count++;
     return known;
 }
@@ -64,8 +62,8 @@ static void print_cancelled(const struct cancel *c)
     for (uint32_t i = 0; i < c->job_count; i++) {
         const struct cancelled_job *job = &c->jobs[i];
         fputs("cancelled ", stdout);
-        print_escaped(stdout, job->name, "");
-        printf(", job %016llx", (unsigned long long)job->job);
+        print_escaped(stdout, job->id.name, "");
+        printf(", job %016llx", (unsigned long long)job->id.job);
         const char *before = ", on ";
         for (uint32_t e = 0; e < c->cluster->executor_count; e++) {
             if (!job->serves[e]) continue;

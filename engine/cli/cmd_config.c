@@ -88,9 +88,6 @@ static void show_config(const struct cli_line *line, struct glint_error *error)
     cluster_file_fini(&file);
 }
 
-static const struct glint_job_option show_options[] = {
-    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
-
 static const struct cli_command config_show = {
     .name = "show",
     .summary = "print each key, its value, and where it was set",
@@ -98,7 +95,7 @@ static const struct cli_command config_show = {
                .summary = "Prints each key of a cluster, its value, and where it was set.",
                .help = "An option overrides the environment (GLINT_HEARTBEAT), which overrides the "
                        "file, which overrides the default. All keys: docs/cluster.md",
-               .own = show_options,
+               .own = cli_json_option,
                .takes_cluster = true},
     .execute = show_config};
 

@@ -14,9 +14,6 @@ static void show_history(const struct cli_line *line, struct glint_error *error)
     history_fini(&h);
 }
 
-static const struct glint_job_option history_options[] = {
-    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
-
 const struct cli_command cmd_history = {
     .name = "history",
     .summary = "print a job's event log",
@@ -27,5 +24,5 @@ const struct cli_command cmd_history = {
                .arguments = "FILE",
                .arguments_min = 1,
                .arguments_max = 1,
-               .own = history_options},
+               .own = cli_json_option},
     .execute = show_history};

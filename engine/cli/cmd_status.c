@@ -200,15 +200,12 @@ static void show_status(const struct cli_line *line, struct glint_error *error)
 
 static const char *const status_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
 
-static const struct glint_job_option status_options[] = {
-    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
-
 const struct cli_command cmd_status = {
     .name = "status",
     .summary = "show the executors of a cluster",
     .syntax = {.command = "glint status",
                .summary = "Shows the executors of a cluster and their jobs.",
-               .own = status_options,
+               .own = cli_json_option,
                .takes_cluster = true,
                .cluster_shown = status_shown,
                .common_title = "The cluster:"},

@@ -12,11 +12,6 @@ const char *glint_job_option(const struct glint_job_args *args, const char *name
     return cli_line_option(line, name);
 }
 
-static struct glint_slice slice_of(const char *text)
-{
-    return (struct glint_slice){(const uint8_t *)text, strlen(text)};
-}
-
 int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
                       int64_t min, int64_t max)
 {
@@ -24,7 +19,8 @@ int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const 
     const char *text = glint_job_option(args, name);
     assert(text != NULL); /* without a default, the job must check glint_job_option first */
     int64_t value;
-    if (glint_parse_i64(slice_of(text), &value) && value >= min && value <= max) return value;
+    if (text_parse_i64((const uint8_t *)text, strlen(text), &value) && value >= min && value <= max)
+        return value;
     glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a whole number from %lld to %lld",
                 name, text, (long long)min, (long long)max);
     return min;
@@ -35,7 +31,7 @@ double glint_job_f64(struct glint *g, const struct glint_job_args *args, const c
     const char *text = glint_job_option(args, name);
     assert(text != NULL);
     double value;
-    if (glint_parse_f64(slice_of(text), &value)) return value;
+    if (text_parse_f64((const uint8_t *)text, strlen(text), &value)) return value;
     glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a number", name, text);
     return 0;
 }

@@ -14,6 +14,9 @@ enum { HELP_COLUMN = 29, HELP_COLUMNS = 79 }; /* where the texts of options begi
 
 static const struct glint_job_option help_row = {"help", NULL, NULL, "print this help"};
 
+const struct glint_job_option cli_json_option[] = {{"json", NULL, NULL, "print one JSON object"},
+                                                   {.name = NULL}};
+
 static char row_letter(const struct glint_job_option *row)
 {
     static const char *const names[] = {"help", "quiet", "verbose"};

@@ -70,6 +70,8 @@ const struct glint_job_option *cli_option_find(const struct glint_job_option *ta
 struct suggest;
 /* Offers the names of a table (may be NULL), except of hidden options. */
 void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table);
+/* --json, for commands without other options of their own. */
+extern const struct glint_job_option cli_json_option[];
 /* Prints usage and options to standard output. */
 void cli_syntax_help(const struct cli_syntax *syntax);
 /* Prints text, of which the first line begins at `column`; breaks long lines between words, and

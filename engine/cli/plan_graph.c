@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Adds an edge from the stage with this number to the next stage, if it has arrived. */
+/* Adds an edge from the stage with this number, if there is one, to the stage that comes next. */
 static void add_edge(struct plan_graph *graph, uint32_t number, uint32_t step, bool result)
 {
     uint32_t from = 0;

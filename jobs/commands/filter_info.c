@@ -187,9 +187,6 @@ static void list_filters(const struct cli_line *line, struct glint_error *error)
     filter_parts_fini(&info.parts);
 }
 
-static const struct glint_job_option info_options[] = {
-    {"json", NULL, NULL, "print one JSON object"}, {.name = NULL}};
-
 const struct cli_command filter_info = {
     .name = "info",
     .summary = "list filters and how full they are",
@@ -201,5 +198,5 @@ const struct cli_command filter_info = {
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,
-               .own = info_options},
+               .own = cli_json_option},
     .execute = list_filters};
