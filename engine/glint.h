@@ -121,7 +121,7 @@ static inline struct glint_record glint_batch_record(const struct glint_batch *b
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Functions: registered by name, called on slots, one state per task */
+ * Functions: called on slots, one state per task */
 
 struct glint_task;    /* the running task: errors, counters, scratch memory, arguments */
 struct glint_emitter; /* where a function's output goes */
@@ -216,6 +216,11 @@ struct glint_function {
     /* Called exactly once if `open` was called, also after an error. */
     void (*close)(struct glint_task *task, void *state);
 };
+
+/* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
+extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
+/* Bitwise or: merges sets of flags. */
+extern const struct glint_function GLINT_OR_I64;
 
 /* What a module registers: its name and a table of functions that ends with NULL. */
 struct glint_module {
@@ -347,28 +352,32 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
  * with an error set. The context owns it. `lines` must be a source of text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
-/* ---- Transformations. `function` is a registered name, of the kind in brackets. */
+/* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors
+ * find it by its name. */
 
 /* [MAP], [MAP or FLAT_MAP], [FILTER]. filter keeps grouping and partitioning. */
-struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args);
-struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *function,
+                            struct glint_args *args);
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const struct glint_function *function,
                                  struct glint_args *args);
-struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_filter(struct glint_rdd *rdd, const struct glint_function *function,
                                struct glint_args *args);
 /* [MAP] The key is what the function emits, the value is kept. The input's key must be NONE. */
-struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const struct glint_function *function,
                                struct glint_args *args);
 /* [MAP, or GROUP on a grouped RDD] Replaces the value by the emitted one; keeps the key and the
  * partitioning. */
-struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const struct glint_function *function,
                                    struct glint_args *args);
-struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd,
+                                        const struct glint_function *function,
                                         struct glint_args *args);
 /* [FLAT_MAP, with or without `end`] */
-struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args);
 /* The same; the function calls glint_partition for the index. */
-struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
+                                                  const struct glint_function *function,
                                                   struct glint_args *args);
 /* One element per record, also for a grouped RDD. */
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
@@ -388,24 +397,25 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
 struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double *weights,
                                             uint32_t count, uint64_t seed);
 /* [REDUCE] */
-struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                       struct glint_args *args);
 /* [REDUCE] Starts from `zero`, once per key and map partition, as in Spark. */
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
-                                    const char *function, struct glint_args *args);
+                                    const struct glint_function *function, struct glint_args *args);
 /* [AGGREGATE] Merging starts from `zero`; `create` is not called. `zero` must be neutral: as in
  * Spark it is used once per key and map partition, and again each time a map partition exceeds its
  * memory and spills. */
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
-                                         const char *function, struct glint_args *args);
+                                         const struct glint_function *function,
+                                         struct glint_args *args);
 /* [AGGREGATE] */
-struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args);
 /* Returns a grouped RDD: the values of a key are streamed, one record each, in the order of the map
  * partitions, and never collected in memory. mapValues takes a GROUP function here. */
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd);
 /* [MAP] groupByKey with the key that the function emits. */
-struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const struct glint_function *function,
                                  struct glint_args *args);
 /* One record of each set of equal records. Records of a pair RDD are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
@@ -440,7 +450,7 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
  * distinct keys, some partitions are empty. */
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
 /* [MAP] The function emits the sort key; the input's key must be NONE. */
-struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_function *function,
                                 struct glint_args *args, bool ascending);
 /* Hash-partitions by key into `partitions` (0: the default). Within a partition, records are
  * ordered by key. */

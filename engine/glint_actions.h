@@ -41,15 +41,16 @@ int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 /* [REDUCE] Reduces all values to one row (none, value). EMPTY_COLLECTION if there are none. reduce,
  * fold and aggregate merge each partition on a slot and the partial results on the driver, in order
  * of the partitions; a function's counters are counted on slots only. */
-int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
-                 struct glint_rows *out);
+int glint_reduce(struct glint_rdd *rdd, const struct glint_function *function,
+                 struct glint_args *args, struct glint_rows *out);
 /* [REDUCE] Starts from `zero` in each partition, and once more when merging the partitions, as in
  * Spark. */
-int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,
+int glint_fold(struct glint_rdd *rdd, union glint_value zero, const struct glint_function *function,
                struct glint_args *args, struct glint_rows *out);
 /* [AGGREGATE] */
-int glint_aggregate(struct glint_rdd *rdd, union glint_value zero, const char *function,
-                    struct glint_args *args, struct glint_rows *out);
+int glint_aggregate(struct glint_rdd *rdd, union glint_value zero,
+                    const struct glint_function *function, struct glint_args *args,
+                    struct glint_rows *out);
 /* The sum of i64 or f64 values; i64 sums wrap around, as in Spark. min and max compare (key,
  * value). */
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
@@ -59,7 +60,8 @@ int glint_max(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out);
 int glint_is_empty(struct glint_rdd *rdd, bool *out);
 /* [FLAT_MAP that emits nothing] Runs the function for its side effects, such as counters. */
-int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args);
+int glint_foreach(struct glint_rdd *rdd, const struct glint_function *function,
+                  struct glint_args *args);
 
 /* Saves a directory of part-00000 ... and _SUCCESS. One line per record: the value, or key TAB
  * value. The outputs of a job are published together, one rename each, when the job ends without an

@@ -20,7 +20,7 @@ static int empty_run(struct glint *g, const struct glint_job_args *args)
 {
     uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);
     struct glint_schema schema = {GLINT_NONE, GLINT_I64};
-    glint_foreach(glint_parallelize(g, schema, NULL, 0, tasks), "empty.nothing", NULL);
+    glint_foreach(glint_parallelize(g, schema, NULL, 0, tasks), &nothing, NULL);
     return glint_error(g)->code;
 }
 

@@ -74,7 +74,7 @@ static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines
     struct glint_args *args = glint_args(g);
     glint_args_bytes(args, "header", header.value.bytes.data, header.value.bytes.size);
     glint_rows_free(&first);
-    return glint_filter(lines, "split.differs", args);
+    return glint_filter(lines, &differs, args);
 }
 
 static int split_run(struct glint *g, const struct glint_job_args *args)

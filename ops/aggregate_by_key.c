@@ -5,7 +5,8 @@
 extern const struct op op_aggregate_by_key;
 
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
-                                         const char *function, struct glint_args *args)
+                                         const struct glint_function *function,
+                                         struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("aggregateByKey");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "aggregateByKey needs keys");

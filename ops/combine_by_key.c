@@ -3,7 +3,7 @@
 
 extern const struct op op_combine_by_key;
 
-struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("combineByKey");
@@ -18,7 +18,7 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const char *functi
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     /* op_check_function does not require `create`, because aggregateByKey starts from `zero`. */
     if (out != NULL && out->fn->create == NULL)
-        return rdd_fail(out, GLINT_E_PLAN_FUNCTION, "%s has no callback create", function);
+        return rdd_fail(out, GLINT_E_PLAN_FUNCTION, "%s has no callback create", function->name);
     return out;
 }
 

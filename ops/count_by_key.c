@@ -52,8 +52,7 @@ static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type 
                     struct glint_rows *out)
 {
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .schema = {key, GLINT_I64}};
-    struct glint_rdd *counts =
-        glint_reduce_by_key(rdd_create(rdd->g, &spec), "glint.sum_i64", NULL);
+    struct glint_rdd *counts = glint_reduce_by_key(rdd_create(rdd->g, &spec), &GLINT_SUM_I64, NULL);
     if (counts == NULL) return rdd->g->error.code;
     int r = glint_collect(counts, out);
     if (r == 0) r = result_rows_sort(rdd->g, out);

@@ -55,7 +55,8 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
 
 extern const struct op op_filter;
 
-struct glint_rdd *glint_filter(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+struct glint_rdd *glint_filter(struct glint_rdd *rdd, const struct glint_function *function,
+                               struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("filter");
     struct rdd_spec spec = {.op = &op_filter,

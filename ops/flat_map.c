@@ -9,7 +9,7 @@ static enum flow flat_map_push(void *state, const struct glint_batch *batch,
 
 extern const struct op op_flat_map;
 
-struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const struct glint_function *function,
                                  struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("flatMap");

@@ -70,14 +70,14 @@ const struct op op_foreach = {.name = "foreach",
                               .finish = foreach_finish,
                               .close = foreach_close};
 
-int glint_foreach(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+int glint_foreach(struct glint_rdd *rdd, const struct glint_function *function,
+                  struct glint_args *args)
 {
     if (rdd == NULL) return rdd_null_error("foreach");
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
-    struct action a = {.op = &op_foreach, .rdd = rdd};
-    a.fn = action_find_function(rdd, &op_foreach, function);
-    if (a.fn == NULL) return g->error.code;
+    struct action a = {.op = &op_foreach, .rdd = rdd, .fn = function};
+    if (plan_check_function(g, &op_foreach, function, rdd->schema) != 0) return g->error.code;
     a.args = args_encode(g, args);
     return action_run(&a);
 }

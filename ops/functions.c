@@ -74,38 +74,37 @@ static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
     return value < 0 ? -1 : count_both(acc, (int64_t)((uint64_t)value * times));
 }
 
-static const struct glint_function fn_sum_i64 = {.name = "glint.sum_i64",
-                                                 .kind = GLINT_REDUCE,
-                                                 .in = {GLINT_ANY, GLINT_I64},
-                                                 .out = {GLINT_SAME, GLINT_SAME},
-                                                 .merge = sum_i64,
-                                                 .merge_i64 = sum_i64_rows,
-                                                 .repeat_i64 = sum_i64_repeat};
+const struct glint_function GLINT_SUM_I64 = {.name = "glint.sum_i64",
+                                             .kind = GLINT_REDUCE,
+                                             .in = {GLINT_ANY, GLINT_I64},
+                                             .out = {GLINT_SAME, GLINT_SAME},
+                                             .merge = sum_i64,
+                                             .merge_i64 = sum_i64_rows,
+                                             .repeat_i64 = sum_i64_repeat};
 
-static const struct glint_function fn_sum_f64 = {.name = "glint.sum_f64",
-                                                 .kind = GLINT_REDUCE,
-                                                 .in = {GLINT_ANY, GLINT_F64},
-                                                 .out = {GLINT_SAME, GLINT_SAME},
-                                                 .merge = sum_f64};
+const struct glint_function GLINT_SUM_F64 = {.name = "glint.sum_f64",
+                                             .kind = GLINT_REDUCE,
+                                             .in = {GLINT_ANY, GLINT_F64},
+                                             .out = {GLINT_SAME, GLINT_SAME},
+                                             .merge = sum_f64};
 
-static const struct glint_function fn_or_i64 = {.name = "glint.or_i64",
-                                                .kind = GLINT_REDUCE,
-                                                .in = {GLINT_ANY, GLINT_I64},
-                                                .out = {GLINT_SAME, GLINT_SAME},
-                                                .merge = or_i64,
-                                                .merge_i64 = or_i64_rows,
-                                                .repeat_i64 = or_i64_repeat};
+const struct glint_function GLINT_OR_I64 = {.name = "glint.or_i64",
+                                            .kind = GLINT_REDUCE,
+                                            .in = {GLINT_ANY, GLINT_I64},
+                                            .out = {GLINT_SAME, GLINT_SAME},
+                                            .merge = or_i64,
+                                            .merge_i64 = or_i64_rows,
+                                            .repeat_i64 = or_i64_repeat};
 
-static const struct glint_function fn_count_unless_negative = {.name =
-                                                                   "glint.count_unless_negative",
-                                                               .kind = GLINT_REDUCE,
-                                                               .in = {GLINT_ANY, GLINT_I64},
-                                                               .out = {GLINT_SAME, GLINT_SAME},
-                                                               .merge = count_merge,
-                                                               .merge_i64 = count_rows,
-                                                               .repeat_i64 = count_repeat};
+const struct glint_function count_unless_negative = {.name = "glint.count_unless_negative",
+                                                     .kind = GLINT_REDUCE,
+                                                     .in = {GLINT_ANY, GLINT_I64},
+                                                     .out = {GLINT_SAME, GLINT_SAME},
+                                                     .merge = count_merge,
+                                                     .merge_i64 = count_rows,
+                                                     .repeat_i64 = count_repeat};
 
-static const struct glint_function *const functions[] = {&fn_sum_i64, &fn_sum_f64, &fn_or_i64,
-                                                         &fn_count_unless_negative, NULL};
+static const struct glint_function *const functions[] = {
+    &GLINT_SUM_I64, &GLINT_SUM_F64, &GLINT_OR_I64, &count_unless_negative, NULL};
 
 const struct glint_module ops_module = {"glint", functions};

@@ -16,7 +16,7 @@ struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
     return rdd_create(rdd->g, &spec);
 }
 
-struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const struct glint_function *function,
                                  struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("groupBy");

@@ -41,7 +41,7 @@ const struct op op_intersection = {
 
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b)
 {
-    struct glint_rdd *marks = record_key_marks(&op_intersection, a, IN_A, b, IN_B, "glint.or_i64");
+    struct glint_rdd *marks = record_key_marks(&op_intersection, a, IN_A, b, IN_B, &GLINT_OR_I64);
     if (marks == NULL) return NULL;
     struct rdd_spec spec = {
         .op = &op_intersection_both, .parents = {marks}, .schema = {marks->schema.key, GLINT_NONE}};

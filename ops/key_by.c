@@ -14,7 +14,8 @@ static enum flow key_by_push(void *state, const struct glint_batch *batch,
 
 extern const struct op op_key_by;
 
-struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const struct glint_function *function,
+                               struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("keyBy");
     if (rdd_is_pair(rdd))
@@ -26,7 +27,7 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const char *function, stru
                             .schema = {GLINT_ANY, rdd->schema.value}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && !rdd_is_pair(out))
-        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no keys", function);
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s emits no keys", function->name);
     return out;
 }
 

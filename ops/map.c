@@ -8,7 +8,8 @@ static enum flow map_push(void *state, const struct glint_batch *batch, struct g
 
 extern const struct op op_map;
 
-struct glint_rdd *glint_map(struct glint_rdd *rdd, const char *function, struct glint_args *args)
+struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *function,
+                            struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("map");
     struct rdd_spec spec = {.op = &op_map, .parents = {rdd}, .function = function, .args = args};

@@ -18,20 +18,22 @@ static enum flow partitions_finish(void *state, struct glint_emitter *out)
 extern const struct op op_map_partitions, op_map_partitions_with_index;
 
 static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *op,
-                                        const char *function, struct glint_args *args)
+                                        const struct glint_function *function,
+                                        struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .args = args};
     return rdd_create(rdd->g, &spec);
 }
 
-struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args)
 {
     return partitions_rdd(rdd, &op_map_partitions, function, args);
 }
 
-struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
+                                                  const struct glint_function *function,
                                                   struct glint_args *args)
 {
     return partitions_rdd(rdd, &op_map_partitions_with_index, function, args);

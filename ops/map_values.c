@@ -96,7 +96,7 @@ static void values_close(void *state)
 extern const struct op op_map_values, op_flat_map_values;
 
 static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
-                                    const char *function, struct glint_args *args)
+                                    const struct glint_function *function, struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op,
@@ -108,17 +108,19 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && out->fn->kind == GLINT_GROUP && !rdd->grouped)
-        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s needs groups: use groupByKey first", function);
+        return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s needs groups: use groupByKey first",
+                        function->name);
     return out;
 }
 
-struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const struct glint_function *function,
                                    struct glint_args *args)
 {
     return values_rdd(rdd, &op_map_values, function, args);
 }
 
-struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd,
+                                        const struct glint_function *function,
                                         struct glint_args *args)
 {
     return values_rdd(rdd, &op_flat_map_values, function, args);

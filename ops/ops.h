@@ -8,6 +8,7 @@
 
 extern const struct op *const ops_table[];   /* ends with NULL */
 extern const struct glint_module ops_module; /* built-in functions (ops/functions.c) */
+extern const struct glint_function count_unless_negative;
 
 /* ---- File sources (ops/text_source.c) */
 

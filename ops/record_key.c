@@ -269,7 +269,8 @@ struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schem
 }
 
 struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
-                                   struct glint_rdd *b, int64_t b_mark, const char *function)
+                                   struct glint_rdd *b, int64_t b_mark,
+                                   const struct glint_function *function)
 {
     if (a == NULL || b == NULL) return rdd_fail_null(shuffle_op->name);
     if (a->schema.key != b->schema.key || a->schema.value != b->schema.value)

@@ -22,6 +22,7 @@ struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schem
  * function of that name merges the marks of equal records, on both sides of the shuffle
  * `shuffle_op`. PLAN_TYPE if the schemas differ. */
 struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
-                                   struct glint_rdd *b, int64_t b_mark, const char *function);
+                                   struct glint_rdd *b, int64_t b_mark,
+                                   const struct glint_function *function);
 
 #endif

@@ -187,15 +187,15 @@ static int reduce_run(const struct action *action, struct glint_rows *out)
 
 /* `zero` may be NULL: then the first value starts. */
 static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union glint_value *zero,
-                         const char *function, struct glint_args *args, struct glint_rows *out)
+                         const struct glint_function *function, struct glint_args *args,
+                         struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
     if (rdd == NULL) return rdd_null_error(op->name);
     struct glint *g = rdd->g;
     if (context_failed(g)) return g->error.code;
-    struct action a = {.op = op, .rdd = rdd};
-    a.fn = action_find_function(rdd, op, function);
-    if (a.fn == NULL) return g->error.code;
+    struct action a = {.op = op, .rdd = rdd, .fn = function};
+    if (plan_check_function(g, op, function, rdd->schema) != 0) return g->error.code;
     a.args = args_encode(g, args);
     struct packer p = {.failed = false};
     uint8_t scratch[CODEC_NUMBER_BYTES];
@@ -209,21 +209,22 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
     return r;
 }
 
-int glint_reduce(struct glint_rdd *rdd, const char *function, struct glint_args *args,
-                 struct glint_rows *out)
+int glint_reduce(struct glint_rdd *rdd, const struct glint_function *function,
+                 struct glint_args *args, struct glint_rows *out)
 {
     int r = reduce_values(rdd, &op_reduce, NULL, function, args, out);
     return r == 0 && out->count == 0 ? result_rows_fail_empty(rdd->g, out, "reduce") : r;
 }
 
-int glint_fold(struct glint_rdd *rdd, union glint_value zero, const char *function,
+int glint_fold(struct glint_rdd *rdd, union glint_value zero, const struct glint_function *function,
                struct glint_args *args, struct glint_rows *out)
 {
     return reduce_values(rdd, &op_fold, &zero, function, args, out);
 }
 
-int glint_aggregate(struct glint_rdd *rdd, union glint_value zero, const char *function,
-                    struct glint_args *args, struct glint_rows *out)
+int glint_aggregate(struct glint_rdd *rdd, union glint_value zero,
+                    const struct glint_function *function, struct glint_args *args,
+                    struct glint_rows *out)
 {
     return reduce_values(rdd, &op_aggregate, &zero, function, args, out);
 }

@@ -3,7 +3,7 @@
 
 extern const struct op op_reduce_by_key;
 
-struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                       struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null("reduceByKey");

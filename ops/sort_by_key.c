@@ -50,7 +50,7 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
     return out;
 }
 
-struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const char *function,
+struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_function *function,
                                 struct glint_args *args, bool ascending)
 {
     if (rdd == NULL) return rdd_fail_null("sortBy");

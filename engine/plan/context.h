@@ -175,7 +175,7 @@ struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s);
 struct rdd_spec {
     const struct op *op;
     struct glint_rdd *parents[2];
-    const char *function; /* name of a registered function */
+    const struct glint_function *function; /* of this program (registry_find_function) */
     struct glint_args *args;
     struct glint_slice params;  /* copied */
     struct glint_schema schema; /* ANY: the function's output type, or else the parent's */
@@ -222,14 +222,14 @@ void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_
 const struct glint_function *registry_find_function(const struct glint_config *config,
                                                     const char *name);
 const struct op *registry_find_op(const struct glint_config *config, const char *name);
-/* Checks that the operator can call the function (NULL: nothing is registered as `name`) on records
- * with schema `in`. Returns 0, or PLAN_FUNCTION or PLAN_TYPE with *error set. */
-int op_check_function(const struct op *op, const struct glint_function *fn, const char *name,
-                      struct glint_schema in, struct glint_error *error);
-/* Finds the function of an action and checks it against the RDD. Returns NULL with the error
- * set. */
-const struct glint_function *action_find_function(struct glint_rdd *rdd, const struct op *op,
-                                                  const char *name);
+/* Checks that the operator can call the function on records with schema `in`. Returns 0, or
+ * PLAN_FUNCTION or PLAN_TYPE with *error set. */
+int op_check_function(const struct op *op, const struct glint_function *fn, struct glint_schema in,
+                      struct glint_error *error);
+/* The same for the plan of a job: executors must find the function by its name, too. Returns 0 or
+ * the context's code. */
+int plan_check_function(struct glint *g, const struct op *op, const struct glint_function *fn,
+                        struct glint_schema in);
 /* Encodes arguments (NULL: none) as a msgpack map, owned by the context. Returns data NULL with the
  * error set when out of memory. */
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args);

@@ -66,14 +66,11 @@ static const char *find_missing_callback(const struct glint_function *fn)
     return "kind";
 }
 
-int op_check_function(const struct op *op, const struct glint_function *fn, const char *name,
-                      struct glint_schema in, struct glint_error *error)
+int op_check_function(const struct op *op, const struct glint_function *fn, struct glint_schema in,
+                      struct glint_error *error)
 {
     const char *hint = "error in the job's plan, not in its input";
-    if (fn == NULL)
-        return error_set(error, GLINT_E_PLAN_FUNCTION, "register it in a module of the job's table",
-                         "%s: no function named %s is registered", op->name,
-                         name != NULL ? name : "NULL");
+    const char *name = fn->name;
     if ((op->function_kinds & (1u << fn->kind)) == 0)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint,
                          "%s does not accept %s, whose kind is %s", op->name, name,
@@ -93,11 +90,20 @@ int op_check_function(const struct op *op, const struct glint_function *fn, cons
     return 0;
 }
 
-const struct glint_function *action_find_function(struct glint_rdd *rdd, const struct op *op,
-                                                  const char *name)
+int plan_check_function(struct glint *g, const struct op *op, const struct glint_function *fn,
+                        struct glint_schema in)
 {
-    const struct glint_function *fn = registry_find_function(&rdd->g->config, name);
-    return op_check_function(op, fn, name, rdd->schema, &rdd->g->error) == 0 ? fn : NULL;
+    if (fn == NULL)
+        return error_set(&g->error, GLINT_E_PLAN_FUNCTION, NULL, "%s: the function is NULL",
+                         op->name);
+    const struct glint_function *found = registry_find_function(&g->config, fn->name);
+    if (found == NULL)
+        return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "list it among the job's functions",
+                         "%s: %s is not a function of this program", op->name, fn->name);
+    if (found != fn)
+        return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "give each function a unique name",
+                         "%s: this program has another function named %s", op->name, fn->name);
+    return op_check_function(op, fn, in, &g->error);
 }
 
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
@@ -105,11 +111,8 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     if (g == NULL || context_failed(g)) return NULL;
     struct glint_schema in = {GLINT_NONE, GLINT_NONE};
     if (spec->parents[0] != NULL) in = spec->parents[0]->schema;
-    const struct glint_function *fn = NULL;
-    if (spec->op->function_kinds != 0) {
-        fn = registry_find_function(&g->config, spec->function);
-        if (op_check_function(spec->op, fn, spec->function, in, &g->error) != 0) return NULL;
-    }
+    const struct glint_function *fn = spec->function;
+    if (spec->op->function_kinds != 0 && plan_check_function(g, spec->op, fn, in) != 0) return NULL;
     /* Bounds the memory of a job that builds plans in a loop, and the stacks of the walks. */
     if (g->next_rdd > PLAN_NODES_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,

@@ -120,7 +120,7 @@ static int node_check_function(const struct stage_plan *s, const struct stage_no
     if (n->fn == NULL) return 0;
     bool first = n->parents[0] == STAGE_NO_PARENT;
     struct glint_schema in = first ? n->fn->in : s->nodes[n->parents[0]].schema;
-    return op_check_function(n->op, n->fn, n->fn->name, in, error);
+    return op_check_function(n->op, n->fn, in, error);
 }
 
 /* Checks what running a node relies on: the number of parents that its kind has, and matching

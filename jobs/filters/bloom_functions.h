@@ -61,6 +61,7 @@ int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct b
 /* Convert (key, tally) to lines: by whether keys are text, and whether in the Hadoop program's
  * format. */
 extern const struct glint_function bloom_report_functions[2][2];
+extern const struct glint_function bloom_test_rating, bloom_test_text, bloom_add_tallies;
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal;

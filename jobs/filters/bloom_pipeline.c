@@ -1,6 +1,7 @@
 /* The methods in one place: bloom-build uses two of them, constructions compares all. */
 #include "jobs/filters/bloom_pipeline.h"
 
+#include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/index_codes.h"
 
 #include <assert.h>
@@ -65,19 +66,19 @@ enum bloom_method bloom_method_choose(const struct glint *g, const struct sizes 
 
 static struct glint_rdd *lists_pipeline(struct glint_rdd *lines, bool text, struct glint_args *args)
 {
-    const char *index = text ? "bloom.text_indexes" : "bloom.rating_indexes";
+    const struct glint_function *index = text ? &bloom_text_indexes : &bloom_rating_indexes;
     struct glint_rdd *indexes = glint_map(lines, index, args);
-    struct glint_rdd *merged = glint_reduce_by_key(indexes, "bloom.extend", NULL);
-    return glint_map_values(merged, "bloom.fill", args);
+    struct glint_rdd *merged = glint_reduce_by_key(indexes, &bloom_extend, NULL);
+    return glint_map_values(merged, &bloom_fill, args);
 }
 
 static struct glint_rdd *partials_pipeline(struct glint_rdd *lines, bool text,
                                            struct glint_args *args)
 {
-    const char *fill = text ? "bloom.text_partials" : "bloom.rating_partials";
+    const struct glint_function *fill = text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
-    struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
-    return glint_map_values(merged, "bloom.seal", args);
+    struct glint_rdd *merged = glint_reduce_by_key(partials, &bloom_or, NULL);
+    return glint_map_values(merged, &bloom_seal, args);
 }
 
 struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,

@@ -107,8 +107,8 @@ static void test_close(struct glint_task *task, void *state)
         .batch = test_batch, .end = test_end, .close = test_close                                  \
     }
 
-static const struct glint_function test_rating = TEST_FUNCTION("bloom.test_rating", GLINT_I64);
-static const struct glint_function test_text = TEST_FUNCTION("bloom.test_text", GLINT_TEXT);
+const struct glint_function bloom_test_rating = TEST_FUNCTION("bloom.test_rating", GLINT_I64);
+const struct glint_function bloom_test_text = TEST_FUNCTION("bloom.test_text", GLINT_TEXT);
 
 /* ---- bloom.add_tallies */
 
@@ -126,15 +126,15 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
     return 0;
 }
 
-static const struct glint_function add_tallies = {.name = "bloom.add_tallies",
-                                                  .kind = GLINT_REDUCE,
-                                                  .in = {GLINT_ANY, GLINT_BYTES},
-                                                  .out = {GLINT_SAME, GLINT_SAME},
-                                                  .merge = add_merge};
+const struct glint_function bloom_add_tallies = {.name = "bloom.add_tallies",
+                                                 .kind = GLINT_REDUCE,
+                                                 .in = {GLINT_ANY, GLINT_BYTES},
+                                                 .out = {GLINT_SAME, GLINT_SAME},
+                                                 .merge = add_merge};
 
-static const struct glint_function *const functions[] = {&test_rating,
-                                                         &test_text,
-                                                         &add_tallies,
+static const struct glint_function *const functions[] = {&bloom_test_rating,
+                                                         &bloom_test_text,
+                                                         &bloom_add_tallies,
                                                          &bloom_report_functions[0][0],
                                                          &bloom_report_functions[0][1],
                                                          &bloom_report_functions[1][0],
@@ -302,9 +302,9 @@ static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint
     glint_args_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
     glint_args_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
     c->blob = NULL;
-    const char *test = c->sizes->text ? "bloom.test_text" : "bloom.test_rating";
+    const struct glint_function *test = c->sizes->text ? &bloom_test_text : &bloom_test_rating;
     struct glint_rdd *hits = glint_map_partitions(lines, test, function);
-    return glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+    return glint_reduce_by_key(hits, &bloom_add_tallies, NULL);
 }
 
 /* ---- Strategies */
@@ -392,7 +392,7 @@ static int test_rows(struct filter_loader *c, enum test_strategy strategy,
     struct glint_rdd *sums = r == SIZES_TOO_MANY ? test_by_ids(c, lines, filters, fields, &java)
                                                  : test_by_sizes(c, lines, filters, fields, &java);
     if (sums == NULL) return glint_error(c->g)->code;
-    struct glint_rdd *report = glint_map(sums, bloom_report_functions[text][java].name, NULL);
+    struct glint_rdd *report = glint_map(sums, &bloom_report_functions[text][java], NULL);
     return glint_save_as_text_file(report, output);
 }
 

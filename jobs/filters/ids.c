@@ -180,7 +180,7 @@ static struct glint_rdd *cogroup_with_ids(struct glint_rdd *left, struct glint_r
     struct glint_args *columns = glint_args(glint_context(lines));
     const bool text = fields_key_type(fields) == GLINT_TEXT;
     fields_args(columns, fields);
-    struct glint_rdd *ids = glint_map(lines, text ? "bloom.text_ids" : "bloom.rating_ids", columns);
+    struct glint_rdd *ids = glint_map(lines, text ? &ids_of_texts : &ids_of_ratings, columns);
     if (left == NULL || ids == NULL) return NULL;
     const uint32_t parts = glint_partitions(glint_partition_by(ids, 0));
     return glint_with_partitions(glint_cogroup(left, ids), parts);
@@ -195,7 +195,7 @@ struct glint_rdd *ids_build_filters(struct glint_rdd *lines, const struct sizes_
     struct glint_rdd *both = cogroup_with_ids(size_lines(g, source, text), lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, "", source, text, sizing);
-    return glint_flat_map_values(both, "bloom.fill_ids", args);
+    return glint_flat_map_values(both, &ids_fill, args);
 }
 
 struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
@@ -209,5 +209,5 @@ struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *fi
     struct glint_rdd *both = cogroup_with_ids(left, lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, path, source, text, sizing);
-    return glint_flat_map_values(both, "bloom.test_ids", args);
+    return glint_flat_map_values(both, &ids_test, args);
 }

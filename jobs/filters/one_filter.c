@@ -3,6 +3,7 @@
 
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
+#include "jobs/rows/row_counts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
     struct glint_args *columns = glint_args(g);
     int64_t rows = 0;
     fields_args(columns, fields);
-    int r = glint_count(glint_map(lines, "count.number", columns), &rows);
+    int r = glint_count(glint_map(lines, &count_number, columns), &rows);
     if (rows == 0 && glint_explaining(g)) rows = (int64_t)sizes_estimate_rows(lines);
     *out = (uint64_t)rows;
     if (r != 0 || rows > 0) return r;

@@ -263,9 +263,8 @@ struct glint_rdd *segments_pipeline(struct glint_rdd *lines, const struct sizes 
     glint_args_i64(args, "segment", log2);
     glint_args_i64(args, "build", (int64_t)build);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
-    struct glint_rdd *lists = glint_map_partitions(lines, "bloom.segment_lists", args);
-    struct glint_rdd *joined = glint_reduce_by_key(lists, "bloom.extend", NULL);
-    struct glint_rdd *filled = glint_map_values(joined, "bloom.fill_segment", args);
-    return glint_map(filled, sizes->text ? "bloom.text_of_segment" : "bloom.rating_of_segment",
-                     args);
+    struct glint_rdd *lists = glint_map_partitions(lines, &segments_lists_of_rows, args);
+    struct glint_rdd *joined = glint_reduce_by_key(lists, &bloom_extend, NULL);
+    struct glint_rdd *filled = glint_map_values(joined, &segments_fill, args);
+    return glint_map(filled, sizes->text ? &segments_key_text : &segments_key_number, args);
 }

@@ -53,7 +53,7 @@ struct glint_rdd *segments_heads_of(struct glint_rdd *filters, bool text)
     if (filters == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(filters));
     glint_args_i64(args, "text", text);
-    return glint_map(filters, "bloom.segment_head", args);
+    return glint_map(filters, &segments_head_of, args);
 }
 
 /* ---- The list on the driver */

@@ -101,17 +101,18 @@ struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rd
     fields_args(args, fields);
     glint_args_i64(args, "segment", log2);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
-    struct glint_rdd *probes = glint_map_partitions(lines, "bloom.segment_probes", args);
-    struct glint_rdd *bits = glint_map(filters, "bloom.segment_bits", args);
+    struct glint_rdd *probes = glint_map_partitions(lines, &segments_probes, args);
+    struct glint_rdd *bits = glint_map(filters, &segments_bits, args);
     struct glint_rdd *both = glint_cogroup(bits, probes);
-    struct glint_rdd *probed = glint_flat_map_values(both, "bloom.probe_segment", args);
-    struct glint_rdd *rows = glint_map(probed, "bloom.segment_rows", args);
-    struct glint_rdd *once = glint_reduce_by_key(rows, "glint.sum_i64", NULL);
-    const char *missed = sizes->text ? "bloom.text_missed" : "bloom.rating_missed";
+    struct glint_rdd *probed = glint_flat_map_values(both, &segments_probe, args);
+    struct glint_rdd *rows = glint_map(probed, &segments_rows, args);
+    struct glint_rdd *once = glint_reduce_by_key(rows, &GLINT_SUM_I64, NULL);
+    const struct glint_function *missed =
+        sizes->text ? &segments_missed_text : &segments_missed_rating;
     struct glint_rdd *tallies = glint_map_partitions(once, missed, args);
     /* As many partitions as a shuffle of only the lines: the report then equals that of unsegmented
      * filters. */
     const uint32_t parts = glint_partitions(glint_partition_by(probes, 0));
-    struct glint_rdd *sums = glint_reduce_by_key(tallies, "bloom.add_tallies", NULL);
-    return glint_map_values(glint_with_partitions(sums, parts), "bloom.hits", NULL);
+    struct glint_rdd *sums = glint_reduce_by_key(tallies, &bloom_add_tallies, NULL);
+    return glint_map_values(glint_with_partitions(sums, parts), &segments_hits, NULL);
 }

@@ -96,7 +96,7 @@ struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source,
     static const struct glint_function *const functions[2][2] = {
         {&size_counts_number, &size_counts_text}, {&size_params_number, &size_params_text}};
     struct glint_rdd *lines = glint_as_side_file(glint_text_file(g, source->path));
-    return glint_map(lines, functions[source->params][text]->name, NULL);
+    return glint_map(lines, functions[source->params][text], NULL);
 }
 
 bool size_line_read(struct glint_slice bytes, struct size_line *out)

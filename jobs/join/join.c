@@ -111,13 +111,13 @@ int join_check_delimiters(const struct join *j)
 struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
                                 const struct key_filter *filter)
 {
-    static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
-                                            {"join.text_keys", "join.text_rows"}};
+    static const struct glint_function *const functions[2][2] = {
+        {&join_int_keys, &join_int_rows}, {&join_text_keys, &join_text_rows}};
     const bool filtered = side != j->build && filter->broadcast != NULL;
     struct glint_args *args = join_args(j, side);
     glint_args_i64(args, "filtered", filtered);
     if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_flat_map(join_lines(j, side), names[j->fields[side].key == FIELDS_TEXT][lines],
+    return glint_flat_map(join_lines(j, side), functions[j->fields[side].key == FIELDS_TEXT][lines],
                           args);
 }
 
@@ -129,7 +129,7 @@ static struct glint_rdd *left_rows(const struct join *j, const struct key_filter
     struct glint_rdd *keys = join_side_rdd(j, JOIN_SIDE_RIGHT, false, filter);
     if (j->type == JOIN_ANTI) return glint_values(glint_subtract_by_key(left, keys));
     struct glint_rdd *groups = glint_cogroup(keys, left);
-    return glint_values(glint_flat_map_values(groups, "join.present", NULL));
+    return glint_values(glint_flat_map_values(groups, &join_present, NULL));
 }
 
 /* Pairs of rows as lines. The build side's rows of a key are buffered, the probe side's rows are
@@ -144,7 +144,7 @@ static struct glint_rdd *pair_lines(const struct join *j, const struct key_filte
                               : keep_probe             ? glint_left_outer_join(probe, build)
                               : keep_build             ? glint_right_outer_join(probe, build)
                                                        : glint_join(probe, build);
-    return glint_map(pairs, "join.pairs", join_args(j, join_probe_side(j)));
+    return glint_map(pairs, &join_pairs, join_args(j, join_probe_side(j)));
 }
 
 struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
@@ -157,7 +157,7 @@ struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter 
     glint_args_i64(args, "filtered", 1);
     glint_args_broadcast(args, "filters", filter->broadcast);
     return glint_union(matched,
-                       glint_flat_map(join_lines(j, join_probe_side(j)), "join.rejected", args));
+                       glint_flat_map(join_lines(j, join_probe_side(j)), &join_rejected, args));
 }
 
 /* ---- The filter of the build side's keys */
@@ -178,7 +178,7 @@ static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_
 static struct glint_rdd *build_ids(const struct join *j, uint64_t split_bytes)
 {
     struct glint_rdd *lines = glint_with_split_bytes(join_lines(j, j->build), split_bytes);
-    return glint_flat_map(lines, "join.ids", join_args(j, j->build));
+    return glint_flat_map(lines, &join_ids, join_args(j, j->build));
 }
 
 int join_count_build_rows(const struct join *j, uint64_t *out)

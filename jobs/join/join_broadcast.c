@@ -7,6 +7,7 @@
  * The second branch is needed if unmatched rows of the build side are in the output, or if the
  * output consists of rows of the build side. A pass over the probe side comes first: each task
  * marks the matched keys in a bitmap, and the bitmaps are combined by OR. */
+#include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 #include "jobs/join/join_table.h"
 
@@ -214,13 +215,13 @@ static struct glint_broadcast *build_table(const struct join *j)
 {
     static int (*const take[2][2])(void *, const struct glint_record *) = {
         {take_number_key, take_number_row}, {take_key, take_row}};
-    static const char *const names[2][2] = {{"join.int_keys", "join.int_rows"},
-                                            {"join.text_keys", "join.text_rows"}};
+    static const struct glint_function *const functions[2][2] = {
+        {&join_int_keys, &join_int_rows}, {&join_text_keys, &join_text_rows}};
     const bool text = j->fields[j->build].key == FIELDS_TEXT, lines = join_has_pairs(j->type);
     struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
     struct glint_args *args = join_args(j, j->build);
     glint_args_i64(args, "filtered", 0);
-    struct glint_rdd *rows = glint_flat_map(join_lines(j, j->build), names[text][lines], args);
+    struct glint_rdd *rows = glint_flat_map(join_lines(j, j->build), functions[text][lines], args);
     struct glint_broadcast *out = NULL;
     int r = glint_collect_each(rows, take[text][lines], &table);
     if (r == JOIN_TABLE_FULL) broadcast_too_large(j, table.limit);
@@ -254,9 +255,8 @@ static struct glint_broadcast *matched_keys(const struct join *j, struct glint_b
     struct glint_args *args = join_args(j, join_probe_side(j));
     glint_args_broadcast(args, "table", table);
     struct glint_rdd *matched =
-        glint_map_partitions(join_lines(j, join_probe_side(j)), "join.matched", args);
-    struct glint_rdd *all =
-        glint_with_partitions(glint_reduce_by_key(matched, "bloom.or", NULL), 1);
+        glint_map_partitions(join_lines(j, join_probe_side(j)), &join_matched, args);
+    struct glint_rdd *all = glint_with_partitions(glint_reduce_by_key(matched, &bloom_or, NULL), 1);
     int r = glint_collect_each(all, take_bitmap, &b);
     if (r == 0 && b.data == NULL) { /* the probe side is empty: no task, no bitmap */
         b.size = 1;
@@ -277,7 +277,7 @@ struct glint_rdd *join_by_broadcast(const struct join *j)
     if (emit_probe_rows) {
         struct glint_args *args = join_args(j, join_probe_side(j));
         glint_args_broadcast(args, "table", table);
-        from_probe = glint_flat_map(join_lines(j, join_probe_side(j)), "join.probe", args);
+        from_probe = glint_flat_map(join_lines(j, join_probe_side(j)), &join_probe, args);
         if (!emit_build_rows || from_probe == NULL) return from_probe;
     }
     struct glint_broadcast *matched = matched_keys(j, table);
@@ -285,6 +285,6 @@ struct glint_rdd *join_by_broadcast(const struct join *j)
     struct glint_args *args = join_args(j, j->build);
     glint_args_broadcast(args, "table", table);
     glint_args_broadcast(args, "matched", matched);
-    from_build = glint_flat_map(join_lines(j, j->build), "join.build_rows", args);
+    from_build = glint_flat_map(join_lines(j, j->build), &join_build_rows, args);
     return emit_probe_rows ? glint_union(from_probe, from_build) : from_build;
 }

@@ -158,7 +158,7 @@ struct glint_rdd *admit_lines(struct glint_rdd *lines, const struct fields *fiel
     if (lines == NULL) return NULL;
     struct glint_args *args =
         keep_args(glint_context(lines), fields, filter, admitted, with_counters);
-    return glint_filter(lines, "admit.keep", args);
+    return glint_filter(lines, &keep, args);
 }
 
 static int save_report(struct glint *g, const struct built_filter *b, const char *output)
@@ -192,9 +192,8 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
 {
     struct glint *g = glint_context(lines);
     int64_t counted[2] = {0, 0};
-    struct glint_rdd *verdicts =
-        glint_map(lines, "admit.verdict", keep_args(g, fields, b, true, true));
-    struct glint_rdd *sums = glint_reduce_by_key(verdicts, "glint.sum_i64", NULL);
+    struct glint_rdd *verdicts = glint_map(lines, &verdict, keep_args(g, fields, b, true, true));
+    struct glint_rdd *sums = glint_reduce_by_key(verdicts, &GLINT_SUM_I64, NULL);
     int r = glint_collect_each(sums, take_count, counted);
     assert(r != 0 || (counted[1] == glint_counter_value(g, "admitted") &&
                       counted[0] == glint_counter_value(g, "rejected")));

@@ -13,6 +13,7 @@
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/times.h"
+#include "jobs/rows/row_counts.h"
 #include "jobs/rows/text_table.h"
 
 #include <assert.h>
@@ -47,8 +48,8 @@ static int count_rows(struct method_comparison *c)
     fields_args(columns, &c->fields);
     const bool text = fields_key_type(&c->fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
-    struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
-    return sizes_from_counts(glint_reduce_by_key(ones, "glint.sum_i64", NULL), text, &c->sizes);
+    struct glint_rdd *ones = glint_map(lines, text ? &count_text : &count_number, columns);
+    return sizes_from_counts(glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL), text, &c->sizes);
 }
 
 /* Builds all filters once; counts them and discards them. */

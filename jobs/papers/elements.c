@@ -44,7 +44,7 @@ struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
-    return glint_flat_map(lines, elements_take.name, args);
+    return glint_flat_map(lines, &elements_take, args);
 }
 
 /* ---- Driver */

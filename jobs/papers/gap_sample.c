@@ -68,7 +68,7 @@ static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
     glint_args_i64(choice, "seed", glint_job_i64(g, args, "seed", 0, INT64_MAX));
     struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
     if (glint_job_option(args, "header") != NULL) lines = glint_with_header(lines);
-    glint_save_as_text_file(glint_filter(lines, "gap_sample.keep", choice), args->positional[1]);
+    glint_save_as_text_file(glint_filter(lines, &gap_keep, choice), args->positional[1]);
     return glint_error(g)->code;
 }
 

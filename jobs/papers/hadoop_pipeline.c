@@ -16,6 +16,7 @@
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/row_counts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -224,9 +225,9 @@ static int count_rows(struct hadoop_plan *o, const char *train)
 {
     struct glint_args *columns = glint_args(o->g);
     fields_args(columns, &o->fields);
-    const char *one = o->text ? "count.text" : "count.number";
+    const struct glint_function *one = o->text ? &count_text : &count_number;
     struct glint_rdd *ones = glint_map(read_lines(o, train), one, columns);
-    struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
+    struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
     int r = sizes_from_counts(glint_with_partitions(counts, o->reducers), o->text, &o->sizes);
     if (r == 0) r = sizes_apply(o->g, &o->sizes, &o->sizing);
     return r == 0 ? check_memory(o) : r;
@@ -237,14 +238,14 @@ static struct glint_rdd *filters_of(const struct hadoop_plan *o, const char *tra
 {
     struct glint_rdd *lines = read_lines(o, train);
     if (o->partials) {
-        const char *fill = o->text ? "bloom.text_partials" : "bloom.rating_partials";
+        const struct glint_function *fill = o->text ? &bloom_text_partials : &bloom_rating_partials;
         struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
-        struct glint_rdd *merged = glint_reduce_by_key(partials, "bloom.or", NULL);
-        return glint_map_values(glint_with_partitions(merged, o->reducers), "bloom.seal", args);
+        struct glint_rdd *merged = glint_reduce_by_key(partials, &bloom_or, NULL);
+        return glint_map_values(glint_with_partitions(merged, o->reducers), &bloom_seal, args);
     }
-    const char *index = o->text ? "bloom.text_indexes" : "bloom.rating_indexes";
+    const struct glint_function *index = o->text ? &bloom_text_indexes : &bloom_rating_indexes;
     struct glint_rdd *lists = glint_group_by_key(glint_map(lines, index, args));
-    return glint_map_values(glint_with_partitions(lists, o->reducers), "bloom.fill", args);
+    return glint_map_values(glint_with_partitions(lists, o->reducers), &bloom_fill, args);
 }
 
 static uint64_t map_output_bytes(const struct hadoop_plan *o)
@@ -262,11 +263,11 @@ static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const c
     glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
     struct glint_rdd *filters = filters_of(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
-    const char *hash = o->text ? "hadoop.text_hashes" : "hadoop.rating_hashes";
+    const struct glint_function *hash = o->text ? &text_hashes : &rating_hashes;
     struct glint_rdd *rows = glint_flat_map(read_lines(o, paths[1]), hash, args);
     struct glint_rdd *groups = glint_with_partitions(glint_cogroup(filters, rows), o->reducers);
-    struct glint_rdd *tallies = glint_map_values(groups, "hadoop.verify", NULL);
-    const char *report = o->text ? "bloom.report_text_java" : "bloom.report_rating_java";
+    struct glint_rdd *tallies = glint_map_values(groups, &verify, NULL);
+    const struct glint_function *report = &bloom_report_functions[o->text][true];
     const uint64_t before = map_output_bytes(o);
     r = glint_save_as_text_file(glint_map(tallies, report, NULL), paths[2]);
     if (r == 0 && !glint_explaining(o->g))

@@ -193,8 +193,8 @@ static int save_results(struct membership_result *o, struct glint_rdd *lines,
                         struct glint_args *args, const char *output, const char *counts)
 {
     const uint64_t size = sizeof(double) * (o->sizes.count + 1);
-    struct glint_rdd *tallies = glint_map_partitions(lines, "membership.tally", args);
-    struct glint_rdd *sums = glint_reduce_by_key(tallies, "membership.add", NULL);
+    struct glint_rdd *tallies = glint_map_partitions(lines, &membership_tally, args);
+    struct glint_rdd *sums = glint_reduce_by_key(tallies, &membership_add, NULL);
     int r = glint_collect_each(sums, take_tally, o);
     if (r != 0) return r;
     double *all = glint_alloc(o->g, size), *others = glint_alloc(o->g, size);
@@ -236,7 +236,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
         struct glint_broadcast *blob = filters_broadcast(filters, &o.sizes, paths[1], NULL, o.rate);
         struct glint_args *look_up = look_up_args(&o, &fields, members, blob);
         if (sets != NULL)
-            glint_save_as_text_file(glint_flat_map(lines, "membership.sets", look_up), sets);
+            glint_save_as_text_file(glint_flat_map(lines, &membership_sets, look_up), sets);
         save_results(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
     }
     result_fini(&o);

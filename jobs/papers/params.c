@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
+#include "jobs/rows/row_counts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -179,17 +180,16 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     glint_args_f64(sizing, "p", p.items[0]);
 
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &fields);
-    struct glint_rdd *ones = glint_map(lines, text ? "count.text" : "count.number", columns);
-    struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
+    struct glint_rdd *ones = glint_map(lines, text ? &count_text : &count_number, columns);
+    struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
     const char *file = glint_job_option(args, "p-file");
     if (file != NULL) {
-        const char *parse = text ? "params.own_text" : "params.own_number";
+        const struct glint_function *parse = text ? &own_text : &own_number;
         struct glint_rdd *own = glint_map(glint_text_file(g, file), parse, NULL);
-        own = glint_reduce_by_key(own, "params.own_once", NULL);
+        own = glint_reduce_by_key(own, &own_once, NULL);
         counts = glint_left_outer_join(counts, own);
     }
-    struct glint_rdd *sizes =
-        glint_map(counts, file != NULL ? "params.size_own" : "params.size", sizing);
+    struct glint_rdd *sizes = glint_map(counts, file != NULL ? &size_own : &size_one, sizing);
     glint_save_as_text_file(sizes, args->positional[1]);
     return glint_error(g)->code;
 }

@@ -5,6 +5,7 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
+#include "jobs/rows/row_counts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,8 +15,8 @@ int trial_count(struct trial *t, struct glint_rdd *train)
     struct glint_args *columns = glint_args(t->g);
     fields_args(columns, &t->fields);
     bool text = fields_key_type(&t->fields) == GLINT_TEXT;
-    struct glint_rdd *ones = glint_map(train, text ? "count.text" : "count.number", columns);
-    struct glint_rdd *counts = glint_reduce_by_key(ones, "glint.sum_i64", NULL);
+    struct glint_rdd *ones = glint_map(train, text ? &count_text : &count_number, columns);
+    struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
     int r = sizes_from_counts(counts, text, &t->sizes);
     if (r != 0) return r;
     assert(t->keys == NULL && t->sizes.count > 0);
@@ -74,9 +75,9 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
     fields_args(args, &t->fields);
     glint_args_broadcast(args, "sizes", sizes_broadcast(t->g, &t->sizes));
     glint_args_broadcast(args, "filters", filters);
-    const char *look_up = t->sizes.text ? "bloom.test_text" : "bloom.test_rating";
+    const struct glint_function *look_up = t->sizes.text ? &bloom_test_text : &bloom_test_rating;
     struct glint_rdd *hits = glint_map_partitions(test, look_up, args);
-    struct glint_rdd *sums = glint_reduce_by_key(hits, "bloom.add_tallies", NULL);
+    struct glint_rdd *sums = glint_reduce_by_key(hits, &bloom_add_tallies, NULL);
     int r = glint_collect_each(sums, take_tally, t);
     t->no_filter = (uint64_t)glint_counter_value(t->g, "no filter") - before;
     return r != 0 ? r : glint_error(t->g)->code;

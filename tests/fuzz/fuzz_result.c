@@ -111,7 +111,8 @@ static struct glint_schema schemas[] = {{GLINT_NONE, GLINT_I64}, {GLINT_NONE, GL
 
 static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
 {
-    const char *function = rdd->schema.value == GLINT_I64 ? "fuzz.add" : "fuzz.append";
+    const struct glint_function *function =
+        rdd->schema.value == GLINT_I64 ? &add_function : &append_function;
     union glint_value value = {.i64 = 0};
     int64_t count;
     bool empty;

@@ -72,15 +72,15 @@ static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_jo
     if (path == NULL || rdd == NULL) return rdd;
     struct glint_args *held = glint_args(glint_context(rdd));
     glint_args_text(held, "while", path);
-    return glint_map(rdd, "words.hold", held);
+    return glint_map(rdd, &hold, held);
 }
 
 static struct glint_rdd *counts_of(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines =
         hold_while(glint_text_file(g, args->positional[0]), args, "hold-lines");
-    struct glint_rdd *words = glint_flat_map(lines, "words.split", NULL);
-    return hold_while(glint_reduce_by_key(words, "glint.sum_i64", NULL), args, "hold-counts");
+    struct glint_rdd *words = glint_flat_map(lines, &split, NULL);
+    return hold_while(glint_reduce_by_key(words, &GLINT_SUM_I64, NULL), args, "hold-counts");
 }
 
 /* lines -> words -> counts -> sorted, with a sample */

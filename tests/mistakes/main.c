@@ -160,13 +160,13 @@ static int run(struct glint *g, const struct glint_job_args *args)
 {
     const char *what = args->positional[0], *then = glint_job_option(args, "then");
     struct glint_rdd *lines = glint_text_file(g, args->positional[1]);
-    struct glint_rdd *pairs = glint_map(lines, "mistake.map", mistake_args(g, what));
-    struct glint_rdd *sums = glint_reduce_by_key(pairs, "mistake.add", mistake_args(g, what));
+    struct glint_rdd *pairs = glint_map(lines, &map, mistake_args(g, what));
+    struct glint_rdd *sums = glint_reduce_by_key(pairs, &add, mistake_args(g, what));
     int64_t count;
     if (strncmp(what, "job-", 4) == 0) glint_save_as_text_file(pairs, args->positional[2]);
     if (strncmp(what, "job-", 4) == 0) make_mistake(what + 4);
     glint_save_as_text_file(sums, args->positional[2]);
-    if (then != NULL) glint_count(glint_map(lines, "mistake.map", mistake_args(g, then)), &count);
+    if (then != NULL) glint_count(glint_map(lines, &map, mistake_args(g, then)), &count);
     return glint_error(g)->code;
 }
 

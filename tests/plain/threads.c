@@ -18,7 +18,7 @@ static void check(bool good, const char *what, int code)
     if (!good) fprintf(stderr, "%s (%d)\n", what, code);
 }
 
-static int count_keys(struct glint *g, const char *function, int64_t *keys)
+static int count_keys(struct glint *g, const struct glint_function *function, int64_t *keys)
 {
     struct glint_rdd *pairs = glint_map(local_numbers(g, NUMBERS, 3 * SLOTS), function, NULL);
     return glint_count(local_counts(glint_union(pairs, pairs)), keys);

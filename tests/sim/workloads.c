@@ -121,7 +121,7 @@ static struct glint_rdd *ratings(const struct plan *p)
     struct glint_args *args = glint_args(p->g);
     const char *bad = p->bad_row ? BAD_ROW : "";
     glint_args_bytes(args, "bad", bad, strlen(bad));
-    return glint_map(glint_text_file(p->g, "in.tsv"), "sim.row", args);
+    return glint_map(glint_text_file(p->g, "in.tsv"), &row_function, args);
 }
 
 struct stop {
@@ -140,7 +140,7 @@ static int stop_row(void *arg, const struct glint_record *r)
  * one of them ends while its tasks still run. */
 static void plan_again(const struct plan *p)
 {
-    struct glint_rdd *sums = glint_reduce_by_key(ratings(p), "sim.sum", NULL);
+    struct glint_rdd *sums = glint_reduce_by_key(ratings(p), &sum_function, NULL);
     struct glint_rows rows = {0}, some = {0}, found = {0};
     union glint_value key = {.bytes = {(const uint8_t *)"5.9", 3}};
     int64_t n = 0;
@@ -157,7 +157,7 @@ static void plan_again(const struct plan *p)
 /* Three shuffles in a row, with a sampling action in between, and a shuffle with two readers. */
 static void plan_deep(const struct plan *p)
 {
-    struct glint_rdd *sums = glint_reduce_by_key(ratings(p), "sim.sum", NULL);
+    struct glint_rdd *sums = glint_reduce_by_key(ratings(p), &sum_function, NULL);
     struct glint_rdd *spread = glint_partition_by(glint_repartition(sums, 7), 3);
     struct glint_rdd *sorted = glint_sort_by_key(glint_union(spread, sums), true);
     int64_t n = 0;

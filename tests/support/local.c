@@ -110,23 +110,23 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-static const struct glint_function large = {.name = FN_LARGE,
-                                            .kind = GLINT_MAP,
-                                            .in = {GLINT_NONE, GLINT_I64},
-                                            .out = {GLINT_I64, GLINT_BYTES},
-                                            .state_size = sizeof(struct large_state),
-                                            .each = large_each};
-static const struct glint_function first = {.name = FN_FIRST,
-                                            .kind = GLINT_MAP,
-                                            .in = {GLINT_I64, GLINT_BYTES},
-                                            .out = {GLINT_I64, GLINT_I64},
-                                            .each = first_each};
+const struct glint_function local_large = {.name = "local.large",
+                                           .kind = GLINT_MAP,
+                                           .in = {GLINT_NONE, GLINT_I64},
+                                           .out = {GLINT_I64, GLINT_BYTES},
+                                           .state_size = sizeof(struct large_state),
+                                           .each = large_each};
+const struct glint_function local_first = {.name = "local.first",
+                                           .kind = GLINT_MAP,
+                                           .in = {GLINT_I64, GLINT_BYTES},
+                                           .out = {GLINT_I64, GLINT_I64},
+                                           .each = first_each};
 
-static const struct glint_function firsts = {.name = FN_FIRSTS,
-                                             .kind = GLINT_MAP,
-                                             .in = {GLINT_I64, GLINT_MSGPACK},
-                                             .out = {GLINT_I64, GLINT_I64},
-                                             .each = firsts_each};
+const struct glint_function local_firsts = {.name = "local.firsts",
+                                            .kind = GLINT_MAP,
+                                            .in = {GLINT_I64, GLINT_MSGPACK},
+                                            .out = {GLINT_I64, GLINT_I64},
+                                            .each = firsts_each};
 
 #define FUNCTION(name_, kind_, each_)                                                              \
     {                                                                                              \
@@ -135,14 +135,15 @@ static const struct glint_function firsts = {.name = FN_FIRSTS,
         .open = state_open, .each = each_                                                          \
     }
 
-static const struct glint_function map = FUNCTION(FN_MAP, GLINT_MAP, map_each);
-static const struct glint_function flaky = FUNCTION(FN_FLAKY, GLINT_MAP, flaky_each);
-static const struct glint_function picky = FUNCTION(FN_PICKY, GLINT_MAP, picky_each);
-static const struct glint_function endless = FUNCTION(FN_ENDLESS, GLINT_FLAT_MAP, endless_each);
-static const struct glint_function silent = FUNCTION(FN_SILENT, GLINT_MAP, silent_each);
-static const struct glint_function sly = FUNCTION(FN_SLY, GLINT_MAP, sly_each);
-static const struct glint_function *const functions[] = {&map, &flaky, &picky, &endless, &silent,
-                                                         &sly, &large, &first, &firsts,  NULL};
+const struct glint_function local_map = FUNCTION("local.map", GLINT_MAP, map_each);
+const struct glint_function local_flaky = FUNCTION("local.flaky", GLINT_MAP, flaky_each);
+const struct glint_function local_picky = FUNCTION("local.picky", GLINT_MAP, picky_each);
+const struct glint_function local_endless = FUNCTION("local.endless", GLINT_FLAT_MAP, endless_each);
+const struct glint_function local_silent = FUNCTION("local.silent", GLINT_MAP, silent_each);
+const struct glint_function local_sly = FUNCTION("local.sly", GLINT_MAP, sly_each);
+static const struct glint_function *const functions[] = {
+    &local_map, &local_flaky, &local_picky, &local_endless, &local_silent,
+    &local_sly, &local_large, &local_first, &local_firsts,  NULL};
 static const struct glint_module module = {"local", functions};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
@@ -170,5 +171,5 @@ struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partit
 
 struct glint_rdd *local_counts(struct glint_rdd *pairs)
 {
-    return glint_reduce_by_key(pairs, "glint.sum_i64", NULL);
+    return glint_reduce_by_key(pairs, &GLINT_SUM_I64, NULL);
 }

@@ -186,15 +186,15 @@ const struct glint_module loops_module = {"loop", functions};
 
 struct glint_rdd *loops_edges(struct glint *g, const char *path)
 {
-    return glint_flat_map(glint_key_value_text_file(g, path, '\t'), "loop.both_ways", NULL);
+    return glint_flat_map(glint_key_value_text_file(g, path, '\t'), &both_ways, NULL);
 }
 
 struct glint_rdd *loops_components_of(struct glint_rdd *edges, int64_t rounds)
 {
-    struct glint_rdd *labels = glint_reduce_by_key(edges, "loop.least", NULL);
+    struct glint_rdd *labels = glint_reduce_by_key(edges, &least, NULL);
     for (int64_t i = 0; i < rounds; i++) {
-        struct glint_rdd *sent = glint_map(glint_join(edges, labels), "loop.send", NULL);
-        labels = glint_reduce_by_key(glint_union(labels, sent), "loop.least", NULL);
+        struct glint_rdd *sent = glint_map(glint_join(edges, labels), &send_label, NULL);
+        labels = glint_reduce_by_key(glint_union(labels, sent), &least, NULL);
     }
     return labels;
 }
@@ -202,12 +202,12 @@ struct glint_rdd *loops_components_of(struct glint_rdd *edges, int64_t rounds)
 struct glint_rdd *loops_ranks_of(struct glint_rdd *edges, int64_t rounds)
 {
     struct glint_rdd *links =
-        glint_reduce_by_key(glint_map(edges, "loop.neighbour", NULL), "loop.append", NULL);
-    struct glint_rdd *ranks = glint_map_values(links, "loop.one", NULL);
+        glint_reduce_by_key(glint_map(edges, &neighbour, NULL), &append, NULL);
+    struct glint_rdd *ranks = glint_map_values(links, &one, NULL);
     for (int64_t i = 0; i < rounds; i++) {
-        struct glint_rdd *shares = glint_flat_map(glint_join(links, ranks), "loop.share", NULL);
-        struct glint_rdd *sums = glint_reduce_by_key(shares, "glint.sum_f64", NULL);
-        ranks = glint_map_values(sums, "loop.damp", NULL);
+        struct glint_rdd *shares = glint_flat_map(glint_join(links, ranks), &share, NULL);
+        struct glint_rdd *sums = glint_reduce_by_key(shares, &GLINT_SUM_F64, NULL);
+        ranks = glint_map_values(sums, &damp, NULL);
     }
     return ranks;
 }
@@ -264,8 +264,8 @@ static int k_means_run(struct glint *g, const struct glint_job_args *args)
     for (int64_t round = 0; r == 0 && round < rounds && moved; round++) {
         struct glint_args *centres = glint_args(g);
         glint_args_bytes(centres, "centres", c.at, c.count * sizeof c.at[0]);
-        struct glint_rdd *near = glint_map(points, "loop.nearest", centres);
-        r = glint_collect_as_map(glint_reduce_by_key(near, "glint.sum_f64", NULL), &sums);
+        struct glint_rdd *near = glint_map(points, &nearest, centres);
+        r = glint_collect_as_map(glint_reduce_by_key(near, &GLINT_SUM_F64, NULL), &sums);
         if (r != 0) break;
         r = glint_count_by_key(near, &counts);
         if (r == 0) moved = move_centres(&c, &sums, &counts);

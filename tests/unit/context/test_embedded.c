@@ -23,7 +23,7 @@ Test(embedded, public_header_is_sufficient)
     struct glint_schema schema = {GLINT_I64, GLINT_I64};
     struct glint_rdd *rdd = glint_parallelize(g, schema, records, RECORDS, 4);
     struct glint_rows rows = {.count = 0};
-    cr_assert_eq(glint_collect(glint_reduce_by_key(rdd, "glint.sum_i64", NULL), &rows), 0);
+    cr_assert_eq(glint_collect(glint_reduce_by_key(rdd, &GLINT_SUM_I64, NULL), &rows), 0);
     cr_assert_eq(rows.count, KEYS);
     for (int64_t k = 0; k < KEYS; k++) {
         struct glint_record row = glint_rows_at(&rows, (uint64_t)k);

@@ -164,13 +164,13 @@ static int run_action(struct glint_rdd *rdd, const char *name, struct glint_rows
     if (IS("min")) return glint_min(rdd, rows);
     if (IS("max")) return glint_max(rdd, rows);
     if (IS("lookup")) return glint_lookup(rdd, zero, rows);
-    if (IS("reduce")) return glint_reduce(rdd, "trap.reduce", NULL, rows);
-    if (IS("foreach")) return glint_foreach(rdd, "trap.foreach", NULL);
+    if (IS("reduce")) return glint_reduce(rdd, &trap_reduce, NULL, rows);
+    if (IS("foreach")) return glint_foreach(rdd, &trap_foreach, NULL);
     if (IS("saveAsTextFile")) return glint_save_as_text_file(rdd, "/nowhere/out");
     if (IS("saveAsMsgpackFile")) return glint_save_as_msgpack_file(rdd, "/nowhere/out");
     if (IS("fold") || IS("aggregate")) {
-        r = IS("fold") ? glint_fold(rdd, zero, "trap.reduce", NULL, rows)
-                       : glint_aggregate(rdd, zero, "trap.aggregate", NULL, rows);
+        r = IS("fold") ? glint_fold(rdd, zero, &trap_reduce, NULL, rows)
+                       : glint_aggregate(rdd, zero, &trap_aggregate, NULL, rows);
         cr_expect(rows->count == 1 && glint_rows_at(rows, 0).value.i64 == 5, "%s: the zero", name);
         glint_rows_free(rows);
         return r;
@@ -220,7 +220,7 @@ Test(explain, no_action_calls_a_user_function)
         struct glint_rows rows = {.count = 0};
         char line[128];
         const int word = (int)strcspn(actions[i], " ");
-        int r = run_action(glint_map(pairs(g), "trap.map", NULL), actions[i], &rows);
+        int r = run_action(glint_map(pairs(g), &trap_map, NULL), actions[i], &rows);
         bool needs_one = strcmp(actions[i], "take first") == 0 ||
                          strcmp(actions[i], "reduce") == 0 || strcmp(actions[i], "min") == 0 ||
                          strcmp(actions[i], "max") == 0;
@@ -241,7 +241,7 @@ Test(explain, no_action_calls_a_user_function)
 static struct glint_rdd *sorted_sums(struct glint *g, bool trap)
 {
     struct glint_rdd *sums = glint_reduce_by_key(
-        glint_map(pairs(g), trap ? "trap.map" : "trap.pass", NULL), "glint.sum_i64", NULL);
+        glint_map(pairs(g), trap ? &trap_map : &trap_pass, NULL), &GLINT_SUM_I64, NULL);
     struct glint_rdd *sorted = glint_sort_by_key(glint_with_partitions(sums, PARTITIONS), true);
     return glint_zip_with_index(glint_values(glint_with_partitions(sorted, 3)));
 }
@@ -347,7 +347,7 @@ Test(explain, side_files_are_read)
     const char *path = write_input("one\ntwo\n");
     struct glint *g = context_open(true);
     struct glint_rdd *side = glint_as_side_file(glint_text_file(g, path));
-    struct glint_rdd *passed = glint_map(side, "trap.pass", NULL);
+    struct glint_rdd *passed = glint_map(side, &trap_pass, NULL);
     struct glint_rows rows;
     int64_t count;
     cr_assert_eq(glint_take(passed, 1, &rows), 0);
@@ -359,7 +359,7 @@ Test(explain, side_files_are_read)
     expect_note("take, run: it reads only side files\nstage 0 textFile..take: 1 task, ");
     cr_expect_null(strstr(notes(), "depends on"));
     /* Inputs that are combined with it are not read. */
-    struct glint_rdd *other = glint_map(glint_text_file(g, path), "trap.map", NULL);
+    struct glint_rdd *other = glint_map(glint_text_file(g, path), &trap_map, NULL);
     cr_assert_eq(glint_count(glint_union(side, other), &count), 0);
     cr_expect_eq(count, 0);
     cr_assert_eq(glint_save_as_text_file(side, "/nowhere/out"), 0);
@@ -461,7 +461,7 @@ Test(explain, loop_until_convergence_ends)
     int64_t before = -1, now = 0;
     while (before != now) {
         before = now;
-        rdd = glint_reduce_by_key(rdd, "trap.reduce", NULL);
+        rdd = glint_reduce_by_key(rdd, &trap_reduce, NULL);
         cr_assert_eq(glint_count(rdd, &now), 0);
     }
     cr_assert_eq(glint_save_as_text_file(rdd, "/nowhere/out"), 0);

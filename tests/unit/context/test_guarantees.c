@@ -55,7 +55,7 @@ Test(local_guarantees, few_keys_work_with_many_reducers)
     cr_expect_eq(rows.count, 4);
     glint_rows_free(&rows);
     cr_expect_eq(counter_value("map output records"), 4);
-    cr_assert_eq(glint_count(glint_reduce_by_key(spread, "glint.sum_i64", NULL), &n), 0);
+    cr_assert_eq(glint_count(glint_reduce_by_key(spread, &GLINT_SUM_I64, NULL), &n), 0);
     cr_expect_eq(n, 4);
 }
 
@@ -75,10 +75,10 @@ Test(local_guarantees, thirty_level_diamond_plan_is_fast, .timeout = 30)
     struct glint_rdd *level = pairs(10, 10, 2);
     int64_t n = -1;
     for (int i = 0; i < 30; i++) {
-        struct glint_rdd *left = glint_reduce_by_key(level, "glint.sum_i64", NULL);
+        struct glint_rdd *left = glint_reduce_by_key(level, &GLINT_SUM_I64, NULL);
         struct glint_rdd *right = glint_partition_by(level, 2);
         struct glint_rdd *both = glint_union(left, right);
-        level = glint_coalesce(glint_reduce_by_key(both, "glint.sum_i64", NULL), 2);
+        level = glint_coalesce(glint_reduce_by_key(both, &GLINT_SUM_I64, NULL), 2);
     }
     cr_assert_eq(glint_count(level, &n), 0, "%s", glint_error(g)->cause);
     cr_expect_eq(n, 10);

@@ -94,11 +94,11 @@ Test(local, first_error_is_kept)
 
 Test(local, inconsistent_function_errors_fail_the_job)
 {
-    static const char *const names[] = {FN_SILENT, FN_SLY};
+    static const struct glint_function *const functions[] = {FN_SILENT, FN_SLY};
     for (int i = 0; i < 2 * SHAPES; i++) {
         struct glint *g = open_shape(i / 2);
         int64_t n = -1;
-        struct glint_rdd *rdd = glint_map(local_numbers(g, 10, 2), names[i % 2], NULL);
+        struct glint_rdd *rdd = glint_map(local_numbers(g, 10, 2), functions[i % 2], NULL);
         cr_expect_eq(glint_count(local_counts(rdd), &n), GLINT_E_FUNCTION_FAILED);
         local_close(g, GLINT_E_FUNCTION_FAILED);
     }

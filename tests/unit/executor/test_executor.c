@@ -136,7 +136,7 @@ static void send_stage(uint32_t stage, const struct action *action, struct glint
     stage_plan_fini(&s);
 }
 
-static void open_fixture(const char *function, uint64_t numbers)
+static void open_fixture(const struct glint_function *function, uint64_t numbers)
 {
     memset(&w, 0, sizeof w);
     error.code = GLINT_OK;
@@ -146,7 +146,7 @@ static void open_fixture(const char *function, uint64_t numbers)
     w.g = glint_create(&w.config, &error);
     cr_assert_not_null(w.g);
     struct glint_rdd *all = local_numbers(w.g, numbers, MAPS);
-    bool endless = strcmp(function, FN_ENDLESS) == 0;
+    bool endless = function == FN_ENDLESS;
     w.pairs = endless ? glint_flat_map(all, function, NULL) : glint_map(all, function, NULL);
     cr_assert_not_null(w.pairs);
     w.counts = glint_partition_by(w.pairs, REDUCES);

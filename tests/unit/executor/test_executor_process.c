@@ -232,14 +232,14 @@ static void send_job(void)
 }
 
 /* Sends a stage of MAPS map tasks, and `tasks` of its tasks. */
-static void send_tasks(const char *function, unsigned tasks)
+static void send_tasks(const struct glint_function *function, unsigned tasks)
 {
     struct glint_error error = {.code = GLINT_OK};
     struct glint_config config = local_config(1, false);
     struct glint *g = glint_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     struct glint_rdd *numbers = local_numbers(g, 100, MAPS);
-    bool endless = strcmp(function, FN_ENDLESS) == 0;
+    bool endless = function == FN_ENDLESS;
     struct glint_rdd *pairs =
         endless ? glint_flat_map(numbers, function, NULL) : glint_map(numbers, function, NULL);
     struct glint_rdd *parts = glint_partition_by(pairs, MAPS);

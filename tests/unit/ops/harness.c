@@ -19,6 +19,12 @@ const struct fixture fixtures[] = {
 static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
                                                      &test_two, NULL};
 
+const struct glint_function *fn(const char *name)
+{
+    const struct glint_config registry = {.modules = modules};
+    return registry_find_function(&registry, name);
+}
+
 static char scratch_dir[64];
 
 struct glint *fixture_open(const struct fixture *w)

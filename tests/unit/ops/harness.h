@@ -24,6 +24,9 @@ extern const struct fixture fixtures[];
  * of cogrouped values: join_functions.c). */
 extern const struct glint_module test_functions, test_reducers, test_two;
 
+/* The function with this name, of these or built in; NULL: none. */
+const struct glint_function *fn(const char *name);
+
 struct glint *fixture_open(const struct fixture *w);
 /* Ends the job, which must return `code`. */
 void fixture_close(struct glint *g, enum glint_code code);

@@ -50,7 +50,8 @@ Test(actions, empty_file_has_no_rows)
     cr_assert_eq(rows.count, 0);
     cr_assert_eq(glint_count(glint_distinct(lines), &n), 0);
     cr_assert_eq(n, 0);
-    struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(lines, "test.length", NULL), true);
+    struct glint_rdd *sorted =
+        glint_sort_by_key(glint_key_by(lines, fn("test.length"), NULL), true);
     cr_assert_eq(glint_count(glint_with_partitions(sorted, 5), &n), 0);
     cr_assert_eq(n, 0);
     fixture_close(g, GLINT_OK);
@@ -279,7 +280,7 @@ static int run_foreach(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct input *in = arg;
     (void)out;
-    return glint_foreach(input_rdd(g, in), in->function, NULL);
+    return glint_foreach(input_rdd(g, in), fn(in->function), NULL);
 }
 
 Test(actions, foreach_visits_every_row)
@@ -289,10 +290,10 @@ Test(actions, foreach_visits_every_row)
         for (int m = 0; m < 3; m++) {
             struct glint *g = fixture_open(w);
             struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, 5000, maps_tried[m]);
-            cr_assert_eq(glint_foreach(rdd, "red.visit", NULL), 0);
+            cr_assert_eq(glint_foreach(rdd, fn("red.visit"), NULL), 0);
             cr_assert_eq(glint_counter_value(g, "visited"), 5000);
             cr_assert_eq(glint_counter_value(g, "ended"), maps_tried[m]);
-            cr_assert_eq(glint_foreach(rdd, "red.visit_batch", NULL), 0);
+            cr_assert_eq(glint_foreach(rdd, fn("red.visit_batch"), NULL), 0);
             cr_assert_eq(glint_counter_value(g, "visited"), 10000);
             fixture_close(g, GLINT_OK);
         }
@@ -359,16 +360,16 @@ static bool run_step(struct glint *g, struct table *t, int step)
     case 3: glint_top(rdd, 100, &rows); break;
     case 4: glint_count_by_key(rdd, &rows); break;
     case 5: glint_collect_as_map(rdd, &rows); break;
-    case 6: glint_reduce(rdd, "red.sum", NULL, &rows); break;
-    case 7: glint_aggregate(rdd, empty, "red.list", NULL, &rows); break;
+    case 6: glint_reduce(rdd, fn("red.sum"), NULL, &rows); break;
+    case 7: glint_aggregate(rdd, empty, fn("red.list"), NULL, &rows); break;
     case 8: glint_lookup(rdd, text("k1"), &rows); break;
-    case 9: glint_foreach(rdd, "red.visit", NULL); break;
+    case 9: glint_foreach(rdd, fn("red.visit"), NULL); break;
     case 10: glint_collect(sorted, &rows); break;
     case 11: glint_collect(glint_distinct(rdd), &rows); break;
-    case 12: glint_collect(glint_fold_by_key(rdd, zero, "red.sum", NULL), &rows); break;
-    case 13: glint_collect(glint_combine_by_key(rdd, "red.list", NULL), &rows); break;
+    case 12: glint_collect(glint_fold_by_key(rdd, zero, fn("red.sum"), NULL), &rows); break;
+    case 13: glint_collect(glint_combine_by_key(rdd, fn("red.list"), NULL), &rows); break;
     case 14:
-        glint_collect(glint_map_values(glint_group_by_key(rdd), "red.group", NULL), &rows);
+        glint_collect(glint_map_values(glint_group_by_key(rdd), fn("red.group"), NULL), &rows);
         break;
     case 15: glint_collect(glint_repartition(rdd, 2), &rows); break;
     default: return false;

@@ -108,7 +108,7 @@ Test(cogroup, large_values_are_grouped)
 
 static struct glint_rdd *make_groups(struct glint *g, void *arg)
 {
-    return glint_map_values(sides_make(g, arg), "two.sides", NULL);
+    return glint_map_values(sides_make(g, arg), fn("two.sides"), NULL);
 }
 
 /* The function writes "1,2|3" for the left values 1, 2 and the right value 3. */

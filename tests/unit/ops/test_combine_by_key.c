@@ -9,21 +9,21 @@ TestSuite(combine_by_key, .init = scratch_open, .fini = scratch_close);
 static struct glint_rdd *make_fold(struct glint *g, void *arg)
 {
     const struct input *in = arg;
-    return glint_with_partitions(glint_fold_by_key(input_rdd(g, in), in->zero, in->function, NULL),
-                                 in->partitions);
+    return glint_with_partitions(
+        glint_fold_by_key(input_rdd(g, in), in->zero, fn(in->function), NULL), in->partitions);
 }
 
 static struct glint_rdd *make_aggregate(struct glint *g, void *arg)
 {
     const struct input *in = arg;
     return glint_with_partitions(
-        glint_aggregate_by_key(input_rdd(g, in), in->zero, in->function, NULL), in->partitions);
+        glint_aggregate_by_key(input_rdd(g, in), in->zero, fn(in->function), NULL), in->partitions);
 }
 
 static struct glint_rdd *make_combine(struct glint *g, void *arg)
 {
     const struct input *in = arg;
-    return glint_with_partitions(glint_combine_by_key(input_rdd(g, in), in->function, NULL),
+    return glint_with_partitions(glint_combine_by_key(input_rdd(g, in), fn(in->function), NULL),
                                  in->partitions);
 }
 
@@ -202,10 +202,10 @@ static struct glint_rdd *make_many(struct glint *g, void *arg)
     const struct input *in = arg;
     struct glint_rdd *rdd =
         glint_parallelize(g, in->table->schema, in->table->rows, in->table->count, in->maps);
-    rdd = glint_map_partitions(rdd, "red.many", NULL);
+    rdd = glint_map_partitions(rdd, fn("red.many"), NULL);
     rdd = strcmp(in->function, "red.concat") == 0
-              ? glint_fold_by_key(rdd, in->zero, in->function, NULL)
-              : glint_aggregate_by_key(rdd, in->zero, in->function, NULL);
+              ? glint_fold_by_key(rdd, in->zero, fn(in->function), NULL)
+              : glint_aggregate_by_key(rdd, in->zero, fn(in->function), NULL);
     return glint_with_partitions(rdd, in->partitions);
 }
 

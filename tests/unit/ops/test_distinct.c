@@ -171,7 +171,7 @@ Test(distinct, too_large_record_is_rejected)
 
 static struct glint_rdd *many_distinct(struct glint *g, const struct input *in)
 {
-    struct glint_rdd *rdd = glint_map_partitions(input_rdd(g, in), "red.many", NULL);
+    struct glint_rdd *rdd = glint_map_partitions(input_rdd(g, in), fn("red.many"), NULL);
     return glint_with_partitions(glint_distinct(glint_keys(rdd)), in->partitions);
 }
 

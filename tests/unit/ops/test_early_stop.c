@@ -62,7 +62,7 @@ static struct glint_rdd *make_parallel(struct glint *g, void *arg)
 
 static struct glint_rdd *make_key_by(struct glint *g, void *arg)
 {
-    return glint_key_by(make_msgpack(g, arg), "test.length", NULL);
+    return glint_key_by(make_msgpack(g, arg), fn("test.length"), NULL);
 }
 
 static struct glint_rdd *make_keys(struct glint *g, void *arg)

@@ -35,7 +35,7 @@ static struct glint_rdd *input(struct glint *g, const struct plan *p)
 static struct glint_rdd *make_filter(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    return glint_filter(input(g, p), p->function, NULL);
+    return glint_filter(input(g, p), fn(p->function), NULL);
 }
 
 static const enum glint_type key_types[] = {GLINT_NONE, GLINT_I64, GLINT_TEXT};
@@ -60,7 +60,7 @@ static struct glint_rdd *make_twice(struct glint *g, void *arg)
 {
     struct plan p = *(struct plan *)arg;
     p.function = "test.odd";
-    return glint_filter(make_filter(g, &p), "test.odd_batch", NULL);
+    return glint_filter(make_filter(g, &p), fn("test.odd_batch"), NULL);
 }
 
 /* Filters that keep all rows, and none. */
@@ -89,7 +89,7 @@ Test(filter, misuse_and_failure_are_errors)
 
 static struct glint_rdd *make_down(struct glint *g, void *arg)
 {
-    return glint_flat_map_values(input(g, arg), "test.down", NULL);
+    return glint_flat_map_values(input(g, arg), fn("test.down"), NULL);
 }
 
 Test(filter, flat_map_values_keeps_keys)

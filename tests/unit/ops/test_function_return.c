@@ -141,12 +141,12 @@ static struct glint_rdd *plan_of(struct glint *g, const struct glint_function *f
 {
     struct glint_rdd *pairs = pairs_of(g);
     switch (fn->kind) {
-    case GLINT_MAP: return glint_map(pairs, fn->name, NULL);
-    case GLINT_FLAT_MAP: return glint_map_partitions(pairs, fn->name, NULL);
-    case GLINT_FILTER: return glint_filter(pairs, fn->name, NULL);
-    case GLINT_GROUP: return glint_map_values(glint_group_by_key(pairs), fn->name, NULL);
-    case GLINT_REDUCE: return glint_reduce_by_key(pairs, fn->name, NULL);
-    case GLINT_AGGREGATE: return glint_combine_by_key(pairs, fn->name, NULL);
+    case GLINT_MAP: return glint_map(pairs, fn, NULL);
+    case GLINT_FLAT_MAP: return glint_map_partitions(pairs, fn, NULL);
+    case GLINT_FILTER: return glint_filter(pairs, fn, NULL);
+    case GLINT_GROUP: return glint_map_values(glint_group_by_key(pairs), fn, NULL);
+    case GLINT_REDUCE: return glint_reduce_by_key(pairs, fn, NULL);
+    case GLINT_AGGREGATE: return glint_combine_by_key(pairs, fn, NULL);
     }
     return NULL;
 }
@@ -200,8 +200,8 @@ Test(function_return, invalid_return_value_fails_the_action)
     for (int i = 0; i < 3; i++) {
         struct glint *g = open_odd(i == 1);
         struct glint_rows rows;
-        int r = i == 0 ? glint_reduce(pairs_of(g), names[i], NULL, &rows)
-                       : glint_aggregate(pairs_of(g), number(0), names[i], NULL, &rows);
+        int r = i == 0 ? glint_reduce(pairs_of(g), find_case(names[i]), NULL, &rows)
+                       : glint_aggregate(pairs_of(g), number(0), find_case(names[i]), NULL, &rows);
         expect_named(g, find_case(names[i]), r);
     }
 }
@@ -211,6 +211,6 @@ Test(function_return, invalid_return_value_fails_foreach)
     static const char *const names[] = {"odd.flat_each", "odd.quiet_end"};
     for (int i = 0; i < 2; i++) {
         struct glint *g = open_odd(i == 1);
-        expect_named(g, find_case(names[i]), glint_foreach(pairs_of(g), names[i], NULL));
+        expect_named(g, find_case(names[i]), glint_foreach(pairs_of(g), find_case(names[i]), NULL));
     }
 }

@@ -39,7 +39,7 @@ static struct glint_rdd *burst_rdd(struct glint *g, const struct burst *b)
     glint_args_i64(args, "count", b->count);
     glint_args_i64(args, "size", b->size);
     glint_args_i64(args, "key", b->key);
-    return glint_flat_map(rdd, "two.burst", args);
+    return glint_flat_map(rdd, fn("two.burst"), args);
 }
 
 static struct glint_rdd *large_rdd(struct glint *g, const struct large *l)
@@ -67,7 +67,7 @@ static void expect_digest(const struct large *l, const struct table *expected, b
     for (const struct fixture *w = tight_fixtures; w->name != NULL; w++) {
         struct glint *g = fixture_open(w);
         struct table got;
-        table_collect(glint_map_values(large_rdd(g, l), "two.digest", NULL), &got);
+        table_collect(glint_map_values(large_rdd(g, l), fn("two.digest"), NULL), &got);
         table_expect(&got, expected, w->name);
         cr_expect_eq(glint_counter_value(g, "spills") > 0, spills);
         table_free(&got);
@@ -103,7 +103,7 @@ static struct glint_rdd *make_groups(struct glint *g, void *arg)
         left = glint_union(left, burst_rdd(g, &b));
     }
     struct glint_rdd *joined = glint_with_partitions(l->op(left, right), 1);
-    return glint_map_values(joined, "two.digest", NULL);
+    return glint_map_values(joined, fn("two.digest"), NULL);
 }
 
 Test(join_large, groups_after_a_spilled_one_are_joined)

@@ -39,7 +39,7 @@ struct plan {
 static struct glint_rdd *make_key_by(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    return glint_key_by(glint_text_file(g, p->path), p->function, NULL);
+    return glint_key_by(glint_text_file(g, p->path), fn(p->function), NULL);
 }
 
 static struct glint_rdd *make_keys(struct glint *g, void *arg)
@@ -116,7 +116,7 @@ static struct glint_rdd *make_values_of_lines(struct glint *g, void *arg)
 
 static struct glint_rdd *make_twice(struct glint *g, void *arg)
 {
-    return glint_key_by(make_key_by(g, arg), "test.length", NULL);
+    return glint_key_by(make_key_by(g, arg), fn("test.length"), NULL);
 }
 
 Test(keys, misuse_is_rejected)

@@ -19,14 +19,14 @@ static int each_row(void *arg, const struct glint_record *record)
 /* ---- Every call that takes an RDD. Transformations return NULL, actions the error's code. */
 
 #define TRANSFORMATIONS(X)                                                                         \
-    X("map", glint_map(NULL, "red.sum", NULL))                                                     \
-    X("flatMap", glint_flat_map(NULL, "red.sum", NULL))                                            \
-    X("filter", glint_filter(NULL, "red.sum", NULL))                                               \
-    X("keyBy", glint_key_by(NULL, "red.sum", NULL))                                                \
-    X("mapValues", glint_map_values(NULL, "red.sum", NULL))                                        \
-    X("flatMapValues", glint_flat_map_values(NULL, "red.sum", NULL))                               \
-    X("mapPartitions", glint_map_partitions(NULL, "red.sum", NULL))                                \
-    X("mapPartitionsWithIndex", glint_map_partitions_with_index(NULL, "red.sum", NULL))            \
+    X("map", glint_map(NULL, fn("red.sum"), NULL))                                                 \
+    X("flatMap", glint_flat_map(NULL, fn("red.sum"), NULL))                                        \
+    X("filter", glint_filter(NULL, fn("red.sum"), NULL))                                           \
+    X("keyBy", glint_key_by(NULL, fn("red.sum"), NULL))                                            \
+    X("mapValues", glint_map_values(NULL, fn("red.sum"), NULL))                                    \
+    X("flatMapValues", glint_flat_map_values(NULL, fn("red.sum"), NULL))                           \
+    X("mapPartitions", glint_map_partitions(NULL, fn("red.sum"), NULL))                            \
+    X("mapPartitionsWithIndex", glint_map_partitions_with_index(NULL, fn("red.sum"), NULL))        \
     X("keys", glint_keys(NULL))                                                                    \
     X("values", glint_values(NULL))                                                                \
     X("union", glint_union(NULL, NULL))                                                            \
@@ -34,12 +34,12 @@ static int each_row(void *arg, const struct glint_record *record)
     X("union", glint_union(NULL, some))                                                            \
     X("keyByRandomSplit", glint_key_by_random_split(NULL, (double[]){1, 2}, 2, 0))                 \
     X("sample", glint_sample(NULL, 1, 0))                                                          \
-    X("reduceByKey", glint_reduce_by_key(NULL, "red.sum", NULL))                                   \
-    X("foldByKey", glint_fold_by_key(NULL, value, "red.sum", NULL))                                \
-    X("aggregateByKey", glint_aggregate_by_key(NULL, value, "red.list", NULL))                     \
-    X("combineByKey", glint_combine_by_key(NULL, "red.list", NULL))                                \
+    X("reduceByKey", glint_reduce_by_key(NULL, fn("red.sum"), NULL))                               \
+    X("foldByKey", glint_fold_by_key(NULL, value, fn("red.sum"), NULL))                            \
+    X("aggregateByKey", glint_aggregate_by_key(NULL, value, fn("red.list"), NULL))                 \
+    X("combineByKey", glint_combine_by_key(NULL, fn("red.list"), NULL))                            \
     X("groupByKey", glint_group_by_key(NULL))                                                      \
-    X("groupBy", glint_group_by(NULL, "red.modulo", NULL))                                         \
+    X("groupBy", glint_group_by(NULL, fn("red.modulo"), NULL))                                     \
     X("distinct", glint_distinct(NULL))                                                            \
     X("join", glint_join(some, NULL))                                                              \
     X("join", glint_join(NULL, some))                                                              \
@@ -55,7 +55,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("subtract", glint_subtract(NULL, some))                                                      \
     X("zipWithIndex", glint_zip_with_index(NULL))                                                  \
     X("sortByKey", glint_sort_by_key(NULL, true))                                                  \
-    X("sortBy", glint_sort_by(NULL, "red.modulo", NULL, true))                                     \
+    X("sortBy", glint_sort_by(NULL, fn("red.modulo"), NULL, true))                                 \
     X("partitionBy", glint_partition_by(NULL, 3))                                                  \
     X("repartitionAndSortWithinPartitions",                                                        \
       glint_repartition_and_sort_within_partitions(NULL, 3, true))                                 \
@@ -76,15 +76,15 @@ static int each_row(void *arg, const struct glint_record *record)
     X("take", glint_take(NULL, 3, &rows))                                                          \
     X("takeOrdered", glint_take_ordered(NULL, 3, &rows))                                           \
     X("top", glint_top(NULL, 3, &rows))                                                            \
-    X("reduce", glint_reduce(NULL, "red.sum", NULL, &rows))                                        \
-    X("fold", glint_fold(NULL, value, "red.sum", NULL, &rows))                                     \
-    X("aggregate", glint_aggregate(NULL, value, "red.list", NULL, &rows))                          \
+    X("reduce", glint_reduce(NULL, fn("red.sum"), NULL, &rows))                                    \
+    X("fold", glint_fold(NULL, value, fn("red.sum"), NULL, &rows))                                 \
+    X("aggregate", glint_aggregate(NULL, value, fn("red.list"), NULL, &rows))                      \
     X("sum", glint_sum(NULL, &value))                                                              \
     X("min", glint_min(NULL, &rows))                                                               \
     X("max", glint_max(NULL, &rows))                                                               \
     X("lookup", glint_lookup(NULL, value, &rows))                                                  \
     X("take", glint_is_empty(NULL, &(bool){true}))                                                 \
-    X("foreach", glint_foreach(NULL, "red.sum", NULL))                                             \
+    X("foreach", glint_foreach(NULL, fn("red.sum"), NULL))                                         \
     X("saveAsTextFile", glint_save_as_text_file(NULL, "out"))                                      \
     X("saveAsTextFiles", glint_save_as_text_files(NULL, &(const char *){"out"}, 1))                \
     X("saveAsTextFile(gzip)", glint_save_as_gzip_text_file(NULL, "out"))                           \
@@ -155,7 +155,7 @@ Test(null_rdd, fails_all_contexts_unless_one_has_failed)
 {
     struct glint *a = fixture_open(&fixtures[0]), *b = fixture_open(&fixtures[1]);
     glint_abort(a, GLINT_E_BAD_VALUE, NULL, "as requested");
-    cr_expect_null(glint_keys(glint_map(some_rdd(a), "red.sum", NULL)));
+    cr_expect_null(glint_keys(glint_map(some_rdd(a), fn("red.sum"), NULL)));
     cr_expect_eq(glint_error(b)->code, GLINT_OK);
     fixture_close(a, GLINT_E_BAD_VALUE);
     struct glint *c = fixture_open(&fixtures[0]);

@@ -16,13 +16,13 @@ static struct glint_rdd *make_group(struct glint *g, void *arg)
 
 static struct glint_rdd *make_group_values(struct glint *g, void *arg)
 {
-    return glint_map_values(make_group(g, arg), "red.group", NULL);
+    return glint_map_values(make_group(g, arg), fn("red.group"), NULL);
 }
 
 static struct glint_rdd *make_group_by(struct glint *g, void *arg)
 {
     const struct input *in = arg;
-    return glint_with_partitions(glint_group_by(input_rdd(g, in), in->function, NULL),
+    return glint_with_partitions(glint_group_by(input_rdd(g, in), fn(in->function), NULL),
                                  in->partitions);
 }
 
@@ -213,7 +213,7 @@ Test(partitions, large_values_pass_through)
 
 static struct glint_rdd *make_ungrouped(struct glint *g, void *arg)
 {
-    return glint_map_values(make_partition_by(g, arg), "red.group", NULL);
+    return glint_map_values(make_partition_by(g, arg), fn("red.group"), NULL);
 }
 
 static struct glint_rdd *request_too_late(struct glint *g, void *arg)

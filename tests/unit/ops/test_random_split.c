@@ -216,7 +216,7 @@ Test(random_split, row_numbers_count_across_batches)
         const struct fixture one = {.name = "rows", .slots = 1, .split_bytes = split_bytes[s]};
         struct glint *g = fixture_open(&one);
         struct glint_rdd *parent = make_parent(g, &p);
-        struct glint_rdd *marked = glint_map_partitions(parent, "test.with_index", NULL);
+        struct glint_rdd *marked = glint_map_partitions(parent, fn("test.with_index"), NULL);
         struct table rows, expected[2] = {{.schema = {GLINT_NONE, GLINT_TEXT}},
                                           {.schema = {GLINT_NONE, GLINT_TEXT}}};
         table_collect(marked, &rows);

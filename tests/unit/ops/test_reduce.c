@@ -8,19 +8,19 @@ TestSuite(reduce, .init = scratch_open, .fini = scratch_close);
 static int run_reduce(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct input *in = arg;
-    return glint_reduce(input_rdd(g, in), in->function, NULL, out);
+    return glint_reduce(input_rdd(g, in), fn(in->function), NULL, out);
 }
 
 static int run_fold(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct input *in = arg;
-    return glint_fold(input_rdd(g, in), in->zero, in->function, NULL, out);
+    return glint_fold(input_rdd(g, in), in->zero, fn(in->function), NULL, out);
 }
 
 static int run_aggregate(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct input *in = arg;
-    return glint_aggregate(input_rdd(g, in), in->zero, in->function, NULL, out);
+    return glint_aggregate(input_rdd(g, in), in->zero, fn(in->function), NULL, out);
 }
 
 /* The first row of partition p in parallelize. */
@@ -163,7 +163,7 @@ static int run_plus(struct glint *g, void *arg, struct glint_rows *out)
     *shared = 100;
     glint_args_broadcast(args, "shared", glint_broadcast(g, shared, sizeof *shared));
     glint_args_i64(args, "plus", 1000);
-    return glint_reduce(input_rdd(g, in), "red.plus", args, out);
+    return glint_reduce(input_rdd(g, in), fn("red.plus"), args, out);
 }
 
 /* Tasks and the driver see the same arguments and broadcasts: each of the 9 merges adds 1,100. */

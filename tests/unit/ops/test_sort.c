@@ -18,7 +18,7 @@ static struct glint_rdd *make_sort_by(struct glint *g, void *arg)
 {
     const struct input *in = arg;
     return glint_with_partitions(
-        glint_sort_by(input_rdd(g, in), in->function, NULL, in->count == 0), in->partitions);
+        glint_sort_by(input_rdd(g, in), fn(in->function), NULL, in->count == 0), in->partitions);
 }
 
 /* Descending: keys in reverse order, rows with equal keys in their original order. */
@@ -140,7 +140,7 @@ static void sizes_of(struct glint_rdd *rdd, uint32_t partitions, int64_t *sizes)
     struct glint_rows rows;
     memset(sizes, 0, sizeof *sizes * partitions);
     struct glint_rdd *indexes =
-        glint_map_partitions_with_index(glint_values(rdd), "red.index", NULL);
+        glint_map_partitions_with_index(glint_values(rdd), fn("red.index"), NULL);
     cr_assert_eq(glint_count_by_value(indexes, &rows), 0, "%s",
                  glint_error(glint_context(rdd))->cause);
     for (uint64_t i = 0; i < rows.count; i++) {
@@ -180,7 +180,7 @@ Test(sort_by_key, sample_is_a_stage_that_counts_no_rows)
     for (const struct fixture *w = fixtures; w->name != NULL; w++) {
         struct glint *g = fixture_open(w);
         struct glint_rdd *in = glint_parallelize(g, t.schema, t.rows, t.count, 4);
-        struct glint_rdd *sums = glint_reduce_by_key(in, "red.sum", NULL);
+        struct glint_rdd *sums = glint_reduce_by_key(in, fn("red.sum"), NULL);
         struct glint_rdd *once = glint_with_partitions(glint_sort_by_key(in, true), 5);
         struct glint_rdd *twice = glint_with_partitions(glint_sort_by_key(sums, true), 5);
         struct glint_summary before, after;
@@ -225,7 +225,7 @@ Test(sort_by_key, sort_of_a_sort_is_sorted)
 static int run_spilled(struct glint *g, void *arg, struct glint_rows *out)
 {
     const struct input *in = arg;
-    struct glint_rdd *rdd = glint_map_partitions(input_rdd(g, in), "red.many", NULL);
+    struct glint_rdd *rdd = glint_map_partitions(input_rdd(g, in), fn("red.many"), NULL);
     return glint_collect(glint_with_partitions(glint_sort_by_key(rdd, in->count == 0), 3), out);
 }
 
@@ -259,7 +259,7 @@ static struct glint_rdd *make_failing(struct glint *g, void *arg)
 {
     const struct input *in = arg;
     return glint_with_partitions(
-        glint_sort_by_key(glint_map(input_rdd(g, in), "test.fail", NULL), true), 3);
+        glint_sort_by_key(glint_map(input_rdd(g, in), fn("test.fail"), NULL), true), 3);
 }
 
 Test(sort_by_key, misuse_and_failure_are_errors)

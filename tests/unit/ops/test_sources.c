@@ -121,7 +121,7 @@ Test(sources, n_line_partitions_contain_all_lines)
 /* Each partition has exactly its own lines. */
 static struct glint_rdd *make_n_line_indexed(struct glint *g, void *arg)
 {
-    return glint_map_partitions_with_index(make_n_line(g, arg), "test.with_index", NULL);
+    return glint_map_partitions_with_index(make_n_line(g, arg), fn("test.with_index"), NULL);
 }
 
 Test(sources, n_line_partition_has_n_lines)
@@ -171,7 +171,7 @@ static struct glint_rdd *make_headed_pairs(struct glint *g, void *arg)
 static struct glint_rdd *make_headed_n_line(struct glint *g, void *arg)
 {
     struct glint_rdd *lines = glint_with_header(glint_n_line_text_file(g, arg, 2));
-    return glint_map_partitions_with_index(lines, "test.with_index", NULL);
+    return glint_map_partitions_with_index(lines, fn("test.with_index"), NULL);
 }
 
 /* Three files, one of which has only a header; rows may look like headers. */
@@ -220,7 +220,7 @@ static struct glint_rdd *make_headed_too_late(struct glint *g, void *arg)
 static struct glint_rdd *make_headed_map(struct glint *g, void *arg)
 {
     return glint_with_header(
-        glint_map_partitions_with_index(glint_text_file(g, arg), "test.with_index", NULL));
+        glint_map_partitions_with_index(glint_text_file(g, arg), fn("test.with_index"), NULL));
 }
 
 static struct glint_rdd *make_headed_msgpack(struct glint *g, void *arg)
@@ -257,7 +257,7 @@ Test(sources, first_line_is_that_of_the_first_nonempty_file)
     scratch_write("file", "x", 1);
     cr_expect_eq(glint_first_line(glint_text_file(g, path)).size, 1);
     scratch_remove("file");
-    struct glint_rdd *other = glint_map_partitions_with_index(lines, "test.with_index", NULL);
+    struct glint_rdd *other = glint_map_partitions_with_index(lines, fn("test.with_index"), NULL);
     cr_expect_eq(glint_first_line(other).size, 0);
     cr_expect_eq(glint_first_line(NULL).size, 0);
     fixture_close(g, GLINT_OK);
@@ -278,7 +278,7 @@ static struct glint_rdd *make_parallel(struct glint *g, void *arg)
 
 static struct glint_rdd *make_parallel_indexed(struct glint *g, void *arg)
 {
-    return glint_map_partitions_with_index(make_parallel(g, arg), "test.with_index", NULL);
+    return glint_map_partitions_with_index(make_parallel(g, arg), fn("test.with_index"), NULL);
 }
 
 Test(sources, parallelize_keeps_rows_and_order)

@@ -109,11 +109,11 @@ Test(union_coalesce, long_chain_does_not_recurse)
 static struct glint_rdd *make_over_shuffles(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    struct glint_rdd *a = glint_reduce_by_key(make_a(g, p), "glint.sum_i64", NULL);
-    struct glint_rdd *b = glint_reduce_by_key(make_b(g, p), "glint.sum_i64", NULL);
+    struct glint_rdd *a = glint_reduce_by_key(make_a(g, p), &GLINT_SUM_I64, NULL);
+    struct glint_rdd *b = glint_reduce_by_key(make_b(g, p), &GLINT_SUM_I64, NULL);
     struct glint_rdd *both = glint_coalesce(
         glint_union(glint_with_partitions(a, 3), glint_with_partitions(b, 2)), p->coalesced);
-    return glint_with_partitions(glint_reduce_by_key(both, "glint.sum_i64", NULL), 1);
+    return glint_with_partitions(glint_reduce_by_key(both, &GLINT_SUM_I64, NULL), 1);
 }
 
 Test(union_coalesce, shuffles_of_both_parents_are_read)
@@ -137,8 +137,10 @@ Test(union_coalesce, shuffles_of_both_parents_are_read)
 static struct glint_rdd *make_indexed(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
-    struct glint_rdd *a = glint_map_partitions_with_index(make_a(g, p), "test.with_index", NULL);
-    struct glint_rdd *b = glint_map_partitions_with_index(make_b(g, p), "test.with_index", NULL);
+    struct glint_rdd *a =
+        glint_map_partitions_with_index(make_a(g, p), fn("test.with_index"), NULL);
+    struct glint_rdd *b =
+        glint_map_partitions_with_index(make_b(g, p), fn("test.with_index"), NULL);
     return glint_coalesce(glint_union(a, b), p->coalesced);
 }
 
@@ -163,9 +165,9 @@ static struct glint_rdd *make_indexed_twice(struct glint *g, void *arg)
 {
     const struct plan *p = arg;
     struct glint_rdd *a =
-        glint_map_partitions_with_index(make_a(g, p), "test.with_index_twice", NULL);
-    return glint_map_partitions_with_index(glint_coalesce(a, p->coalesced), "test.with_index_twice",
-                                           NULL);
+        glint_map_partitions_with_index(make_a(g, p), fn("test.with_index_twice"), NULL);
+    return glint_map_partitions_with_index(glint_coalesce(a, p->coalesced),
+                                           fn("test.with_index_twice"), NULL);
 }
 
 Test(union_coalesce, index_is_right_before_and_after_coalesce)

@@ -96,7 +96,7 @@ Test(zip_with_index, counting_pass_adds_nothing_to_counters)
     struct input in = {.table = &t, .maps = 4};
     struct glint_rows rows;
     struct glint *g = fixture_open(&fixtures[0]);
-    struct glint_rdd *visited = glint_map_partitions(input_rdd(g, &in), "two.count_rows", NULL);
+    struct glint_rdd *visited = glint_map_partitions(input_rdd(g, &in), fn("two.count_rows"), NULL);
     struct glint_rdd *zipped = glint_zip_with_index(visited);
     cr_assert_eq(glint_collect(zipped, &rows), 0);
     cr_assert_eq(glint_counter_value(g, "counted rows"), 1000);
@@ -110,12 +110,12 @@ Test(zip_with_index, counting_pass_adds_nothing_to_counters)
 
 static struct glint_rdd *make_of_pairs(struct glint *g, void *arg)
 {
-    return glint_zip_with_index(glint_key_by(input_rdd(g, arg), "red.modulo", NULL));
+    return glint_zip_with_index(glint_key_by(input_rdd(g, arg), fn("red.modulo"), NULL));
 }
 
 static struct glint_rdd *make_failing(struct glint *g, void *arg)
 {
-    return glint_zip_with_index(glint_flat_map(input_rdd(g, arg), "two.refuses", NULL));
+    return glint_zip_with_index(glint_flat_map(input_rdd(g, arg), fn("two.refuses"), NULL));
 }
 
 Test(zip_with_index, misuse_and_errors_are_reported)

@@ -79,6 +79,8 @@ struct glint_rdd *plan_node(const struct op *op, struct glint_rdd *a, struct gli
 struct glint_rdd *plan_call(struct glint_rdd *rdd, const struct op *op, const char *function)
 {
     if (rdd == NULL) return NULL;
-    struct rdd_spec spec = {.op = op, .parents = {rdd, NULL}, .function = function};
+    struct rdd_spec spec = {.op = op,
+                            .parents = {rdd, NULL},
+                            .function = registry_find_function(&plan_config, function)};
     return rdd_create(rdd->g, &spec);
 }
