@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------------------------------------
  * Values, records, batches */
@@ -43,6 +44,22 @@ struct glint_slice {
     uint64_t size;
 };
 
+/* Cuts *rest at its first `separator`: *out is what is before it, *rest what follows. Returns
+ * false, without a field, after the last one. An empty slice has one field, which is empty. */
+static inline bool glint_next_field(struct glint_slice *rest, char separator,
+                                    struct glint_slice *out)
+{
+    if (rest->data == NULL) return false;
+    const uint8_t *end = (const uint8_t *)memchr(rest->data, separator, rest->size);
+    *out = *rest;
+    rest->data = NULL;
+    if (end == NULL) return true;
+    out->size = (uint64_t)(end - out->data);
+    rest->data = end + 1;
+    rest->size -= out->size + 1;
+    return true;
+}
+
 /* One cell. The column's type selects the member: `bytes` for bytes, text and msgpack. */
 union glint_value {
     struct glint_slice bytes;
@@ -57,68 +74,7 @@ struct glint_record {
 static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 32,
               "a cell is an address and a size: cheap to pass by value");
 
-/* One column of a batch.
- *
- * For bytes, text and msgpack, the data is base[0, size) and row i is base[start[i], end[i]). If
- * `start` is NULL, the batch has one row, all of base[0, size), which may exceed 4 GiB. At least
- * READ_SLACK (64) bytes are readable past the end of any slice. If `lines` equals `start`, the rows
- * are consecutive lines: exactly one LF, not part of any row, follows each row, and the next row
- * starts after it.
- *
- * For i64 and f64, row i is i64[i] or f64[i]. For NONE, no pointer is used. */
-struct glint_column {
-    enum glint_type type;
-    const uint8_t *base;
-    const uint32_t *start, *end, *lines;
-    uint64_t size;
-    const int64_t *i64;
-    const double *f64;
-};
-
-/* The input that a batch was read from, so that an error can name file and line. A slice inside
- * [base, base + size) is at offset + (slice - base) in the file. */
-struct glint_origin {
-    const char *path;
-    const uint8_t *base;
-    uint64_t size;
-    uint64_t offset; /* in the file, after decompression */
-    bool compressed;
-};
-
-/* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and
- * never moves bytes. Borrowed: valid until the call that received it returns. */
-struct glint_batch {
-    uint32_t rows;
-    struct glint_column key, value;
-    const struct glint_origin *origin; /* may be NULL */
-};
-
-/* Returns row `row` of a bytes-like column. */
-static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)
-{
-    if (c->start == NULL) return (struct glint_slice){c->base, c->size};
-    return (struct glint_slice){c->base + c->start[row], c->end[row] - c->start[row]};
-}
-
-/* Returns row `row` of any column; zeros for NONE. */
-static inline union glint_value glint_column_value(const struct glint_column *c, uint32_t row)
-{
-    union glint_value v = {.bytes = {NULL, 0}};
-    if (c->type == GLINT_I64)
-        v.i64 = c->i64[row];
-    else if (c->type == GLINT_F64)
-        v.f64 = c->f64[row];
-    else if (c->type != GLINT_NONE)
-        v.bytes = glint_column_slice(c, row);
-    return v;
-}
-
-/* Returns row `row` of a batch, by reference. */
-static inline struct glint_record glint_batch_record(const struct glint_batch *b, uint32_t row)
-{
-    return (struct glint_record){glint_column_value(&b->key, row),
-                                 glint_column_value(&b->value, row)};
-}
+#include "engine/glint_batch.h" /* columns and batches */
 
 /* ------------------------------------------------------------------------------------------------
  * Functions: called on slots, one state per task */
@@ -129,6 +85,12 @@ struct glint_emitter; /* where a function's output goes */
 /* Emits one record. Slices inside the input batch are passed on by reference; all others are copied
  * before the call returns. */
 void glint_emit(struct glint_emitter *out, const struct glint_record *record);
+/* Emits (key, value). */
+static inline void glint_emit_i64(struct glint_emitter *out, struct glint_slice key, int64_t value)
+{
+    const struct glint_record record = {.key = {.bytes = key}, .value = {.i64 = value}};
+    glint_emit(out, &record);
+}
 /* Emits a batch by reference: its memory must stay valid until the call returns. Records emitted
  * earlier are passed on first. The types must be the function's output types. */
 void glint_emit_batch(struct glint_emitter *out, const struct glint_batch *batch);
@@ -154,12 +116,12 @@ static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
 
 /* What a function does, and which of its callbacks are used. */
 enum glint_function_kind {
-    GLINT_MAP,       /* `each` emits exactly one record */
-    GLINT_FLAT_MAP,  /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
-    GLINT_FILTER,    /* `keep` returns 1 or 0 */
-    GLINT_GROUP,     /* groups of a grouped RDD: begin_group, `each` per value, end_group emits */
-    GLINT_REDUCE,    /* merge(acc, value), associative; acc starts as the first value */
-    GLINT_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
+    GLINT_KIND_MAP,      /* `each` emits exactly one record */
+    GLINT_KIND_FLAT_MAP, /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
+    GLINT_KIND_FILTER,   /* `keep` returns 1 or 0 */
+    GLINT_KIND_GROUP,  /* groups of a grouped RDD: begin_group, `each` per value, end_group emits */
+    GLINT_KIND_REDUCE, /* merge(acc, value), associative; acc starts as the first value */
+    GLINT_KIND_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
 };
 
 /* The types of both columns of an RDD. */
@@ -216,6 +178,51 @@ struct glint_function {
     /* Called exactly once if `open` was called, also after an error. */
     void (*close)(struct glint_task *task, void *state);
 };
+
+/* Initializers of a function: its name, its schemas or types, and its callbacks; more members may
+ * follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all callbacks are
+ * such members. Example:
+ *
+ *     static const struct glint_function split =
+ *         GLINT_FLAT_MAP("words.split", GLINT_ELEMENTS(GLINT_TEXT),
+ *                        GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line); */
+#define GLINT_PAIRS(key_, value_)                                                                  \
+    {                                                                                              \
+        key_, value_                                                                               \
+    }
+#define GLINT_ELEMENTS(type_)                                                                      \
+    {                                                                                              \
+        GLINT_NONE, type_                                                                          \
+    }
+#define GLINT_MAP(name_, in_, out_, ...)                                                           \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = in_, .out = out_, .each = __VA_ARGS__         \
+    }
+#define GLINT_FLAT_MAP(name_, in_, out_, ...)                                                      \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = in_, .out = out_, .each = __VA_ARGS__    \
+    }
+#define GLINT_FILTER(name_, in_, ...)                                                              \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_FILTER, .in = in_, .out = {GLINT_SAME, GLINT_SAME},      \
+        .keep = __VA_ARGS__                                                                        \
+    }
+#define GLINT_GROUP(name_, in_, out_, ...)                                                         \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__               \
+    }
+/* merge */
+#define GLINT_REDUCE(name_, type_, ...)                                                            \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_},                        \
+        .out = {GLINT_SAME, GLINT_SAME}, .merge = __VA_ARGS__                                      \
+    }
+/* create, merge, combine */
+#define GLINT_AGGREGATE(name_, type_, acc_type_, create_, merge_, ...)                             \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_},                     \
+        .out = {GLINT_SAME, acc_type_}, .create = create_, .merge = merge_, .combine = __VA_ARGS__ \
+    }
 
 /* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
 extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;

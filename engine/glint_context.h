@@ -14,6 +14,7 @@ struct progress;
 /* All operators, and the built-in functions (ops/). */
 extern const struct op *const ops_table[];
 extern const struct glint_module ops_module;
+extern const struct glint_module *const builtin_modules[]; /* that one; ends with NULL */
 
 /* The settings of a context. All pointers must stay valid until glint_destroy. */
 struct glint_config {
@@ -39,9 +40,10 @@ struct glint_config {
     bool explain;         /* actions print their plan to `note` and do not run */
     /* Local mode: encode and decode every message between driver and executor, as in a cluster. */
     bool encode_messages;
-    struct env *env;                                       /* OS abstraction; NULL: env_real() */
-    const struct op *const *ops;                           /* ends with NULL */
-    const struct glint_module *const *modules;             /* ends with NULL */
+    struct env *env;                           /* OS abstraction; NULL: env_real() */
+    const struct op *const *ops;               /* ends with NULL */
+    const struct glint_module *const *modules; /* ends with NULL */
+    const struct glint_job *const *jobs; /* functions of these, too; ends with NULL; may be NULL */
     void (*progress)(void *arg, const struct progress *p); /* may be NULL */
     void *progress_arg;
     /* Receives the lines of explain and of the summary; "warning: ..." reports a problem that did

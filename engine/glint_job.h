@@ -45,18 +45,41 @@ void glint_note(struct glint *g, const char *format, ...) __attribute__((format(
 /* Returns the memory, in bytes, that one slot may use: --memory divided by the slots. */
 uint64_t glint_slot_memory(const struct glint *g);
 
-/* A job's entry in the program's table. */
+/* The limits of a job's lists. */
+#define GLINT_JOB_POSITIONAL_MAX 8
+#define GLINT_JOB_OUTPUTS_MAX    4
+#define GLINT_JOB_FUNCTIONS_MAX  32
+
+/* A job: what a program can run. The lists end with NULL. */
 struct glint_job {
     const char *name;
-    const char *summary;           /* one line */
-    const char *help;              /* longer text; may be NULL */
-    const char *const *positional; /* names in upper case; ends with NULL */
-    uint32_t positional_min;       /* how many are required, the last ones; 0: all */
-    /* Positional arguments and options that name outputs; NULL, or ends with NULL. Each is reserved
-     * (glint_reserve_output) before the job runs. */
-    const char *const *outputs;
-    const struct glint_job_option *options; /* ends with a NULL name */
+    const char *summary;                                  /* one line */
+    const char *help;                                     /* longer text; may be NULL */
+    const char *positional[GLINT_JOB_POSITIONAL_MAX + 1]; /* names in upper case */
+    uint32_t positional_min; /* how many are required, the last ones; 0: all */
+    /* Positional arguments and options that name outputs. Each is reserved (glint_reserve_output)
+     * before the job runs. */
+    const char *outputs[GLINT_JOB_OUTPUTS_MAX + 1];
+    const struct glint_job_option *options; /* ends with a NULL name; NULL: none */
+    /* Those that its plans use, except built-in ones. Their names must be unique in the program. */
+    const struct glint_function *functions[GLINT_JOB_FUNCTIONS_MAX + 1];
+    /* Builds plans and runs actions. Returns glint_error(g)->code. */
     int (*run)(struct glint *g, const struct glint_job_args *args);
 };
+
+/* Defines a job whose name is that of the variable:
+ *
+ *     GLINT_JOB(wordcount, .summary = "count words", .positional = {"INPUT", "OUTPUT"},
+ *               .functions = {&split}, .run = run); */
+#define GLINT_JOB(name_, ...) static const struct glint_job name_ = {.name = #name_, __VA_ARGS__}
+
+/* The main function of a program with these jobs, a list that ends with NULL: its command line has
+ * the commands of glint (submit, explain, executor, status, ...), and the name of a job is short
+ * for submit and that name. Executor processes of a cluster run this program, too. Returns what
+ * main must return. */
+int glint_main_with_jobs(int argc, char **argv, const struct glint_job *const *jobs);
+/* glint_main(argc, argv, &job, ...) */
+#define glint_main(argc, argv, ...)                                                                \
+    glint_main_with_jobs(argc, argv, (const struct glint_job *const[]){__VA_ARGS__, NULL})
 
 #endif

@@ -5,10 +5,6 @@
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_counts.h"
 
-static const struct glint_function *const functions[] = {
-    &count_number, &count_text, &count_number_each, &count_text_each, NULL};
-const struct glint_module count_keys_module = {"count", functions};
-
 static int count_run(struct glint *g, const struct glint_job_args *args)
 {
     static const struct glint_function *const count_row[2][2] = {
@@ -28,7 +24,6 @@ static int count_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"record-form", NULL, NULL, "call the function for each record instead of each batch"},
@@ -38,7 +33,8 @@ const struct glint_job count_keys_job = {
     .name = "count-keys",
     .summary = "count the rows of each key",
     .help = "Saves one line per key: KEY TAB COUNT, sorted by key within each part.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&count_number, &count_text, &count_number_each, &count_text_each},
     .run = count_run};

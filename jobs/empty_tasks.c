@@ -9,13 +9,10 @@ static int nothing_each(struct glint_task *task, void *state, const struct glint
 }
 
 static const struct glint_function nothing = {.name = "empty.nothing",
-                                              .kind = GLINT_FLAT_MAP,
+                                              .kind = GLINT_KIND_FLAT_MAP,
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = nothing_each};
-static const struct glint_function *const functions[] = {&nothing, NULL};
-const struct glint_module empty_tasks_module = {"empty", functions};
-
 static int empty_run(struct glint *g, const struct glint_job_args *args)
 {
     uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);
@@ -24,12 +21,11 @@ static int empty_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {NULL};
 static const struct glint_job_option options[] = {{"tasks", "N", "10000", "number of tasks"},
                                                   {NULL, NULL, NULL, NULL}};
 
 const struct glint_job empty_tasks_job = {.name = "empty-tasks",
                                           .summary = "run empty tasks, to measure their cost",
-                                          .positional = positional,
                                           .options = options,
+                                          .functions = {&nothing},
                                           .run = empty_run};

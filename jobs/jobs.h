@@ -5,7 +5,5 @@
 #include "engine/glint.h"
 
 extern const struct glint_job *const jobs_table[]; /* ends with NULL */
-extern const struct glint_module
-    *const jobs_modules[]; /* ends with NULL; the operators' module is first */
 
 #endif

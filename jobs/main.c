@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     const struct cli_program program = {.name = "glint",
                                         .jobs = jobs_table,
                                         .ops = ops_table,
-                                        .modules = jobs_modules,
+                                        .modules = builtin_modules,
                                         .commands = commands};
     return cli_main(&program, argc, argv);
 }

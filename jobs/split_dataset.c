@@ -42,16 +42,13 @@ static int differs_keep_batch(struct glint_task *task, void *state, const struct
 }
 
 static const struct glint_function differs = {.name = "split.differs",
-                                              .kind = GLINT_FILTER,
+                                              .kind = GLINT_KIND_FILTER,
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .state_size = sizeof(struct differs_state),
                                               .open = differs_open,
                                               .keep = differs_keep,
                                               .keep_batch = differs_keep_batch};
-static const struct glint_function *const functions[] = {&differs, NULL};
-const struct glint_module split_dataset_module = {"split", functions};
-
 int ratio_parse(struct glint *g, const char *text, double out[2])
 {
     const char *slash = strchr(text, '/');
@@ -97,7 +94,6 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     return glint_save_as_text_files(lines, args->positional + 1, 2);
 }
 
-static const char *const positional[] = {"INPUT", "TRAIN", "TEST", NULL};
 static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
@@ -111,7 +107,8 @@ const struct glint_job split_dataset_job = {
     .help = "The first line is the header; lines equal to it are dropped, or, with --header, the "
             "first line of each file. Every other line goes to TRAIN or TEST, by the seed and its "
             "position in the input. Both outputs are committed together.",
-    .positional = positional,
-    .outputs = (const char *const[]){"TRAIN", "TEST", NULL},
+    .positional = {"INPUT", "TRAIN", "TEST"},
+    .outputs = {"TRAIN", "TEST"},
     .options = options,
+    .functions = {&differs},
     .run = split_run};

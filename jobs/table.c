@@ -1,7 +1,5 @@
-/* All jobs and all modules of functions. A new job is a new file and a line here. */
+/* All jobs. A new one is a new file and a line here. */
 #include "jobs/jobs.h"
-
-extern const struct glint_module ops_module;
 
 #define JOBS(X)                                                                                    \
     X(split_dataset)                                                                               \
@@ -23,9 +21,7 @@ extern const struct glint_module ops_module;
     X(filter_vs_set)                                                                               \
     X(empty_tasks)
 
-#define DECLARE(name)                                                                              \
-    extern const struct glint_job name##_job;                                                      \
-    extern const struct glint_module name##_module;
+#define DECLARE(name) extern const struct glint_job name##_job;
 JOBS(DECLARE)
 #undef DECLARE
 
@@ -34,9 +30,3 @@ const struct glint_job *const jobs_table[] = {
     JOBS(LIST)
 #undef LIST
         NULL};
-
-const struct glint_module *const jobs_modules[] = {&ops_module,
-#define LIST(name) &name##_module,
-                                                   JOBS(LIST)
-#undef LIST
-                                                       NULL};

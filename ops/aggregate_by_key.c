@@ -24,4 +24,4 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
 }
 
 const struct op op_aggregate_by_key = {
-    .name = "aggregateByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_AGGREGATE};
+    .name = "aggregateByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_AGGREGATE};

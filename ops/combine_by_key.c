@@ -23,4 +23,4 @@ struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint
 }
 
 const struct op op_combine_by_key = {
-    .name = "combineByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_AGGREGATE};
+    .name = "combineByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_AGGREGATE};

@@ -76,7 +76,7 @@ static void filter_close(void *state)
 
 const struct op op_filter = {.name = "filter",
                              .kind = OP_NARROW,
-                             .function_kinds = 1u << GLINT_FILTER,
+                             .function_kinds = 1u << GLINT_KIND_FILTER,
                              .state_size = sizeof(struct filter_state),
                              .open = filter_open,
                              .push = filter_push,

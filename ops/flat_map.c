@@ -20,7 +20,7 @@ struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const struct glint_funct
 
 const struct op op_flat_map = {.name = "flatMap",
                                .kind = OP_NARROW,
-                               .function_kinds = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,
+                               .function_kinds = 1u << GLINT_KIND_MAP | 1u << GLINT_KIND_FLAT_MAP,
                                .state_size = sizeof(struct function_op_state),
                                .open = function_op_open,
                                .push = flat_map_push,

@@ -22,4 +22,4 @@ struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zer
 }
 
 const struct op op_fold_by_key = {
-    .name = "foldByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
+    .name = "foldByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_REDUCE};

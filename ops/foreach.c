@@ -32,7 +32,7 @@ static int foreach_open(void *state, const struct op_open *o)
     const struct glint_schema *out = &o->function->out;
     struct glint_schema schema = {resolve_type(out->key, o->in.key),
                                   resolve_type(out->value, o->in.value)};
-    assert(o->function->kind == GLINT_FLAT_MAP);
+    assert(o->function->kind == GLINT_KIND_FLAT_MAP);
     emitter_init(&s->no_output, o->task, schema, reject_batch, s, NULL);
     return function_call_open(&s->call, o->task, o->function, o->args);
 }
@@ -63,7 +63,7 @@ static void foreach_close(void *state)
 
 const struct op op_foreach = {.name = "foreach",
                               .kind = OP_ACTION,
-                              .function_kinds = 1u << GLINT_FLAT_MAP,
+                              .function_kinds = 1u << GLINT_KIND_FLAT_MAP,
                               .state_size = sizeof(struct foreach_state),
                               .open = foreach_open,
                               .push = foreach_push,

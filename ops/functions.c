@@ -75,7 +75,7 @@ static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
 }
 
 const struct glint_function GLINT_SUM_I64 = {.name = "glint.sum_i64",
-                                             .kind = GLINT_REDUCE,
+                                             .kind = GLINT_KIND_REDUCE,
                                              .in = {GLINT_ANY, GLINT_I64},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .merge = sum_i64,
@@ -83,13 +83,13 @@ const struct glint_function GLINT_SUM_I64 = {.name = "glint.sum_i64",
                                              .repeat_i64 = sum_i64_repeat};
 
 const struct glint_function GLINT_SUM_F64 = {.name = "glint.sum_f64",
-                                             .kind = GLINT_REDUCE,
+                                             .kind = GLINT_KIND_REDUCE,
                                              .in = {GLINT_ANY, GLINT_F64},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .merge = sum_f64};
 
 const struct glint_function GLINT_OR_I64 = {.name = "glint.or_i64",
-                                            .kind = GLINT_REDUCE,
+                                            .kind = GLINT_KIND_REDUCE,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .merge = or_i64,
@@ -97,7 +97,7 @@ const struct glint_function GLINT_OR_I64 = {.name = "glint.or_i64",
                                             .repeat_i64 = or_i64_repeat};
 
 const struct glint_function count_unless_negative = {.name = "glint.count_unless_negative",
-                                                     .kind = GLINT_REDUCE,
+                                                     .kind = GLINT_KIND_REDUCE,
                                                      .in = {GLINT_ANY, GLINT_I64},
                                                      .out = {GLINT_SAME, GLINT_SAME},
                                                      .merge = count_merge,
@@ -108,3 +108,4 @@ static const struct glint_function *const functions[] = {
     &GLINT_SUM_I64, &GLINT_SUM_F64, &GLINT_OR_I64, &count_unless_negative, NULL};
 
 const struct glint_module ops_module = {"glint", functions};
+const struct glint_module *const builtin_modules[] = {&ops_module, NULL};

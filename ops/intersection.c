@@ -37,7 +37,7 @@ const struct op op_intersection_both = {.name = "intersection.both",
 /* ---- Driver side */
 
 const struct op op_intersection = {
-    .name = "intersection", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
+    .name = "intersection", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_REDUCE};
 
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b)
 {

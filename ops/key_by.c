@@ -33,7 +33,7 @@ struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const struct glint_functio
 
 const struct op op_key_by = {.name = "keyBy",
                              .kind = OP_NARROW,
-                             .function_kinds = 1u << GLINT_MAP,
+                             .function_kinds = 1u << GLINT_KIND_MAP,
                              .state_size = sizeof(struct function_op_state),
                              .open = function_op_open,
                              .push = key_by_push,

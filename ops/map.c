@@ -18,7 +18,7 @@ struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *
 
 const struct op op_map = {.name = "map",
                           .kind = OP_NARROW,
-                          .function_kinds = 1u << GLINT_MAP,
+                          .function_kinds = 1u << GLINT_KIND_MAP,
                           .state_size = sizeof(struct function_op_state),
                           .open = function_op_open,
                           .push = map_push,

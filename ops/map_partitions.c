@@ -42,7 +42,7 @@ struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
 #define PARTITIONS_OP(op_name)                                                                     \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW,                                                        \
-        .function_kinds = 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP,                                  \
+        .function_kinds = 1u << GLINT_KIND_MAP | 1u << GLINT_KIND_FLAT_MAP,                        \
         .state_size = sizeof(struct function_op_state), .open = function_op_open,                  \
         .push = partitions_push, .finish = partitions_finish, .close = function_op_close           \
     }

@@ -75,7 +75,7 @@ static enum flow map_values_push(void *state, const struct glint_batch *batch,
                                  struct glint_emitter *out)
 {
     struct values_state *s = state;
-    if (s->call.fn->kind == GLINT_GROUP) return group_push(s, batch, out);
+    if (s->call.fn->kind == GLINT_KIND_GROUP) return group_push(s, batch, out);
     /* The emitter takes the key of each row from the input batch, by reference. */
     out->keep_key = true;
     return function_call_batch(&s->call, batch, out);
@@ -107,7 +107,7 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
                             .key_partitioned = rdd->key_partitioned};
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
-    if (out != NULL && out->fn->kind == GLINT_GROUP && !rdd->grouped)
+    if (out != NULL && out->fn->kind == GLINT_KIND_GROUP && !rdd->grouped)
         return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s needs groups: use groupByKey first",
                         function->name);
     return out;
@@ -133,6 +133,7 @@ struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd,
         .finish = values_finish, .close = values_close                                             \
     }
 
-const struct op op_map_values = VALUES_OP("mapValues", 1u << GLINT_MAP | 1u << GLINT_GROUP);
-const struct op op_flat_map_values =
-    VALUES_OP("flatMapValues", 1u << GLINT_MAP | 1u << GLINT_FLAT_MAP | 1u << GLINT_GROUP);
+const struct op op_map_values =
+    VALUES_OP("mapValues", 1u << GLINT_KIND_MAP | 1u << GLINT_KIND_GROUP);
+const struct op op_flat_map_values = VALUES_OP(
+    "flatMapValues", 1u << GLINT_KIND_MAP | 1u << GLINT_KIND_FLAT_MAP | 1u << GLINT_KIND_GROUP);

@@ -38,7 +38,7 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
 
 static enum glint_type accumulator_type(const struct glint_function *fn, enum glint_type value)
 {
-    bool same = fn->kind == GLINT_REDUCE || fn->out.value <= GLINT_SAME;
+    bool same = fn->kind == GLINT_KIND_REDUCE || fn->out.value <= GLINT_SAME;
     return same ? value : fn->out.value;
 }
 
@@ -47,7 +47,7 @@ static int reduce_open(void *state, const struct op_open *o)
     struct reduce_state *s = state;
     int r = function_call_open(&s->call, o->task, o->function, o->args);
     if (r < 0) return r;
-    bool aggregate = o->function->kind == GLINT_AGGREGATE;
+    bool aggregate = o->function->kind == GLINT_KIND_AGGREGATE;
     s->spec =
         (struct shuffle_spec){.partitions = 1,
                               .dependency.combine = aggregate ? COMBINE_AGGREGATE : COMBINE_REDUCE,
@@ -120,9 +120,9 @@ static void reduce_close(void *state)
         .close = reduce_close, .result = reduce_result                                             \
     }
 
-const struct op op_reduce = REDUCE_OP("reduce", 1u << GLINT_REDUCE);
-const struct op op_fold = REDUCE_OP("fold", 1u << GLINT_REDUCE);
-const struct op op_aggregate = REDUCE_OP("aggregate", 1u << GLINT_AGGREGATE);
+const struct op op_reduce = REDUCE_OP("reduce", 1u << GLINT_KIND_REDUCE);
+const struct op op_fold = REDUCE_OP("fold", 1u << GLINT_KIND_REDUCE);
+const struct op op_aggregate = REDUCE_OP("aggregate", 1u << GLINT_KIND_AGGREGATE);
 
 /* ---- Driver side: uses one more state of the same kind */
 

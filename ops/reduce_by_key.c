@@ -22,4 +22,4 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_
 }
 
 const struct op op_reduce_by_key = {
-    .name = "reduceByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
+    .name = "reduceByKey", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_REDUCE};

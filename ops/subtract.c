@@ -52,7 +52,7 @@ const struct op op_subtract_left = {.name = "subtract.left",
 /* ---- Driver side */
 
 const struct op op_subtract = {
-    .name = "subtract", .kind = OP_WIDE, .function_kinds = 1u << GLINT_REDUCE};
+    .name = "subtract", .kind = OP_WIDE, .function_kinds = 1u << GLINT_KIND_REDUCE};
 
 struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
 {

@@ -51,18 +51,15 @@ static int unknown_command(const struct cli_program *program, const struct cli_c
 {
     const char *prefix = group->syntax.command;
     char hint[512] = "";
-    /* `glint JOB` without submit is a frequent mistake: recognize names of jobs. */
-    bool option = name[0] == '-', job = false;
-    for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
-        job = job || strcmp(program->jobs[i]->name, name) == 0;
+    bool option = name[0] == '-';
     struct suggest suggest;
     suggest_init(&suggest, name);
     for (uint32_t i = 0; group->commands[i] != NULL; i++)
         suggest_offer(&suggest, group->commands[i]->name);
+    for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
+        suggest_offer(&suggest, program->jobs[i]->name);
     if (option)
         text_format(hint, sizeof hint, "options follow a command; see %s --help", prefix);
-    else if (job)
-        text_format(hint, sizeof hint, "this is a job: %s submit %s", prefix, name);
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", suggest.name);
     else
@@ -110,6 +107,10 @@ static int dispatch(const struct cli_program *program, const struct cli_command 
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_commands(group);
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
         if (strcmp((*c)->name, argv[1]) == 0) return run_command(program, *c, argc - 1, argv + 1);
+    for (uint32_t i = 0;
+         strcmp(group->syntax.command, program->name) == 0 && program->jobs[i] != NULL; i++)
+        if (strcmp(program->jobs[i]->name, argv[1]) == 0)
+            return cmd_submit.run(program, argc, argv);
     return unknown_command(program, group, argv[1]);
 }
 

@@ -29,13 +29,13 @@ struct cli_program {
     const char *name;
     const struct glint_job *const *jobs;
     const struct op *const *ops;
-    const struct glint_module *const *modules;
+    const struct glint_module *const *modules; /* functions in addition to those of the jobs */
     /* In addition to the built-in ones (cli/commands.h). */
     const struct cli_command *const *commands;
 };
 
-/* The whole process: opens missing standard streams, runs the command, flushes standard output.
- * Returns what main must return. */
+/* The whole process, where the name of a job is short for `submit` and that name: opens missing
+ * standard streams, runs the command, flushes standard output. Returns what main must return. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
 
 /* Runs the command that argv[1] names, which may have subcommands. Returns the exit status. */

@@ -228,7 +228,8 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
         .common = cluster_options(shown, rows),
         .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
-    const struct glint_config registry = {.ops = program->ops, .modules = program->modules};
+    const struct glint_config registry = {
+        .ops = program->ops, .modules = program->modules, .jobs = program->jobs};
     struct cli_line line;
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;

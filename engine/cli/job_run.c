@@ -186,7 +186,7 @@ static int reserve_outputs(struct glint *g, const struct glint_job *job,
                            const struct glint_job_args *args)
 {
     int r = 0;
-    for (uint32_t i = 0; job->outputs != NULL && job->outputs[i] != NULL && r == 0; i++) {
+    for (uint32_t i = 0; job->outputs[i] != NULL && r == 0; i++) {
         const char *path = output_path(job, args, job->outputs[i]);
         if (path != NULL) r = glint_reserve_output(g, path);
     }
@@ -200,6 +200,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     config->env = env_real();
     config->ops = program->ops;
     config->modules = program->modules;
+    config->jobs = program->jobs;
     config->explain = run->explain;
     config->progress = progress_show;
     config->progress_arg = &run->progress;

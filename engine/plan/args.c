@@ -7,15 +7,24 @@
 #include <assert.h>
 #include <string.h>
 
+static const struct glint_function *find_function(const struct glint_function *const *list,
+                                                  const char *name)
+{
+    while (*list != NULL && strcmp((*list)->name, name) != 0) list++;
+    return *list;
+}
+
 const struct glint_function *registry_find_function(const struct glint_config *config,
                                                     const char *name)
 {
+    const struct glint_function *found = NULL;
     if (name == NULL) return NULL;
-    for (const struct glint_module *const *m = config->modules; *m != NULL; m++) {
-        for (const struct glint_function *const *f = (*m)->functions; *f != NULL; f++)
-            if (strcmp((*f)->name, name) == 0) return *f;
-    }
-    return NULL;
+    for (const struct glint_module *const *m = config->modules; found == NULL && *m != NULL; m++)
+        found = find_function((*m)->functions, name);
+    for (const struct glint_job *const *j = config->jobs; found == NULL && j != NULL && *j != NULL;
+         j++)
+        found = find_function((*j)->functions, name);
+    return found;
 }
 
 const struct op *registry_find_op(const struct glint_config *config, const char *name)

@@ -75,8 +75,8 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
     /* Pending rows refer to this batch by reference: flush them before the batch is released. */
     if (flow == FLOW_MORE) flow = emitter_flush(out);
     out->in = NULL;
-    if (flow == FLOW_MORE && c->fn->kind == GLINT_MAP && out->emitted - before > batch->rows) {
-        error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "register it as GLINT_FLAT_MAP",
+    if (flow == FLOW_MORE && c->fn->kind == GLINT_KIND_MAP && out->emitted - before > batch->rows) {
+        error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "make it a GLINT_FLAT_MAP",
                   "%s is a map function but emitted %llu records for %u", c->fn->name,
                   (unsigned long long)(out->emitted - before), batch->rows);
         return FLOW_FAIL;

@@ -36,8 +36,9 @@ struct op_open {
 struct op {
     const char *name; /* Spark's name: reduceByKey */
     enum op_kind kind;
-    unsigned function_kinds; /* the kinds it takes, bits 1 << GLINT_MAP ...; 0: takes no function */
-    uint32_t state_size;     /* zeroed before open */
+    unsigned
+        function_kinds; /* the kinds it takes, bits 1 << GLINT_KIND_MAP ...; 0: takes no function */
+    uint32_t state_size; /* zeroed before open */
     /* All callbacks run on the task's thread. Returns 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);
     /* Once per batch. `batch` is borrowed until return: copy what must stay. May block on local

@@ -10,8 +10,9 @@
 #include <string.h>
 
 static const char *const function_kind_names[] = {
-    [GLINT_MAP] = "map",     [GLINT_FLAT_MAP] = "flatMap", [GLINT_FILTER] = "filter",
-    [GLINT_GROUP] = "group", [GLINT_REDUCE] = "reduce",    [GLINT_AGGREGATE] = "aggregate",
+    [GLINT_KIND_MAP] = "map",       [GLINT_KIND_FLAT_MAP] = "flatMap",
+    [GLINT_KIND_FILTER] = "filter", [GLINT_KIND_GROUP] = "group",
+    [GLINT_KIND_REDUCE] = "reduce", [GLINT_KIND_AGGREGATE] = "aggregate",
 };
 
 bool rdd_is_pair(const struct glint_rdd *rdd)
@@ -53,14 +54,14 @@ static const char *find_missing_callback(const struct glint_function *fn)
 {
     bool by_columns = fn->merge_i64 != NULL && fn->in.value == GLINT_I64;
     switch (fn->kind) {
-    case GLINT_MAP:
-    case GLINT_FLAT_MAP: return fn->each != NULL || fn->batch != NULL ? NULL : "each";
-    case GLINT_FILTER: return fn->keep != NULL || fn->keep_batch != NULL ? NULL : "keep";
-    case GLINT_GROUP:
+    case GLINT_KIND_MAP:
+    case GLINT_KIND_FLAT_MAP: return fn->each != NULL || fn->batch != NULL ? NULL : "each";
+    case GLINT_KIND_FILTER: return fn->keep != NULL || fn->keep_batch != NULL ? NULL : "keep";
+    case GLINT_KIND_GROUP:
         if (fn->begin_group == NULL) return "begin_group";
         return fn->each == NULL ? "each" : fn->end_group == NULL ? "end_group" : NULL;
-    case GLINT_REDUCE: return fn->merge != NULL || by_columns ? NULL : "merge";
-    case GLINT_AGGREGATE:
+    case GLINT_KIND_REDUCE: return fn->merge != NULL || by_columns ? NULL : "merge";
+    case GLINT_KIND_AGGREGATE:
         return fn->merge == NULL ? "merge" : fn->combine == NULL ? "combine" : NULL;
     }
     return "kind";

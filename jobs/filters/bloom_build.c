@@ -244,7 +244,6 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"P", "INPUT", "COUNTS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
@@ -263,8 +262,13 @@ const struct glint_job bloom_build_job = {
             "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
             "describes the file. Filters that do not fit in a slot's memory are saved in segments "
             "(--strategy segments), which bloom-test and glint filter can read.",
-    .positional = positional,
+    .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&bloom_rating_indexes, &bloom_text_indexes, &bloom_extend, &bloom_fill,
+                  &bloom_rating_partials, &bloom_text_partials, &bloom_or, &bloom_seal,
+                  &segments_lists_of_rows, &segments_fill, &segments_key_number, &segments_key_text,
+                  &size_counts_number, &size_counts_text, &size_params_number, &size_params_text,
+                  &ids_of_ratings, &ids_of_texts, &ids_fill},
     .run = build_run};

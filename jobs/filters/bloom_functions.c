@@ -164,25 +164,3 @@ void bloom_emit_filter(const struct bloom_params *params, const union glint_valu
                                   .value.bytes = {start, size + bloom_bytes(params->m)}};
     glint_emit(out, &record);
 }
-
-static const struct glint_function *const functions[] = {&bloom_rating_indexes,
-                                                         &bloom_text_indexes,
-                                                         &bloom_extend,
-                                                         &bloom_fill,
-                                                         &bloom_rating_partials,
-                                                         &bloom_text_partials,
-                                                         &bloom_or,
-                                                         &bloom_seal,
-                                                         &segments_lists_of_rows,
-                                                         &segments_fill,
-                                                         &segments_key_number,
-                                                         &segments_key_text,
-                                                         &size_counts_number,
-                                                         &size_counts_text,
-                                                         &size_params_number,
-                                                         &size_params_text,
-                                                         &ids_of_ratings,
-                                                         &ids_of_texts,
-                                                         &ids_fill,
-                                                         NULL};
-const struct glint_module bloom_build_module = {"bloom", functions};

@@ -150,7 +150,7 @@ static void indexes_close(struct glint_task *task, void *state)
 
 #define INDEXES_FUNCTION(name_, key_)                                                              \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct indexes_state),                    \
         .open = indexes_open, .batch = indexes_batch, .close = indexes_close                       \
     }
@@ -169,7 +169,7 @@ static int extend_merge(struct glint_task *task, void *state, struct glint_acc *
 }
 
 const struct glint_function bloom_extend = {.name = "bloom.extend",
-                                            .kind = GLINT_REDUCE,
+                                            .kind = GLINT_KIND_REDUCE,
                                             .in = {GLINT_ANY, GLINT_BYTES},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .merge = extend_merge,
@@ -301,7 +301,7 @@ static void fill_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function bloom_fill = {.name = "bloom.fill",
-                                          .kind = GLINT_GROUP,
+                                          .kind = GLINT_KIND_GROUP,
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct fill_state),

@@ -108,7 +108,7 @@ static void partial_close(struct glint_task *task, void *state)
 
 #define PARTIALS_FUNCTION(name_, key_)                                                             \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct partial_state),                    \
         .open = partial_open, .batch = partial_batch, .end = partial_end, .close = partial_close   \
     }
@@ -132,7 +132,7 @@ static int or_merge(struct glint_task *task, void *state, struct glint_acc *acc,
 }
 
 const struct glint_function bloom_or = {.name = "bloom.or",
-                                        .kind = GLINT_REDUCE,
+                                        .kind = GLINT_KIND_REDUCE,
                                         .in = {GLINT_ANY, GLINT_BYTES},
                                         .out = {GLINT_SAME, GLINT_SAME},
                                         .merge = or_merge};
@@ -175,7 +175,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function bloom_seal = {.name = "bloom.seal",
-                                          .kind = GLINT_MAP,
+                                          .kind = GLINT_KIND_MAP,
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct seal_state),

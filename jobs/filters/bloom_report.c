@@ -73,7 +73,7 @@ static int report_text_java(struct glint_task *task, void *state, const struct g
 
 #define REPORT_FUNCTION(name_, key_, each_)                                                        \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {key_, GLINT_BYTES},                               \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {key_, GLINT_BYTES},                          \
         .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
     }
 

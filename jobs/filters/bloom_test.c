@@ -102,7 +102,7 @@ static void test_close(struct glint_task *task, void *state)
 
 #define TEST_FUNCTION(name_, key_)                                                                 \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state), .open = test_open,    \
         .batch = test_batch, .end = test_end, .close = test_close                                  \
     }
@@ -127,29 +127,10 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 const struct glint_function bloom_add_tallies = {.name = "bloom.add_tallies",
-                                                 .kind = GLINT_REDUCE,
+                                                 .kind = GLINT_KIND_REDUCE,
                                                  .in = {GLINT_ANY, GLINT_BYTES},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .merge = add_merge};
-
-static const struct glint_function *const functions[] = {&bloom_test_rating,
-                                                         &bloom_test_text,
-                                                         &bloom_add_tallies,
-                                                         &bloom_report_functions[0][0],
-                                                         &bloom_report_functions[0][1],
-                                                         &bloom_report_functions[1][0],
-                                                         &bloom_report_functions[1][1],
-                                                         &segments_head_of,
-                                                         &segments_probes,
-                                                         &segments_bits,
-                                                         &segments_probe,
-                                                         &segments_rows,
-                                                         &segments_missed_rating,
-                                                         &segments_missed_text,
-                                                         &segments_hits,
-                                                         &ids_test,
-                                                         NULL};
-const struct glint_module bloom_test_module = {"bloom", functions};
 
 /* ---- The filters: collects them one by one into the blob that is broadcast; of filters in
  * segments only which segments exist */
@@ -417,7 +398,6 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_PARAMS_OPTION,
@@ -433,8 +413,13 @@ const struct glint_job bloom_test_job = {
             "P and COUNTS, whole or in segments. Each row is looked up in the filter of its key. "
             "Saves one line per key: (KEY, (FALSE POSITIVES, ROWS, RATE)). With --params PARAMS, "
             "the only arguments are INPUT FILTERS OUTPUT.",
-    .positional = positional,
+    .positional = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT"},
     .positional_min = 3,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&bloom_test_rating, &bloom_test_text, &bloom_add_tallies,
+                  &bloom_report_functions[0][0], &bloom_report_functions[0][1],
+                  &bloom_report_functions[1][0], &bloom_report_functions[1][1], &segments_head_of,
+                  &segments_probes, &segments_bits, &segments_probe, &segments_rows,
+                  &segments_missed_rating, &segments_missed_text, &segments_hits, &ids_test},
     .run = test_run};

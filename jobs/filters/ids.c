@@ -42,7 +42,7 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
 
 #define ROWS_FUNCTION(name_, key_)                                                                 \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                           \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct ids_rows_state),                   \
         .open = rows_open, .batch = rows_batch                                                     \
     }

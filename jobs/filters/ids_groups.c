@@ -76,7 +76,7 @@ static int fill_end(struct glint_task *task, void *state, const union glint_valu
 }
 
 const struct glint_function ids_fill = {.name = "bloom.fill_ids",
-                                        .kind = GLINT_GROUP,
+                                        .kind = GLINT_KIND_GROUP,
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_MSGPACK},
                                         .state_size = sizeof(struct ids_fill_state),
@@ -182,7 +182,7 @@ static int test_end(struct glint_task *task, void *state, const union glint_valu
 }
 
 const struct glint_function ids_test = {.name = "bloom.test_ids",
-                                        .kind = GLINT_GROUP,
+                                        .kind = GLINT_KIND_GROUP,
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_BYTES},
                                         .state_size = sizeof(struct ids_test_state),

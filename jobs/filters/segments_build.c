@@ -68,7 +68,7 @@ static void lists_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function segments_lists_of_rows = {.name = "bloom.segment_lists",
-                                                      .kind = GLINT_FLAT_MAP,
+                                                      .kind = GLINT_KIND_FLAT_MAP,
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_I64, GLINT_BYTES},
                                                       .state_size = sizeof(struct lists_state),
@@ -153,7 +153,7 @@ static int fill_end(struct glint_task *task, void *state, const union glint_valu
 }
 
 const struct glint_function segments_fill = {.name = "bloom.fill_segment",
-                                             .kind = GLINT_GROUP,
+                                             .kind = GLINT_KIND_GROUP,
                                              .in = {GLINT_I64, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_MSGPACK},
                                              .state_size = sizeof(struct segment_fill_state),
@@ -191,7 +191,7 @@ static int key_each(struct glint_task *task, void *state, const struct glint_rec
 
 #define KEY_FUNCTION(name_, key_)                                                                  \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_I64, GLINT_MSGPACK},                        \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_I64, GLINT_MSGPACK},                   \
         .out = {key_, GLINT_SAME}, .state_size = sizeof(struct segment_key_state),                 \
         .open = key_open, .each = key_each                                                         \
     }

@@ -41,7 +41,7 @@ static int head_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function segments_head_of = {.name = "bloom.segment_head",
-                                                .kind = GLINT_MAP,
+                                                .kind = GLINT_KIND_MAP,
                                                 .in = {GLINT_ANY, GLINT_MSGPACK},
                                                 .out = {GLINT_SAME, GLINT_BYTES},
                                                 .state_size = sizeof(struct head_state),

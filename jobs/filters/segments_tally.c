@@ -57,7 +57,7 @@ static int missed_end(struct glint_task *task, void *state, struct glint_emitter
 
 #define MISSED_FUNCTION(name_, key_)                                                               \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                       \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                  \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct missed_state),                     \
         .open = missed_open, .batch = missed_batch, .end = missed_end                              \
     }
@@ -84,7 +84,7 @@ static int hits_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function segments_hits = {.name = "bloom.hits",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .each = hits_each};

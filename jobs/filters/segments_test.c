@@ -94,7 +94,7 @@ static void probes_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function segments_probes = {.name = "bloom.segment_probes",
-                                               .kind = GLINT_FLAT_MAP,
+                                               .kind = GLINT_KIND_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_I64, GLINT_BYTES},
                                                .state_size = sizeof(struct probes_state),
@@ -141,7 +141,7 @@ static int bits_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function segments_bits = {.name = "bloom.segment_bits",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_I64, GLINT_BYTES},
                                              .state_size = sizeof(struct numbers_state),
@@ -249,7 +249,7 @@ static int probe_end(struct glint_task *task, void *state, const union glint_val
 }
 
 const struct glint_function segments_probe = {.name = "bloom.probe_segment",
-                                              .kind = GLINT_GROUP,
+                                              .kind = GLINT_KIND_GROUP,
                                               .in = {GLINT_I64, GLINT_MSGPACK},
                                               .out = {GLINT_SAME, GLINT_I64},
                                               .state_size = sizeof(struct segment_probe_state),
@@ -289,7 +289,7 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
 }
 
 const struct glint_function segments_rows = {.name = "bloom.segment_rows",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_I64, GLINT_I64},
                                              .out = {GLINT_I64, GLINT_I64},
                                              .state_size = sizeof(struct segment_rows_state),

@@ -81,7 +81,7 @@ static int parse_line(struct glint_task *task, const struct glint_record *in, bo
         return parse_line(task, in, params_, key_ == GLINT_TEXT, out);                             \
     }                                                                                              \
     const struct glint_function function_ = {.name = name_,                                        \
-                                             .kind = GLINT_MAP,                                    \
+                                             .kind = GLINT_KIND_MAP,                               \
                                              .in = {GLINT_NONE, GLINT_TEXT},                       \
                                              .out = {key_, GLINT_BYTES},                           \
                                              .each = function_##_each}

@@ -319,12 +319,6 @@ static int join_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {
-    &join_ids,   &join_text_rows, &join_int_rows, &join_text_keys, &join_int_keys,   &join_rejected,
-    &join_pairs, &join_present,   &join_probe,    &join_matched,   &join_build_rows, NULL};
-const struct glint_module join_module = {"join", functions};
-
-static const char *const positional[] = {"LEFT", "RIGHT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
     {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by file sizes"},
@@ -344,7 +338,10 @@ const struct glint_job join_job = {
         "side), right (if RIGHT is) and full write them at once, the others drop them. auto uses "
         "broadcast for a side up to --broadcast-limit, bloom if one file has 8 times the bytes of "
         "the other, else shuffle.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"LEFT", "RIGHT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&join_ids, &join_text_rows, &join_int_rows, &join_text_keys, &join_int_keys,
+                  &join_rejected, &join_pairs, &join_present, &join_probe, &join_matched,
+                  &join_build_rows},
     .run = join_run};

@@ -92,7 +92,7 @@ static int probe_batch(struct glint_task *task, void *state, const struct glint_
 }
 
 const struct glint_function join_probe = {.name = "join.probe",
-                                          .kind = GLINT_FLAT_MAP,
+                                          .kind = GLINT_KIND_FLAT_MAP,
                                           .in = {GLINT_ANY, GLINT_TEXT},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct probe_state),
@@ -137,7 +137,7 @@ static int matched_end(struct glint_task *task, void *state, struct glint_emitte
 }
 
 const struct glint_function join_matched = {.name = "join.matched",
-                                            .kind = GLINT_FLAT_MAP,
+                                            .kind = GLINT_KIND_FLAT_MAP,
                                             .in = {GLINT_ANY, GLINT_TEXT},
                                             .out = {GLINT_I64, GLINT_BYTES},
                                             .state_size = sizeof(struct probe_state),
@@ -171,7 +171,7 @@ static int build_rows_batch(struct glint_task *task, void *state, const struct g
 }
 
 const struct glint_function join_build_rows = {.name = "join.build_rows",
-                                               .kind = GLINT_FLAT_MAP,
+                                               .kind = GLINT_KIND_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_NONE, GLINT_TEXT},
                                                .state_size = sizeof(struct probe_state),

@@ -35,7 +35,7 @@ static int pairs_each(struct glint_task *task, void *state, const struct glint_r
 }
 
 const struct glint_function join_pairs = {.name = "join.pairs",
-                                          .kind = GLINT_MAP,
+                                          .kind = GLINT_KIND_MAP,
                                           .in = {GLINT_ANY, GLINT_MSGPACK},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct join_rows),
@@ -88,7 +88,7 @@ static int present_end(struct glint_task *task, void *state, const union glint_v
 }
 
 const struct glint_function join_present = {.name = "join.present",
-                                            .kind = GLINT_GROUP,
+                                            .kind = GLINT_KIND_GROUP,
                                             .in = {GLINT_ANY, GLINT_MSGPACK},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct present_state),

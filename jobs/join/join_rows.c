@@ -188,7 +188,7 @@ static int ids_batch(struct glint_task *task, void *state, const struct glint_ba
 }
 
 const struct glint_function join_ids = {.name = "join.ids",
-                                        .kind = GLINT_FLAT_MAP,
+                                        .kind = GLINT_KIND_FLAT_MAP,
                                         .in = {GLINT_ANY, GLINT_TEXT},
                                         .out = {GLINT_NONE, GLINT_TEXT},
                                         .state_size = sizeof(struct ids_state),
@@ -286,7 +286,7 @@ static int rejected_batch(struct glint_task *task, void *state, const struct gli
 
 #define SIDE_FUNCTION(name_, key_, value_, batch_)                                                 \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, value_}, .state_size = sizeof(struct join_side_state), .open = side_open,    \
         .batch = batch_, .close = side_close                                                       \
     }

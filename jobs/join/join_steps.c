@@ -67,10 +67,6 @@ static int steps_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module join_steps_module = {"join_steps", functions};
-
-static const char *const positional[] = {"LEFT", "RIGHT", "FILTER", "KEPT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {JOIN_SIDE_OPTIONS, {NULL, NULL, NULL, NULL}};
 
 const struct glint_job join_steps_job = {
@@ -79,7 +75,7 @@ const struct glint_job join_steps_job = {
     .help = "Saves a filter of RIGHT's keys in FILTER, the rows of LEFT that pass it in KEPT, and "
             "in OUTPUT a line per pair of rows with equal keys, as join does. The three outputs "
             "are committed together. RIGHT should be the smaller side.",
-    .positional = positional,
-    .outputs = (const char *const[]){"FILTER", "KEPT", "OUTPUT", NULL},
+    .positional = {"LEFT", "RIGHT", "FILTER", "KEPT", "OUTPUT"},
+    .outputs = {"FILTER", "KEPT", "OUTPUT"},
     .options = options,
     .run = steps_run};

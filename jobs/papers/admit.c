@@ -120,7 +120,7 @@ static void keep_close(struct glint_task *task, void *state)
 }
 
 static const struct glint_function keep = {.name = "admit.keep",
-                                           .kind = GLINT_FILTER,
+                                           .kind = GLINT_KIND_FILTER,
                                            .in = {GLINT_ANY, GLINT_TEXT},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct keep_state),
@@ -128,16 +128,13 @@ static const struct glint_function keep = {.name = "admit.keep",
                                            .keep_batch = keep_batch,
                                            .close = keep_close};
 static const struct glint_function verdict = {.name = "admit.verdict",
-                                              .kind = GLINT_MAP,
+                                              .kind = GLINT_KIND_MAP,
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_I64, GLINT_I64},
                                               .state_size = sizeof(struct keep_state),
                                               .open = keep_open,
                                               .batch = verdict_batch,
                                               .close = keep_close};
-static const struct glint_function *const functions[] = {&keep, &verdict, NULL};
-const struct glint_module admit_module = {"admit", functions};
-
 /* ---- The plan */
 
 static struct glint_args *keep_args(struct glint *g, const struct fields *fields,
@@ -256,7 +253,6 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
@@ -273,8 +269,9 @@ const struct glint_job admit_job = {
             "these bits predict and the textbook's, and how many lines of INPUT were admitted and "
             "rejected. All of SAMPLE would be admitted. With --filters DIR, the only arguments are "
             "INPUT OUTPUT; lines are then counted by map and reduce as well as by counters.",
-    .positional = positional,
+    .positional = {"SAMPLE", "INPUT", "OUTPUT"},
     .positional_min = 2,
-    .outputs = (const char *const[]){"OUTPUT", "admitted", "rejected", NULL},
+    .outputs = {"OUTPUT", "admitted", "rejected"},
     .options = options,
+    .functions = {&keep, &verdict},
     .run = admit_run};

@@ -179,10 +179,6 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module constructions_module = {"constructions", functions};
-
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01", "false positive probabilities"},
@@ -204,7 +200,7 @@ const struct glint_job constructions_job = {
         "moved, packed and with their keys; records; whether bloom-build's auto would choose the "
         "method for this number of tasks; and with --repeats the median, lowest and highest wall "
         "time and the CPU time of this process, which on a cluster is the driver's.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
     .run = constructions_run};

@@ -32,7 +32,7 @@ static int take_batch(struct glint_task *task, void *state, const struct glint_b
 }
 
 const struct glint_function elements_take = {.name = "elements.take",
-                                             .kind = GLINT_FLAT_MAP,
+                                             .kind = GLINT_KIND_FLAT_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_NONE, GLINT_TEXT},
                                              .state_size = sizeof(struct fields),

@@ -253,10 +253,6 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {&elements_take, NULL};
-const struct glint_module filter_vs_set_module = {"filter_vs_set", functions};
-
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     {"elements", "N", "250", "add N elements to filter and set, and look up all of INPUT"},
@@ -289,7 +285,8 @@ const struct glint_job filter_vs_set_job = {
         "per element to build and to query, as medians over the trials with the lowest and the "
         "highest. One thread of the driver does all of it: filters in batches, the set one element "
         "at a time. With --times both are queried one element at a time.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&elements_take},
     .run = filter_vs_set_run};

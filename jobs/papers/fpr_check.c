@@ -148,10 +148,6 @@ static int fpr_check_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module fpr_check_module = {"fpr_check", functions};
-
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.05,0.1,0.15,0.2", "false positive probabilities"},
@@ -172,7 +168,7 @@ const struct glint_job fpr_check_job = {
             "P: the mean over the keys, averaged over the samples, its standard deviation over the "
             "samples and the one expected by chance, the rate that the filters' bits predict, and "
             "the textbook's, (1 - e^(-kn/m))^k.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
     .run = fpr_check_run};

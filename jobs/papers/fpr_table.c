@@ -100,10 +100,6 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module fpr_table_module = {"fpr_table", functions};
-
-static const char *const positional[] = {"TRAIN", "TEST", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01,0.05,0.1", "false positive probabilities"},
@@ -120,7 +116,7 @@ const struct glint_job fpr_table_job = {
             "after a header line: the measured rate, the one that the filter's bits predict, (bits "
             "set / m)^k, and the textbook's, (1 - e^(-kn/m))^k. After the keys of a scheme and P "
             "follows a line `average`: sums, and the means of the rates.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"TRAIN", "TEST", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
     .run = fpr_table_run};

@@ -52,15 +52,12 @@ static int gap_keep_batch(struct glint_task *task, void *state, const struct gli
 }
 
 static const struct glint_function gap_keep = {.name = "gap_sample.keep",
-                                               .kind = GLINT_FILTER,
+                                               .kind = GLINT_KIND_FILTER,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_SAME, GLINT_SAME},
                                                .state_size = sizeof(struct gap_state),
                                                .open = gap_open,
                                                .keep_batch = gap_keep_batch};
-static const struct glint_function *const functions[] = {&gap_keep, NULL};
-const struct glint_module gap_sample_module = {"gap_sample", functions};
-
 static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_args *choice = glint_args(g);
@@ -72,7 +69,6 @@ static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
     {"gap", "G", "10", "largest gap; lines are (G + 1) / 2 apart on average"},
@@ -84,7 +80,8 @@ const struct glint_job gap_sample_job = {.name = "gap-sample",
                                          .help =
                                              "Saves lines at random gaps; each gap is from 1 to G "
                                              "with equal probability. --gap 1 saves every line.",
-                                         .positional = positional,
-                                         .outputs = (const char *const[]){"OUTPUT", NULL},
+                                         .positional = {"INPUT", "OUTPUT"},
+                                         .outputs = {"OUTPUT"},
                                          .options = options,
+                                         .functions = {&gap_keep},
                                          .run = gap_sample_run};

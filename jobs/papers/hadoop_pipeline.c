@@ -81,7 +81,7 @@ static void hashes_close(struct glint_task *task, void *state)
 
 #define HASHES_FUNCTION(name_, key_)                                                               \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct hashes_state),                     \
         .open = hashes_open, .batch = hashes_batch, .close = hashes_close                          \
     }
@@ -179,17 +179,13 @@ static int verify_end(struct glint_task *task, void *state, const union glint_va
 }
 
 static const struct glint_function verify = {.name = "hadoop.verify",
-                                             .kind = GLINT_GROUP,
+                                             .kind = GLINT_KIND_GROUP,
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_SAME, GLINT_BYTES},
                                              .state_size = sizeof(struct verify_state),
                                              .begin_group = verify_begin,
                                              .each = verify_each,
                                              .end_group = verify_end};
-
-static const struct glint_function *const functions[] = {&rating_hashes, &text_hashes, &verify,
-                                                         NULL};
-const struct glint_module hadoop_pipeline_module = {"hadoop", functions};
 
 /* ---- The plan */
 
@@ -303,7 +299,6 @@ static int hadoop_pipeline_run(struct glint *g, const struct glint_job_args *arg
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"TRAIN", "TEST", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P", "0.01", "false positive probability of each filter"},
@@ -323,7 +318,8 @@ const struct glint_job hadoop_pipeline_job = {
         "whose ids are not in TRAIN, in the filter of its key. No filter is broadcast: a reduce "
         "task reads the filter of a key, then its hashed rows. Saves a line per key: KEY TAB "
         "(FALSE POSITIVES, ROWS, RATE).",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", "filters", NULL},
+    .positional = {"TRAIN", "TEST", "OUTPUT"},
+    .outputs = {"OUTPUT", "filters"},
     .options = options,
+    .functions = {&rating_hashes, &text_hashes, &verify},
     .run = hadoop_pipeline_run};

@@ -13,10 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct glint_function *const functions[] = {&membership_tally, &membership_add,
-                                                         &membership_sets, NULL};
-const struct glint_module membership_module = {"membership", functions};
-
 /* The results from the tasks. */
 struct membership_result {
     struct glint *g;
@@ -243,7 +239,6 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"INPUT", "FILTERS", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"members", "key|none", "key", "filter that contains an id: that of its key column, or none"},
@@ -259,7 +254,8 @@ const struct glint_job membership_job = {
             "filter: its true and false positives and negatives, and the false positive rate and "
             "the one that its bits predict. With --members none INPUT needs no key column. In "
             "--sets a comma inside a key is %2C.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", "sets", NULL},
+    .positional = {"INPUT", "FILTERS", "OUTPUT"},
+    .outputs = {"OUTPUT", "sets"},
     .options = options,
+    .functions = {&membership_tally, &membership_add, &membership_sets},
     .run = membership_run};

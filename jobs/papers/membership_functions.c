@@ -131,7 +131,7 @@ static void tally_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function membership_tally = {.name = "membership.tally",
-                                                .kind = GLINT_FLAT_MAP,
+                                                .kind = GLINT_KIND_FLAT_MAP,
                                                 .in = {GLINT_ANY, GLINT_TEXT},
                                                 .out = {GLINT_I64, GLINT_BYTES},
                                                 .state_size = sizeof(struct tally_state),
@@ -157,7 +157,7 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 const struct glint_function membership_add = {.name = "membership.add",
-                                              .kind = GLINT_REDUCE,
+                                              .kind = GLINT_KIND_REDUCE,
                                               .in = {GLINT_ANY, GLINT_BYTES},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .merge = add_merge};
@@ -268,7 +268,7 @@ static void sets_close(struct glint_task *task, void *state)
 }
 
 const struct glint_function membership_sets = {.name = "membership.sets",
-                                               .kind = GLINT_FLAT_MAP,
+                                               .kind = GLINT_KIND_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_NONE, GLINT_TEXT},
                                                .state_size = sizeof(struct sets_state),

@@ -86,7 +86,7 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
 
 #define SIZE_FUNCTION(name_, value_, each_)                                                        \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, value_},                               \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, value_},                          \
         .out = {GLINT_SAME, GLINT_TEXT}, .state_size = sizeof(struct size_state),                  \
         .open = size_open, .each = each_                                                           \
     }
@@ -142,8 +142,8 @@ static int own_once_merge(struct glint_task *task, void *state, struct glint_acc
 
 #define OWN_FUNCTION(name_, key_, each_)                                                           \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_F64}, \
-        .each = each_                                                                              \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, GLINT_F64}, .each = each_                                                    \
     }
 
 static const struct glint_function own_number =
@@ -151,14 +151,10 @@ static const struct glint_function own_number =
 static const struct glint_function own_text =
     OWN_FUNCTION("params.own_text", GLINT_TEXT, own_text_each);
 static const struct glint_function own_once = {.name = "params.own_once",
-                                               .kind = GLINT_REDUCE,
+                                               .kind = GLINT_KIND_REDUCE,
                                                .in = {GLINT_ANY, GLINT_F64},
                                                .out = {GLINT_SAME, GLINT_SAME},
                                                .merge = own_once_merge};
-static const struct glint_function *const functions[] = {&size_one, &size_own, &own_number,
-                                                         &own_text, &own_once, NULL};
-const struct glint_module params_module = {"params", functions};
-
 /* ---- The plan */
 
 static int params_run(struct glint *g, const struct glint_job_args *args)
@@ -194,7 +190,6 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P", "0.01", "false positive probability of every key"},
@@ -210,7 +205,8 @@ const struct glint_job params_job = {
     .help = "Saves one line per key: KEY TAB N TAB M TAB K, with m = ceil(-n "
             "ln p / (ln 2)^2) and "
             "k = ceil(-ln p / ln 2). Counts are combined in the map tasks.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
+    .functions = {&size_one, &size_own, &own_number, &own_text, &own_once},
     .run = params_run};

@@ -178,10 +178,6 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module speedup_module = {"speedup", functions};
-
-static const char *const positional[] = {"SAMPLE", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     FIELDS_ID_OPTIONS,
     ONE_FILTER_OPTIONS,
@@ -198,7 +194,7 @@ const struct glint_job speedup_job = {
             "(filters; admitted lines), the median, lowest and highest wall time, the CPU time of "
             "this process, the speed-up, the speed-up per slot, and the mean time. Run it with "
             "--master local[N], where N is the largest number.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"SAMPLE", "INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
     .run = speedup_run};

@@ -59,10 +59,6 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const struct glint_function *const functions[] = {NULL};
-const struct glint_module union_module = {"union", functions};
-
-static const char *const positional[] = {"INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
     {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, split at the first C"},
@@ -77,7 +73,7 @@ const struct glint_job union_job = {
     .help = "Saves one file with one filter, under key 0: glint filter info and query, and "
             "membership, read it. Each split of INPUT is added to a filter; one reduce task "
             "combines them by OR. A line without the separator is a key, with an empty value.",
-    .positional = positional,
-    .outputs = (const char *const[]){"OUTPUT", NULL},
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
     .options = options,
     .run = union_run};

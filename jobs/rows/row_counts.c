@@ -42,9 +42,9 @@ static int count_batch(struct glint_task *task, void *state, const struct glint_
 
 #define COUNT_FUNCTION(name_, key_, batch_)                                                        \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {GLINT_ANY, GLINT_TEXT}, .out = {key_, GLINT_I64}, \
-        .state_size = sizeof(struct row_counts_state), .open = count_open, .each = count_each,     \
-        .batch = batch_                                                                            \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
+        .out = {key_, GLINT_I64}, .state_size = sizeof(struct row_counts_state),                   \
+        .open = count_open, .each = count_each, .batch = batch_                                    \
     }
 
 const struct glint_function count_number = COUNT_FUNCTION("count.number", GLINT_I64, count_batch);

@@ -1,4 +1,5 @@
 """glint of one build submits jobs to daemons of another build, which fetch and run its program."""
+import collections
 import contextlib
 import hashlib
 import os
@@ -233,6 +234,35 @@ class FakeDaemon(ClusterTest):
             self.driver.signal(signal.SIGINT)
             self.driver.wait()
         super().tearDown()
+
+
+class OwnProgram(ProgramTest):
+    """A program with a job of its own, examples/programs/wordcount.c, on daemons that know nothing of it."""
+
+    executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
+    wordcount = os.path.join(os.path.dirname(GLINT), "tests", "wordcount")
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(self.wordcount):
+            self.skipTest("libglint.a is not built with sanitizers")
+
+    def test_job_runs_on_daemons_of_glint(self):
+        text = [f"{n % 7} word{n * n % 1000}  {n % 3}" for n in range(50000)]
+        with open(os.path.join(self.directory, "text"), "w", encoding="ascii") as file:
+            file.write("\n".join(text) + "\n")
+        counts = collections.Counter(word for line in text for word in line.split())
+        daemons = [self.executor("e1"), self.executor("e2")]
+        self.program = self.wordcount
+        for words in ((), ("--cluster", self.config, "--executors", "2", "--split-size", "100K")):
+            out = f"out-{len(words)}"
+            code, _, err = self.run_glint("wordcount", *words, "text", out)
+            self.assertEqual(code, 0, err)
+            rows = self.read_output(out).decode().split("\n")[:-1]
+            self.assertEqual(dict(row.split("\t") for row in rows), {w: str(n) for w, n in counts.items()})
+        self.assertEqual(self.cached(), [sha256(read(self.wordcount))])
+        for daemon in daemons:
+            self.assertIn("the driver's program", daemon.err)
 
 
 class RejectedRequests(FakeDaemon):

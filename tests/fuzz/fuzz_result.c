@@ -70,12 +70,12 @@ static int append(struct glint_task *task, void *state, struct glint_acc *acc,
 }
 
 static const struct glint_function add_function = {.name = "fuzz.add",
-                                                   .kind = GLINT_REDUCE,
+                                                   .kind = GLINT_KIND_REDUCE,
                                                    .in = {GLINT_ANY, GLINT_I64},
                                                    .out = {GLINT_SAME, GLINT_SAME},
                                                    .merge = add};
 static const struct glint_function append_function = {.name = "fuzz.append",
-                                                      .kind = GLINT_REDUCE,
+                                                      .kind = GLINT_KIND_REDUCE,
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_SAME, GLINT_SAME},
                                                       .merge = append};

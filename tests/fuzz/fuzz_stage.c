@@ -13,7 +13,7 @@ static const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
 static const struct op op_act = {.name = "act", .kind = OP_ACTION};
 static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
 
-static const struct glint_function function = {.name = "t.map_text", .kind = GLINT_MAP};
+static const struct glint_function function = {.name = "t.map_text", .kind = GLINT_KIND_MAP};
 static const struct glint_function *const functions[] = {&function, NULL};
 static const struct glint_module module = {"t", functions};
 static const struct glint_module *const modules[] = {&module, NULL};

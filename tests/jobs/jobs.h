@@ -4,7 +4,6 @@
 
 #include "ops/ops.h"
 
-extern const struct glint_module words_module;
 extern const struct glint_job words_job, talk_job, first_job, some_job, null_job, forever_job;
 
 #endif

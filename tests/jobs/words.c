@@ -50,20 +50,17 @@ static int hold_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 static const struct glint_function split = {.name = "words.split",
-                                            .kind = GLINT_FLAT_MAP,
+                                            .kind = GLINT_KIND_FLAT_MAP,
                                             .in = {GLINT_NONE, GLINT_TEXT},
                                             .out = {GLINT_TEXT, GLINT_I64},
                                             .each = split_each};
 static const struct glint_function hold = {.name = "words.hold",
-                                           .kind = GLINT_MAP,
+                                           .kind = GLINT_KIND_MAP,
                                            .in = {GLINT_ANY, GLINT_ANY},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct hold),
                                            .open = hold_open,
                                            .each = hold_each};
-static const struct glint_function *const functions[] = {&split, &hold, NULL};
-const struct glint_module words_module = {"words", functions};
-
 /* Passes records on only once the file named by the option does not exist. */
 static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_job_args *args,
                                     const char *option)
@@ -153,8 +150,6 @@ static int forever_run(struct glint *g, const struct glint_job_args *args)
     return glint_save_as_text_file(lines, args->positional[1]);
 }
 
-static const char *const in_and_out[] = {"INPUT", "OUTPUT", NULL};
-static const char *const in_only[] = {"INPUT", NULL};
 static const struct glint_job_option options[] = {
     {"hold-lines", "FILE", NULL, "lines wait while this file exists"},
     {"hold-counts", "FILE", NULL, "counts wait while this file exists"},
@@ -162,14 +157,14 @@ static const struct glint_job_option options[] = {
 
 #define JOB(name_, summary_, positional_, run_)                                                    \
     {                                                                                              \
-        .name = name_, .summary = summary_, .positional = positional_, .options = options,         \
-        .run = run_                                                                                \
+        .name = name_, .summary = summary_, .positional = {"INPUT", positional_},                  \
+        .options = options, .functions = {&split, &hold}, .run = run_                              \
     }
 
-const struct glint_job words_job = JOB("words", "count words, sorted", in_and_out, words_run);
-const struct glint_job talk_job = JOB("talk", "print between actions", in_only, talk_run);
-const struct glint_job first_job = JOB("first", "need a first line", in_and_out, first_run);
-const struct glint_job some_job = JOB("some", "return 5 without lines", in_and_out, some_run);
-const struct glint_job null_job = JOB("null", "save NULL", in_and_out, null_run);
+const struct glint_job words_job = JOB("words", "count words, sorted", "OUTPUT", words_run);
+const struct glint_job talk_job = JOB("talk", "print between actions", NULL, talk_run);
+const struct glint_job first_job = JOB("first", "need a first line", "OUTPUT", first_run);
+const struct glint_job some_job = JOB("some", "return 5 without lines", "OUTPUT", some_run);
+const struct glint_job null_job = JOB("null", "save NULL", "OUTPUT", null_run);
 const struct glint_job forever_job =
-    JOB("forever", "count until it is not 0", in_and_out, forever_run);
+    JOB("forever", "count until it is not 0", "OUTPUT", forever_run);

@@ -131,14 +131,14 @@ static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 static const struct glint_function map = {.name = "mistake.map",
-                                          .kind = GLINT_MAP,
+                                          .kind = GLINT_KIND_MAP,
                                           .in = {GLINT_NONE, GLINT_TEXT},
                                           .out = {GLINT_TEXT, GLINT_I64},
                                           .state_size = sizeof(struct what),
                                           .open = what_open,
                                           .each = map_each};
 static const struct glint_function add = {.name = "mistake.add",
-                                          .kind = GLINT_REDUCE,
+                                          .kind = GLINT_KIND_REDUCE,
                                           .in = {GLINT_ANY, GLINT_I64},
                                           .out = {GLINT_SAME, GLINT_I64},
                                           .state_size = sizeof(struct what),
@@ -170,12 +170,11 @@ static int run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const positional[] = {"WHAT", "INPUT", "OUTPUT", NULL};
 static const struct glint_job_option options[] = {
     {"then", "WHAT", NULL, "another mistake, in a second action"}, {NULL, NULL, NULL, NULL}};
 static const struct glint_job mistake = {.name = "mistake",
                                          .summary = "make a mistake",
-                                         .positional = positional,
+                                         .positional = {"WHAT", "INPUT", "OUTPUT"},
                                          .options = options,
                                          .run = run};
 

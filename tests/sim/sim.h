@@ -308,8 +308,6 @@ void workloads_check(struct sim *s, enum glint_code code, const struct glint_sum
 void workloads_spoil(void);
 void workloads_fini(void);
 const char *workloads_name(const struct sim_workload *workload);
-/* The modules of jobs/, and those of the plans here. */
-const struct glint_module *const *workloads_modules(void);
 
 /* oracle.c: sees every message between the driver and executors before it is handled. */
 void oracle_create(struct sim *s);

@@ -63,30 +63,21 @@ static int sum_merge(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 static const struct glint_function row_function = {.name = "sim.row",
-                                                   .kind = GLINT_MAP,
+                                                   .kind = GLINT_KIND_MAP,
                                                    .in = {GLINT_NONE, GLINT_TEXT},
                                                    .out = {GLINT_TEXT, GLINT_I64},
                                                    .state_size = sizeof(struct row_state),
                                                    .open = row_open,
                                                    .each = row_each};
 static const struct glint_function sum_function = {.name = "sim.sum",
-                                                   .kind = GLINT_REDUCE,
+                                                   .kind = GLINT_KIND_REDUCE,
                                                    .in = {GLINT_ANY, GLINT_I64},
                                                    .out = {GLINT_SAME, GLINT_SAME},
                                                    .merge = sum_merge};
 static const struct glint_function *const functions[] = {&row_function, &sum_function, NULL};
 static const struct glint_module module = {"sim", functions};
 
-enum { MODULES_MAX = 64 };
-const struct glint_module *const *workloads_modules(void)
-{
-    static const struct glint_module *all[MODULES_MAX];
-    uint32_t count = 0;
-    for (; jobs_modules[count] != NULL; count++) all[count] = jobs_modules[count];
-    assert(count + 2 <= MODULES_MAX);
-    all[count] = &module;
-    return all;
-}
+static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
 /* ---- Plans */
 
@@ -278,7 +269,7 @@ static struct glint_config local_config(const struct glint_config *like)
                              .partitions = like->partitions,
                              .memory_bytes = 64 * MIB};
     test_job_config(&c);
-    c.modules = workloads_modules();
+    c.modules = modules;
     return c;
 }
 
@@ -355,7 +346,8 @@ void workloads_choose(struct sim *s)
     make_inputs();
     s->config.split_bytes = split_bytes[sim_random(s, SPLITS)];
     s->config.partitions = partition_counts[sim_random(s, PARTITIONS)];
-    s->config.modules = workloads_modules();
+    s->config.modules = modules;
+    s->config.jobs = jobs_table;
     s->workload_count = sim_chance(s, 2) ? 1 : 1 + (uint32_t)sim_random(s, WORKLOADS_MAX);
     for (uint32_t i = 0; i < s->workload_count; i++)
         s->workloads[i] =

@@ -99,7 +99,8 @@ void test_job_config(struct glint_config *config)
     if (config->env == NULL) config->env = env_real();
     config->work_dir = "work";
     config->ops = ops_table;
-    config->modules = jobs_modules;
+    config->modules = builtin_modules;
+    config->jobs = jobs_table;
 }
 
 int test_job_run(const struct test_job *t, const struct glint_config *config,

@@ -111,19 +111,19 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
 }
 
 const struct glint_function local_large = {.name = "local.large",
-                                           .kind = GLINT_MAP,
+                                           .kind = GLINT_KIND_MAP,
                                            .in = {GLINT_NONE, GLINT_I64},
                                            .out = {GLINT_I64, GLINT_BYTES},
                                            .state_size = sizeof(struct large_state),
                                            .each = large_each};
 const struct glint_function local_first = {.name = "local.first",
-                                           .kind = GLINT_MAP,
+                                           .kind = GLINT_KIND_MAP,
                                            .in = {GLINT_I64, GLINT_BYTES},
                                            .out = {GLINT_I64, GLINT_I64},
                                            .each = first_each};
 
 const struct glint_function local_firsts = {.name = "local.firsts",
-                                            .kind = GLINT_MAP,
+                                            .kind = GLINT_KIND_MAP,
                                             .in = {GLINT_I64, GLINT_MSGPACK},
                                             .out = {GLINT_I64, GLINT_I64},
                                             .each = firsts_each};
@@ -135,12 +135,13 @@ const struct glint_function local_firsts = {.name = "local.firsts",
         .open = state_open, .each = each_                                                          \
     }
 
-const struct glint_function local_map = FUNCTION("local.map", GLINT_MAP, map_each);
-const struct glint_function local_flaky = FUNCTION("local.flaky", GLINT_MAP, flaky_each);
-const struct glint_function local_picky = FUNCTION("local.picky", GLINT_MAP, picky_each);
-const struct glint_function local_endless = FUNCTION("local.endless", GLINT_FLAT_MAP, endless_each);
-const struct glint_function local_silent = FUNCTION("local.silent", GLINT_MAP, silent_each);
-const struct glint_function local_sly = FUNCTION("local.sly", GLINT_MAP, sly_each);
+const struct glint_function local_map = FUNCTION("local.map", GLINT_KIND_MAP, map_each);
+const struct glint_function local_flaky = FUNCTION("local.flaky", GLINT_KIND_MAP, flaky_each);
+const struct glint_function local_picky = FUNCTION("local.picky", GLINT_KIND_MAP, picky_each);
+const struct glint_function local_endless =
+    FUNCTION("local.endless", GLINT_KIND_FLAT_MAP, endless_each);
+const struct glint_function local_silent = FUNCTION("local.silent", GLINT_KIND_MAP, silent_each);
+const struct glint_function local_sly = FUNCTION("local.sly", GLINT_KIND_MAP, sly_each);
 static const struct glint_function *const functions[] = {
     &local_map, &local_flaky, &local_picky, &local_endless, &local_silent,
     &local_sly, &local_large, &local_first, &local_firsts,  NULL};

@@ -138,22 +138,22 @@ static int nearest_each(struct glint_task *task, void *state, const struct glint
 
 #define MAP_FUNCTION(name_, in_key, in_value, out_key, out_value, each_)                           \
     {                                                                                              \
-        .name = name_, .kind = GLINT_MAP, .in = {in_key, in_value}, .out = {out_key, out_value},   \
-        .each = each_                                                                              \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {in_key, in_value},                           \
+        .out = {out_key, out_value}, .each = each_                                                 \
     }
 
 static const struct glint_function both_ways = {.name = "loop.both_ways",
-                                                .kind = GLINT_FLAT_MAP,
+                                                .kind = GLINT_KIND_FLAT_MAP,
                                                 .in = {GLINT_TEXT, GLINT_TEXT},
                                                 .out = {GLINT_I64, GLINT_I64},
                                                 .each = both_each};
 static const struct glint_function least = {.name = "loop.least",
-                                            .kind = GLINT_REDUCE,
+                                            .kind = GLINT_KIND_REDUCE,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .merge = least_merge};
 static const struct glint_function append = {.name = "loop.append",
-                                             .kind = GLINT_REDUCE,
+                                             .kind = GLINT_KIND_REDUCE,
                                              .in = {GLINT_ANY, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_SAME},
                                              .merge = append_merge};
@@ -164,14 +164,14 @@ static const struct glint_function neighbour =
 static const struct glint_function one =
     MAP_FUNCTION("loop.one", GLINT_ANY, GLINT_BYTES, GLINT_SAME, GLINT_F64, one_each);
 static const struct glint_function share = {.name = "loop.share",
-                                            .kind = GLINT_FLAT_MAP,
+                                            .kind = GLINT_KIND_FLAT_MAP,
                                             .in = {GLINT_I64, GLINT_MSGPACK},
                                             .out = {GLINT_I64, GLINT_F64},
                                             .each = share_each};
 static const struct glint_function damp =
     MAP_FUNCTION("loop.damp", GLINT_ANY, GLINT_F64, GLINT_SAME, GLINT_F64, damp_each);
 static const struct glint_function nearest = {.name = "loop.nearest",
-                                              .kind = GLINT_MAP,
+                                              .kind = GLINT_KIND_MAP,
                                               .in = {GLINT_NONE, GLINT_TEXT},
                                               .out = {GLINT_I64, GLINT_F64},
                                               .state_size = sizeof(struct centres),
@@ -278,8 +278,6 @@ static int k_means_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
-static const char *const in_and_out[] = {"INPUT", "OUTPUT", NULL};
-static const char *const in_only[] = {"INPUT", NULL};
 static const struct glint_job_option rounds_only[] = {{"rounds", "N", "10", "how many at most"},
                                                       {NULL, NULL, NULL, NULL}};
 static const struct glint_job_option k_and_rounds[] = {{"k", "N", "3", "how many centres"},
@@ -288,16 +286,16 @@ static const struct glint_job_option k_and_rounds[] = {{"k", "N", "3", "how many
 
 const struct glint_job loops_components = {.name = "components",
                                            .summary = "label each vertex with its component",
-                                           .positional = in_and_out,
+                                           .positional = {"INPUT", "OUTPUT"},
                                            .options = rounds_only,
                                            .run = components_run};
 const struct glint_job loops_page_rank = {.name = "page-rank",
                                           .summary = "rank the vertices of a graph",
-                                          .positional = in_and_out,
+                                          .positional = {"INPUT", "OUTPUT"},
                                           .options = rounds_only,
                                           .run = page_rank_run};
 const struct glint_job loops_k_means = {.name = "k-means",
                                         .summary = "find centres of numbers and print them",
-                                        .positional = in_only,
+                                        .positional = {"INPUT"},
                                         .options = k_and_rounds,
                                         .run = k_means_run};

@@ -46,22 +46,22 @@ static int pass_each(struct glint_task *task, void *state, const struct glint_re
         .name = name_, .kind = kind_, .in = {GLINT_ANY, GLINT_ANY},                                \
         .out = {GLINT_SAME, GLINT_SAME}, .each = trap_each                                         \
     }
-static const struct glint_function trap_map = TRAP("trap.map", GLINT_MAP);
-static const struct glint_function trap_foreach = TRAP("trap.foreach", GLINT_FLAT_MAP);
+static const struct glint_function trap_map = TRAP("trap.map", GLINT_KIND_MAP);
+static const struct glint_function trap_foreach = TRAP("trap.foreach", GLINT_KIND_FLAT_MAP);
 static const struct glint_function trap_reduce = {.name = "trap.reduce",
-                                                  .kind = GLINT_REDUCE,
+                                                  .kind = GLINT_KIND_REDUCE,
                                                   .in = {GLINT_ANY, GLINT_I64},
                                                   .out = {GLINT_SAME, GLINT_SAME},
                                                   .merge = trap_merge};
 static const struct glint_function trap_aggregate = {.name = "trap.aggregate",
-                                                     .kind = GLINT_AGGREGATE,
+                                                     .kind = GLINT_KIND_AGGREGATE,
                                                      .in = {GLINT_ANY, GLINT_I64},
                                                      .out = {GLINT_SAME, GLINT_I64},
                                                      .create = trap_create,
                                                      .merge = trap_merge,
                                                      .combine = trap_merge};
 static const struct glint_function trap_pass = {.name = "trap.pass",
-                                                .kind = GLINT_MAP,
+                                                .kind = GLINT_KIND_MAP,
                                                 .in = {GLINT_ANY, GLINT_ANY},
                                                 .out = {GLINT_SAME, GLINT_SAME},
                                                 .each = pass_each};

@@ -117,51 +117,51 @@ static int down_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 static const struct glint_function length = {.name = "test.length",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_I64, GLINT_NONE},
                                              .each = length_each};
 static const struct glint_function length_by_batch = {.name = "test.length_batch",
-                                                      .kind = GLINT_MAP,
+                                                      .kind = GLINT_KIND_MAP,
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_I64, GLINT_NONE},
                                                       .state_size = sizeof(struct length_batch),
                                                       .batch = length_batch};
 static const struct glint_function prefix = {.name = "test.prefix",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_NONE, GLINT_TEXT},
                                              .out = {GLINT_TEXT, GLINT_NONE},
                                              .each = prefix_each};
 static const struct glint_function no_key = {.name = "test.no_key",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_NONE, GLINT_I64},
                                              .each = length_each};
 static const struct glint_function fail = {.name = "test.fail",
-                                           .kind = GLINT_MAP,
+                                           .kind = GLINT_KIND_MAP,
                                            .in = {GLINT_ANY, GLINT_ANY},
                                            .out = {GLINT_I64, GLINT_NONE},
                                            .each = fail_each};
 static const struct glint_function with_index = {.name = "test.with_index",
-                                                 .kind = GLINT_FLAT_MAP,
+                                                 .kind = GLINT_KIND_FLAT_MAP,
                                                  .in = {GLINT_NONE, GLINT_TEXT},
                                                  .out = {GLINT_I64, GLINT_TEXT},
                                                  .each = index_each,
                                                  .end = index_end};
 
 static const struct glint_function with_index_twice = {.name = "test.with_index_twice",
-                                                       .kind = GLINT_FLAT_MAP,
+                                                       .kind = GLINT_KIND_FLAT_MAP,
                                                        .in = {GLINT_I64, GLINT_TEXT},
                                                        .out = {GLINT_I64, GLINT_TEXT},
                                                        .each = index_twice};
 
-#define KEEPS(name_) .name = name_, .kind = GLINT_FILTER, .in = {GLINT_ANY, GLINT_I64}
+#define KEEPS(name_) .name = name_, .kind = GLINT_KIND_FILTER, .in = {GLINT_ANY, GLINT_I64}
 static const struct glint_function odd = {KEEPS("test.odd"), .keep = odd_keep};
 static const struct glint_function odd_by_batch = {KEEPS("test.odd_batch"),
                                                    .keep_batch = odd_keep_batch};
 static const struct glint_function fail_filter = {KEEPS("test.fail_filter"), .keep = fail_keep};
 static const struct glint_function down = {.name = "test.down",
-                                           .kind = GLINT_FLAT_MAP,
+                                           .kind = GLINT_KIND_FLAT_MAP,
                                            .in = {GLINT_ANY, GLINT_I64},
                                            .out = {GLINT_NONE, GLINT_I64},
                                            .each = down_each};

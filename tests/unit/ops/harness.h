@@ -24,7 +24,7 @@ extern const struct fixture fixtures[];
  * of cogrouped values: join_functions.c). */
 extern const struct glint_module test_functions, test_reducers, test_two;
 
-/* The function with this name, of these or built in; NULL: none. */
+/* The function with this name, of these or built in; else one that the program does not have. */
 const struct glint_function *fn(const char *name);
 
 struct glint *fixture_open(const struct fixture *w);

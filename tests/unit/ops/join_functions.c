@@ -135,7 +135,7 @@ static int refuse(struct glint_task *task, void *state, const struct glint_recor
 }
 
 static const struct glint_function sides = {.name = "two.sides",
-                                            .kind = GLINT_GROUP,
+                                            .kind = GLINT_KIND_GROUP,
                                             .in = {GLINT_ANY, GLINT_MSGPACK},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct lists),
@@ -143,24 +143,24 @@ static const struct glint_function sides = {.name = "two.sides",
                                             .each = sides_each,
                                             .end_group = sides_end};
 static const struct glint_function burst = {.name = "two.burst",
-                                            .kind = GLINT_FLAT_MAP,
+                                            .kind = GLINT_KIND_FLAT_MAP,
                                             .in = {GLINT_NONE, GLINT_I64},
                                             .out = {GLINT_I64, GLINT_TEXT},
                                             .state_size = sizeof(struct burst),
                                             .open = burst_open,
                                             .each = burst_each};
 static const struct glint_function digest = {.name = "two.digest",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_SAME, GLINT_TEXT},
                                              .each = digest_each};
 static const struct glint_function counted = {.name = "two.count_rows",
-                                              .kind = GLINT_FLAT_MAP,
+                                              .kind = GLINT_KIND_FLAT_MAP,
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = count_rows};
 static const struct glint_function refuses = {.name = "two.refuses",
-                                              .kind = GLINT_FLAT_MAP,
+                                              .kind = GLINT_KIND_FLAT_MAP,
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = refuse};

@@ -75,7 +75,7 @@ static int plus_merge(struct glint_task *task, void *state, struct glint_acc *ac
 
 #define REDUCER(name_, type, ...)                                                                  \
     {                                                                                              \
-        .name = name_, .kind = GLINT_REDUCE, .in = {GLINT_ANY, type},                              \
+        .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type},                         \
         .out = {GLINT_SAME, GLINT_SAME}, __VA_ARGS__                                               \
     }
 
@@ -128,7 +128,7 @@ static int list_combine(struct glint_task *task, void *state, struct glint_acc *
 
 #define AGGREGATOR(name_, ...)                                                                     \
     {                                                                                              \
-        .name = name_, .kind = GLINT_AGGREGATE, .in = {GLINT_ANY, GLINT_I64},                      \
+        .name = name_, .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, GLINT_I64},                 \
         .out = {GLINT_SAME, GLINT_TEXT}, __VA_ARGS__                                               \
     }
 
@@ -156,7 +156,7 @@ static int bytes_merge(struct glint_task *task, void *state, struct glint_acc *a
 }
 
 static const struct glint_function byte_count = {.name = "red.byte_count",
-                                                 .kind = GLINT_AGGREGATE,
+                                                 .kind = GLINT_KIND_AGGREGATE,
                                                  .in = {GLINT_ANY, GLINT_TEXT},
                                                  .out = {GLINT_SAME, GLINT_I64},
                                                  .create = bytes_create,
@@ -174,7 +174,7 @@ static int text_list_merge(struct glint_task *task, void *state, struct glint_ac
 }
 
 static const struct glint_function text_list = {.name = "red.text_list",
-                                                .kind = GLINT_AGGREGATE,
+                                                .kind = GLINT_KIND_AGGREGATE,
                                                 .in = {GLINT_ANY, GLINT_TEXT},
                                                 .out = {GLINT_SAME, GLINT_TEXT},
                                                 .create = concat_merge,
@@ -203,7 +203,7 @@ static int many_each(struct glint_task *task, void *state, const struct glint_re
 }
 
 static const struct glint_function many = {.name = "red.many",
-                                           .kind = GLINT_FLAT_MAP,
+                                           .kind = GLINT_KIND_FLAT_MAP,
                                            .in = {GLINT_NONE, GLINT_I64},
                                            .out = {GLINT_TEXT, GLINT_TEXT},
                                            .each = many_each};
@@ -244,7 +244,7 @@ static int group_end(struct glint_task *task, void *state, const union glint_val
 }
 
 static const struct glint_function group = {.name = "red.group",
-                                            .kind = GLINT_GROUP,
+                                            .kind = GLINT_KIND_GROUP,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct group),
@@ -273,12 +273,12 @@ static int negative_each(struct glint_task *task, void *state, const struct glin
 }
 
 static const struct glint_function modulo = {.name = "red.modulo",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_NONE, GLINT_I64},
                                              .out = {GLINT_I64, GLINT_I64},
                                              .each = modulo_each};
 static const struct glint_function negative = {.name = "red.negative",
-                                               .kind = GLINT_MAP,
+                                               .kind = GLINT_KIND_MAP,
                                                .in = {GLINT_NONE, GLINT_I64},
                                                .out = {GLINT_I64, GLINT_NONE},
                                                .each = negative_each};
@@ -294,7 +294,7 @@ static int index_each(struct glint_task *task, void *state, const struct glint_r
 }
 
 static const struct glint_function index_of = {.name = "red.index",
-                                               .kind = GLINT_FLAT_MAP,
+                                               .kind = GLINT_KIND_FLAT_MAP,
                                                .in = {GLINT_NONE, GLINT_ANY},
                                                .out = {GLINT_NONE, GLINT_I64},
                                                .each = index_each};
@@ -354,7 +354,7 @@ static int emit_each(struct glint_task *task, void *state, const struct glint_re
 
 #define FOREACH_FUNCTION(name_, ...)                                                               \
     {                                                                                              \
-        .name = name_, .kind = GLINT_FLAT_MAP, .in = {GLINT_ANY, GLINT_ANY},                       \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_ANY},                  \
         .out = {GLINT_SAME, GLINT_SAME}, .state_size = sizeof(struct visit), __VA_ARGS__           \
     }
 

@@ -100,26 +100,26 @@ static int fine_merge(struct glint_task *task, void *state, struct glint_acc *ac
     .out = {GLINT_SAME, GLINT_SAME}
 
 static const struct glint_function functions[] = {
-    {ODD_FUNCTION("open", GLINT_MAP), .open = odd_open, .each = fine_each},
-    {ODD_FUNCTION("each", GLINT_MAP), .each = odd_each},
-    {ODD_FUNCTION("batch", GLINT_MAP), .batch = odd_batch},
-    {ODD_FUNCTION("flat_each", GLINT_FLAT_MAP), .each = odd_each},
-    {ODD_FUNCTION("end", GLINT_FLAT_MAP), .each = fine_each, .end = odd_end},
-    {ODD_FUNCTION("quiet_end", GLINT_FLAT_MAP), .each = quiet_each, .end = odd_end},
-    {ODD_FUNCTION("keep", GLINT_FILTER), .keep = odd_keep},
-    {ODD_FUNCTION("keep_batch", GLINT_FILTER), .keep_batch = odd_keep_batch},
-    {ODD_FUNCTION("begin_group", GLINT_GROUP), .begin_group = odd_begin, .each = fine_each,
+    {ODD_FUNCTION("open", GLINT_KIND_MAP), .open = odd_open, .each = fine_each},
+    {ODD_FUNCTION("each", GLINT_KIND_MAP), .each = odd_each},
+    {ODD_FUNCTION("batch", GLINT_KIND_MAP), .batch = odd_batch},
+    {ODD_FUNCTION("flat_each", GLINT_KIND_FLAT_MAP), .each = odd_each},
+    {ODD_FUNCTION("end", GLINT_KIND_FLAT_MAP), .each = fine_each, .end = odd_end},
+    {ODD_FUNCTION("quiet_end", GLINT_KIND_FLAT_MAP), .each = quiet_each, .end = odd_end},
+    {ODD_FUNCTION("keep", GLINT_KIND_FILTER), .keep = odd_keep},
+    {ODD_FUNCTION("keep_batch", GLINT_KIND_FILTER), .keep_batch = odd_keep_batch},
+    {ODD_FUNCTION("begin_group", GLINT_KIND_GROUP), .begin_group = odd_begin, .each = fine_each,
      .end_group = odd_group_end},
-    {ODD_FUNCTION("group_each", GLINT_GROUP), .begin_group = fine_begin, .each = odd_each,
+    {ODD_FUNCTION("group_each", GLINT_KIND_GROUP), .begin_group = fine_begin, .each = odd_each,
      .end_group = odd_group_end},
-    {ODD_FUNCTION("end_group", GLINT_GROUP), .begin_group = fine_begin, .each = fine_each,
+    {ODD_FUNCTION("end_group", GLINT_KIND_GROUP), .begin_group = fine_begin, .each = fine_each,
      .end_group = odd_group_end},
-    {ODD_FUNCTION("reduce", GLINT_REDUCE), .merge = odd_merge},
-    {ODD_FUNCTION("create", GLINT_AGGREGATE), .create = odd_merge, .merge = fine_merge,
+    {ODD_FUNCTION("reduce", GLINT_KIND_REDUCE), .merge = odd_merge},
+    {ODD_FUNCTION("create", GLINT_KIND_AGGREGATE), .create = odd_merge, .merge = fine_merge,
      .combine = fine_merge},
-    {ODD_FUNCTION("merge", GLINT_AGGREGATE), .create = fine_merge, .merge = odd_merge,
+    {ODD_FUNCTION("merge", GLINT_KIND_AGGREGATE), .create = fine_merge, .merge = odd_merge,
      .combine = fine_merge},
-    {ODD_FUNCTION("combine", GLINT_AGGREGATE), .create = fine_merge, .merge = fine_merge,
+    {ODD_FUNCTION("combine", GLINT_KIND_AGGREGATE), .create = fine_merge, .merge = fine_merge,
      .combine = odd_merge},
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
@@ -141,12 +141,12 @@ static struct glint_rdd *plan_of(struct glint *g, const struct glint_function *f
 {
     struct glint_rdd *pairs = pairs_of(g);
     switch (fn->kind) {
-    case GLINT_MAP: return glint_map(pairs, fn, NULL);
-    case GLINT_FLAT_MAP: return glint_map_partitions(pairs, fn, NULL);
-    case GLINT_FILTER: return glint_filter(pairs, fn, NULL);
-    case GLINT_GROUP: return glint_map_values(glint_group_by_key(pairs), fn, NULL);
-    case GLINT_REDUCE: return glint_reduce_by_key(pairs, fn, NULL);
-    case GLINT_AGGREGATE: return glint_combine_by_key(pairs, fn, NULL);
+    case GLINT_KIND_MAP: return glint_map(pairs, fn, NULL);
+    case GLINT_KIND_FLAT_MAP: return glint_map_partitions(pairs, fn, NULL);
+    case GLINT_KIND_FILTER: return glint_filter(pairs, fn, NULL);
+    case GLINT_KIND_GROUP: return glint_map_values(glint_group_by_key(pairs), fn, NULL);
+    case GLINT_KIND_REDUCE: return glint_reduce_by_key(pairs, fn, NULL);
+    case GLINT_KIND_AGGREGATE: return glint_combine_by_key(pairs, fn, NULL);
     }
     return NULL;
 }

@@ -8,8 +8,9 @@
 
 const struct op op_src = {.name = "src", .kind = OP_SOURCE};
 const struct op op_nar = {.name = "nar", .kind = OP_NARROW};
-const struct op op_fun = {.name = "fun", .kind = OP_NARROW, .function_kinds = 1u << GLINT_MAP};
-const struct op op_red = {.name = "red", .kind = OP_NARROW, .function_kinds = 1u << GLINT_REDUCE};
+const struct op op_fun = {.name = "fun", .kind = OP_NARROW, .function_kinds = 1u << GLINT_KIND_MAP};
+const struct op op_red = {
+    .name = "red", .kind = OP_NARROW, .function_kinds = 1u << GLINT_KIND_REDUCE};
 const struct op op_wid = {.name = "wid", .kind = OP_WIDE};
 const struct op op_uni = {.name = "uni", .kind = OP_UNION};
 const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
@@ -25,22 +26,22 @@ static int each(struct glint_task *task, void *state, const struct glint_record 
 }
 
 static const struct glint_function map_text = {.name = "t.map_text",
-                                               .kind = GLINT_MAP,
+                                               .kind = GLINT_KIND_MAP,
                                                .in = {GLINT_NONE, GLINT_TEXT},
                                                .out = {GLINT_I64, GLINT_SAME},
                                                .each = each};
 static const struct glint_function map_bytes = {.name = "t.map_bytes",
-                                                .kind = GLINT_MAP,
+                                                .kind = GLINT_KIND_MAP,
                                                 .in = {GLINT_ANY, GLINT_BYTES},
                                                 .out = {GLINT_SAME, GLINT_F64},
                                                 .each = each};
 static const struct glint_function map_number = {.name = "t.map_number",
-                                                 .kind = GLINT_MAP,
+                                                 .kind = GLINT_KIND_MAP,
                                                  .in = {GLINT_ANY, GLINT_I64},
                                                  .out = {GLINT_SAME, GLINT_SAME},
                                                  .each = each};
 static const struct glint_function hollow = {.name = "t.hollow",
-                                             .kind = GLINT_MAP,
+                                             .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_ANY},
                                              .out = {GLINT_SAME, GLINT_SAME}};
 
@@ -78,9 +79,12 @@ struct glint_rdd *plan_node(const struct op *op, struct glint_rdd *a, struct gli
 
 struct glint_rdd *plan_call(struct glint_rdd *rdd, const struct op *op, const char *function)
 {
+    static struct glint_function unknown;
     if (rdd == NULL) return NULL;
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd, NULL},
                             .function = registry_find_function(&plan_config, function)};
+    unknown.name = function;
+    if (spec.function == NULL && function != NULL) spec.function = &unknown;
     return rdd_create(rdd->g, &spec);
 }

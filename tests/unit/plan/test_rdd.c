@@ -52,6 +52,16 @@ Test(rdd, unknown_function_is_rejected)
     expect_rejected(&op_fun, "t.none", GLINT_E_PLAN_FUNCTION);
 }
 
+Test(rdd, function_with_the_name_of_another_is_rejected)
+{
+    struct glint_function copy = *registry_find_function(&plan_config, "t.map_text");
+    const struct rdd_spec spec = {
+        .op = &op_fun, .parents = {plan_source(&g, 1)}, .function = &copy};
+    cr_expect_null(rdd_create(&g, &spec));
+    cr_expect_eq(g.error.code, GLINT_E_PLAN_FUNCTION);
+    cr_expect_not_null(strstr(g.error.cause, "another function named t.map_text"));
+}
+
 Test(rdd, missing_function_is_rejected)
 {
     expect_rejected(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);

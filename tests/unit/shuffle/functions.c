@@ -52,21 +52,22 @@ static int text_list_merge(struct glint_task *task, void *state, struct glint_ac
 }
 
 const struct glint_function fn_sum_i64 = {
-    .name = "t.sum", .kind = GLINT_REDUCE, .merge = add_i64, .merge_i64 = add_i64_columns};
+    .name = "t.sum", .kind = GLINT_KIND_REDUCE, .merge = add_i64, .merge_i64 = add_i64_columns};
 const struct glint_function fn_sum_i64_rows = {
-    .name = "t.sum_rows", .kind = GLINT_REDUCE, .merge = add_i64};
+    .name = "t.sum_rows", .kind = GLINT_KIND_REDUCE, .merge = add_i64};
 const struct glint_function fn_sum_f64 = {
-    .name = "t.sum_f64", .kind = GLINT_REDUCE, .merge = add_f64};
-const struct glint_function fn_concat = {.name = "t.concat", .kind = GLINT_REDUCE, .merge = concat};
+    .name = "t.sum_f64", .kind = GLINT_KIND_REDUCE, .merge = add_f64};
+const struct glint_function fn_concat = {
+    .name = "t.concat", .kind = GLINT_KIND_REDUCE, .merge = concat};
 const struct glint_function fn_concat_chunks = {
-    .name = "t.chunks", .kind = GLINT_REDUCE, .merge = concat, .chunk_bytes_max = 500};
+    .name = "t.chunks", .kind = GLINT_KIND_REDUCE, .merge = concat, .chunk_bytes_max = 500};
 const struct glint_function fn_list = {.name = "t.list",
-                                       .kind = GLINT_AGGREGATE,
+                                       .kind = GLINT_KIND_AGGREGATE,
                                        .create = list_merge,
                                        .merge = list_merge,
                                        .combine = concat};
 const struct glint_function fn_text_list = {.name = "t.text_list",
-                                            .kind = GLINT_AGGREGATE,
+                                            .kind = GLINT_KIND_AGGREGATE,
                                             .create = text_list_merge,
                                             .merge = text_list_merge,
                                             .combine = concat};

@@ -1,0 +1,71 @@
+/* Batches: how records are passed between operators. A function may have a form that is called with
+ * a whole batch, when a call per record is too expensive. Included by glint.h. */
+#ifndef GLINT_BATCH_H
+#define GLINT_BATCH_H
+
+#include "engine/glint.h"
+
+/* One column of a batch.
+ *
+ * For bytes, text and msgpack, the data is base[0, size) and row i is base[start[i], end[i]). If
+ * `start` is NULL, the batch has one row, all of base[0, size), which may exceed 4 GiB. At least
+ * READ_SLACK (64) bytes are readable past the end of any slice. If `lines` equals `start`, the rows
+ * are consecutive lines: exactly one LF, not part of any row, follows each row, and the next row
+ * starts after it.
+ *
+ * For i64 and f64, row i is i64[i] or f64[i]. For NONE, no pointer is used. */
+struct glint_column {
+    enum glint_type type;
+    const uint8_t *base;
+    const uint32_t *start, *end, *lines;
+    uint64_t size;
+    const int64_t *i64;
+    const double *f64;
+};
+
+/* The input that a batch was read from, so that an error can name file and line. A slice inside
+ * [base, base + size) is at offset + (slice - base) in the file. */
+struct glint_origin {
+    const char *path;
+    const uint8_t *base;
+    uint64_t size;
+    uint64_t offset; /* in the file, after decompression */
+    bool compressed;
+};
+
+/* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and
+ * never moves bytes. Borrowed: valid until the call that received it returns. */
+struct glint_batch {
+    uint32_t rows;
+    struct glint_column key, value;
+    const struct glint_origin *origin; /* may be NULL */
+};
+
+/* Returns row `row` of a bytes-like column. */
+static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)
+{
+    if (c->start == NULL) return (struct glint_slice){c->base, c->size};
+    return (struct glint_slice){c->base + c->start[row], c->end[row] - c->start[row]};
+}
+
+/* Returns row `row` of any column; zeros for NONE. */
+static inline union glint_value glint_column_value(const struct glint_column *c, uint32_t row)
+{
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (c->type == GLINT_I64)
+        v.i64 = c->i64[row];
+    else if (c->type == GLINT_F64)
+        v.f64 = c->f64[row];
+    else if (c->type != GLINT_NONE)
+        v.bytes = glint_column_slice(c, row);
+    return v;
+}
+
+/* Returns row `row` of a batch, by reference. */
+static inline struct glint_record glint_batch_record(const struct glint_batch *b, uint32_t row)
+{
+    return (struct glint_record){glint_column_value(&b->key, row),
+                                 glint_column_value(&b->value, row)};
+}
+
+#endif
