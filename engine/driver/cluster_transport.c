@@ -18,16 +18,15 @@
 
 /* ---- The loop's thread */
 
-static void on_timer(uv_timer_t *timer)
+static void on_timer(void *arg)
 {
-    struct cluster_transport *r = timer->data;
+    struct cluster_transport *r = arg;
     assert(!r->stopping);
     uint64_t now = cluster_transport_now(r);
     /* The timer is far too late, so this process was stopped (SIGSTOP, suspend): executors could
      * not register meanwhile, so start_ms begins again. */
-    if (liveness_is_process_pause(&r->cluster->heartbeat, r->timer_ns, now))
+    if (liveness_is_process_pause(&r->cluster->heartbeat, r->timer.by_ns, now))
         r->no_executor_since_ns = now;
-    r->timer_ns = UINT64_MAX;
     uint64_t next = registration_on_timer(r, now);
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
         daemon_conn_redial(&r->daemon_conns[i]);
@@ -41,14 +40,7 @@ static void on_timer(uv_timer_t *timer)
 
 void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns)
 {
-    if (r->stopping || at_ns >= r->timer_ns) return;
-    uint64_t now = cluster_transport_now(r), left = at_ns > now ? at_ns - now : 0;
-    r->timer_ns = at_ns;
-    /* libuv counts from its cached time, which is old after a long callback. Round up: a timer
-     * that expires before the deadline would be armed again for nothing. */
-    uv_update_time(&r->loop);
-    int failed = uv_timer_start(&r->timer, on_timer, (left + MS_NS - 1) / MS_NS, 0);
-    assert(failed == 0);
+    if (!r->stopping) deadline_start_by(&r->timer, at_ns, cluster_transport_now(r));
 }
 
 /* Closes all handles. uv_run returns when the last one has closed: connections take up to CLOSE_MS
@@ -63,7 +55,7 @@ static void close_all_handles(struct cluster_transport *r)
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
         daemon_conn_close(&r->daemon_conns[i]);
     executor_listener_close(r);
-    uv_close((uv_handle_t *)&r->timer, NULL);
+    deadline_close(&r->timer, NULL);
     uv_close((uv_handle_t *)&r->wakeup, NULL);
 }
 
@@ -202,12 +194,9 @@ static int create_daemon_conns(struct cluster_transport *r, struct glint_error *
  * handles must be closed by a last run of it, since libuv frees them asynchronously. */
 static int start_loop(struct cluster_transport *r, struct glint_error *error)
 {
-    int uv = uv_timer_init(&r->loop, &r->timer);
-    assert(uv == 0);
-    r->timer.data = r;
-    r->timer_ns = UINT64_MAX;
+    deadline_init(&r->timer, &r->loop, on_timer, r);
     int code = 0;
-    uv = uv_async_init(&r->loop, &r->wakeup, on_wakeup);
+    int uv = uv_async_init(&r->loop, &r->wakeup, on_wakeup);
     bool wakeup_open = uv == 0;
     r->wakeup.data = r;
     if (!wakeup_open)
@@ -224,7 +213,7 @@ static int start_loop(struct cluster_transport *r, struct glint_error *error)
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
         daemon_conn_close(&r->daemon_conns[i]);
     executor_listener_close(r);
-    uv_close((uv_handle_t *)&r->timer, NULL);
+    deadline_close(&r->timer, NULL);
     if (wakeup_open) uv_close((uv_handle_t *)&r->wakeup, NULL);
     uv_run(&r->loop, UV_RUN_DEFAULT);
     uv_loop_close(&r->loop);

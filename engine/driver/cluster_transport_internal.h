@@ -39,8 +39,7 @@ struct cluster_transport {
     struct secret job_key; /* opens the executors and the driver of this job to each other */
     uv_loop_t loop;
     uv_async_t wakeup;
-    uv_timer_t timer;
-    uint64_t timer_ns; /* when it expires; UINT64_MAX: not armed */
+    struct deadline timer;
     pthread_t thread;
     bool stopping; /* all handles are being closed */
 

@@ -44,11 +44,6 @@ static void force_exit(struct executor_process *c)
     _exit(glint_code_exit_status(c->why.code));
 }
 
-static void on_force_exit_timer(uv_timer_t *timer)
-{
-    force_exit(timer->data);
-}
-
 /* Closes the remaining handles, which nothing uses any more. The loop stops with the last one; the
  * timer is unreferenced, so it does not keep the loop running. */
 static void close_remaining(struct executor_process *c, uint64_t now)
@@ -68,8 +63,8 @@ static void close_remaining(struct executor_process *c, uint64_t now)
     /* Until then handles may be slow to close, e.g. a name lookup on the thread pool; then
      * force_exit. */
     uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
-    uv_timer_start(&c->timer, on_force_exit_timer, CLOSE_MS + left / MS_NS, 0);
-    uv_unref((uv_handle_t *)&c->timer);
+    deadline_start(&c->timer, CLOSE_MS + left / MS_NS);
+    uv_unref((uv_handle_t *)&c->timer.timer);
 }
 
 void executor_process_end(struct executor_process *c, const struct glint_error *why)
@@ -206,28 +201,22 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     return c->phase == PROCESS_SERVING ? next : now;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_timer(void *arg)
 {
-    struct executor_process *c = timer->data;
-    assert(c->phase != PROCESS_CLOSING);
+    struct executor_process *c = arg;
     uint64_t now = executor_process_now(c);
+    if (c->phase == PROCESS_CLOSING) force_exit(c);
     /* Paused (SIGSTOP, suspend): extend the deadline, no driver could connect meanwhile. */
     if (c->phase == PROCESS_WAITING &&
-        liveness_is_process_pause(&c->config.heartbeat, c->timer_ns, now))
-        c->deadline_ns += now - c->timer_ns;
-    c->timer_ns = UINT64_MAX;
+        liveness_is_process_pause(&c->config.heartbeat, c->timer.by_ns, now))
+        c->deadline_ns += now - c->timer.by_ns;
     uint64_t next = process_on_timer(c, now);
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);
 }
 
 void executor_process_arm_timer(struct executor_process *c, uint64_t at_ns)
 {
-    if (c->phase == PROCESS_CLOSING || at_ns >= c->timer_ns) return;
-    uint64_t now = executor_process_now(c), left = at_ns > now ? at_ns - now : 0;
-    c->timer_ns = at_ns;
-    uv_update_time(&c->loop);
-    int failed = uv_timer_start(&c->timer, on_timer, (left + MS_NS - 1) / MS_NS, 0);
-    assert(failed == 0);
+    if (c->phase != PROCESS_CLOSING) deadline_start_by(&c->timer, at_ns, executor_process_now(c));
 }
 
 /* Loop thread: a slot has queued an outcome. */
@@ -247,20 +236,19 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
 {
     *c = (struct executor_process){.env = env,
                                    .phase = PROCESS_WAITING,
-                                   .timer_ns = UINT64_MAX,
                                    .redial_at_ns = UINT64_MAX,
                                    .work_dir = {.lock = LOCKED_DIR_NONE}};
     c->last_outcome = &c->first;
     if (event_loop_init(&c->loop, env, error) != 0) return error->code;
     pthread_mutex_init(&c->lock, NULL);
-    uv_timer_init(&c->loop, &c->timer);
+    deadline_init(&c->timer, &c->loop, on_timer, c);
     int r = uv_async_init(&c->loop, &c->outcome_added, on_outcome_added);
     assert(r == 0); /* event_loop_init opened its descriptors */
     r = uv_signal_init(&c->loop, &c->terminate);
     assert(r == 0);
     r = uv_signal_init(&c->loop, &c->interrupt);
     assert(r == 0);
-    c->timer.data = c->outcome_added.data = c->terminate.data = c->interrupt.data = c;
+    c->outcome_added.data = c->terminate.data = c->interrupt.data = c;
     return 0;
 }
 
@@ -323,7 +311,7 @@ int executor_process_run_loop(struct executor_process *c)
     assert(c->phase == PROCESS_CLOSING);
     /* The timer could still call force_exit until here; a second run lets its close callback
      * happen. */
-    uv_close((uv_handle_t *)&c->timer, NULL);
+    deadline_close(&c->timer, NULL);
     uv_run(&c->loop, UV_RUN_DEFAULT);
     fetch_server_destroy(c->fetch_server);
     broadcast_client_destroy(c->broadcasts);

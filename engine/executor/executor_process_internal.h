@@ -40,10 +40,9 @@ struct executor_process {
     enum executor_process_phase phase;
     struct glint_error why; /* why it ends; OK: normal end */
     uv_loop_t loop;
-    uv_timer_t timer;
+    struct deadline timer;
     uv_async_t outcome_added;
     uv_signal_t terminate, interrupt;
-    uint64_t timer_ns; /* when the timer fires; UINT64_MAX: not set */
     struct net net;
     struct listener *listener;
     struct work_dir work_dir;

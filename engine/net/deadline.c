@@ -38,6 +38,13 @@ void deadline_start_earlier(struct deadline *d, uint64_t ms)
         deadline_start(d, ms);
 }
 
+void deadline_start_by(struct deadline *d, uint64_t by_ns, uint64_t now_ns)
+{
+    if (uv_is_active((uv_handle_t *)&d->timer) && d->by_ns <= by_ns) return;
+    d->by_ns = by_ns;
+    deadline_start(d, ms_until(by_ns, now_ns));
+}
+
 void deadline_stop(struct deadline *d)
 {
     uv_timer_stop(&d->timer);

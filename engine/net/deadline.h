@@ -13,6 +13,7 @@ struct deadline {
     void (*expired)(void *arg);
     void (*closed)(void *arg);
     void *arg;
+    uint64_t by_ns; /* of deadline_start_by: when it was to expire, at the latest */
 };
 
 /* `expired` is called from the loop. deadline_close is required before the loop is closed. */
@@ -21,6 +22,8 @@ void deadline_init(struct deadline *d, uv_loop_t *loop, void (*expired)(void *ar
 void deadline_start(struct deadline *d, uint64_t ms);
 /* As deadline_start, unless it expires earlier already. */
 void deadline_start_earlier(struct deadline *d, uint64_t ms);
+/* Expires at by_ns, unless it expires earlier already. `now_ns` is of the clock of by_ns. */
+void deadline_start_by(struct deadline *d, uint64_t by_ns, uint64_t now_ns);
 void deadline_stop(struct deadline *d);
 /* Stops it. `closed` (NULL: none) is called later, from the loop; *d may be freed then. */
 void deadline_close(struct deadline *d, void (*closed)(void *arg));
