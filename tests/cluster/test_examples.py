@@ -57,7 +57,7 @@ class ExampleTest(ClusterTest):
     def readme(self, begin):
         """The block of README.md that contains this line."""
         with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            blocks = re.findall(r"^```\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+            blocks = re.findall(r"^```\w*\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
         return next(b for b in blocks if begin in b)
 
 
