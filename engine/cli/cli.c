@@ -80,14 +80,25 @@ static int missing_command(const struct cli_command *group)
     return cli_fail(&error);
 }
 
+const char *cli_own_command(const struct cli_program *program, const char *command,
+                            char out[CLI_COMMAND_BYTES])
+{
+    assert(strncmp(command, "glint", 5) == 0);
+    text_format(out, CLI_COMMAND_BYTES, "%s%s", program->name, command + 5);
+    return out;
+}
+
 static int run_command(const struct cli_program *program, const struct cli_command *command,
                        int argc, char **argv)
 {
+    char name[CLI_COMMAND_BYTES];
     if (command->run != NULL) return command->run(program, argc, argv);
-    if (command->commands != NULL) return dispatch(program, command, argc, argv);
+    struct cli_command group = *command;
+    group.syntax.command = cli_own_command(program, command->syntax.command, name);
+    if (group.commands != NULL) return dispatch(program, &group, argc, argv);
     struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
     struct glint_error error = {.code = GLINT_OK};
-    struct cli_syntax syntax = command->syntax;
+    struct cli_syntax syntax = group.syntax;
     struct cli_line line;
     int status;
     if (syntax.takes_cluster) syntax.common = cluster_options(syntax.cluster_shown, rows);
@@ -131,10 +142,7 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv)
     }
     commands[n] = NULL;
     const struct cli_command all = {
-        .syntax = {.command = program->name,
-                   .summary = "Runs dataflow jobs over text: counting, Bloom filters per key, and "
-                              "more."},
-        .commands = commands};
+        .syntax = {.command = program->name, .summary = program->summary}, .commands = commands};
     return dispatch(program, &all, argc, argv);
 }
 

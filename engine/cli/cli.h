@@ -26,7 +26,7 @@ struct cli_command {
 
 /* Constant; every list ends with NULL. */
 struct cli_program {
-    const char *name;
+    const char *name, *summary;
     const struct glint_job *const *jobs;
     const struct op *const *ops;
     const struct glint_module *const *modules; /* functions in addition to those of the jobs */
@@ -37,6 +37,11 @@ struct cli_program {
 /* The whole process, where the name of a job is short for `submit` and that name: opens missing
  * standard streams, runs the command, flushes standard output. Returns what main must return. */
 int cli_main(const struct cli_program *program, int argc, char **argv);
+
+/* Returns a command of glint, "glint submit", with the program's own name in front. */
+#define CLI_COMMAND_BYTES 128
+const char *cli_own_command(const struct cli_program *program, const char *command,
+                            char out[CLI_COMMAND_BYTES]);
 
 /* Runs the command that argv[1] names, which may have subcommands. Returns the exit status. */
 int cli_run_words(const struct cli_program *program, int argc, char **argv);

@@ -217,8 +217,9 @@ static int check_daemon_options(const struct executor_args *l, bool from_daemon,
 static int executor_run(const struct cli_program *program, int argc, char **argv)
 {
     struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
+    char name[CLI_COMMAND_BYTES];
     const struct cli_syntax syntax = {
-        .command = "glint executor",
+        .command = cli_own_command(program, "glint executor", name),
         .summary = "Runs an executor in the foreground: it runs the tasks of jobs.",
         .help =
             "With --cluster FILE --id ID it serves jobs until SIGTERM, and finishes running jobs "

@@ -278,12 +278,14 @@ static int run_job(const struct cli_program *program, const char *command, bool 
 
 static int submit_run(const struct cli_program *program, int argc, char **argv)
 {
-    return run_job(program, "glint submit", false, argc, argv);
+    char name[CLI_COMMAND_BYTES];
+    return run_job(program, cli_own_command(program, "glint submit", name), false, argc, argv);
 }
 
 static int explain_run(const struct cli_program *program, int argc, char **argv)
 {
-    return run_job(program, "glint explain", true, argc, argv);
+    char name[CLI_COMMAND_BYTES];
+    return run_job(program, cli_own_command(program, "glint explain", name), true, argc, argv);
 }
 
 const struct cli_command cmd_submit = {.name = "submit", .summary = "run a job", .run = submit_run};

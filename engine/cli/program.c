@@ -7,6 +7,8 @@ int glint_main_with_jobs(int argc, char **argv, const struct glint_job *const *j
 {
     const char *path = argc > 0 ? argv[0] : "glint", *slash = strrchr(path, '/');
     const struct cli_program program = {.name = slash != NULL ? slash + 1 : path,
+                                        .summary =
+                                            "Runs dataflow jobs, on this machine or on a cluster.",
                                         .jobs = jobs,
                                         .ops = ops_table,
                                         .modules = builtin_modules};

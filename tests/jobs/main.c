@@ -9,6 +9,7 @@ static const struct cli_command *const commands[] = {NULL};
 int main(int argc, char **argv)
 {
     const struct cli_program program = {.name = "jobs",
+                                        .summary = "Runs the jobs of the tests.",
                                         .jobs = jobs,
                                         .ops = ops_table,
                                         .modules = builtin_modules,

@@ -185,6 +185,7 @@ int main(int argc, char **argv)
     static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
     static const struct cli_command *const commands[] = {NULL};
     const struct cli_program program = {.name = "mistakes",
+                                        .summary = "Runs jobs with mistakes.",
                                         .jobs = jobs,
                                         .ops = ops_table,
                                         .modules = modules,
