@@ -226,8 +226,13 @@ struct glint_function {
 
 /* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
 extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
-/* Bitwise or: merges sets of flags. */
-extern const struct glint_function GLINT_OR_I64;
+extern const struct glint_function GLINT_OR_I64; /* bitwise or: merges sets of flags */
+/* The least and the greatest value, in the order of sortByKey. */
+extern const struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
+extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
+/* All values of a key in order, one behind the other; and the first one, of any type. */
+extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
+extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
 
 /* What a module registers: its name and a table of functions that ends with NULL. */
 struct glint_module {

@@ -2,6 +2,9 @@
  * sums wrap around, as in Spark; unsigned arithmetic avoids undefined behaviour. */
 #include "ops/ops.h"
 
+#include <math.h>
+#include <string.h>
+
 static int sum_i64(struct glint_task *task, void *state, struct glint_acc *acc,
                    const union glint_value *value)
 {
@@ -46,6 +49,104 @@ static void or_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value
 static int64_t or_i64_repeat(int64_t acc, int64_t value, uint64_t times)
 {
     return times > 0 ? acc | value : acc;
+}
+
+static int min_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *value)
+{
+    (void)task, (void)state;
+    if (value->i64 < acc->value.i64) acc->value.i64 = value->i64;
+    return 0;
+}
+
+static int max_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *value)
+{
+    (void)task, (void)state;
+    if (value->i64 > acc->value.i64) acc->value.i64 = value->i64;
+    return 0;
+}
+
+static void min_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (value[i] < acc[slot[i]]) acc[slot[i]] = value[i];
+}
+
+static void max_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (value[i] > acc[slot[i]]) acc[slot[i]] = value[i];
+}
+
+/* In the order of sortByKey: NaN is the largest. */
+static int min_f64(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *value)
+{
+    (void)task, (void)state;
+    if (value->f64 < acc->value.f64 || isnan(acc->value.f64)) acc->value.f64 = value->f64;
+    return 0;
+}
+
+static int max_f64(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *value)
+{
+    (void)task, (void)state;
+    if (value->f64 > acc->value.f64 || isnan(value->f64)) acc->value.f64 = value->f64;
+    return 0;
+}
+
+static int compare_bytes(struct glint_slice a, struct glint_slice b)
+{
+    uint64_t size = a.size < b.size ? a.size : b.size;
+    int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int min_text(struct glint_task *task, void *state, struct glint_acc *acc,
+                    const union glint_value *value)
+{
+    (void)state;
+    if (compare_bytes(value->bytes, acc->value.bytes) >= 0) return 0;
+    return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
+}
+
+static int max_text(struct glint_task *task, void *state, struct glint_acc *acc,
+                    const union glint_value *value)
+{
+    (void)state;
+    if (compare_bytes(value->bytes, acc->value.bytes) <= 0) return 0;
+    return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
+}
+
+static int concat_text(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
+{
+    (void)state;
+    return glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
+}
+
+static int keep_first(struct glint_task *task, void *state, struct glint_acc *acc,
+                      const union glint_value *value)
+{
+    (void)task, (void)state, (void)acc, (void)value;
+    return 0;
+}
+
+static int create_count(struct glint_task *task, void *state, struct glint_acc *acc,
+                        const union glint_value *value)
+{
+    (void)task, (void)state, (void)value;
+    acc->value.i64 = 1;
+    return 0;
+}
+
+static int count_one(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)task, (void)state, (void)value;
+    acc->value.i64++;
+    return 0;
 }
 
 /* A sum that becomes -1, and stays so, once a value is negative. subtract relies on it. */
@@ -104,8 +205,27 @@ const struct glint_function count_unless_negative = {.name = "glint.count_unless
                                                      .merge_i64 = count_rows,
                                                      .repeat_i64 = count_repeat};
 
-static const struct glint_function *const functions[] = {
-    &GLINT_SUM_I64, &GLINT_SUM_F64, &GLINT_OR_I64, &count_unless_negative, NULL};
+const struct glint_function GLINT_MIN_I64 =
+    GLINT_REDUCE("glint.min_i64", GLINT_I64, min_i64, .merge_i64 = min_i64_rows);
+const struct glint_function GLINT_MAX_I64 =
+    GLINT_REDUCE("glint.max_i64", GLINT_I64, max_i64, .merge_i64 = max_i64_rows);
+const struct glint_function GLINT_MIN_F64 = GLINT_REDUCE("glint.min_f64", GLINT_F64, min_f64);
+const struct glint_function GLINT_MAX_F64 = GLINT_REDUCE("glint.max_f64", GLINT_F64, max_f64);
+const struct glint_function GLINT_MIN_TEXT = GLINT_REDUCE("glint.min_text", GLINT_TEXT, min_text);
+const struct glint_function GLINT_MAX_TEXT = GLINT_REDUCE("glint.max_text", GLINT_TEXT, max_text);
+const struct glint_function GLINT_CONCAT_TEXT =
+    GLINT_REDUCE("glint.concat_text", GLINT_TEXT, concat_text);
+const struct glint_function GLINT_FIRST = GLINT_REDUCE("glint.first", GLINT_ANY, keep_first);
+const struct glint_function GLINT_COUNT =
+    GLINT_AGGREGATE("glint.count", GLINT_ANY, GLINT_I64, create_count, count_one, sum_i64);
+
+static const struct glint_function *const functions[] = {&GLINT_SUM_I64,         &GLINT_SUM_F64,
+                                                         &GLINT_OR_I64,          &GLINT_MIN_I64,
+                                                         &GLINT_MAX_I64,         &GLINT_MIN_F64,
+                                                         &GLINT_MAX_F64,         &GLINT_MIN_TEXT,
+                                                         &GLINT_MAX_TEXT,        &GLINT_CONCAT_TEXT,
+                                                         &GLINT_FIRST,           &GLINT_COUNT,
+                                                         &count_unless_negative, NULL};
 
 const struct glint_module ops_module = {"glint", functions};
 const struct glint_module *const builtin_modules[] = {&ops_module, NULL};

@@ -1,0 +1,188 @@
+/* The built-in functions, with values in several partitions, compared with loops. */
+#include "tests/unit/ops/harness.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+TestSuite(builtin_functions, .init = scratch_open, .fini = scratch_close);
+
+enum { ROWS = 1000, KEYS = 7 };
+
+static struct glint_rdd *rows_of(struct glint *g, enum glint_type type,
+                                 union glint_value (*value)(int64_t i))
+{
+    static struct glint_record rows[ROWS];
+    for (int64_t i = 0; i < ROWS; i++)
+        rows[i] = (struct glint_record){.key.i64 = i % KEYS, .value = value(i)};
+    return glint_parallelize(g, (struct glint_schema){GLINT_I64, type}, rows, ROWS, 5);
+}
+
+static union glint_value i64_value(int64_t i)
+{
+    return (union glint_value){.i64 = i * 7919 % 1009 - 500};
+}
+
+static union glint_value f64_value(int64_t i)
+{
+    return (union glint_value){.f64 = i % 100 == 3 ? NAN : (double)i64_value(i).i64 / 4};
+}
+
+/* Values of 1 to 3 bytes, some of them prefixes of others. */
+static union glint_value text_value(int64_t i)
+{
+    static const char text[] = "abacabadabacabaeabacabadabacaba";
+    return (union glint_value){
+        .bytes = {(const uint8_t *)text + i * 31 % 28, (uint64_t)(1 + i % 3)}};
+}
+
+/* Runs the plan in every fixture, and calls `check` with each key and its result. */
+static void expect(enum glint_type type, union glint_value (*value)(int64_t i),
+                   struct glint_rdd *(*plan)(struct glint_rdd *rdd),
+                   void (*check)(int64_t key, union glint_value got))
+{
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
+        struct glint_rows rows;
+        cr_assert_eq(glint_collect_as_map(plan(rows_of(g, type, value)), &rows), 0, "%s",
+                     glint_error(g)->cause);
+        cr_assert_eq(rows.count, KEYS);
+        for (uint64_t i = 0; i < rows.count; i++) {
+            struct glint_record r = glint_rows_at(&rows, i);
+            check(r.key.i64, r.value);
+        }
+        glint_rows_free(&rows);
+        fixture_close(g, GLINT_OK);
+    }
+}
+
+#define REDUCE_PLAN(name_, function_)                                                              \
+    static struct glint_rdd *name_(struct glint_rdd *rdd)                                          \
+    {                                                                                              \
+        return glint_reduce_by_key(rdd, &function_, NULL);                                         \
+    }
+REDUCE_PLAN(min_i64, GLINT_MIN_I64)
+REDUCE_PLAN(max_i64, GLINT_MAX_I64)
+REDUCE_PLAN(min_f64, GLINT_MIN_F64)
+REDUCE_PLAN(max_f64, GLINT_MAX_F64)
+REDUCE_PLAN(min_text, GLINT_MIN_TEXT)
+REDUCE_PLAN(max_text, GLINT_MAX_TEXT)
+REDUCE_PLAN(concat_text, GLINT_CONCAT_TEXT)
+REDUCE_PLAN(first, GLINT_FIRST)
+
+static struct glint_rdd *count(struct glint_rdd *rdd)
+{
+    return glint_combine_by_key(rdd, &GLINT_COUNT, NULL);
+}
+
+static void is_min_i64(int64_t key, union glint_value got)
+{
+    int64_t least = INT64_MAX;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (i64_value(i).i64 < least) least = i64_value(i).i64;
+    cr_expect_eq(got.i64, least);
+}
+
+static void is_max_i64(int64_t key, union glint_value got)
+{
+    int64_t greatest = INT64_MIN;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (i64_value(i).i64 > greatest) greatest = i64_value(i).i64;
+    cr_expect_eq(got.i64, greatest);
+}
+
+/* NaN is the greatest value. */
+static void is_min_f64(int64_t key, union glint_value got)
+{
+    double least = INFINITY;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (f64_value(i).f64 < least) least = f64_value(i).f64;
+    cr_expect_eq(got.f64, least);
+}
+
+static void is_max_f64(int64_t key, union glint_value got)
+{
+    double greatest = -INFINITY;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (isnan(f64_value(i).f64) || f64_value(i).f64 > greatest) greatest = f64_value(i).f64;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (isnan(f64_value(i).f64)) greatest = NAN;
+    cr_expect(isnan(greatest) ? isnan(got.f64) : got.f64 == greatest);
+}
+
+static int compare_text(struct glint_slice a, struct glint_slice b)
+{
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static struct glint_slice extreme_text(int64_t key, int sign)
+{
+    struct glint_slice found = text_value(key).bytes;
+    for (int64_t i = key; i < ROWS; i += KEYS)
+        if (sign * compare_text(text_value(i).bytes, found) > 0) found = text_value(i).bytes;
+    return found;
+}
+
+static void is_min_text(int64_t key, union glint_value got)
+{
+    cr_expect_eq(compare_text(got.bytes, extreme_text(key, -1)), 0);
+}
+
+static void is_max_text(int64_t key, union glint_value got)
+{
+    cr_expect_eq(compare_text(got.bytes, extreme_text(key, 1)), 0);
+}
+
+static void is_concatenated(int64_t key, union glint_value got)
+{
+    uint64_t at = 0;
+    for (int64_t i = key; i < ROWS; i += KEYS) {
+        struct glint_slice part = text_value(i).bytes;
+        cr_assert(at + part.size <= got.bytes.size);
+        cr_expect_eq(memcmp(got.bytes.data + at, part.data, part.size), 0);
+        at += part.size;
+    }
+    cr_expect_eq(at, got.bytes.size);
+}
+
+static void is_first_text(int64_t key, union glint_value got)
+{
+    cr_expect_eq(compare_text(got.bytes, text_value(key).bytes), 0);
+}
+
+static void is_first_i64(int64_t key, union glint_value got)
+{
+    cr_expect_eq(got.i64, i64_value(key).i64);
+}
+
+static void is_count(int64_t key, union glint_value got)
+{
+    cr_expect_eq(got.i64, (ROWS - key + KEYS - 1) / KEYS);
+}
+
+Test(builtin_functions, min_and_max_of_numbers)
+{
+    expect(GLINT_I64, i64_value, min_i64, is_min_i64);
+    expect(GLINT_I64, i64_value, max_i64, is_max_i64);
+    expect(GLINT_F64, f64_value, min_f64, is_min_f64);
+    expect(GLINT_F64, f64_value, max_f64, is_max_f64);
+}
+
+Test(builtin_functions, min_and_max_of_text)
+{
+    expect(GLINT_TEXT, text_value, min_text, is_min_text);
+    expect(GLINT_TEXT, text_value, max_text, is_max_text);
+}
+
+Test(builtin_functions, concat_and_first_follow_the_order_of_the_values)
+{
+    expect(GLINT_TEXT, text_value, concat_text, is_concatenated);
+    expect(GLINT_TEXT, text_value, first, is_first_text);
+    expect(GLINT_I64, i64_value, first, is_first_i64);
+}
+
+Test(builtin_functions, count_of_any_type)
+{
+    expect(GLINT_TEXT, text_value, count, is_count);
+    expect(GLINT_F64, f64_value, count, is_count);
+}
