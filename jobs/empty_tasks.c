@@ -13,6 +13,7 @@ static const struct glint_function nothing = {.name = "empty.nothing",
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = nothing_each};
+
 static int empty_run(struct glint *g, const struct glint_job_args *args)
 {
     uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);

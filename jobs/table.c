@@ -17,6 +17,9 @@
     X(hadoop_pipeline)                                                                             \
     X(join)                                                                                        \
     X(join_steps)                                                                                  \
+    X(wordcount)                                                                                   \
+    X(distinct)                                                                                    \
+    X(sample)                                                                                      \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

@@ -58,6 +58,7 @@ static const struct glint_function gap_keep = {.name = "gap_sample.keep",
                                                .state_size = sizeof(struct gap_state),
                                                .open = gap_open,
                                                .keep_batch = gap_keep_batch};
+
 static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_args *choice = glint_args(g);

@@ -1,0 +1,43 @@
+/* wordcount: how often each word occurs. A word is a run of bytes other than space, tab, vertical
+ * tab, form feed and carriage return (C's isspace; lines end at LF). */
+#include "jobs/jobs.h"
+
+static bool is_space(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+static int split_line(struct glint_task *task, void *state, const struct glint_record *line,
+                      struct glint_emitter *out)
+{
+    const uint8_t *at = line->value.bytes.data, *end = at + line->value.bytes.size;
+    (void)task, (void)state;
+    while (at < end) {
+        const uint8_t *word = at;
+        while (at < end && !is_space(*at)) at++;
+        if (at > word) glint_emit_i64(out, (struct glint_slice){word, (uint64_t)(at - word)}, 1);
+        at++;
+    }
+    return 0;
+}
+
+static const struct glint_function split = GLINT_FLAT_MAP(
+    "wordcount.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line);
+
+static int wordcount_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *words = glint_flat_map(lines, &split, NULL);
+    struct glint_rdd *counts = glint_reduce_by_key(words, &GLINT_SUM_I64, NULL);
+    return glint_save_as_text_file(counts, args->positional[1]);
+}
+
+const struct glint_job wordcount_job = {
+    .name = "wordcount",
+    .summary = "count the words of a text",
+    .help = "Saves one line per word: WORD TAB COUNT, sorted by word within each part. Words are "
+            "separated by white space (of ASCII).",
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
+    .functions = {&split},
+    .run = wordcount_run};
