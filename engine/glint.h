@@ -45,7 +45,7 @@ struct glint_slice {
 };
 
 /* Cuts *rest at its first `separator`: *out is what is before it, *rest what follows. Returns
- * false, without a field, after the last one. An empty slice has one field, which is empty. */
+ * false, without a field, after the last one. A slice whose data is NULL has no fields. */
 static inline bool glint_next_field(struct glint_slice *rest, char separator,
                                     struct glint_slice *out)
 {
@@ -74,6 +74,7 @@ struct glint_record {
 static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 32,
               "a cell is an address and a size: cheap to pass by value");
 
+struct glint_batch;
 #include "engine/glint_batch.h" /* columns and batches */
 
 /* ------------------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ struct glint_function {
 
 /* Initializers of a function: its name, its schemas or types, and its callbacks; more members may
  * follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all callbacks are
- * such members. Example:
+ * such members.
  *
  *     static const struct glint_function split =
  *         GLINT_FLAT_MAP("words.split", GLINT_ELEMENTS(GLINT_TEXT),
@@ -211,7 +212,6 @@ struct glint_function {
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__               \
     }
-/* merge */
 #define GLINT_REDUCE(name_, type_, ...)                                                            \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_},                        \
@@ -234,7 +234,7 @@ extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
 extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
 extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
 
-/* What a module registers: its name and a table of functions that ends with NULL. */
+/* Functions of a program that creates its contexts itself; the table ends with NULL. */
 struct glint_module {
     const char *name;
     const struct glint_function *const *functions;

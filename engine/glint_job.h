@@ -61,7 +61,8 @@ struct glint_job {
      * before the job runs. */
     const char *outputs[GLINT_JOB_OUTPUTS_MAX + 1];
     const struct glint_job_option *options; /* ends with a NULL name; NULL: none */
-    /* Those that its plans use, except built-in ones. Their names must be unique in the program. */
+    /* Those that its plans use, except built-in ones and those of the program's other jobs. Their
+     * names must be unique in the program, and shorter than 128 bytes. */
     const struct glint_function *functions[GLINT_JOB_FUNCTIONS_MAX + 1];
     /* Builds plans and runs actions. Returns glint_error(g)->code. */
     int (*run)(struct glint *g, const struct glint_job_args *args);
@@ -75,8 +76,8 @@ struct glint_job {
 
 /* The main function of a program with these jobs, a list that ends with NULL: its command line has
  * the commands of glint (submit, explain, executor, status, ...), and the name of a job is short
- * for submit and that name. Executor processes of a cluster run this program, too. Returns what
- * main must return. */
+ * for submit and that name, unless a command has it. Executor processes of a cluster run this
+ * program, too. Returns what main must return. */
 int glint_main_with_jobs(int argc, char **argv, const struct glint_job *const *jobs);
 /* glint_main(argc, argv, &job, ...) */
 #define glint_main(argc, argv, ...)                                                                \

@@ -25,7 +25,7 @@ static void on_timer(void *arg)
     uint64_t now = cluster_transport_now(r);
     /* The timer is far too late, so this process was stopped (SIGSTOP, suspend): executors could
      * not register meanwhile, so start_ms begins again. */
-    if (liveness_is_process_pause(&r->cluster->heartbeat, r->timer.by_ns, now))
+    if (liveness_is_process_pause(&r->cluster->heartbeat, r->timer.expired_by_ns, now))
         r->no_executor_since_ns = now;
     uint64_t next = registration_on_timer(r, now);
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)

@@ -208,8 +208,8 @@ static void on_timer(void *arg)
     if (c->phase == PROCESS_CLOSING) force_exit(c);
     /* Paused (SIGSTOP, suspend): extend the deadline, no driver could connect meanwhile. */
     if (c->phase == PROCESS_WAITING &&
-        liveness_is_process_pause(&c->config.heartbeat, c->timer.by_ns, now))
-        c->deadline_ns += now - c->timer.by_ns;
+        liveness_is_process_pause(&c->config.heartbeat, c->timer.expired_by_ns, now))
+        c->deadline_ns += now - c->timer.expired_by_ns;
     uint64_t next = process_on_timer(c, now);
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);
 }

@@ -6,6 +6,8 @@
 static void on_timer(uv_timer_t *timer)
 {
     struct deadline *d = timer->data;
+    d->expired_by_ns = d->by_ns;
+    d->by_ns = UINT64_MAX;
     d->expired(d->arg);
 }
 
@@ -17,7 +19,7 @@ static void on_closed(uv_handle_t *handle)
 
 void deadline_init(struct deadline *d, uv_loop_t *loop, void (*expired)(void *arg), void *arg)
 {
-    *d = (struct deadline){.expired = expired, .arg = arg};
+    *d = (struct deadline){.expired = expired, .arg = arg, .by_ns = UINT64_MAX};
     int failed = uv_timer_init(loop, &d->timer);
     assert(failed == 0);
     d->timer.data = d;
@@ -40,7 +42,7 @@ void deadline_start_earlier(struct deadline *d, uint64_t ms)
 
 void deadline_start_by(struct deadline *d, uint64_t by_ns, uint64_t now_ns)
 {
-    if (uv_is_active((uv_handle_t *)&d->timer) && d->by_ns <= by_ns) return;
+    if (by_ns >= d->by_ns) return;
     d->by_ns = by_ns;
     deadline_start(d, ms_until(by_ns, now_ns));
 }

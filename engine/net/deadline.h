@@ -13,7 +13,9 @@ struct deadline {
     void (*expired)(void *arg);
     void (*closed)(void *arg);
     void *arg;
-    uint64_t by_ns; /* of deadline_start_by: when it was to expire, at the latest */
+    /* Of deadline_start_by: when it is to expire (UINT64_MAX: not started), and when the last one
+     * was to expire. */
+    uint64_t by_ns, expired_by_ns;
 };
 
 /* `expired` is called from the loop. deadline_close is required before the loop is closed. */
@@ -22,7 +24,8 @@ void deadline_init(struct deadline *d, uv_loop_t *loop, void (*expired)(void *ar
 void deadline_start(struct deadline *d, uint64_t ms);
 /* As deadline_start, unless it expires earlier already. */
 void deadline_start_earlier(struct deadline *d, uint64_t ms);
-/* Expires at by_ns, unless it expires earlier already. `now_ns` is of the clock of by_ns. */
+/* Expires at by_ns, unless it expires earlier already; UINT64_MAX: never. `now_ns` is of the clock
+ * of by_ns. A deadline that is started so may be started otherwise only for its last time. */
 void deadline_start_by(struct deadline *d, uint64_t by_ns, uint64_t now_ns);
 void deadline_stop(struct deadline *d);
 /* Stops it. `closed` (NULL: none) is called later, from the loop; *d may be freed then. */

@@ -10,7 +10,7 @@
 static const struct glint_function *find_function(const struct glint_function *const *list,
                                                   const char *name)
 {
-    while (*list != NULL && strcmp((*list)->name, name) != 0) list++;
+    while (*list != NULL && ((*list)->name == NULL || strcmp((*list)->name, name) != 0)) list++;
     return *list;
 }
 

@@ -97,6 +97,10 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
     if (fn == NULL)
         return error_set(&g->error, GLINT_E_PLAN_FUNCTION, NULL, "%s: the function is NULL",
                          op->name);
+    if (fn->name == NULL || fn->name[0] == '\0' || strlen(fn->name) >= NAME_BYTES_MAX)
+        return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "name it MODULE.FUNCTION",
+                         "%s: a function's name must have 1 to %u bytes", op->name,
+                         NAME_BYTES_MAX - 1);
     const struct glint_function *found = registry_find_function(&g->config, fn->name);
     if (found == NULL)
         return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "list it among the job's functions",

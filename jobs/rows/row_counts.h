@@ -1,6 +1,6 @@
 /* Functions that make (key, 1) of each row, to be summed: kind MAP, arguments of fields_args. */
-#ifndef GLINT_JOBS_ROW_COUNTS_H
-#define GLINT_JOBS_ROW_COUNTS_H
+#ifndef GLINT_JOBS_ROWS_ROW_COUNTS_H
+#define GLINT_JOBS_ROWS_ROW_COUNTS_H
 
 #include "engine/glint.h"
 

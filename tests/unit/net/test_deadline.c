@@ -70,6 +70,23 @@ Test(deadline, start_earlier_keeps_the_earlier_one)
     cr_expect_eq(expired, 2);
 }
 
+Test(deadline, start_by_keeps_the_earlier_one)
+{
+    const uint64_t now = 5 * MS_NS;
+    deadline_start_by(&deadline, UINT64_MAX, now); /* never */
+    cr_expect_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    cr_expect_eq(expired, 0);
+    deadline_start_by(&deadline, now + 1000 * SECOND_NS, now);
+    deadline_start_by(&deadline, now - MS_NS, now); /* has passed */
+    deadline_start_by(&deadline, now + 1000 * SECOND_NS, now);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect_eq(expired, 1);
+    cr_expect_eq(deadline.expired_by_ns, now - MS_NS);
+    deadline_start_by(&deadline, now + MS_NS, now); /* again, although later than the last one */
+    uv_run(&loop, UV_RUN_DEFAULT);
+    cr_expect_eq(expired, 2);
+}
+
 Test(deadline, stopped_or_closed_one_does_not_expire)
 {
     deadline_start(&deadline, 0);

@@ -62,6 +62,22 @@ Test(rdd, function_with_the_name_of_another_is_rejected)
     cr_expect_not_null(strstr(g.error.cause, "another function named t.map_text"));
 }
 
+Test(rdd, function_name_of_invalid_length_is_rejected)
+{
+    char name[NAME_BYTES_MAX + 1] = "";
+    struct glint_function copy = *registry_find_function(&plan_config, "t.map_text");
+    for (int i = 0; i < 3; i++) {
+        copy.name = i == 0 ? NULL : name;
+        if (i == 2) memset(name, 'x', NAME_BYTES_MAX);
+        const struct rdd_spec spec = {
+            .op = &op_fun, .parents = {plan_source(&g, 1)}, .function = &copy};
+        cr_expect_null(rdd_create(&g, &spec));
+        cr_expect_eq(g.error.code, GLINT_E_PLAN_FUNCTION);
+        cr_expect_not_null(strstr(g.error.cause, "must have 1 to 127 bytes"), "%s", g.error.cause);
+        g.error.code = GLINT_OK;
+    }
+}
+
 Test(rdd, missing_function_is_rejected)
 {
     expect_rejected(&op_fun, NULL, GLINT_E_PLAN_FUNCTION);
