@@ -1,17 +1,49 @@
-/* The public API of glint: what jobs, their functions and programs that embed glint may use.
+/* The public API of glint, a dataflow engine: build a chain of RDDs from text files, transform it
+ * with functions of your own, and run it in this process or on the executors of a cluster. Names
+ * and semantics are Spark's; the comment at a call lists the differences. This is a whole program,
+ * which counts words (examples/programs/wordcount.c):
  *
- * A job chains RDDs and runs actions; no record is read before an action runs. The context keeps
- * the first error, and later calls return at once without effect, so a job only checks what its
- * last action returned. Names and semantics are Spark's; the comment at a call lists the
- * differences.
+ *     #include <glint/glint.h>
  *
- * A record is a key and a value. Each column of an RDD has one type, known when the plan is built.
- * An RDD of single elements (lines, numbers) has the key type GLINT_NONE; its elements are the
- * values.
+ *     static int split_line(struct glint_task *task, void *state, const struct glint_record *line,
+ *                           struct glint_emitter *out)
+ *     {
+ *         struct glint_slice rest = line->value.bytes, word;
+ *         while (glint_next_field(&rest, ' ', &word))
+ *             if (word.size > 0) glint_emit_i64(out, word, 1);
+ *         return 0;
+ *     }
+ *     static const struct glint_function split =
+ *         GLINT_FLAT_MAP("wordcount.split", GLINT_ELEMENTS(GLINT_TEXT),
+ *                        GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line);
  *
- * Calls that return an RDD return NULL after an error, and transformations and actions accept that
- * NULL and return the error again. Calls that return int return 0 or a negative code
- * (engine/codes.h). */
+ *     static int run(struct glint *g, const struct glint_job_args *args)
+ *     {
+ *         struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+ *         struct glint_rdd *ones = glint_flat_map(lines, &split, NULL);
+ *         struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
+ *         return glint_save_as_text_file(counts, args->positional[1]);
+ *     }
+ *     GLINT_JOB(wordcount, .summary = "count words", .positional = {"INPUT", "OUTPUT"},
+ *               .functions = {&split}, .run = run);
+ *
+ *     int main(int argc, char **argv) { return glint_main(argc, argv, &wordcount); }
+ *
+ *     cc -O2 wordcount.c $(pkg-config --cflags --libs glint) -o wordcount
+ *     ./wordcount wordcount INPUT OUTPUT                           # in this process
+ *     ./wordcount wordcount --cluster cluster.toml INPUT OUTPUT    # the same on a cluster
+ *
+ * A job chains RDDs and runs actions; no record is read before an action runs. A record is a key
+ * and a value. Each column of an RDD has one type, known when the plan is built. An RDD of single
+ * elements (lines, numbers) has the key type GLINT_NONE; its elements are the values.
+ *
+ * The context keeps the first error, and later calls return at once without effect, so a job only
+ * checks what its last action returned. Calls that return an RDD return NULL after an error, and
+ * transformations and actions accept that NULL and return the error again. Calls that return int
+ * return 0 or a negative code (enum glint_code).
+ *
+ * In this order: values; programs and contexts; sources; transformations; actions; functions;
+ * errors. <glint/batch.h> is for functions that take a whole batch of records at a time. */
 #ifndef GLINT_H
 #define GLINT_H
 
@@ -23,8 +55,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+struct glint;           /* a context: owns everything that a job builds */
+struct glint_rdd;       /* a dataset that a plan describes */
+struct glint_function;  /* what a transformation does to records */
+struct glint_args;      /* values for a function */
+struct glint_broadcast; /* a value that each executor gets once */
+struct glint_error;
+struct glint_job_args;
+
 /* ------------------------------------------------------------------------------------------------
- * Values, records, batches */
+ * Values and records */
 
 /* The type of a column. */
 enum glint_type {
@@ -44,22 +89,6 @@ struct glint_slice {
     uint64_t size;
 };
 
-/* Cuts *rest at its first `separator`: *out is what is before it, *rest what follows. Returns
- * false, without a field, after the last one. A slice whose data is NULL has no fields. */
-static inline bool glint_next_field(struct glint_slice *rest, char separator,
-                                    struct glint_slice *out)
-{
-    if (rest->data == NULL) return false;
-    const uint8_t *end = (const uint8_t *)memchr(rest->data, separator, rest->size);
-    *out = *rest;
-    rest->data = NULL;
-    if (end == NULL) return true;
-    out->size = (uint64_t)(end - out->data);
-    rest->data = end + 1;
-    rest->size -= out->size + 1;
-    return true;
-}
-
 /* One cell. The column's type selects the member: `bytes` for bytes, text and msgpack. */
 union glint_value {
     struct glint_slice bytes;
@@ -74,245 +103,21 @@ struct glint_record {
 static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 32,
               "a cell is an address and a size: cheap to pass by value");
 
-struct glint_batch;
-#include "engine/glint_batch.h" /* columns and batches */
-
-/* ------------------------------------------------------------------------------------------------
- * Functions: called on slots, one state per task */
-
-struct glint_task;    /* the running task: errors, counters, scratch memory, arguments */
-struct glint_emitter; /* where a function's output goes */
-
-/* Emits one record. Slices inside the input batch are passed on by reference; all others are copied
- * before the call returns. */
-void glint_emit(struct glint_emitter *out, const struct glint_record *record);
-/* Emits (key, value). */
-static inline void glint_emit_i64(struct glint_emitter *out, struct glint_slice key, int64_t value)
-{
-    const struct glint_record record = {.key = {.bytes = key}, .value = {.i64 = value}};
-    glint_emit(out, &record);
-}
-/* Emits a batch by reference: its memory must stay valid until the call returns. Records emitted
- * earlier are passed on first. The types must be the function's output types. */
-void glint_emit_batch(struct glint_emitter *out, const struct glint_batch *batch);
-
-/* An accumulator: the running value of one key in reduceByKey and similar operators. For i64 and
- * f64 only `value` is used. Its bytes belong to the engine; change them only with the calls
- * below. */
-struct glint_acc {
-    union glint_value value;
-    uint64_t capacity;
-    void *memory; /* private to the engine */
-};
-/* Replace an accumulator's bytes, or append to them. `data` must not point into the accumulator.
- * Return 0, or a negative code with the task's error set. */
-int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
-int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data,
-                     uint64_t size);
-/* Returns the accumulator's bytes, which may be modified in place. */
-static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
-{
-    return (uint8_t *)acc->value.bytes.data;
-}
-
-/* What a function does, and which of its callbacks are used. */
-enum glint_function_kind {
-    GLINT_KIND_MAP,      /* `each` emits exactly one record */
-    GLINT_KIND_FLAT_MAP, /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
-    GLINT_KIND_FILTER,   /* `keep` returns 1 or 0 */
-    GLINT_KIND_GROUP,  /* groups of a grouped RDD: begin_group, `each` per value, end_group emits */
-    GLINT_KIND_REDUCE, /* merge(acc, value), associative; acc starts as the first value */
-    GLINT_KIND_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
-};
-
 /* The types of both columns of an RDD. */
 struct glint_schema {
     enum glint_type key, value;
 };
 static_assert(GLINT_ANY == 0, "a schema of zeros accepts all types");
 
-/* One function of a job. Within a task, all calls come from one thread, in order, with the same
- * `state` (state_size bytes, zeroed). Callbacks that return int return 0, or the negative code that
- * glint_fail returned; any other number fails the job with an error that names it. Callbacks that
- * the kind does not use are NULL. */
-struct glint_function {
-    const char *name; /* "module.name", unique */
-    enum glint_function_kind kind;
-    struct glint_schema in;  /* ANY accepts every type; reduce and aggregate check only `value` */
-    struct glint_schema out; /* SAME: as the input; aggregate: `value` is the accumulator's type */
-    uint32_t state_size;
-    /* Once per task, before any record: decode arguments, build tables. */
-    int (*open)(struct glint_task *task, void *state);
-    /* Once per record. */
-    int (*each)(struct glint_task *task, void *state, const struct glint_record *in,
-                struct glint_emitter *out);
-    /* Optional replacement for `each`, once per batch, when a call per record is too expensive. */
-    int (*batch)(struct glint_task *task, void *state, const struct glint_batch *in,
-                 struct glint_emitter *out);
-    /* FLAT_MAP: once, after the last record of the partition. */
-    int (*end)(struct glint_task *task, void *state, struct glint_emitter *out);
-    /* FILTER: 1 keeps the record, 0 drops it. */
-    int (*keep)(struct glint_task *task, void *state, const struct glint_record *in);
-    /* FILTER, batch version: writes the numbers of the kept rows, ascending, and their count. */
-    int (*keep_batch)(struct glint_task *task, void *state, const struct glint_batch *in,
-                      uint16_t *out_rows, uint32_t *out_count);
-    /* GROUP: once before and once after the values of a key, which go to `each`. */
-    int (*begin_group)(struct glint_task *task, void *state, const union glint_value *key);
-    int (*end_group)(struct glint_task *task, void *state, const union glint_value *key,
-                     struct glint_emitter *out);
-    /* REDUCE (only `merge`) and AGGREGATE. */
-    int (*create)(struct glint_task *task, void *state, struct glint_acc *acc,
-                  const union glint_value *value);
-    int (*merge)(struct glint_task *task, void *state, struct glint_acc *acc,
-                 const union glint_value *value);
-    int (*combine)(struct glint_task *task, void *state, struct glint_acc *acc,
-                   const union glint_value *other);
-    /* REDUCE of i64, batch version: merges value[i] into acc[slot[i]], for i in order. */
-    void (*merge_i64)(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows);
-    /* REDUCE of i64, together with merge_i64: returns `acc` after merging `value` into it `times`
-     * times. Lets the engine count equal values without one call for each. */
-    int64_t (*repeat_i64)(int64_t acc, int64_t value, uint64_t times);
-    /* REDUCE of bytes whose values may be cut into pieces: an accumulator that reaches this size is
-     * emitted as its own record. A key's value is then a sequence of pieces, in order, and the
-     * result is a grouped RDD. 0: values are never cut. */
-    uint64_t chunk_bytes_max;
-    /* Called exactly once if `open` was called, also after an error. */
-    void (*close)(struct glint_task *task, void *state);
-};
+/* ------------------------------------------------------------------------------------------------
+ * Programs and contexts */
 
-/* Initializers of a function: its name, its schemas or types, and its callbacks; more members may
- * follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all callbacks are
- * such members.
- *
- *     static const struct glint_function split =
- *         GLINT_FLAT_MAP("words.split", GLINT_ELEMENTS(GLINT_TEXT),
- *                        GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line); */
-#define GLINT_PAIRS(key_, value_)                                                                  \
-    {                                                                                              \
-        key_, value_                                                                               \
-    }
-#define GLINT_ELEMENTS(type_)                                                                      \
-    {                                                                                              \
-        GLINT_NONE, type_                                                                          \
-    }
-#define GLINT_MAP(name_, in_, out_, ...)                                                           \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_MAP, .in = in_, .out = out_, .each = __VA_ARGS__         \
-    }
-#define GLINT_FLAT_MAP(name_, in_, out_, ...)                                                      \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = in_, .out = out_, .each = __VA_ARGS__    \
-    }
-#define GLINT_FILTER(name_, in_, ...)                                                              \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_FILTER, .in = in_, .out = {GLINT_SAME, GLINT_SAME},      \
-        .keep = __VA_ARGS__                                                                        \
-    }
-#define GLINT_GROUP(name_, in_, out_, ...)                                                         \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__               \
-    }
-#define GLINT_REDUCE(name_, type_, ...)                                                            \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_},                        \
-        .out = {GLINT_SAME, GLINT_SAME}, .merge = __VA_ARGS__                                      \
-    }
-/* create, merge, combine */
-#define GLINT_AGGREGATE(name_, type_, acc_type_, create_, merge_, ...)                             \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_},                     \
-        .out = {GLINT_SAME, acc_type_}, .create = create_, .merge = merge_, .combine = __VA_ARGS__ \
-    }
+#include "engine/glint_job.h" /* jobs, their options, and the main function of a program */
 
-/* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
-extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
-extern const struct glint_function GLINT_OR_I64; /* bitwise or: merges sets of flags */
-/* The least and the greatest value, in the order of sortByKey. */
-extern const struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
-extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
-/* All values of a key in order, one behind the other; and the first one, of any type. */
-extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
-extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
-
-/* Functions of a program that creates its contexts itself; the table ends with NULL. */
-struct glint_module {
-    const char *name;
-    const struct glint_function *const *functions;
-};
-
-/* ---- Calls for functions, on the task's own thread only */
-
-/* Sets the task's error, unless it already has one, and returns `code`. `cause` and `hint` are
- * printf formats; `hint` may be NULL. */
-int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause,
-               ...) __attribute__((format(printf, 4, 5)));
-/* Reports a bad row. With --bad-rows fail: sets an error with file:line, the row and the reason.
- * With --bad-rows skip: counts the row under its reason and returns 0, unless --max-bad-rows is
- * exceeded. `row` should point into the current batch. `reason` must be a string literal. */
-int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
-/* The same with another error code, and with the text that the error shows instead of the row
- * (NULL: the row). */
-int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                            const char *reason, const char *shown);
-/* Sets an error about a row, which --bad-rows skip does not suppress: file:line, the reason, the
- * row. `hint` may be NULL. Returns `code`. */
-int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                   const char *hint, const char *reason);
-/* Returns the number of a named counter (Spark's accumulator) for glint_counter_add, or a negative
- * code with the task's error set. Call it once, in `open`. The driver adds only the counters of the
- * first successful attempt of each task. */
-int glint_counter(struct glint_task *task, const char *name);
-void glint_counter_add(struct glint_task *task, int counter, int64_t by);
-/* Allocates memory that is freed with the task: 64-byte aligned, with READ_SLACK readable bytes
- * past its end. Returns NULL with the task's error set when out of memory. */
-void *glint_scratch(struct glint_task *task, uint64_t size);
-/* Returns the index of the current partition, for mapPartitionsWithIndex. It is the index in the
- * RDD that the function makes, even if a union or coalesce follows in the same stage. */
-uint32_t glint_partition(const struct glint_task *task);
-/* Returns the partition of the following shuffle that receives a record with this key; 0 if the
- * stage does not end in a shuffle, or its keys have another type. Large values emitted in the order
- * of (output partition, key) are written to disk once; in another order they are merged again. */
-uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
-                                const union glint_value *key);
-
-/* Splits a msgpack array of two, as join and cogroup make them, into its two values, which point
- * into `pair`. Returns false if it is anything else. */
-bool glint_unpack_pair(struct glint_slice pair, struct glint_slice *out_first,
-                       struct glint_slice *out_second);
-/* Decodes a msgpack value as a cell of the given type (NONE: nil); slices point into `msgpack`.
- * Returns false if it has another type. */
-bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out);
-
-/* Look up an argument by name; only inside `open`. Return 0, or a negative code with the task's
- * error set. The slice of glint_arg_slice lives as long as the task. */
-int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out);
-int glint_arg_f64(struct glint_task *task, const char *name, double *out);
-int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out);
-/* Returns the broadcast value in `out`: read only, shared by all tasks of the process. */
-int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out);
+#include "engine/glint_context.h" /* contexts without a job: for programs that embed glint */
 
 /* ------------------------------------------------------------------------------------------------
- * Contexts and plans: one thread, the one that created the context */
-
-struct glint;
-struct glint_rdd;
-struct glint_args;
-struct glint_broadcast;
-
-/* Texts for people; `effect` and `hint` may be empty. */
-struct glint_error {
-    enum glint_code code; /* 0: no error */
-    char cause[1024], effect[256], hint[512];
-};
-/* The text, and the process's exit status, of a code: columns of engine/codes.h. */
-const char *glint_code_text(enum glint_code code);
-int glint_code_exit_status(enum glint_code code);
-
-/* The context's first error; code 0 if it has none. Valid until glint_destroy. */
-const struct glint_error *glint_error(const struct glint *g);
-/* Fails the job with its own error, unless there already is one. Returns `code`. */
-int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...)
-    __attribute__((format(printf, 4, 5)));
+ * Plans: one thread, the one that created the context */
 
 /* Creates arguments for a function: a small map of named values, owned by the context. At most 1
  * MiB; broadcast larger values. Pass NULL where a function takes no arguments. */
@@ -328,7 +133,7 @@ void glint_args_broadcast(struct glint_args *args, const char *name, struct glin
  * `data`, which must come from glint_alloc; it is freed with the context, or at once on error. At
  * most 4 GiB. Returns NULL with the context's error set. */
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size);
-/* Allocates memory, 64-byte aligned with READ_SLACK readable bytes past its end. The caller frees
+/* Allocates memory, 64-byte aligned with 64 readable bytes past its end. The caller frees
  * it with glint_free, or passes it to glint_broadcast. Returns NULL with the context's error set
  * when out of memory. */
 void *glint_alloc(struct glint *g, uint64_t size);
@@ -493,8 +298,37 @@ uint64_t glint_input_bytes(const struct glint_rdd *rdd);
 /* Returns the context that owns the RDD. */
 struct glint *glint_context(const struct glint_rdd *rdd);
 
-#include "engine/glint_actions.h" /* actions: run the plan */
-#include "engine/glint_context.h" /* create, finish and destroy a context */
-#include "engine/glint_job.h"     /* the table of a job and its options */
+/* ------------------------------------------------------------------------------------------------
+ * Actions: run a plan */
+
+#include "engine/glint_actions.h"
+
+/* ------------------------------------------------------------------------------------------------
+ * Functions */
+
+#include "engine/glint_function.h"
+
+/* ------------------------------------------------------------------------------------------------
+ * Errors */
+
+/* Texts for people; `effect` and `hint` may be empty. */
+struct glint_error {
+    enum glint_code code; /* 0: no error */
+    char cause[1024], effect[256], hint[512];
+};
+/* The text, and the process's exit status, of a code: columns of engine/codes.h. */
+const char *glint_code_text(enum glint_code code);
+int glint_code_exit_status(enum glint_code code);
+
+/* The context's first error; code 0 if it has none. Valid until glint_destroy. */
+const struct glint_error *glint_error(const struct glint *g);
+/* Fails the job with its own error, unless there already is one. Returns `code`. */
+int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,60 +5,31 @@
 
 #include "engine/glint.h"
 
-struct cluster;
-struct env;
-struct op;
-struct plan_stage;
-struct progress;
+/* Settings of a context: the options of `glint submit`, by name. */
+struct glint_config;
+/* Returns settings without options; NULL when out of memory. */
+struct glint_config *glint_config_create(void);
+/* Sets an option, as ("memory", "1G"); a switch has the value NULL. The texts are copied. An
+ * unknown option or value is an error of glint_create. Returns 0, or NO_MEMORY. */
+int glint_config_set(struct glint_config *config, const char *option, const char *value);
+/* Sets the name of the job that status and event log show; it is copied. Returns 0, or NO_MEMORY.
+ */
+int glint_config_set_name(struct glint_config *config, const char *name);
+/* Sets the functions that plans use, except built-in ones: a list that ends with NULL, which must
+ * stay valid until glint_destroy. */
+void glint_config_set_functions(struct glint_config *config,
+                                const struct glint_function *const *functions);
+/* Sets the receiver of the lines of explain and of glint_note; "warning: ..." reports a problem
+ * that did not fail the job. Called on the context's thread. */
+void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
+                           void *arg);
+/* Frees the settings; not before the context that was created with them. NULL is allowed. */
+void glint_config_destroy(struct glint_config *config);
 
-/* All operators, and the built-in functions (ops/). */
-extern const struct op *const ops_table[];
-extern const struct glint_module ops_module;
-extern const struct glint_module *const builtin_modules[]; /* that one; ends with NULL */
-
-/* The settings of a context. All pointers must stay valid until glint_destroy. */
-struct glint_config {
-    const char *job_name;         /* shown in status and event log; NULL: "job" */
-    const char *const *arguments; /* the command line, for the event log; may be NULL */
-    uint32_t argument_count;
-    /* Path of the event log to write (docs/event-log.md); NULL: none. */
-    const char *event_log;
-    const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
-    uint32_t slots;                /* as in local[N]; 0: one per processor */
-    uint64_t memory_bytes;         /* of the process; 0: the default, or the cluster's setting */
-    const char *work_dir;          /* parent of the run's own directory; NULL: $TMPDIR or /tmp */
-    uint64_t split_bytes;          /* 0: chosen by input size */
-    uint32_t partitions;           /* of a shuffle; 0: chosen by input size */
-    uint64_t line_bytes_max;       /* 0: LINE_BYTES_MAX_DEFAULT */
-    /* Of one action; 0: RESULT_BYTES_MAX, which is also the maximum. */
-    uint64_t result_bytes_max;
-    bool overwrite;
-    bool no_sync; /* do not fsync outputs: faster, but a power loss may lose them */
-    bool skip_bad_rows;
-    int64_t bad_rows_max; /* -1: no limit */
-    uint64_t timeout_ns;  /* of the whole job; 0: no timeout */
-    bool explain;         /* actions print their plan to `note` and do not run */
-    /* Local mode: encode and decode every message between driver and executor, as in a cluster. */
-    bool encode_messages;
-    struct env *env;                           /* OS abstraction; NULL: env_real() */
-    const struct op *const *ops;               /* ends with NULL */
-    const struct glint_module *const *modules; /* ends with NULL */
-    const struct glint_job *const *jobs; /* functions of these, too; ends with NULL; may be NULL */
-    void (*progress)(void *arg, const struct progress *p); /* may be NULL */
-    void *progress_arg;
-    /* Receives the lines of explain and of the summary; "warning: ..." reports a problem that did
-     * not fail the job. May be NULL. */
-    void (*note)(void *arg, const char *line);
-    void *note_arg;
-    /* With explain: receives each stage as a structure; stages then are not printed to `note`. May
-     * be NULL. */
-    void (*plan)(void *arg, const struct plan_stage *stage);
-    void *plan_arg;
-};
-
-/* Creates a context. Returns NULL with *error set. Only the calling thread may use the context,
- * except for glint_interrupt. */
-struct glint *glint_create(const struct glint_config *config, struct glint_error *error);
+/* Creates a context, which runs plans in this process. (A program that runs on a cluster uses
+ * glint_main: executors run the program, too.) One context at a time may use `config`. Returns NULL
+ * with *error set. Only the calling thread may use the context, except for glint_interrupt. */
+struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 /* Publishes the outputs, or removes what was written if the context has an error. Returns 0 or the
  * error's code; glint_error then also has the effect line. Call it once, before glint_destroy. */
 int glint_finish(struct glint *g);
@@ -82,7 +53,7 @@ struct glint_summary {
     const char *const *counter_names;
     const int64_t *counter_values;
     uint32_t stage_count; /* equals `stages`; in order of their numbers */
-    const struct stage_time {
+    const struct glint_stage_time {
         uint32_t number;  /* counts from 0 over the whole job */
         const char *name; /* first and last operator: "textFile..reduceByKey" */
         uint32_t tasks;
@@ -91,7 +62,7 @@ struct glint_summary {
     uint32_t output_count;
     const char *const *outputs; /* paths of the published directories */
 };
-/* Fills `out`, which borrows from the context until the next call. */
-void glint_summarize(struct glint *g, struct glint_summary *out);
+/* Returns what the job did so far; valid until the next call, or glint_destroy. */
+const struct glint_summary *glint_summarize(struct glint *g);
 
 #endif

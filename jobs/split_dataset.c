@@ -3,6 +3,7 @@
  *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed)
  *
  * Both parts are written in one pass, so the input is read once. */
+#include "engine/batch.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/ratio.h"

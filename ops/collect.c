@@ -1,4 +1,5 @@
 /* collect and collectEach: return all records to the driver, in order of the partitions. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 #include <assert.h>

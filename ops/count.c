@@ -1,4 +1,5 @@
 /* count: returns the number of records. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 

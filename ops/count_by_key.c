@@ -1,4 +1,5 @@
 /* countByKey and countByValue: replace each value by 1, sum by key, and collect. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* filter: keeps the records that a function selects. Bytes are not moved: only the 32-bit offsets
  * of a batch are compacted. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 #include "ops/selection.h"
 

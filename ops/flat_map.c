@@ -1,4 +1,5 @@
 /* flatMap: each record is replaced by any number of records. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 static enum flow flat_map_push(void *state, const struct glint_batch *batch,

@@ -1,4 +1,5 @@
 /* foreach: calls a function for its side effects, such as counters. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 #include <assert.h>

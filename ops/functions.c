@@ -1,5 +1,6 @@
 /* Built-in functions, used by operators and available to jobs: glint.sum_i64 and others. Integer
  * sums wrap around, as in Spark; unsigned arithmetic avoids undefined behaviour. */
+#include "engine/plan/context_config.h"
 #include "ops/ops.h"
 
 #include <math.h>

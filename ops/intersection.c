@@ -1,5 +1,6 @@
 /* intersection: the records that both sides have, each once. Each side is a bit. The shuffle merges
  * the bits of equal records, on the map side already, so only distinct records are shuffled. */
+#include "engine/batch.h"
 #include "ops/record_key.h"
 #include "ops/selection.h"
 

@@ -7,6 +7,7 @@
  * Rows are written once, directly into the memory of the output batch. */
 #include "ops/join_pairs.h"
 
+#include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"

@@ -1,4 +1,5 @@
 /* keyBy: a function computes the key of each element. The values are passed on by reference. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 #include <assert.h>

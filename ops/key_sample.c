@@ -4,6 +4,7 @@
 #include "ops/key_sample.h"
 
 #include "engine/base/hash.h"
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/data/sort.h"

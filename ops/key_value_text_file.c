@@ -1,4 +1,5 @@
 /* keyValueTextFile: lines of text, split at the first separator into key and value. */
+#include "engine/batch.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 

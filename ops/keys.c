@@ -1,4 +1,5 @@
 /* keys and values: one column of a pair RDD becomes the elements. Cells are passed by reference. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 #include <assert.h>

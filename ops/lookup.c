@@ -1,6 +1,7 @@
 /* lookup: returns the values of one key, in order. If the RDD is partitioned by key, only that
  * key's partition is read. */
 #include "engine/base/hash.h"
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"

@@ -1,4 +1,5 @@
 /* map: each record is replaced by one record. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 static enum flow map_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)

@@ -1,5 +1,6 @@
 /* mapPartitions and mapPartitionsWithIndex: a function that is called for the records or batches of
  * a partition, and once more at its end. glint_partition returns the index. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 
 static enum flow partitions_push(void *state, const struct glint_batch *batch,

@@ -8,6 +8,7 @@
  *
  *     window   [ emitted | rows of current batch | partial record | ...free... ]
  *                         first                   at          fill    capacity */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/input_stream.h"
 #include "ops/msgpack_cell.h"

@@ -4,7 +4,9 @@
 #ifndef GLINT_OPS_H
 #define GLINT_OPS_H
 
+#include "engine/batch.h"
 #include "engine/plan/context.h"
+#include "engine/plan/context_config.h"
 
 extern const struct op *const ops_table[];   /* ends with NULL */
 extern const struct glint_module ops_module; /* built-in functions (ops/functions.c) */

@@ -4,6 +4,7 @@
  * children are adjacent, so each row is in exactly one, and each child can be computed without the
  * others. keyByRandomSplit computes which range a row falls into. */
 #include "engine/base/hash.h"
+#include "engine/batch.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 #include "ops/selection.h"

@@ -1,6 +1,7 @@
 /* See record_key.h. */
 #include "ops/record_key.h"
 
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 

@@ -4,6 +4,7 @@
  *
  * fold and aggregate start from `zero` in each partition, and once more on the driver, as in
  * Spark. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/plan/driver_task.h"

@@ -1,5 +1,6 @@
 /* saveAsMsgpackFile: each record is the array [key, value], or the value alone if there is no key.
  * Numbers use the shortest encoding; large values bypass the buffer. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"

@@ -1,4 +1,5 @@
 /* saveAsTextFile: one line per record, the value or key TAB value. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 

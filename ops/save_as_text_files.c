@@ -2,6 +2,7 @@
  * its output, its value is the line. The rows of a batch are grouped by output, so that each output
  * is written in batches, as in saveAsTextFile. A task writes one attempt file per output, all with
  * the same name, which is its result: the driver commits all of them or none. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 #include "ops/selection.h"
 

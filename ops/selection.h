@@ -2,6 +2,7 @@
 #ifndef GLINT_OPS_SELECTION_H
 #define GLINT_OPS_SELECTION_H
 
+#include "engine/batch.h"
 #include "engine/data/emitter.h"
 
 /* Memory for the offsets or numbers of one selected column. */

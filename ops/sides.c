@@ -1,6 +1,7 @@
 /* See sides.h. The operator `side` passes keys by reference and rewrites the values. */
 #include "ops/sides.h"
 
+#include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"

@@ -1,6 +1,7 @@
 /* subtract: the records that the other side does not have; keeps duplicates. Equal records are
  * merged into a count, on the map side already; a record of the other side makes the count negative
  * for good. */
+#include "engine/batch.h"
 #include "ops/record_key.h"
 #include "ops/selection.h"
 

@@ -2,6 +2,7 @@
  * first in each group, so a group's first record decides, and nothing is buffered. */
 #include "ops/sides.h"
 
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "ops/selection.h"
 

@@ -1,5 +1,6 @@
 /* sum: i64 values wrap around; f64 values are added in a fixed order, each partition from first to
  * last record, then the sums of the partitions, so that the result is always the same. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 

@@ -1,4 +1,5 @@
 /* Every operator, by name. A new one is a file and a line here. */
+#include "engine/plan/context_config.h"
 #include "ops/ops.h"
 
 #define OPS(X)                                                                                     \

@@ -3,6 +3,7 @@
  * As in Spark, the first scan reads one partition. Each later scan reads 1.5 times as many as the
  * records found so far predict, but at most four times those scanned already, or exactly that many
  * if nothing was found. A scan always runs to its end, so that counters do not depend on timing. */
+#include "engine/batch.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
 

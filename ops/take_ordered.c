@@ -3,6 +3,7 @@
  * A task keeps a heap of the `count` best records with the worst at its root, so a record that does
  * not sort before the root is dropped after one comparison. The driver merges the tasks' results
  * with the same heap. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"

@@ -1,5 +1,6 @@
 /* Shared by all file sources: lists the input when the RDD is created, cuts it into splits when
  * partitions are counted, and reads a split on the executor. */
+#include "engine/batch.h"
 #include "engine/data/input.h"
 #include "engine/data/line_reader.h"
 #include "engine/data/pack.h"

@@ -2,6 +2,7 @@
  * of all partitions before it. An internal count action computes these when an action first needs
  * them, for all partitions but the last; with a single partition it is not needed. */
 #include "engine/base/endian.h"
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"

@@ -7,6 +7,7 @@
 #define GLINT_CLI_CLI_H
 
 #include "engine/cli/options.h"
+#include "engine/plan/context_config.h"
 
 struct op;
 

@@ -10,6 +10,7 @@
 #include "engine/executor/executor_process.h"
 #include "engine/executor/exit_report.h"
 #include "engine/net/listener.h"
+#include "engine/plan/context_config.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -45,7 +46,7 @@ static const struct glint_job_option own_rows[] = {
 
 struct executor_args {
     const struct cli_line *line;
-    const struct glint_config *registry;
+    const struct context_config *registry;
     struct cluster_file file;
     bool log_json;
 };
@@ -229,7 +230,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
         .common = cluster_options(shown, rows),
         .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
-    const struct glint_config registry = {
+    const struct context_config registry = {
         .ops = program->ops, .modules = program->modules, .jobs = program->jobs};
     struct cli_line line;
     int status;

@@ -12,6 +12,7 @@
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
 #include "engine/cli/summary.h"
+#include "engine/context/create.h"
 #include "engine/net/cluster.h"
 #include "engine/plan/context.h"
 
@@ -90,7 +91,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
     return cli_flush_stdout(0);
 }
 
-/* For glint_config.note: plans are printed to standard output, other notes to standard error;
+/* For context_config.note: plans are printed to standard output, other notes to standard error;
  * warnings even with --quiet. */
 static void on_note(void *arg, const char *line)
 {
@@ -196,7 +197,7 @@ static int reserve_outputs(struct glint *g, const struct glint_job *job,
 static int run_in_context(struct job_command *run, const struct cli_program *program,
                           const struct cli_line *line)
 {
-    struct glint_config *config = &run->settings.config;
+    struct context_config *config = &run->settings.config;
     config->env = env_real();
     config->ops = program->ops;
     config->modules = program->modules;
@@ -218,7 +219,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = NULL;
-    if (stdout_divert(run, &error) == 0) g = glint_create(config, &error);
+    if (stdout_divert(run, &error) == 0) g = context_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
@@ -234,7 +235,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         glint_finish(g);
         signals_unwatch();
         error = *glint_error(g);
-        glint_summarize(g, &summary);
+        summary = *glint_summarize(g);
     }
     stdout_restore(run);
     report_result(run, &summary, &error);

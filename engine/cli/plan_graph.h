@@ -24,7 +24,7 @@ struct plan_graph {
     bool failed; /* out of memory: a stage is missing */
 };
 
-/* For glint_config.plan: adds the stage; `arg` is the graph. */
+/* For context_config.plan: adds the stage; `arg` is the graph. */
 void plan_graph_add(void *arg, const struct plan_stage *stage);
 void plan_graph_fini(struct plan_graph *graph);
 void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char *title);

@@ -1,6 +1,7 @@
 /* The main function of a program with jobs of its own. */
 #include "engine/cli/cli.h"
 #include "engine/cli/print.h"
+#include "engine/plan/context_config.h"
 
 #include <string.h>
 

@@ -18,7 +18,7 @@ struct progress_view {
 };
 
 void progress_init(struct progress_view *view, struct env *env, bool quiet, bool verbose);
-/* For glint_config.progress; `arg` is the view. */
+/* For context_config.progress; `arg` is the view. */
 void progress_show(void *arg, const struct progress *p);
 /* Clears the line. Call it before any other output. */
 void progress_clear(struct progress_view *view);

@@ -63,6 +63,15 @@ static int read_keys(struct settings *out, const struct cli_line *line, struct g
     return 0;
 }
 
+int settings_check_bad_rows(const struct context_config *config, struct glint_error *error)
+{
+    if (config->bad_rows_max < 0 || config->skip_bad_rows) return 0;
+    return error_set(
+        error, GLINT_E_USAGE, "add --bad-rows skip",
+        "--max-bad-rows has no effect: without --bad-rows skip the first bad row fails "
+        "the job");
+}
+
 static bool check_options(const struct settings *s, const struct cli_line *line,
                           struct glint_error *error)
 {
@@ -70,10 +79,7 @@ static bool check_options(const struct settings *s, const struct cli_line *line,
         error_set(error, GLINT_E_USAGE, "use only one of them",
                   "--json and --format %s both write to standard output",
                   cli_line_option(line, "format"));
-    if (s->config.bad_rows_max >= 0 && !s->config.skip_bad_rows)
-        error_set(error, GLINT_E_USAGE, "add --bad-rows skip",
-                  "--max-bad-rows has no effect: without --bad-rows skip the first bad row fails "
-                  "the job");
+    settings_check_bad_rows(&s->config, error);
     if (cli_line_has(line, "master") && (cli_line_has(line, "cluster") || s->listen != NULL))
         error_set(error, GLINT_E_USAGE, "use only one of them",
                   "--master runs the job in this process, --%s on executors",

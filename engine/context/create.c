@@ -1,5 +1,6 @@
 /* Creation and destruction of a context (glint_context.h): checks the options and starts the
  * runner, either local mode or the driver of a cluster. */
+#include "engine/context/create.h"
 #include "engine/base/text.h"
 #include "engine/context/local_transport.h"
 #include "engine/driver/cluster_transport.h"
@@ -24,7 +25,7 @@ static uint64_t cluster_memory_bytes(const struct cluster *cluster, uint32_t slo
 }
 
 /* Replaces zeros by defaults and checks limits. Returns 0, or BAD_VALUE, MEMORY_LIMIT. */
-static int config_check(struct glint_config *c, struct glint_error *error)
+static int config_check(struct context_config *c, struct glint_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
@@ -66,9 +67,9 @@ static int start_cluster_driver(struct glint *g)
     return 0;
 }
 
-struct glint *glint_create(const struct glint_config *config, struct glint_error *error)
+struct glint *context_create(const struct context_config *config, struct glint_error *error)
 {
-    struct glint_config c = *config;
+    struct context_config c = *config;
     memset(error, 0, sizeof *error);
     if (config_check(&c, error) != 0) return NULL;
     struct glint *g = mem_zalloc(sizeof *g);
@@ -115,7 +116,8 @@ void glint_interrupt(struct glint *g, enum glint_code code)
     g->runner->interrupt(g->runner, code);
 }
 
-void glint_summarize(struct glint *g, struct glint_summary *out)
+const struct glint_summary *glint_summarize(struct glint *g)
 {
-    g->runner->summarize(g->runner, out);
+    g->runner->summarize(g->runner, &g->summary);
+    return &g->summary;
 }

@@ -171,7 +171,7 @@ static int start_loop(struct local *l, struct glint_error *error)
 
 static int start_executor(struct local *l, struct glint_error *error)
 {
-    const struct glint_config *c = &l->g->config;
+    const struct context_config *c = &l->g->config;
     struct executor_config config = {.slots = c->slots,
                                      .options = {.memory_bytes = c->memory_bytes / c->slots,
                                                  .line_bytes_max = c->line_bytes_max,

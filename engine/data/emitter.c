@@ -1,6 +1,7 @@
 /* See emitter.h. The common cases, numbers and borrowed slices, cost one or two stores per row. */
 #include "engine/data/emitter.h"
 
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 
 #include <assert.h>

@@ -7,6 +7,7 @@
 #ifndef GLINT_DATA_EMITTER_H
 #define GLINT_DATA_EMITTER_H
 
+#include "engine/batch.h"
 #include "engine/data/task.h"
 
 enum flow {

@@ -3,6 +3,7 @@
 #include "engine/data/hash_table.h"
 
 #include "engine/base/hash.h"
+#include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 

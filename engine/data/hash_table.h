@@ -10,6 +10,7 @@
 #define GLINT_DATA_HASH_TABLE_H
 
 #include "engine/base/mem.h"
+#include "engine/batch.h"
 #include "engine/data/accumulator.h"
 #include "engine/data/direct_lookup.h"
 #include "engine/glint.h"

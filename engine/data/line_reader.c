@@ -9,6 +9,7 @@
  * next read: at most one line per block is copied. */
 #include "engine/data/line_reader.h"
 
+#include "engine/batch.h"
 #include "engine/data/format.h"
 
 #include <assert.h>

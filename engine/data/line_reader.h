@@ -8,6 +8,7 @@
 #ifndef GLINT_DATA_LINE_READER_H
 #define GLINT_DATA_LINE_READER_H
 
+#include "engine/batch.h"
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
 #include "engine/data/split.h"

@@ -2,6 +2,7 @@
 #include "engine/data/task.h"
 
 #include "engine/base/text.h"
+#include "engine/batch.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>

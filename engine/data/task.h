@@ -8,6 +8,7 @@
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/batch.h"
 #include "engine/glint.h"
 #include "engine/limits.h"
 

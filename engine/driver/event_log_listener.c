@@ -26,7 +26,7 @@ static uint32_t stage_number(const struct action_run *a, uint32_t stage)
  * NULL: not set. */
 static void log_job(struct driver *d)
 {
-    const struct glint_config *c = &d->g->config;
+    const struct context_config *c = &d->g->config;
     char master[NAME_BYTES_MAX], memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
     char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
     text_format(master, sizeof master, "local[%u]", c->slots);
@@ -58,7 +58,7 @@ static void log_job(struct driver *d)
 
 int event_log_listener_open(struct driver *d)
 {
-    struct glint_config *c = &d->g->config;
+    struct context_config *c = &d->g->config;
     if (c->event_log == NULL || c->explain) return 0; /* explain runs no job */
     const struct event_log_config config = {
         .env = d->env, .path = c->event_log, .note = c->note, .note_arg = c->note_arg};

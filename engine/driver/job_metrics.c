@@ -81,7 +81,7 @@ bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *n
     uint32_t at = m->stage_count++;
     for (; at > 0 && m->stages[at - 1].number > number; at--) m->stages[at] = m->stages[at - 1];
     assert(name[0] != '\0' && (at == 0 || m->stages[at - 1].number < number));
-    m->stages[at] = (struct stage_time){.number = number, .name = copy, .tasks = tasks};
+    m->stages[at] = (struct glint_stage_time){.number = number, .name = copy, .tasks = tasks};
     m->tasks += tasks;
     return true;
 }

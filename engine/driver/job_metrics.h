@@ -13,7 +13,7 @@ struct job_metrics {
     uint64_t stage_capacity;
     char *names[COUNTERS_MAX];
     int64_t values[COUNTERS_MAX];
-    struct stage_time *stages;               /* in order of their numbers; names are owned */
+    struct glint_stage_time *stages;               /* in order of their numbers; names are owned */
     uint32_t tasks, stages_skipped, retries; /* tasks: of all stages that have started */
 };
 

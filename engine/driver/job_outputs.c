@@ -31,7 +31,7 @@ static struct commit *add_commit(struct driver *d)
 
 int job_outputs_open(struct driver *d, const char *path, struct commit **out)
 {
-    const struct glint_config *config = &d->g->config;
+    const struct context_config *config = &d->g->config;
     struct commit_options options = {config->overwrite, config->no_sync};
     struct commit *c = *out = find_reserved(d, path_from_file_url(path));
     if (c != NULL) { /* opened and checked by job_outputs_reserve */

@@ -33,7 +33,7 @@ static bool grow_executors_by_id(struct cluster_transport *r)
 /* JOB: the job's options and the executor's number, always the first message to an executor. */
 static bool send_job_options(struct executor_conn *l, struct glint_error *error)
 {
-    const struct glint_config *c = &l->r->g->config;
+    const struct context_config *c = &l->r->g->config;
     struct task_options options = {.line_bytes_max = c->line_bytes_max,
                                    .result_bytes_max = c->result_bytes_max,
                                    .skip_bad_rows = c->skip_bad_rows,

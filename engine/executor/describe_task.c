@@ -2,6 +2,7 @@
  * here is read by the thread that owns it. */
 #include "engine/executor/describe_task.h"
 
+#include "engine/batch.h"
 #include "engine/plan/stage_plan.h"
 
 const char *describe_task_function(struct glint_task *task)

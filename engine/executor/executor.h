@@ -19,7 +19,7 @@ struct executor_config {
     uint32_t slots;
     uint32_t self;                       /* the driver's number for this executor; local mode: 0 */
     struct task_options options;         /* work_dir is borrowed */
-    const struct glint_config *registry; /* operators and functions; borrowed */
+    const struct context_config *registry; /* operators and functions; borrowed */
     struct env *env;
     /* Fetches map outputs from other executors; borrowed. NULL: local mode; all map outputs are in
      * this process, and results of any size are inlined in DONE. */

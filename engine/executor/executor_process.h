@@ -24,7 +24,7 @@ struct process_credentials;
 
 /* What an executor needs to start, from options; strings are borrowed. */
 struct executor_process_config {
-    const struct glint_config *registry; /* operators and functions; borrowed */
+    const struct context_config *registry; /* operators and functions; borrowed */
     struct env *env;
     const char *cluster, *node;
     const char *secret_file; /* NULL: the user's default */

@@ -10,6 +10,7 @@
  *    push <──────── push <───────────┘                (batches go down by calls) */
 #include "engine/executor/pipeline.h"
 
+#include "engine/batch.h"
 #include "engine/data/pack.h"
 #include "engine/shuffle/read.h"
 #include "engine/shuffle/write.h"

@@ -125,7 +125,7 @@ void store_destroy(struct store *s)
     mem_free(s);
 }
 
-static int add_stage(struct store *s, struct message *m, const struct glint_config *registry,
+static int add_stage(struct store *s, struct message *m, const struct context_config *registry,
                      struct glint_error *error)
 {
     struct stored_stage *k = mem_zalloc(sizeof *k);
@@ -233,7 +233,7 @@ static int add_broadcast(struct store *s, struct message *m, struct glint_error 
     return 0;
 }
 
-int store_add_message(struct store *s, struct message *m, const struct glint_config *registry,
+int store_add_message(struct store *s, struct message *m, const struct context_config *registry,
                       struct glint_error *error)
 {
     int r;

@@ -24,7 +24,7 @@ void store_destroy(struct store *s);
  * locations of the same shuffle and removes map outputs of older attempts than those named. Returns
  * 0, or a code with *error set (of stage_plan_decode or map_outputs_decode, NO_MEMORY). The error
  * of a STAGE's plan is also kept for store_acquire_stage, until store_remove_stage. */
-int store_add_message(struct store *s, struct message *m, const struct glint_config *registry,
+int store_add_message(struct store *s, struct message *m, const struct context_config *registry,
                       struct glint_error *error);
 void store_remove_stage(struct store *s, uint32_t stage);
 

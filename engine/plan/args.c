@@ -14,7 +14,7 @@ static const struct glint_function *find_function(const struct glint_function *c
     return *list;
 }
 
-const struct glint_function *registry_find_function(const struct glint_config *config,
+const struct glint_function *registry_find_function(const struct context_config *config,
                                                     const char *name)
 {
     const struct glint_function *found = NULL;
@@ -27,7 +27,7 @@ const struct glint_function *registry_find_function(const struct glint_config *c
     return found;
 }
 
-const struct op *registry_find_op(const struct glint_config *config, const char *name)
+const struct op *registry_find_op(const struct context_config *config, const char *name)
 {
     for (const struct op *const *op = config->ops; *op != NULL; op++)
         if (strcmp((*op)->name, name) == 0) return *op;

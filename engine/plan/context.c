@@ -55,11 +55,11 @@ bool context_is_explaining(void)
     return found;
 }
 
-void context_init(struct glint *g, const struct glint_config *config)
+void context_init(struct glint *g, const struct context_config *config)
 {
     memset(g, 0, sizeof *g);
     g->config = *config;
-    g->job_id = 1; /* glint_create draws a random one */
+    g->job_id = 1; /* context_create draws a random one */
     g->next_rdd = 1;
     g->next_broadcast = 1;
     assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/data/pack.h"
 #include "engine/limits.h"
+#include "engine/plan/context_config.h"
 #include "engine/plan/op.h"
 #include "engine/plan/progress.h"
 
@@ -138,8 +139,8 @@ struct runner {
 
 /* The public context. */
 struct glint {
-    struct glint_config config; /* with defaults filled in */
-    uint64_t job_id;            /* never 0 */
+    struct context_config config; /* with defaults filled in */
+    uint64_t job_id;              /* never 0 */
     struct glint_error error;
     struct arena arena;
     struct glint_rdd *rdds;
@@ -153,14 +154,15 @@ struct glint {
      * job received an empty result; empty_results counts those. */
     struct skipped_action skipped, empty;
     uint32_t empty_results;
+    struct glint_summary summary; /* of glint_summarize */
     struct runner *runner;
     pthread_t thread; /* created the context, and is the only one that uses it */
     struct glint *next_live;
 };
 
-/* Init and fini for the plan's part of a context, on the caller's memory: used by glint_create and
- * glint_destroy. */
-void context_init(struct glint *g, const struct glint_config *config);
+/* Init and fini for the plan's part of a context, on the caller's memory: used by context_create
+ * and glint_destroy. */
+void context_init(struct glint *g, const struct context_config *config);
 void context_fini(struct glint *g);
 bool context_failed(const struct glint *g);
 /* Zeroed, freed with the context; NULL with the error set. */
@@ -219,9 +221,9 @@ void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_
 /* ---- Functions and arguments */
 
 /* Find a function or operator by name in the program's tables. NULL: not registered. */
-const struct glint_function *registry_find_function(const struct glint_config *config,
+const struct glint_function *registry_find_function(const struct context_config *config,
                                                     const char *name);
-const struct op *registry_find_op(const struct glint_config *config, const char *name);
+const struct op *registry_find_op(const struct context_config *config, const char *name);
 /* Checks that the operator can call the function on records with schema `in`. Returns 0, or
  * PLAN_FUNCTION or PLAN_TYPE with *error set. */
 int op_check_function(const struct op *op, const struct glint_function *fn, struct glint_schema in,

@@ -16,7 +16,7 @@ static int find_context_broadcast(void *arg, uint64_t id, struct glint_slice *ou
 
 void driver_task_init(struct driver_task *t, struct glint *g)
 {
-    const struct glint_config *c = &g->config;
+    const struct context_config *c = &g->config;
     assert(!context_failed(g));
     t->g = g;
     t->options = (struct task_options){.memory_bytes = glint_slot_memory(g),

@@ -1,4 +1,5 @@
 /* Calls one function of a job, per row or per batch. */
+#include "engine/batch.h"
 #include "engine/plan/op.h"
 
 #include <assert.h>

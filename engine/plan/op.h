@@ -7,6 +7,7 @@
 #ifndef GLINT_PLAN_OP_H
 #define GLINT_PLAN_OP_H
 
+#include "engine/batch.h"
 #include "engine/data/emitter.h"
 #include "engine/plan/shuffle_dependency.h"
 

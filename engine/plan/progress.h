@@ -1,5 +1,5 @@
 /* What a context reports while it runs: progress, and stages under explain. See struct
- * glint_config. */
+ * context_config. */
 #ifndef GLINT_PLAN_PROGRESS_H
 #define GLINT_PLAN_PROGRESS_H
 

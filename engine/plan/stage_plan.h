@@ -50,7 +50,7 @@ uint32_t stage_plan_task_count(const struct stage_plan *s);
  * not valid, PLAN_FUNCTION if an operator or function is not registered in this process. */
 int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error);
 int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
-                      const struct glint_config *registry, struct glint_error *error);
+                      const struct context_config *registry, struct glint_error *error);
 
 /* Encodes the splits that partition p of `rdd` reads, in order, as a msgpack array of bins. Returns
  * 0 or NO_MEMORY. The caller frees `out`. */

@@ -79,7 +79,7 @@ static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
 }
 
 static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
-                       struct arena *memory, const struct glint_config *registry,
+                       struct arena *memory, const struct context_config *registry,
                        struct glint_error *error)
 {
     char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX];
@@ -146,7 +146,7 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
 }
 
 static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
-                        const struct glint_config *registry, struct glint_error *error)
+                        const struct context_config *registry, struct glint_error *error)
 {
     int r = 0;
     s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * nodes->count);
@@ -181,7 +181,7 @@ static int outputs_unpack(struct stage_plan *s, struct unpacker *outputs, struct
 }
 
 int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
-                      const struct glint_config *registry, struct glint_error *error)
+                      const struct context_config *registry, struct glint_error *error)
 {
     memset(s, 0, sizeof *s);
     struct unpacker u = unpack_begin(bytes), outputs = unpack_array(&u), nodes = unpack_array(&u);

@@ -2,6 +2,7 @@
  * it may have gigabytes: it becomes the only row of a batch that points to its bytes. */
 #include "engine/shuffle/batch_builder.h"
 
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 
 #include <assert.h>

@@ -4,6 +4,7 @@
 #define GLINT_SHUFFLE_BATCH_BUILDER_H
 
 #include "engine/base/mem.h"
+#include "engine/batch.h"
 #include "engine/glint.h"
 #include "engine/limits.h"
 

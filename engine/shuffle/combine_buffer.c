@@ -2,6 +2,7 @@
  * combine_buffer_write.c sorts and writes it. */
 #include "engine/shuffle/combine_buffer.h"
 
+#include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/shuffle/combine_buffer_record.h"

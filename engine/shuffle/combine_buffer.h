@@ -6,6 +6,7 @@
 #ifndef GLINT_SHUFFLE_COMBINE_BUFFER_H
 #define GLINT_SHUFFLE_COMBINE_BUFFER_H
 
+#include "engine/batch.h"
 #include "engine/data/hash_table.h"
 #include "engine/data/run.h"
 #include "engine/shuffle/aggregator.h"

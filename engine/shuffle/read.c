@@ -2,6 +2,7 @@
  * batches. */
 #include "engine/shuffle/read.h"
 
+#include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/shuffle/batch_builder.h"
 #include "engine/shuffle/merge_pass.h"

@@ -8,6 +8,7 @@
 #ifndef GLINT_SHUFFLE_READ_H
 #define GLINT_SHUFFLE_READ_H
 
+#include "engine/batch.h"
 #include "engine/data/run.h"
 #include "engine/shuffle/shuffle_spec.h"
 

@@ -8,6 +8,7 @@
  * ascend, so input that is already in the order of the output is written once and never merged. */
 #include "engine/shuffle/write.h"
 
+#include "engine/batch.h"
 #include "engine/shuffle/combine_buffer.h"
 #include "engine/shuffle/spills.h"
 

@@ -6,6 +6,7 @@
 #ifndef GLINT_SHUFFLE_WRITE_H
 #define GLINT_SHUFFLE_WRITE_H
 
+#include "engine/batch.h"
 #include "engine/data/run.h"
 #include "engine/shuffle/shuffle_spec.h"
 

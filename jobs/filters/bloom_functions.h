@@ -8,6 +8,7 @@
 #ifndef GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
 #define GLINT_JOBS_FILTERS_BLOOM_FUNCTIONS_H
 
+#include "engine/batch.h"
 #include "jobs/filters/sizes.h"
 
 /* Counter of the bytes that map tasks emit for reduce tasks: values only, before compression. */

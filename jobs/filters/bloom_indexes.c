@@ -1,5 +1,6 @@
 /* Strategy indexes: converts rows to lists of bit indexes, concatenates the lists of a key, and
  * fills filters from them. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/index_codes.h"
 

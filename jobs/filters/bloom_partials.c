@@ -1,4 +1,5 @@
 /* Strategy partials: map tasks fill filters, which are then combined by OR. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 
 #include <assert.h>

@@ -5,6 +5,7 @@
  *
  * Hits and rows are summed per partition before the shuffle. A row whose key has no filter is
  * counted as "no filter", never as a false positive. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"

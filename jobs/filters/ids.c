@@ -1,5 +1,6 @@
 /* See ids.h: the plan, the function for rows, and what both group functions share. */
 #include "jobs/filters/ids.h"
+#include "engine/batch.h"
 
 #include <assert.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #ifndef GLINT_JOBS_FILTERS_SEGMENTS_H
 #define GLINT_JOBS_FILTERS_SEGMENTS_H
 
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 
 enum {

@@ -5,6 +5,7 @@
  *
  * A segment without any index has no list; so each map task that saw rows of a key sends an empty
  * list to those of its segments that got none, and the output is complete. */
+#include "engine/batch.h"
 #include "jobs/filters/segments.h"
 
 #include <assert.h>

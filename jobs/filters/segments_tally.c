@@ -1,5 +1,6 @@
 /* The last steps of bloom-test in segments: from the numbers of missed rows to hits per key, and
  * the whole chain. */
+#include "engine/batch.h"
 #include "jobs/filters/segments.h"
 
 #include <assert.h>

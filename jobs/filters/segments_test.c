@@ -12,6 +12,7 @@
  * A row's number is its partition, its key's number and its position in the partition: 17, 12 and
  * 34 bits, so it is never negative. The number of rows of a key in a task is sent as a record with
  * the number -1 - key. */
+#include "engine/batch.h"
 #include "engine/limits.h"
 #include "jobs/filters/segments.h"
 

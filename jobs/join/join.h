@@ -11,6 +11,7 @@
 #ifndef GLINT_JOBS_JOIN_JOIN_H
 #define GLINT_JOBS_JOIN_JOIN_H
 
+#include "engine/batch.h"
 #include "jobs/bloom/bloom.h"
 #include "jobs/rows/fields.h"
 

@@ -7,6 +7,7 @@
  * The second branch is needed if unmatched rows of the build side are in the output, or if the
  * output consists of rows of the build side. A pass over the probe side comes first: each task
  * marks the matched keys in a bitmap, and the bitmaps are combined by OR. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 #include "jobs/join/join_table.h"

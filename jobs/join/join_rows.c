@@ -2,6 +2,7 @@
  *
  * A filter is queried with the key's bytes; an i64 is encoded as ten bytes of seven bits, none of
  * which is a line end, because the filter is built by the pipeline for plain lists of lines. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 

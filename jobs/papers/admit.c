@@ -11,6 +11,7 @@
  * order. */
 #include "jobs/papers/admit.h"
 
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"

@@ -1,6 +1,7 @@
 /* All strings are in one buffer, which grows by doubling. */
 #include "jobs/papers/elements.h"
 
+#include "engine/batch.h"
 #include "engine/limits.h"
 
 #include <assert.h>

@@ -5,6 +5,7 @@
  *
  * Gaps are drawn from (seed, partition, number of the gap), so the sample is the same on every
  * cluster; an input with other splits (--split-size) gives another sample. */
+#include "engine/batch.h"
 #include "jobs/generate/draw.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"

@@ -12,6 +12,7 @@
  * Only sizes are broadcast: a filter is shuffled to the reduce task of its key, where rows are
  * streamed past it. It is the first of its group, as with Hadoop's secondary sort: a shuffle keeps
  * the order of the map partitions, and those of the filters come first. */
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"

@@ -1,5 +1,6 @@
 /* Looks up batches of ids in all filters. */
 #include "engine/base/text.h"
+#include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/papers/membership.h"
 

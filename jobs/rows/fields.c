@@ -2,6 +2,7 @@
  * scan marks, and batches that it cannot process. */
 #include "jobs/rows/fields.h"
 
+#include "engine/batch.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 

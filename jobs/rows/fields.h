@@ -6,6 +6,7 @@
 #ifndef GLINT_JOBS_ROWS_FIELDS_H
 #define GLINT_JOBS_ROWS_FIELDS_H
 
+#include "engine/batch.h"
 #include "engine/glint.h"
 
 /* A scan stores whole groups: FIELDS_SLACK entries after the rows are scratch. */

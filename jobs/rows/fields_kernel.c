@@ -1,5 +1,6 @@
 /* The portable kernel, eight bytes at a time, and the choice between it and the SIMD kernels. */
 #include "jobs/rows/fields_kernel.h"
+#include "engine/batch.h"
 
 #include <assert.h>
 

@@ -3,6 +3,7 @@
 #ifndef GLINT_JOBS_ROWS_FIELDS_KERNEL_H
 #define GLINT_JOBS_ROWS_FIELDS_KERNEL_H
 
+#include "engine/batch.h"
 #include "jobs/rows/fields_scan.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
 #ifndef GLINT_JOBS_ROWS_FIELDS_QUOTES_H
 #define GLINT_JOBS_ROWS_FIELDS_QUOTES_H
 
+#include "engine/batch.h"
 #include "engine/glint.h"
 
 /* Only with these delimiters are quoted fields detected. */

@@ -8,6 +8,7 @@
 #ifndef GLINT_JOBS_ROWS_FIELDS_SCAN_H
 #define GLINT_JOBS_ROWS_FIELDS_SCAN_H
 
+#include "engine/batch.h"
 #include "jobs/rows/fields.h"
 
 enum {

@@ -2,6 +2,7 @@
  * stored, as many as a chunk of typical rows needs, and excess entries are overwritten. AVX-512
  * parses the usual rating in byte lanes: first every lane as if a field started there, then the
  * lanes where one does. */
+#include "engine/batch.h"
 #include "jobs/rows/fields_kernel.h"
 
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 /* Counting rows: see row_counts.h. */
 #include "jobs/rows/row_counts.h"
 
+#include "engine/batch.h"
 #include "jobs/rows/fields.h"
 
 struct row_counts_state {

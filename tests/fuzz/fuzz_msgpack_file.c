@@ -1,6 +1,7 @@
 /* Arbitrary bytes as a file for msgpackFile, with any schema, also with the end of the read window
  * inside them. What is read without an error must be the records that msgpack-c decodes; what
  * msgpack-c cannot decode must be an error. */
+#include "engine/batch.h"
 #include "engine/data/emitter.h"
 #include "engine/data/msgpack_validate.h"
 #include "engine/data/split.h"

@@ -4,6 +4,7 @@
 #include "engine/base/env.h"
 #include "engine/driver/job_metrics.h"
 #include "engine/plan/context.h"
+#include "engine/plan/context_config.h"
 #include "engine/plan/stage_plan.h"
 #include "ops/ops.h"
 
@@ -141,7 +142,7 @@ static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
 
 static void run_action(unsigned which, unsigned schema)
 {
-    static const struct glint_config config = {
+    static const struct context_config config = {
         .slots = 1, .ops = ops_table, .modules = modules, .result_bytes_max = 1 << 20};
     struct runner runner = {.run = run};
     struct glint *g = mem_zalloc(sizeof *g);

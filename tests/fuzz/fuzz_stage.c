@@ -1,4 +1,5 @@
 /* Arbitrary bytes as an encoded stage: either rejected, or encoded to a stage of the same size. */
+#include "engine/plan/context_config.h"
 #include "engine/plan/stage_plan.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ static const struct glint_module *const modules[] = {&module, NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct glint_config registry = {.ops = ops, .modules = modules};
+    const struct context_config registry = {.ops = ops, .modules = modules};
     struct glint_error error = {.code = GLINT_OK};
     struct stage_plan s, back;
     int r = stage_plan_decode(&s, (struct glint_slice){data, size}, &registry, &error);

@@ -1,5 +1,6 @@
 /* A program that embeds the engine: glint's command line with the jobs of the tests. */
 #include "engine/cli/cli.h"
+#include "engine/plan/context_config.h"
 #include "tests/jobs/jobs.h"
 
 static const struct glint_job *const jobs[] = {&words_job, &talk_job,    &first_job, &some_job,

@@ -9,6 +9,7 @@
 #include "engine/cli/cli.h"
 #include "engine/executor/executor_process.h"
 #include "engine/executor/exit_report.h"
+#include "engine/plan/context_config.h"
 #include "ops/ops.h"
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Every job with 1, 2 and 8 slots, with and without encoded messages, writes the same bytes. A
  * plain program, for the thread sanitizer; splits are small, so that slots race. */
 #include "engine/limits.h"
+#include "engine/plan/context_config.h"
 #include "tests/support/jobs.h"
 
 #include <assert.h>
@@ -32,12 +33,12 @@ static void run_shapes(const char *const *words, const char *const *outputs)
     static const uint32_t slots[] = {1, 2, 8};
     struct output expected[OUTPUTS_MAX] = {{NULL, 0}};
     for (unsigned run = 0; run < 6; run++) {
-        struct glint_config config = {.slots = slots[run % 3],
-                                      .bad_rows_max = -1,
-                                      .overwrite = true,
-                                      .split_bytes = 20 * KIB,
-                                      .partitions = 3,
-                                      .encode_messages = run >= 3};
+        struct context_config config = {.slots = slots[run % 3],
+                                        .bad_rows_max = -1,
+                                        .overwrite = true,
+                                        .split_bytes = 20 * KIB,
+                                        .partitions = 3,
+                                        .encode_messages = run >= 3};
         struct glint_error error;
         if (test_job_once(&config, words, &error) != GLINT_OK) {
             failed++;

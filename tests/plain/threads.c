@@ -2,6 +2,7 @@
  * two contexts at the same time in one process. A plain program, because Criterion does not run
  * under the sanitizer. */
 #include "engine/base/hash.h"
+#include "engine/context/create.h"
 #include "tests/support/local.h"
 
 #include <pthread.h>
@@ -26,9 +27,9 @@ static int count_keys(struct glint *g, const struct glint_function *function, in
 
 static struct glint *open_context(bool encode)
 {
-    struct glint_config c = local_config(SLOTS, encode);
+    struct context_config c = local_config(SLOTS, encode);
     struct glint_error error;
-    struct glint *g = glint_create(&c, &error);
+    struct glint *g = context_create(&c, &error);
     check(g != NULL, error.cause, error.code);
     return g;
 }

@@ -8,6 +8,7 @@
  * the same for the jobs.) */
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/context/create.h"
 #include "tests/support/faults.h"
 #include "tests/support/jobs.h"
 #include "tests/support/local.h"
@@ -174,12 +175,12 @@ static int run_plan(const struct trial *t, struct glint_error *error)
 {
     struct env env = *faults_env();
     env.remove = remove_or_fail;
-    struct glint_config config = local_config(t->slots, t->encode);
+    struct context_config config = local_config(t->slots, t->encode);
     config.env = &env;
     config.work_dir = "work";
     config.overwrite = true;
     arm(t);
-    struct glint *g = glint_create(&config, error);
+    struct glint *g = context_create(&config, error);
     int code = error->code;
     if (g != NULL) {
         t->plan(g);

@@ -6,6 +6,7 @@
  * be another one in the next run; every n is tried anyway. */
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/plan/context_config.h"
 #include "tests/support/faults.h"
 #include "tests/support/jobs.h"
 
@@ -101,7 +102,7 @@ static void arm(const struct fault *f)
 static int run_one(const struct trial *t, const struct fault *f)
 {
     bool memory = f->kind == MEMORY_ONCE || f->kind == MEMORY_FROM;
-    struct glint_config config = {
+    struct context_config config = {
         .slots = 2, .bad_rows_max = -1, .encode_messages = memory, .env = faults_env()};
     struct glint_error error;
     int64_t live = mem_live_blocks();
@@ -154,7 +155,7 @@ static int64_t torture_env_calls(const struct trial *t, enum kind kind, int erro
 
 static void torture(struct trial *t)
 {
-    struct glint_config config = {.slots = 2, .bad_rows_max = -1};
+    struct context_config config = {.slots = 2, .bad_rows_max = -1};
     struct glint_error error;
     test_job_init(&t->job, t->words);
     if (test_job_run(&t->job, &config, &error) != GLINT_OK) {
@@ -197,7 +198,7 @@ int main(void)
         {.words = {"join-steps", "in.tsv", "in.tsv", "out", "out2", "out3"},
          .outputs = {"out", "out2", "out3"}},
     };
-    struct glint_config config = {.slots = 2, .bad_rows_max = -1};
+    struct context_config config = {.slots = 2, .bad_rows_max = -1};
     scratch_open();
     scratch_ratings("in.tsv", ROWS);
     int prepared = test_job_once(&config, counts, NULL);

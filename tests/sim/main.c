@@ -9,6 +9,7 @@
  * stages. */
 #include "engine/base/mem.h"
 #include "engine/driver/driver_internal.h"
+#include "engine/plan/context_config.h"
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -68,15 +69,15 @@ static void sim_init(struct sim *s, uint64_t seed, struct sim_options options)
     s->seed = s->random = seed_now = seed;
     s->options = options;
     make_nodes(s);
-    s->config = (struct glint_config){.slots = 1,
-                                      .bad_rows_max = -1,
-                                      .memory_bytes = 64 * MIB,
-                                      .env = &s->driver_env.env,
-                                      .cluster = &s->cluster,
-                                      .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
-                                      .result_bytes_max = RESULT_BYTES_MAX,
-                                      .note = on_note,
-                                      .note_arg = s};
+    s->config = (struct context_config){.slots = 1,
+                                        .bad_rows_max = -1,
+                                        .memory_bytes = 64 * MIB,
+                                        .env = &s->driver_env.env,
+                                        .cluster = &s->cluster,
+                                        .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
+                                        .result_bytes_max = RESULT_BYTES_MAX,
+                                        .note = on_note,
+                                        .note_arg = s};
     snprintf(s->dir, sizeof s->dir, "work");
     test_job_config(&s->config);
     faults_choose(s);

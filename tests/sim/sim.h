@@ -19,6 +19,7 @@
 #include "engine/executor/attempt.h"
 #include "engine/net/cluster.h"
 #include "engine/net/liveness.h"
+#include "engine/plan/context_config.h"
 #include "tests/support/jobs.h"
 
 #include <limits.h>
@@ -218,7 +219,7 @@ struct sim {
     uint32_t executor_count;
     struct sim_env driver_env;
     bool shared_disk[FILES_MAX];
-    struct glint_config config;
+    struct context_config config;
     struct cluster cluster;
     struct driver *driver;
     struct glint *g;

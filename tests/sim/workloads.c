@@ -3,6 +3,7 @@
  * and counters must be equal. */
 #include "tests/sim/sim.h"
 
+#include "engine/context/create.h"
 #include "jobs/jobs.h"
 
 #include <assert.h>
@@ -261,13 +262,13 @@ static void note_counters(struct expected *e, const struct glint_summary *s)
     }
 }
 
-static struct glint_config local_config(const struct glint_config *like)
+static struct context_config local_config(const struct context_config *like)
 {
-    struct glint_config c = {.slots = 1,
-                             .bad_rows_max = -1,
-                             .split_bytes = like->split_bytes,
-                             .partitions = like->partitions,
-                             .memory_bytes = 64 * MIB};
+    struct context_config c = {.slots = 1,
+                               .bad_rows_max = -1,
+                               .split_bytes = like->split_bytes,
+                               .partitions = like->partitions,
+                               .memory_bytes = 64 * MIB};
     test_job_config(&c);
     c.modules = modules;
     return c;
@@ -280,7 +281,7 @@ static void make_inputs(void)
     static const char *const filters[] = {"bloom-build", "0.01",    "in.tsv",
                                           "counts",      "filters", NULL};
     static bool made;
-    struct glint_config config = {.slots = 1, .bad_rows_max = -1, .partitions = 5};
+    struct context_config config = {.slots = 1, .bad_rows_max = -1, .partitions = 5};
     if (made) return;
     made = true;
     scratch_ratings("in.tsv", ROWS);
@@ -288,13 +289,13 @@ static void make_inputs(void)
         abort();
 }
 
-static void run_alone(struct expected *e, uint32_t kind, const struct glint_config *config)
+static void run_alone(struct expected *e, uint32_t kind, const struct context_config *config)
 {
     struct sim_workload workload = {.kind = kind, .step = 99};
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary;
     struct names n;
-    struct glint *g = glint_create(config, &error);
+    struct glint *g = context_create(config, &error);
     if (g == NULL) abort();
     e->digest = kind;
     run_workload(g, &workload, &e->digest);
@@ -302,7 +303,7 @@ static void run_alone(struct expected *e, uint32_t kind, const struct glint_conf
         fprintf(stderr, "%s: %s\n", kinds[kind].name, glint_error(g)->cause);
         abort();
     }
-    glint_summarize(g, &summary);
+    summary = *glint_summarize(g);
     note_counters(e, &summary);
     glint_destroy(g);
     name_outputs(&n, workload.step);
@@ -320,7 +321,7 @@ static struct expected *expected_of(const struct sim *s, const struct sim_worklo
     while (split_bytes[split] != s->config.split_bytes) split++;
     while (partition_counts[partitions] != s->config.partitions) partitions++;
     struct expected *e = &expected[workload->kind][split][partitions];
-    struct glint_config config = local_config(&s->config);
+    struct context_config config = local_config(&s->config);
     if (!e->known) run_alone(e, workload->kind, &config);
     return e;
 }

@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_FAKE_DRIVER_H
 
 #include "engine/driver/cluster_transport.h"
+#include "engine/plan/context_config.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -48,13 +49,13 @@ static inline int fake_context_start(struct fake_context *c, const struct cluste
     uint64_t result_bytes_max = c->result_bytes_max > 0 ? c->result_bytes_max : 64 * MIB;
     memset(c, 0, sizeof *c);
     c->g.job_id = 1;
-    c->g.config = (struct glint_config){.env = env_real(),
-                                        .job_name = "test-job",
-                                        .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
-                                        .result_bytes_max = result_bytes_max,
-                                        .bad_rows_max = -1,
-                                        .note = fake_note,
-                                        .note_arg = &c->driver};
+    c->g.config = (struct context_config){.env = env_real(),
+                                          .job_name = "test-job",
+                                          .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
+                                          .result_bytes_max = result_bytes_max,
+                                          .bad_rows_max = -1,
+                                          .note = fake_note,
+                                          .note_arg = &c->driver};
     return cluster_transport_create(&c->g, cluster, &c->transport, error);
 }
 

@@ -1,6 +1,7 @@
 /* See fake_fetcher.h. */
 #include "tests/support/fake_fetcher.h"
 
+#include "engine/batch.h"
 #include "engine/shuffle/read.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* Runs jobs as `glint submit` does: from their tables, with a parsed command line. */
 #include "tests/support/jobs.h"
 
+#include "engine/context/create.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/jobs.h"
 
@@ -94,7 +95,7 @@ void test_job_fini(struct test_job *t)
     cli_line_fini(&t->line);
 }
 
-void test_job_config(struct glint_config *config)
+void test_job_config(struct context_config *config)
 {
     if (config->env == NULL) config->env = env_real();
     config->work_dir = "work";
@@ -103,13 +104,13 @@ void test_job_config(struct glint_config *config)
     config->jobs = jobs_table;
 }
 
-int test_job_run(const struct test_job *t, const struct glint_config *config,
+int test_job_run(const struct test_job *t, const struct context_config *config,
                  struct glint_error *error)
 {
-    struct glint_config full = *config;
+    struct context_config full = *config;
     test_job_config(&full);
     *error = (struct glint_error){.code = GLINT_OK};
-    struct glint *g = glint_create(&full, error);
+    struct glint *g = context_create(&full, error);
     assert((g == NULL) == (error->code != GLINT_OK));
     if (g == NULL) return error->code;
     struct glint_job_args args = {t->line.arguments, t->line.argument_count, &t->line};
@@ -120,7 +121,7 @@ int test_job_run(const struct test_job *t, const struct glint_config *config,
     return code;
 }
 
-int test_job_once(const struct glint_config *config, const char *const *words,
+int test_job_once(const struct context_config *config, const char *const *words,
                   struct glint_error *error)
 {
     struct glint_error own;

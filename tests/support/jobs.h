@@ -5,6 +5,7 @@
 #define GLINT_TESTS_JOBS_H
 
 #include "engine/cli/options.h"
+#include "engine/plan/context_config.h"
 #include "engine/plan/progress.h"
 
 /* Creates an empty directory in $TMPDIR and enters it; it contains `work`, for --work-dir. */
@@ -26,13 +27,13 @@ struct test_job {
 void test_job_init(struct test_job *t, const char *const *words);
 void test_job_fini(struct test_job *t);
 /* Sets unset members to the program's defaults. */
-void test_job_config(struct glint_config *config);
+void test_job_config(struct context_config *config);
 /* Runs the job; may be called again. Unset members of `config` get the program's defaults. Returns
  * the job's code, with *error as from glint_error. */
-int test_job_run(const struct test_job *t, const struct glint_config *config,
+int test_job_run(const struct test_job *t, const struct context_config *config,
                  struct glint_error *error);
 /* Creates, runs and frees a job. `error` may be NULL. */
-int test_job_once(const struct glint_config *config, const char *const *words,
+int test_job_once(const struct context_config *config, const char *const *words,
                   struct glint_error *error);
 
 /* All part files of a complete output, concatenated, including any other file named like a part. */

@@ -1,5 +1,6 @@
 /* Functions on numbers that fail, wait and count as configured, and small plans of them. */
 #include "tests/support/local.h"
+#include "engine/plan/context_config.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -148,15 +149,15 @@ static const struct glint_function *const functions[] = {
 static const struct glint_module module = {"local", functions};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
-struct glint_config local_config(uint32_t slots, bool encode)
+struct context_config local_config(uint32_t slots, bool encode)
 {
-    return (struct glint_config){.slots = slots,
-                                 .memory_bytes = slots * SLOT_MEMORY_BYTES_MIN,
-                                 .partitions = 3,
-                                 .bad_rows_max = -1,
-                                 .encode_messages = encode,
-                                 .ops = ops_table,
-                                 .modules = modules};
+    return (struct context_config){.slots = slots,
+                                   .memory_bytes = slots * SLOT_MEMORY_BYTES_MIN,
+                                   .partitions = 3,
+                                   .bad_rows_max = -1,
+                                   .encode_messages = encode,
+                                   .ops = ops_table,
+                                   .modules = modules};
 }
 
 struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partitions)

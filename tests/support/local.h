@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/plan/context.h"
+#include "engine/plan/context_config.h"
 
 #include <stdatomic.h>
 
@@ -35,7 +36,7 @@ extern const struct glint_function local_map, local_flaky, local_picky, local_en
 extern atomic_int local_failures;
 extern atomic_int local_started; /* calls of the endless function */
 
-struct glint_config local_config(uint32_t slots, bool encode);
+struct context_config local_config(uint32_t slots, bool encode);
 /* The numbers 0 .. count-1. */
 struct glint_rdd *local_numbers(struct glint *g, uint64_t count, uint32_t partitions);
 struct glint_rdd *local_counts(struct glint_rdd *pairs);

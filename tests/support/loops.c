@@ -2,6 +2,7 @@
 #include "tests/support/loops.h"
 
 #include "engine/base/text.h"
+#include "engine/plan/context_config.h"
 
 #include <assert.h>
 #include <math.h>

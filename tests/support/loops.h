@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_LOOPS_H
 
 #include "engine/glint.h"
+#include "engine/plan/context_config.h"
 
 extern const struct glint_module loops_module;
 extern const struct glint_job loops_components, loops_page_rank, loops_k_means;

@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_NAIVE_LINES_H
 
 #include "engine/base/mem.h"
+#include "engine/batch.h"
 #include "engine/data/line_reader.h"
 
 #include <stdlib.h>

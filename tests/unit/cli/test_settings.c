@@ -1,6 +1,7 @@
 /* The options that every job has: how values are parsed, and which are rejected. */
 #include "engine/cli/settings.h"
 #include "engine/limits.h"
+#include "engine/plan/context_config.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void expect_rejected(bool sound, enum glint_code code, const char *option
 Test(settings, defaults_apply)
 {
     cr_assert(read_settings((char *[]){(char *)"submit", NULL}));
-    const struct glint_config *c = &settings.config;
+    const struct context_config *c = &settings.config;
     cr_expect_eq(c->slots, 0);
     cr_expect_eq(c->memory_bytes, MEMORY_BYTES_DEFAULT);
     cr_expect_eq(c->line_bytes_max, LINE_BYTES_MAX_DEFAULT);
@@ -58,7 +59,7 @@ Test(settings, every_option_is_read)
                    "1.5K", "--partitions", "7", "--max-line", "1KiB", "--overwrite", "--bad-rows",
                    "skip", "--max-bad-rows", "9", "--timeout", "5m", "--json", "-v", "--color",
                    "never", "--encode-messages", "--no-sync"));
-    const struct glint_config *c = &settings.config;
+    const struct context_config *c = &settings.config;
     cr_expect_eq(c->slots, 3);
     cr_expect_eq(c->memory_bytes, 64 * MIB);
     cr_expect_str_eq(c->work_dir, "/w");
@@ -108,9 +109,19 @@ Test(settings, durations_are_parsed)
     cr_expect_eq(read_timeout_ms("2h"), 7200000);
     cr_expect_eq(read_timeout_ms("0.001"), 1);
     cr_expect_eq(read_timeout_ms("2499999h"), UINT64_C(8999996400000));
-    static const char *const wrong[] = {"",    "0",   "s",    "-1",      "5 m",
-                                        "1d",  "1e3", "5mm",  "nan",     "1e99",
-                                        "0.0001", "2500000h", "99999999999999999999h"};
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "s",
+                                        "-1",
+                                        "5 m",
+                                        "1d",
+                                        "1e3",
+                                        "5mm",
+                                        "nan",
+                                        "1e99",
+                                        "0.0001",
+                                        "2500000h",
+                                        "99999999999999999999h"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         expect_rejected(READ("--timeout", (char *)wrong[i]), GLINT_E_BAD_VALUE, "--timeout");
 }

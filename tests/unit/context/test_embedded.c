@@ -1,19 +1,20 @@
-/* A program that embeds glint through the public header: its context, its plan, its action. */
+/* A program that embeds glint through the public header: its settings, its context, its action. */
 #include "engine/glint.h"
 
 #include <criterion/criterion.h>
 
 enum { RECORDS = 1000, KEYS = 7 };
 
-static const struct glint_module *const modules[] = {&ops_module, NULL};
-
-Test(embedded, public_header_is_sufficient)
+static struct glint *create(struct glint_config *config)
 {
-    struct glint_config config = {
-        .slots = 2, .bad_rows_max = -1, .ops = ops_table, .modules = modules};
     struct glint_error error;
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = glint_create(config, &error);
     cr_assert_not_null(g, "%s", error.cause);
+    return g;
+}
+
+static void check_sums(struct glint *g)
+{
     struct glint_record records[RECORDS];
     int64_t sums[KEYS] = {0};
     for (int64_t i = 0; i < RECORDS; i++) {
@@ -30,16 +31,87 @@ Test(embedded, public_header_is_sufficient)
         cr_expect(row.key.i64 == k && row.value.i64 == sums[k]);
     }
     glint_rows_free(&rows);
-    cr_expect_eq(glint_finish(g), GLINT_OK);
-    glint_destroy(g);
+    cr_expect_eq(glint_summarize(g)->stages, 2);
 }
 
-/* An invalid setting is an error of glint_create. */
-Test(embedded, invalid_setting_is_reported)
+/* One context after the other may have the same settings. */
+Test(embedded, public_header_is_sufficient)
 {
-    struct glint_config config = {.memory_bytes = 1, .ops = ops_table, .modules = modules};
+    struct glint_config *config = glint_config_create();
+    cr_assert_not_null(config);
+    cr_expect_eq(glint_config_set(config, "master", "local[2]"), 0);
+    cr_expect_eq(glint_config_set(config, "no-sync", NULL), 0);
+    cr_expect_eq(glint_config_set_name(config, "sums"), 0);
+    for (int i = 0; i < 2; i++) {
+        struct glint *g = create(config);
+        check_sums(g);
+        cr_expect_eq(glint_finish(g), GLINT_OK);
+        glint_destroy(g);
+    }
+    glint_config_destroy(config);
+}
+
+static int is_even(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    (void)task, (void)state;
+    return in->value.i64 % 2 == 0;
+}
+static const struct glint_function even =
+    GLINT_FILTER("test.even", GLINT_ELEMENTS(GLINT_I64), is_even);
+static const struct glint_function *const functions[] = {&even, NULL};
+
+static void count_lines(void *arg, const char *line)
+{
+    cr_expect_str_eq(line, "hello 5");
+    ++*(int *)arg;
+}
+
+Test(embedded, functions_and_notes_of_the_program)
+{
+    int notes = 0;
+    int64_t count = 0;
+    struct glint_config *config = glint_config_create();
+    glint_config_set_functions(config, functions);
+    glint_config_set_note(config, count_lines, &notes);
+    struct glint *g = create(config);
+    struct glint_record records[] = {{.value.i64 = 1}, {.value.i64 = 2}, {.value.i64 = 4}};
+    struct glint_schema schema = {GLINT_NONE, GLINT_I64};
+    struct glint_rdd *rdd = glint_parallelize(g, schema, records, 3, 2);
+    cr_expect_eq(glint_count(glint_filter(rdd, &even, NULL), &count), 0);
+    cr_expect_eq(count, 2);
+    glint_note(g, "hello %d", 5);
+    cr_expect_eq(notes, 1);
+    glint_destroy(g);
+    glint_config_destroy(config);
+}
+
+static void expect_invalid(const char *option, const char *value, enum glint_code code,
+                           const char *cause)
+{
     struct glint_error error;
-    cr_assert_null(glint_create(&config, &error));
-    cr_expect_eq(error.code, GLINT_E_MEMORY_LIMIT);
-    cr_expect_neq(error.cause[0], 0);
+    struct glint_config *config = glint_config_create();
+    cr_assert_not_null(config);
+    glint_config_set(config, "master", "local[1]");
+    glint_config_set(config, option, value);
+    cr_expect_null(glint_create(config, &error));
+    cr_expect_eq(error.code, code);
+    cr_expect_str_eq(error.cause, cause);
+    glint_config_destroy(config);
+}
+
+Test(embedded, invalid_setting_is_an_error_of_create)
+{
+    expect_invalid("memory", "2M", GLINT_E_MEMORY_LIMIT, "1 slots need at least 16.0 MiB");
+    expect_invalid("memroy", "2M", GLINT_E_UNKNOWN_OPTION, "a context has no setting memroy");
+    expect_invalid("json", NULL, GLINT_E_UNKNOWN_OPTION, "a context has no setting json");
+    expect_invalid("overwrite", "yes", GLINT_E_BAD_VALUE,
+                   "the setting overwrite is a switch: its value must be NULL");
+    expect_invalid("master", "mesos", GLINT_E_BAD_VALUE,
+                   "the setting master=mesos: it must be local[*], or local[N] with N from 1 "
+                   "to 256");
+    expect_invalid("partitions", NULL, GLINT_E_BAD_VALUE,
+                   "the setting partitions=: it must be a whole number from 1 to 100000");
+    expect_invalid("max-bad-rows", "3", GLINT_E_USAGE,
+                   "--max-bad-rows has no effect: without --bad-rows skip the first bad row fails "
+                   "the job");
 }

@@ -1,5 +1,6 @@
 /* `glint explain`: actions show their plan and call no function, and the job gets empty results. */
 #include "engine/base/mem.h"
+#include "engine/context/create.h"
 #include "engine/limits.h"
 #include "ops/ops.h"
 
@@ -89,15 +90,15 @@ static const char *notes(void)
 
 static struct glint *context_open(bool explain)
 {
-    struct glint_config config = {.slots = 2,
-                                  .bad_rows_max = -1,
-                                  .explain = explain,
-                                  .ops = ops_table,
-                                  .modules = modules,
-                                  .note = keep_note};
+    struct context_config config = {.slots = 2,
+                                    .bad_rows_max = -1,
+                                    .explain = explain,
+                                    .ops = ops_table,
+                                    .modules = modules,
+                                    .note = keep_note};
     struct glint_error error;
     note_text.size = 0;
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
 }
@@ -256,9 +257,9 @@ Test(explain, stages_match_a_real_run)
     struct glint *g = context_open(false);
     cr_assert_eq(glint_count(sorted_sums(g, false), &count), 0);
     cr_expect_eq(glint_finish(g), GLINT_OK);
-    glint_summarize(g, &summary);
+    summary = *glint_summarize(g);
     for (uint32_t i = 0; i < summary.stage_count; i++) {
-        const struct stage_time *s = &summary.stage_times[i];
+        const struct glint_stage_time *s = &summary.stage_times[i];
         snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "stage %u %s: %u\n",
                  s->number, s->name, s->tasks);
     }

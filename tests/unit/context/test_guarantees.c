@@ -1,10 +1,11 @@
 /* What Spark guarantees for shuffles and plans, tested in one process (the table of all guarantees
  * is in tests/unit/driver/test_guarantees.c). */
+#include "engine/context/create.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
 
-static struct glint_config config;
+static struct context_config config;
 static struct glint *g;
 static int64_t live;
 
@@ -13,7 +14,7 @@ static void setup_output(void)
     struct glint_error error;
     live = mem_live_blocks();
     config = local_config(2, true);
-    g = glint_create(&config, &error);
+    g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
 }
 

@@ -1,4 +1,5 @@
 /* Driver and executor in one process: failures, retries, early ends, cancellation, empty inputs. */
+#include "engine/context/create.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -8,11 +9,11 @@
 
 static int64_t live;
 
-static struct glint *local_open(const struct glint_config *config)
+static struct glint *local_open(const struct context_config *config)
 {
     struct glint_error error;
     live = mem_live_blocks();
-    struct glint *g = glint_create(config, &error);
+    struct glint *g = context_create(config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
 }
@@ -33,7 +34,7 @@ static const struct {
 
 static struct glint *open_shape(int i)
 {
-    struct glint_config c = local_config(shapes[i].slots, shapes[i].encode);
+    struct context_config c = local_config(shapes[i].slots, shapes[i].encode);
     return local_open(&c);
 }
 
@@ -42,7 +43,7 @@ static struct glint *open_shape(int i)
 static void expect_retries(struct glint *g, uint32_t retries)
 {
     struct glint_summary s;
-    glint_summarize(g, &s);
+    s = *glint_summarize(g);
     cr_expect_eq(s.retries, retries);
 }
 
@@ -193,7 +194,7 @@ Test(local, endless_tasks_end_when_interrupted, .timeout = 60)
 Test(local, timeout_ends_the_job, .timeout = 60)
 {
     for (int i = 0; i < SHAPES; i++) {
-        struct glint_config c = local_config(shapes[i].slots, shapes[i].encode);
+        struct context_config c = local_config(shapes[i].slots, shapes[i].encode);
         c.timeout_ns = 50000000;
         uint64_t started = now_ns();
         struct glint *g = local_open(&c);

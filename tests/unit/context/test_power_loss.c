@@ -7,6 +7,7 @@
  * at once and contents only when synced, as on ext4 for a short time. After each call, on both
  * disks, an output must be the complete old one, the complete new one, or absent if there was none
  * before. After a job that succeeded it must be the new one. */
+#include "engine/context/create.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -270,11 +271,11 @@ static void mark_all_synced(void)
 static void run(uint32_t slots, int64_t rows, bool no_sync)
 {
     struct glint_error error;
-    struct glint_config config = local_config(slots, slots > 1);
+    struct context_config config = local_config(slots, slots > 1);
     config.env = &disk.env;
     config.overwrite = true;
     config.no_sync = no_sync;
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     struct glint_rdd *pairs = glint_map(local_numbers(g, (uint64_t)rows, 3), FN_MAP, NULL);
     const char *const paths[] = {disk.outputs[0].path, disk.outputs[1].path};

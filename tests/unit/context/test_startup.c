@@ -1,6 +1,7 @@
 /* Starting and ending a context: invalid settings, the run's own directory, a system without free
  * resources. */
 #include "engine/base/text.h"
+#include "engine/context/create.h"
 #include "engine/executor/work_dir.h"
 #include "tests/support/faults.h"
 #include "tests/support/local.h"
@@ -45,9 +46,9 @@ static int count_entries(const char *path)
     return n - 2;
 }
 
-static int create_context(const struct glint_config *c)
+static int create_context(const struct context_config *c)
 {
-    struct glint *g = glint_create(c, &error);
+    struct glint *g = context_create(c, &error);
     cr_expect_eq(g == NULL, error.code != GLINT_OK);
     cr_expect(g != NULL || error.cause[0] != '\0');
     int code = g != NULL ? glint_finish(g) : error.code;
@@ -60,7 +61,7 @@ static int create_context(const struct glint_config *c)
 static int files_open(void)
 {
     static bool warm;
-    struct glint_config c = local_config(1, false);
+    struct context_config c = local_config(1, false);
     if (!warm) cr_assert_eq(create_context(&c), 0);
     warm = true;
     return count_entries("/proc/self/fd");
@@ -68,7 +69,7 @@ static int files_open(void)
 
 Test(startup, out_of_range_settings_are_rejected)
 {
-    struct glint_config c = local_config(SLOTS_MAX + 1, false);
+    struct context_config c = local_config(SLOTS_MAX + 1, false);
     cr_expect_eq(create_context(&c), GLINT_E_BAD_VALUE);
     c = local_config(4, false);
     c.memory_bytes = 4 * SLOT_MEMORY_BYTES_MIN - 1;
@@ -154,7 +155,7 @@ Test(startup, concurrent_runs_keep_their_work_dirs)
 
 Test(startup, failed_system_call_leaks_nothing)
 {
-    struct glint_config c = local_config(2, false);
+    struct context_config c = local_config(2, false);
     int files = files_open();
     int64_t live = mem_live_blocks();
     c.env = faults_env();
@@ -174,7 +175,7 @@ Test(startup, failed_system_call_leaks_nothing)
 
 Test(startup, out_of_memory_leaks_nothing)
 {
-    struct glint_config c = local_config(2, true);
+    struct context_config c = local_config(2, true);
     int files = files_open();
     int64_t live = mem_live_blocks();
     c.work_dir = ".";
@@ -205,7 +206,7 @@ Test(startup, work_dir_that_cannot_be_locked_is_removed)
 
 Test(startup, descriptor_shortage_is_reported)
 {
-    struct glint_config c = local_config(1, false);
+    struct context_config c = local_config(1, false);
     struct rlimit before, low;
     int refused = 0, files = files_open();
     c.work_dir = ".";

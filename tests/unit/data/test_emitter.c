@@ -1,5 +1,6 @@
 /* The emitter: rows are collected into full batches, and no row is lost or reordered when a cell
  * does not fit the buffer. */
+#include "engine/batch.h"
 #include "engine/data/emitter.h"
 #include "tests/support/test_task.h"
 

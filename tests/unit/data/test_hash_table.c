@@ -1,4 +1,5 @@
 /* Compares the hash table with a plain list of keys, and accumulators with plain buffers. */
+#include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/hash_table.h"
 #include "tests/support/test_task.h"

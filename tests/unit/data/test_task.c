@@ -1,5 +1,6 @@
 /* The calls that a function may make on its task. */
 #include "tests/support/test_task.h"
+#include "engine/batch.h"
 #include "tests/support/memory_env.h"
 
 #include <criterion/criterion.h>

@@ -5,6 +5,7 @@
 #include "engine/driver/driver_internal.h"
 #include "engine/executor/executor.h"
 #include "engine/net/cluster.h"
+#include "engine/plan/context_config.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +27,7 @@ static inline bool same_attempt(const struct task *a, const struct task *b)
 /* A driver and its fake executors, which call `on_task` for each task at once. */
 struct driver_fixture {
     struct env env; /* first */
-    struct glint_config config;
+    struct context_config config;
     struct cluster cluster;
     struct glint *g;
     struct driver *driver;

@@ -4,6 +4,7 @@
 #include "engine/base/endian.h"
 #include "engine/executor/executor.h"
 
+#include "engine/context/create.h"
 #include "engine/executor/store.h"
 #include "engine/executor/work_dir.h"
 #include "ops/ops.h"
@@ -22,7 +23,7 @@ enum { MAPS = 4, REDUCES = 3, NUMBERS = 1000, EXECUTORS = 2, MAP_STAGE = 1, REDU
 
 struct executors_fixture {
     struct glint *g;
-    struct glint_config config;
+    struct context_config config;
     struct glint_rdd *pairs, *counts, *shuffle_rdd;
     struct work_dir dirs[EXECUTORS];
     struct executor *executors[EXECUTORS]; /* at index i: executor i + 1 */
@@ -143,7 +144,7 @@ static void open_fixture(const struct glint_function *function, uint64_t numbers
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.arrived, NULL);
     w.config = local_config(1, false);
-    w.g = glint_create(&w.config, &error);
+    w.g = context_create(&w.config, &error);
     cr_assert_not_null(w.g);
     struct glint_rdd *all = local_numbers(w.g, numbers, MAPS);
     bool endless = function == FN_ENDLESS;

@@ -2,6 +2,7 @@
  * test: what it sends, what ends it, and that it leaves nothing behind. */
 #include "engine/executor/executor_process.h"
 
+#include "engine/context/create.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/listener.h"
 #include "engine/net/message.h"
@@ -30,7 +31,7 @@ struct process_fixture {
     unsigned pings, registrations, done_count, failed_count, fetch_errors;
     struct executor_registration registration;
     struct glint_error failure;
-    struct glint_config registry;
+    struct context_config registry;
     struct executor_process_config config;
     char dir[64];
     pthread_t thread;
@@ -235,8 +236,8 @@ static void send_job(void)
 static void send_tasks(const struct glint_function *function, unsigned tasks)
 {
     struct glint_error error = {.code = GLINT_OK};
-    struct glint_config config = local_config(1, false);
-    struct glint *g = glint_create(&config, &error);
+    struct context_config config = local_config(1, false);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     struct glint_rdd *numbers = local_numbers(g, 100, MAPS);
     bool endless = function == FN_ENDLESS;

@@ -1,5 +1,6 @@
 /* Runs a stage without a driver or an executor: a plan, a partition, splits and inputs go in, a map
  * output or a result comes out. */
+#include "engine/context/create.h"
 #include "engine/executor/pipeline.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"
@@ -20,9 +21,9 @@ struct pipeline_fixture {
 
 static void open_fixture(struct pipeline_fixture *w)
 {
-    struct glint_config c = local_config(1, false);
+    struct context_config c = local_config(1, false);
     struct glint_error error;
-    *w = (struct pipeline_fixture){.g = glint_create(&c, &error)};
+    *w = (struct pipeline_fixture){.g = context_create(&c, &error)};
     cr_assert_not_null(w->g);
     w->pairs = glint_map(local_numbers(w->g, NUMBERS, MAPS), FN_MAP, NULL);
     w->counts = glint_with_partitions(local_counts(w->pairs), REDUCES);

@@ -1,12 +1,13 @@
 /* The store: stages and broadcasts are found until they are removed, inputs are in map order, and
  * what is missing or malformed is an error. */
+#include "engine/context/create.h"
 #include "engine/executor/store.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
 
 static struct glint_error error;
-static struct glint_config config;
+static struct context_config config;
 static int64_t live;
 
 static void begin(void)
@@ -53,7 +54,7 @@ static struct message *stage_message(uint32_t stage)
 {
     struct message *m = message(MSG_STAGE, stage, 0, "", 0);
     struct stage_plan plan;
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g);
     struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 10, 2), FN_MAP, NULL));
     cr_assert(counts->op->kind == OP_WIDE && rdd_partition_count(counts) > 0);

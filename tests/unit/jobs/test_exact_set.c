@@ -1,6 +1,7 @@
 /* Compares the exact set with a plain list: members, non-members, and the reported memory. */
 #include "jobs/papers/exact_set.h"
 
+#include "engine/context/create.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>
@@ -15,9 +16,9 @@ static struct glint *g;
 static void start(void)
 {
     for (int i = 0; i < STRINGS; i++) snprintf(text[i], WIDTH, "%d", i * 7);
-    const struct glint_config config = local_config(1, false);
+    const struct context_config config = local_config(1, false);
     struct glint_error error;
-    g = glint_create(&config, &error);
+    g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
 }
 

@@ -1,6 +1,7 @@
 /* Parsing of tables: compares each kernel, and row-by-row parsing, with a naive parser, on random
  * tables in every layout that a batch can have. Memory ends READ_SLACK after the last row, so that
  * sanitizers detect reads past it. */
+#include "engine/batch.h"
 #include "engine/data/task.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"

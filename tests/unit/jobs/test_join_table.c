@@ -2,6 +2,7 @@
  * which order, its size, and errors for invalid blocks. */
 #include "jobs/join/join_table.h"
 
+#include "engine/context/create.h"
 #include "engine/data/task.h"
 #include "tests/support/local.h"
 #include "tests/support/test_task.h"
@@ -24,9 +25,9 @@ static struct glint_task task;
 
 static void start(void)
 {
-    const struct glint_config config = local_config(1, false);
+    const struct context_config config = local_config(1, false);
     struct glint_error error;
-    g = glint_create(&config, &error);
+    g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     task = (struct glint_task){.attempt_id = 1};
 }

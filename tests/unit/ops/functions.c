@@ -1,4 +1,6 @@
 /* Functions of the tests: small ones, with every callback that an operator can use. */
+#include "engine/batch.h"
+#include "engine/plan/context_config.h"
 #include "tests/unit/ops/harness.h"
 
 /* The number of bytes of a text. */

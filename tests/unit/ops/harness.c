@@ -1,6 +1,7 @@
 /* Fixtures, scratch files and tables. The scratch directory is the only state of a test: each test
  * runs in a new process. */
 #include "tests/unit/ops/harness.h"
+#include "engine/context/create.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static const struct glint_module *const modules[] = {&ops_module, &test_function
 const struct glint_function *fn(const char *name)
 {
     static struct glint_function unknown;
-    const struct glint_config registry = {.modules = modules};
+    const struct context_config registry = {.modules = modules};
     const struct glint_function *found = registry_find_function(&registry, name);
     unknown.name = name;
     return found != NULL || name == NULL ? found : &unknown;
@@ -33,18 +34,18 @@ static char scratch_dir[64];
 struct glint *fixture_open(const struct fixture *w)
 {
     struct glint_error error = {.code = GLINT_OK};
-    const struct glint_config config = {.slots = w->slots,
-                                        .partitions = w->partitions,
-                                        .memory_bytes = w->memory_bytes,
-                                        .split_bytes = w->split_bytes,
-                                        .result_bytes_max = w->result_bytes_max,
-                                        .encode_messages = w->encode_messages,
-                                        .skip_bad_rows = w->skip_bad_rows,
-                                        .bad_rows_max = -1,
-                                        .work_dir = scratch_dir[0] != '\0' ? scratch_dir : NULL,
-                                        .ops = ops_table,
-                                        .modules = modules};
-    struct glint *g = glint_create(&config, &error);
+    const struct context_config config = {.slots = w->slots,
+                                          .partitions = w->partitions,
+                                          .memory_bytes = w->memory_bytes,
+                                          .split_bytes = w->split_bytes,
+                                          .result_bytes_max = w->result_bytes_max,
+                                          .encode_messages = w->encode_messages,
+                                          .skip_bad_rows = w->skip_bad_rows,
+                                          .bad_rows_max = -1,
+                                          .work_dir = scratch_dir[0] != '\0' ? scratch_dir : NULL,
+                                          .ops = ops_table,
+                                          .modules = modules};
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s: %s", w->name, error.cause);
     return g;
 }

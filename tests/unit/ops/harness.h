@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_OPS_HARNESS_H
 #define TESTS_UNIT_OPS_HARNESS_H
 
+#include "engine/plan/context_config.h"
 #include "engine/plan/progress.h"
 #include "ops/ops.h"
 

@@ -1,4 +1,5 @@
 /* Functions of the results of joins and cogroups, and functions that emit many records. */
+#include "engine/plan/context_config.h"
 #include "tests/unit/ops/harness.h"
 
 #include <stdio.h>

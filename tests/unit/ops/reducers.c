@@ -1,5 +1,7 @@
 /* Functions that merge, group and count. The result of those on texts depends on the order of the
  * values. */
+#include "engine/batch.h"
+#include "engine/plan/context_config.h"
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* The return values of job functions: 0, or a code whose error is set. Any other number fails the
  * job, for every kind of callback. */
+#include "engine/batch.h"
+#include "engine/context/create.h"
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
@@ -163,14 +165,14 @@ static void expect_named(struct glint *g, const struct glint_function *fn, int r
 
 static struct glint *open_odd(bool encode)
 {
-    const struct glint_config config = {.slots = 2,
-                                        .bad_rows_max = -1,
-                                        .encode_messages = encode,
-                                        .ops = ops_table,
-                                        .modules = modules};
+    const struct context_config config = {.slots = 2,
+                                          .bad_rows_max = -1,
+                                          .encode_messages = encode,
+                                          .ops = ops_table,
+                                          .modules = modules};
     struct glint_error error;
     for (int i = 0; i < FUNCTIONS; i++) listed[i] = &functions[i];
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
 }

@@ -1,5 +1,6 @@
 /* Iterative programs: their results, and that their plans do not grow faster than the number of
  * rounds. */
+#include "engine/context/create.h"
 #include "tests/support/loops.h"
 #include "tests/unit/ops/harness.h"
 
@@ -14,10 +15,10 @@ static const struct glint_module *const modules[] = {&ops_module, &loops_module,
 
 static struct glint *open_loops(void)
 {
-    struct glint_config config = {
+    struct context_config config = {
         .slots = 2, .bad_rows_max = -1, .ops = ops_table, .modules = modules};
     struct glint_error error;
-    struct glint *g = glint_create(&config, &error);
+    struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
 }
@@ -52,7 +53,7 @@ Test(iterative, connected_components_keep_partition_count)
     }
     /* Each round adds the same four tasks: a map task for each side of the join and of the union.
      */
-    glint_summarize(g, &summary);
+    summary = *glint_summarize(g);
     cr_expect_eq(summary.tasks, 2 + 4 * ROUNDS, "%u tasks", summary.tasks);
     table_free(&got);
     fixture_close(g, GLINT_OK);

@@ -1,5 +1,6 @@
 /* Files that msgpackFile must reject: truncated, corrupt, of other types, or changed; and cells
  * that saveAsMsgpackFile must not write. */
+#include "engine/batch.h"
 #include "engine/data/gzip.h"
 #include "engine/data/split.h"
 #include "tests/support/memory_env.h"

@@ -1,5 +1,6 @@
 /* Input from other processes is validated: parameters and records that our driver and shuffle
  * cannot produce are errors. Each operator is called as a pipeline calls it. */
+#include "engine/batch.h"
 #include "ops/ops.h"
 #include "tests/support/test_task.h"
 

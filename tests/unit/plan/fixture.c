@@ -3,6 +3,7 @@
 #include "tests/unit/plan/fixture.h"
 
 #include "engine/base/text.h"
+#include "engine/plan/context_config.h"
 
 #include <string.h>
 
@@ -52,7 +53,7 @@ static const struct glint_module *const modules[] = {&module, NULL};
 static const struct op *const ops[] = {&op_src, &op_nar, &op_fun, &op_red, &op_wid,
                                        &op_uni, &op_coa, &op_act, NULL};
 
-const struct glint_config plan_config = {.slots = 1, .ops = ops, .modules = modules};
+const struct context_config plan_config = {.slots = 1, .ops = ops, .modules = modules};
 
 void plan_open(struct glint *g)
 {

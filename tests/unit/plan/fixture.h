@@ -3,10 +3,11 @@
 #ifndef TESTS_UNIT_PLAN_FIXTURE_H
 #define TESTS_UNIT_PLAN_FIXTURE_H
 
+#include "engine/plan/context_config.h"
 #include "engine/plan/stage_plan.h"
 
 extern const struct op op_src, op_nar, op_fun, op_red, op_wid, op_uni, op_coa, op_act;
-extern const struct glint_config plan_config;
+extern const struct context_config plan_config;
 
 void plan_open(struct glint *g);
 /* A source of (none, text) with `splits` splits; each contains its own number as text. */

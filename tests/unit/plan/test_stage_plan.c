@@ -1,5 +1,6 @@
 /* Stages: made from plans, encoded and decoded, and rejected if the bytes are corrupt. */
 #include "engine/data/pack.h"
+#include "engine/plan/context_config.h"
 #include "tests/unit/plan/fixture.h"
 
 #include <criterion/criterion.h>
@@ -324,7 +325,7 @@ Test(stage_plan, unregistered_names_are_rejected)
     struct action action = {.op = &op_act, .rdd = p.last};
     cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
     struct buffer bytes = encode_stage(&s);
-    struct glint_config other = plan_config;
+    struct context_config other = plan_config;
     other.modules = no_modules;
     cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &other, &error), GLINT_E_PLAN_FUNCTION);
     other.ops = no_ops;

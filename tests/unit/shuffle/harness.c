@@ -2,6 +2,7 @@
 #include "tests/unit/shuffle/harness.h"
 
 #include "engine/base/text.h"
+#include "engine/batch.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,0 +1,114 @@
+/* Contexts of programs that embed glint (glint_context.h): their settings are the options of
+ * `glint submit` that are about the context. */
+#include "engine/base/mem.h"
+#include "engine/cli/config_keys.h"
+#include "engine/cli/settings.h"
+#include "engine/cli/suggest.h"
+#include "engine/context/create.h"
+
+#include <string.h>
+
+struct glint_config {
+    struct context_config context;
+    struct arena memory;
+    struct glint_error error; /* of the first setting that is not valid */
+    struct glint_module functions;
+    const struct glint_module *modules[3];
+};
+
+struct glint_config *glint_config_create(void)
+{
+    struct glint_config *c = mem_zalloc(sizeof *c);
+    if (c == NULL) return NULL;
+    c->modules[0] = &ops_module;
+    c->context =
+        (struct context_config){.bad_rows_max = -1, .ops = ops_table, .modules = c->modules};
+    return c;
+}
+
+/* Keys of the context; the other ones are about the command line. */
+static const struct config_key *find_key(const char *option, struct suggest *suggest)
+{
+    for (uint32_t i = 0; i < JOB_KEYS; i++) {
+        if (job_keys[i].offset >= sizeof(struct context_config)) continue;
+        if (strcmp(job_keys[i].option, option) == 0) return &job_keys[i];
+        if (job_keys[i].help != NULL) suggest_offer(suggest, job_keys[i].option);
+    }
+    return NULL;
+}
+
+static int invalid_value(struct glint_config *c, const struct config_key *key, const char *value)
+{
+    char expected[128];
+    if (key->value == NULL)
+        return error_set(&c->error, GLINT_E_BAD_VALUE, NULL,
+                         "the setting %s is a switch: its value must be NULL", key->option);
+    key_expected(key, expected, sizeof expected);
+    return error_set(&c->error, GLINT_E_BAD_VALUE, NULL, "the setting %s=%s: it must be %s",
+                     key->option, value != NULL ? value : "", expected);
+}
+
+int glint_config_set(struct glint_config *c, const char *option, const char *value)
+{
+    struct suggest suggest;
+    struct toml_value parsed;
+    if (c == NULL || c->error.code != GLINT_OK)
+        return c == NULL ? GLINT_E_NO_MEMORY : c->error.code;
+    suggest_init(&suggest, option);
+    const struct config_key *key = find_key(option, &suggest);
+    if (key == NULL) {
+        char hint[128] = "";
+        if (suggest.name != NULL) snprintf(hint, sizeof hint, "did you mean %s?", suggest.name);
+        return error_set(&c->error, GLINT_E_UNKNOWN_OPTION, hint, "a context has no setting %s",
+                         option);
+    }
+    if ((key->value == NULL) != (value == NULL)) return invalid_value(c, key, value);
+    const char *copy = arena_strdup(&c->memory, value != NULL ? value : "true");
+    if (copy == NULL || !key_value_from_text(key, copy, &c->memory, &parsed))
+        return error_no_memory(&c->error);
+    enum key_set_result r = key_set(key, &parsed, "", &c->memory, &c->context);
+    if (r == KEY_NO_MEMORY) return error_no_memory(&c->error);
+    return r == KEY_SET ? 0 : invalid_value(c, key, value);
+}
+
+int glint_config_set_name(struct glint_config *c, const char *name)
+{
+    if (c == NULL) return GLINT_E_NO_MEMORY;
+    c->context.job_name = arena_strdup(&c->memory, name);
+    return c->context.job_name != NULL ? 0 : error_no_memory(&c->error);
+}
+
+void glint_config_set_functions(struct glint_config *c,
+                                const struct glint_function *const *functions)
+{
+    if (c == NULL) return;
+    c->functions = (struct glint_module){"program", functions};
+    c->modules[1] = functions != NULL ? &c->functions : NULL;
+}
+
+void glint_config_set_note(struct glint_config *c, void (*note)(void *arg, const char *line),
+                           void *arg)
+{
+    if (c == NULL) return;
+    c->context.note = note;
+    c->context.note_arg = arg;
+}
+
+void glint_config_destroy(struct glint_config *c)
+{
+    if (c == NULL) return;
+    arena_fini(&c->memory);
+    mem_free(c);
+}
+
+struct glint *glint_create(struct glint_config *c, struct glint_error *error)
+{
+    memset(error, 0, sizeof *error);
+    if (c == NULL)
+        error_no_memory(error);
+    else if (c->error.code != GLINT_OK)
+        *error = c->error;
+    else if (settings_check_bad_rows(&c->context, error) == 0)
+        return context_create(&c->context, error);
+    return NULL;
+}

@@ -1,0 +1,226 @@
+/* Functions of a job, and the calls that they may make. Included by glint.h. Functions are called
+ * on slots, with one state per task. */
+#ifndef GLINT_FUNCTION_H
+#define GLINT_FUNCTION_H
+
+#include "engine/glint.h"
+
+struct glint_batch;   /* <glint/batch.h> */
+struct glint_task;    /* the running task: errors, counters, scratch memory, arguments */
+struct glint_emitter; /* where a function's output goes */
+
+/* Emits one record. Slices inside the input batch are passed on by reference; all others are copied
+ * before the call returns. */
+void glint_emit(struct glint_emitter *out, const struct glint_record *record);
+/* Emits (key, value). */
+static inline void glint_emit_i64(struct glint_emitter *out, struct glint_slice key, int64_t value)
+{
+    const struct glint_record record = {.key = {.bytes = key}, .value = {.i64 = value}};
+    glint_emit(out, &record);
+}
+/* Emits a batch by reference: its memory must stay valid until the call returns. Records emitted
+ * earlier are passed on first. The types must be the function's output types. */
+void glint_emit_batch(struct glint_emitter *out, const struct glint_batch *batch);
+
+/* An accumulator: the running value of one key in reduceByKey and similar operators. For i64 and
+ * f64 only `value` is used. Its bytes belong to the engine; change them only with the calls
+ * below. */
+struct glint_acc {
+    union glint_value value;
+    uint64_t capacity;
+    void *memory; /* private to the engine */
+};
+/* Replace an accumulator's bytes, or append to them. `data` must not point into the accumulator.
+ * Return 0, or a negative code with the task's error set. */
+int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
+int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data,
+                     uint64_t size);
+/* Returns the accumulator's bytes, which may be modified in place. */
+static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
+{
+    return (uint8_t *)acc->value.bytes.data;
+}
+
+/* What a function does, and which of its callbacks are used. */
+enum glint_function_kind {
+    GLINT_KIND_MAP,      /* `each` emits exactly one record */
+    GLINT_KIND_FLAT_MAP, /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
+    GLINT_KIND_FILTER,   /* `keep` returns 1 or 0 */
+    GLINT_KIND_GROUP,  /* groups of a grouped RDD: begin_group, `each` per value, end_group emits */
+    GLINT_KIND_REDUCE, /* merge(acc, value), associative; acc starts as the first value */
+    GLINT_KIND_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
+};
+
+/* One function of a job. Within a task, all calls come from one thread, in order, with the same
+ * `state` (state_size bytes, zeroed). Callbacks that return int return 0, or the negative code that
+ * glint_fail returned; any other number fails the job with an error that names it. Callbacks that
+ * the kind does not use are NULL. */
+struct glint_function {
+    const char *name; /* "module.name", unique */
+    enum glint_function_kind kind;
+    struct glint_schema in;  /* ANY accepts every type; reduce and aggregate check only `value` */
+    struct glint_schema out; /* SAME: as the input; aggregate: `value` is the accumulator's type */
+    uint32_t state_size;
+    /* Once per task, before any record: decode arguments, build tables. */
+    int (*open)(struct glint_task *task, void *state);
+    /* Once per record. */
+    int (*each)(struct glint_task *task, void *state, const struct glint_record *in,
+                struct glint_emitter *out);
+    /* Optional replacement for `each`, once per batch, when a call per record is too expensive. */
+    int (*batch)(struct glint_task *task, void *state, const struct glint_batch *in,
+                 struct glint_emitter *out);
+    /* FLAT_MAP: once, after the last record of the partition. */
+    int (*end)(struct glint_task *task, void *state, struct glint_emitter *out);
+    /* FILTER: 1 keeps the record, 0 drops it. */
+    int (*keep)(struct glint_task *task, void *state, const struct glint_record *in);
+    /* FILTER, batch version: writes the numbers of the kept rows, ascending, and their count. */
+    int (*keep_batch)(struct glint_task *task, void *state, const struct glint_batch *in,
+                      uint16_t *out_rows, uint32_t *out_count);
+    /* GROUP: once before and once after the values of a key, which go to `each`. */
+    int (*begin_group)(struct glint_task *task, void *state, const union glint_value *key);
+    int (*end_group)(struct glint_task *task, void *state, const union glint_value *key,
+                     struct glint_emitter *out);
+    /* REDUCE (only `merge`) and AGGREGATE. */
+    int (*create)(struct glint_task *task, void *state, struct glint_acc *acc,
+                  const union glint_value *value);
+    int (*merge)(struct glint_task *task, void *state, struct glint_acc *acc,
+                 const union glint_value *value);
+    int (*combine)(struct glint_task *task, void *state, struct glint_acc *acc,
+                   const union glint_value *other);
+    /* REDUCE of i64, batch version: merges value[i] into acc[slot[i]], for i in order. */
+    void (*merge_i64)(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows);
+    /* REDUCE of i64, together with merge_i64: returns `acc` after merging `value` into it `times`
+     * times. Lets the engine count equal values without one call for each. */
+    int64_t (*repeat_i64)(int64_t acc, int64_t value, uint64_t times);
+    /* REDUCE of bytes whose values may be cut into pieces: an accumulator that reaches this size is
+     * emitted as its own record. A key's value is then a sequence of pieces, in order, and the
+     * result is a grouped RDD. 0: values are never cut. */
+    uint64_t chunk_bytes_max;
+    /* Called exactly once if `open` was called, also after an error. */
+    void (*close)(struct glint_task *task, void *state);
+};
+
+/* Initializers of a function: its name, its schemas or types, and its callbacks; more members may
+ * follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all callbacks are
+ * such members.
+ *
+ *     static const struct glint_function split =
+ *         GLINT_FLAT_MAP("words.split", GLINT_ELEMENTS(GLINT_TEXT),
+ *                        GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line); */
+#define GLINT_PAIRS(key_, value_)                                                                  \
+    {                                                                                              \
+        key_, value_                                                                               \
+    }
+#define GLINT_ELEMENTS(type_)                                                                      \
+    {                                                                                              \
+        GLINT_NONE, type_                                                                          \
+    }
+#define GLINT_MAP(name_, in_, out_, ...)                                                           \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = in_, .out = out_, .each = __VA_ARGS__         \
+    }
+#define GLINT_FLAT_MAP(name_, in_, out_, ...)                                                      \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = in_, .out = out_, .each = __VA_ARGS__    \
+    }
+#define GLINT_FILTER(name_, in_, ...)                                                              \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_FILTER, .in = in_, .out = {GLINT_SAME, GLINT_SAME},      \
+        .keep = __VA_ARGS__                                                                        \
+    }
+#define GLINT_GROUP(name_, in_, out_, ...)                                                         \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__               \
+    }
+#define GLINT_REDUCE(name_, type_, ...)                                                            \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_},                        \
+        .out = {GLINT_SAME, GLINT_SAME}, .merge = __VA_ARGS__                                      \
+    }
+/* create, merge, combine */
+#define GLINT_AGGREGATE(name_, type_, acc_type_, create_, merge_, ...)                             \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_},                     \
+        .out = {GLINT_SAME, acc_type_}, .create = create_, .merge = merge_, .combine = __VA_ARGS__ \
+    }
+
+/* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
+extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
+extern const struct glint_function GLINT_OR_I64; /* bitwise or: merges sets of flags */
+/* The least and the greatest value, in the order of sortByKey. */
+extern const struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
+extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
+/* All values of a key in order, one behind the other; and the first one, of any type. */
+extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
+extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
+
+/* ---- Calls for functions, on the task's own thread only */
+
+/* Sets the task's error, unless it already has one, and returns `code`. `cause` and `hint` are
+ * printf formats; `hint` may be NULL. */
+int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause,
+               ...) __attribute__((format(printf, 4, 5)));
+/* Reports a bad row. With --bad-rows fail: sets an error with file:line, the row and the reason.
+ * With --bad-rows skip: counts the row under its reason and returns 0, unless --max-bad-rows is
+ * exceeded. `row` should point into the current batch. `reason` must be a string literal. */
+int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
+/* The same with another error code, and with the text that the error shows instead of the row
+ * (NULL: the row). */
+int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                            const char *reason, const char *shown);
+/* Sets an error about a row, which --bad-rows skip does not suppress: file:line, the reason, the
+ * row. `hint` may be NULL. Returns `code`. */
+int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                   const char *hint, const char *reason);
+/* Returns the number of a named counter (Spark's accumulator) for glint_counter_add, or a negative
+ * code with the task's error set. Call it once, in `open`. The driver adds only the counters of the
+ * first successful attempt of each task. */
+int glint_counter(struct glint_task *task, const char *name);
+void glint_counter_add(struct glint_task *task, int counter, int64_t by);
+/* Allocates memory that is freed with the task: 64-byte aligned, with 64 readable bytes past its
+ * end. Returns NULL with the task's error set when out of memory. */
+void *glint_scratch(struct glint_task *task, uint64_t size);
+/* Returns the index of the current partition, for mapPartitionsWithIndex. It is the index in the
+ * RDD that the function makes, even if a union or coalesce follows in the same stage. */
+uint32_t glint_partition(const struct glint_task *task);
+/* Returns the partition of the following shuffle that receives a record with this key; 0 if the
+ * stage does not end in a shuffle, or its keys have another type. Large values emitted in the order
+ * of (output partition, key) are written to disk once; in another order they are merged again. */
+uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
+                                const union glint_value *key);
+
+/* Splits a msgpack array of two, as join and cogroup make them, into its two values, which point
+ * into `pair`. Returns false if it is anything else. */
+bool glint_unpack_pair(struct glint_slice pair, struct glint_slice *out_first,
+                       struct glint_slice *out_second);
+/* Decodes a msgpack value as a cell of the given type (NONE: nil); slices point into `msgpack`.
+ * Returns false if it has another type. */
+bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out);
+
+/* Look up an argument by name; only inside `open`. Return 0, or a negative code with the task's
+ * error set. The slice of glint_arg_slice lives as long as the task. */
+int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out);
+int glint_arg_f64(struct glint_task *task, const char *name, double *out);
+int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out);
+/* Returns the broadcast value in `out`: read only, shared by all tasks of the process. */
+int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out);
+
+/* ---- Slices */
+
+/* Cuts *rest at its first `separator`: *out is what is before it, *rest what follows. Returns
+ * false, without a field, after the last one. A slice whose data is NULL has no fields. */
+static inline bool glint_next_field(struct glint_slice *rest, char separator,
+                                    struct glint_slice *out)
+{
+    if (rest->data == NULL) return false;
+    const uint8_t *end = (const uint8_t *)memchr(rest->data, separator, rest->size);
+    *out = *rest;
+    rest->data = NULL;
+    if (end == NULL) return true;
+    out->size = (uint64_t)(end - out->data);
+    rest->data = end + 1;
+    rest->size -= out->size + 1;
+    return true;
+}
+
+#endif

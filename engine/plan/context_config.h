@@ -1,0 +1,64 @@
+/* The settings of a context, inside the engine. */
+#ifndef GLINT_PLAN_CONTEXT_CONFIG_H
+#define GLINT_PLAN_CONTEXT_CONFIG_H
+
+#include "engine/glint.h"
+
+struct cluster;
+struct env;
+struct op;
+struct plan_stage;
+struct progress;
+
+/* Functions that a context finds in addition to those of its jobs; the table ends with NULL. */
+struct glint_module {
+    const char *name;
+    const struct glint_function *const *functions;
+};
+
+/* All operators, and the built-in functions (ops/). */
+extern const struct op *const ops_table[];
+extern const struct glint_module ops_module;
+extern const struct glint_module *const builtin_modules[]; /* that one; ends with NULL */
+
+/* The settings of a context. All pointers must stay valid until glint_destroy. */
+struct context_config {
+    const char *job_name;         /* shown in status and event log; NULL: "job" */
+    const char *const *arguments; /* the command line, for the event log; may be NULL */
+    uint32_t argument_count;
+    /* Path of the event log to write (docs/event-log.md); NULL: none. */
+    const char *event_log;
+    const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
+    uint32_t slots;                /* as in local[N]; 0: one per processor */
+    uint64_t memory_bytes;         /* of the process; 0: the default, or the cluster's setting */
+    const char *work_dir;          /* parent of the run's own directory; NULL: $TMPDIR or /tmp */
+    uint64_t split_bytes;          /* 0: chosen by input size */
+    uint32_t partitions;           /* of a shuffle; 0: chosen by input size */
+    uint64_t line_bytes_max;       /* 0: LINE_BYTES_MAX_DEFAULT */
+    /* Of one action; 0: RESULT_BYTES_MAX, which is also the maximum. */
+    uint64_t result_bytes_max;
+    bool overwrite;
+    bool no_sync; /* do not fsync outputs: faster, but a power loss may lose them */
+    bool skip_bad_rows;
+    int64_t bad_rows_max; /* -1: no limit */
+    uint64_t timeout_ns;  /* of the whole job; 0: no timeout */
+    bool explain;         /* actions print their plan to `note` and do not run */
+    /* Local mode: encode and decode every message between driver and executor, as in a cluster. */
+    bool encode_messages;
+    struct env *env;                           /* OS abstraction; NULL: env_real() */
+    const struct op *const *ops;               /* ends with NULL */
+    const struct glint_module *const *modules; /* ends with NULL */
+    const struct glint_job *const *jobs; /* functions of these, too; ends with NULL; may be NULL */
+    void (*progress)(void *arg, const struct progress *p); /* may be NULL */
+    void *progress_arg;
+    /* Receives the lines of explain and of the summary; "warning: ..." reports a problem that did
+     * not fail the job. May be NULL. */
+    void (*note)(void *arg, const char *line);
+    void *note_arg;
+    /* With explain: receives each stage as a structure; stages then are not printed to `note`. May
+     * be NULL. */
+    void (*plan)(void *arg, const struct plan_stage *stage);
+    void *plan_arg;
+};
+
+#endif
