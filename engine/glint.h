@@ -103,6 +103,12 @@ struct glint_record {
 static_assert(sizeof(union glint_value) == 16 && sizeof(struct glint_record) == 32,
               "a cell is an address and a size: cheap to pass by value");
 
+/* A value with its type. */
+struct glint_cell {
+    enum glint_type type;
+    union glint_value value;
+};
+
 /* The types of both columns of an RDD. */
 struct glint_schema {
     enum glint_type key, value;
@@ -128,6 +134,14 @@ void glint_args_f64(struct glint_args *args, const char *name, double value);
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size);
 void glint_args_text(struct glint_args *args, const char *name, const char *text);
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
+
+/* Binds the first `size` bytes of a function's state: its state begins as a copy of `state`, and
+ * zeros. Needs no names and no `open`. Pointers cannot be bound. Returns the arguments, to which
+ * named ones may be added.
+ *
+ *     const struct model model = {.centers = k};
+ *     glint_map(points, &nearest, glint_bind(g, &model, sizeof model)); */
+struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size);
 
 /* Creates a broadcast: a value that is sent to each executor at most once. Takes ownership of
  * `data`, which must come from glint_alloc; it is freed with the context, or at once on error. At
@@ -237,7 +251,7 @@ struct glint_rdd *glint_group_by(struct glint_rdd *rdd, const struct glint_funct
 /* One record of each set of equal records. Records of a pair RDD are at most 16 MiB. */
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
 /* Joins records with equal keys; the key types must be equal. The value is the msgpack array [left,
- * right] (see glint_unpack_pair, glint_unpack); nil means that the side has no record, or that its
+ * right] (see glint_pair); nil means that the side has no record, or that its
  * values are NONE. For each key, every left value is paired with every right value, in that order,
  * as in Spark. Left values are streamed; right values are buffered, in memory up to a share of the
  * slot's memory, then on disk: put the smaller side right. Differs from Spark: both sides are
@@ -266,7 +280,8 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
  * one partition, the input is read once more to take it. Stable. Differs from Spark: with few
  * distinct keys, some partitions are empty. */
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
-/* [MAP] The function emits the sort key; the input's key must be NONE. */
+/* [MAP] The function emits the key to sort by, from an element or a pair; glint_append_order makes
+ * one of several columns. Pairs are at most 16 MiB. */
 struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_function *function,
                                 struct glint_args *args, bool ascending);
 /* Hash-partitions by key into `partitions` (0: the default). Within a partition, records are
@@ -281,8 +296,9 @@ struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 /* Reduces the number of partitions without a shuffle, by joining neighbouring partitions. */
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 
-/* Sets the number of partitions of a wide transformation (default: by input bytes, or
- * --partitions). Only before the plan is cut. Returns `rdd`. */
+/* Sets the number of partitions of a wide transformation, and of those that follow it, unless they
+ * have their own (default: by input bytes, or --partitions). Only before the plan is cut. Returns
+ * `rdd`. */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
 /* Skips the first line of each file. `lines` must be a source of text lines that was just created.
  * Returns `lines`. */

@@ -59,6 +59,12 @@ struct glint_summary {
         uint32_t tasks;
         uint64_t elapsed_ns;
     } * stage_times;
+    /* What glint_answer_i64 and its like added, in order. */
+    const struct glint_answer {
+        const struct glint_answer *next;
+        const char *name;
+        struct glint_cell value;
+    } * answers;
     uint32_t output_count;
     const char *const *outputs; /* paths of the published directories */
 };

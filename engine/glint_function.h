@@ -52,11 +52,12 @@ enum glint_function_kind {
 };
 
 /* One function of a job. Within a task, all calls come from one thread, in order, with the same
- * `state` (state_size bytes, zeroed). Callbacks that return int return 0, or the negative code that
- * glint_fail returned; any other number fails the job with an error that names it. Callbacks that
- * the kind does not use are NULL. */
+ * `state`: state_size bytes, zeros or what glint_bind has bound. Callbacks that return int return
+ * 0, or the negative code that glint_fail returned; any other number fails the job with an error
+ * that names it. Callbacks that the kind does not use are NULL. */
 struct glint_function {
-    const char *name; /* "module.name", unique */
+    uint64_t struct_size; /* of the header that the program was compiled with; 0: this one's */
+    const char *name;     /* "module.name", unique */
     enum glint_function_kind kind;
     struct glint_schema in;  /* ANY accepts every type; reduce and aggregate check only `value` */
     struct glint_schema out; /* SAME: as the input; aggregate: `value` is the accumulator's type */
@@ -100,49 +101,90 @@ struct glint_function {
     void (*close)(struct glint_task *task, void *state);
 };
 
-/* Initializers of a function: its name, its schemas or types, and its callbacks; more members may
- * follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all callbacks are
- * such members.
+/* clang-format off */
+/* Initializers of a function: its name, its schemas or types, and its callbacks; more members of
+ * that kind may follow, as `.state_size = sizeof(struct state), .open = open`. In GLINT_GROUP all
+ * callbacks are such members.
  *
  *     static const struct glint_function split =
  *         GLINT_FLAT_MAP("words.split", GLINT_ELEMENTS(GLINT_TEXT),
  *                        GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line); */
-#define GLINT_PAIRS(key_, value_)                                                                  \
-    {                                                                                              \
-        key_, value_                                                                               \
-    }
-#define GLINT_ELEMENTS(type_)                                                                      \
-    {                                                                                              \
-        GLINT_NONE, type_                                                                          \
-    }
+#define GLINT_PAIRS(key_, value_)  {key_, value_}
+#define GLINT_ELEMENTS(type_)      {GLINT_NONE, type_}
 #define GLINT_MAP(name_, in_, out_, ...)                                                           \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_MAP, .in = in_, .out = out_, .each = __VA_ARGS__         \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(map, .each = __VA_ARGS__), .name = name_,                  \
+     .kind = GLINT_KIND_MAP, .in = in_, .out = out_, .each = __VA_ARGS__}
 #define GLINT_FLAT_MAP(name_, in_, out_, ...)                                                      \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = in_, .out = out_, .each = __VA_ARGS__    \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(flat_map, .each = __VA_ARGS__), .name = name_,             \
+     .kind = GLINT_KIND_FLAT_MAP, .in = in_, .out = out_, .each = __VA_ARGS__}
 #define GLINT_FILTER(name_, in_, ...)                                                              \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_FILTER, .in = in_, .out = {GLINT_SAME, GLINT_SAME},      \
-        .keep = __VA_ARGS__                                                                        \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(filter, .keep = __VA_ARGS__), .name = name_,               \
+     .kind = GLINT_KIND_FILTER, .in = in_, .out = {GLINT_SAME, GLINT_SAME}, .keep = __VA_ARGS__}
 #define GLINT_GROUP(name_, in_, out_, ...)                                                         \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__               \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(group, __VA_ARGS__), .name = name_,                        \
+     .kind = GLINT_KIND_GROUP, .in = in_, .out = out_, __VA_ARGS__}
 #define GLINT_REDUCE(name_, type_, ...)                                                            \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_},                        \
-        .out = {GLINT_SAME, GLINT_SAME}, .merge = __VA_ARGS__                                      \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(reduce, .merge = __VA_ARGS__), .name = name_,              \
+     .kind = GLINT_KIND_REDUCE, .in = {GLINT_ANY, type_}, .out = {GLINT_SAME, GLINT_SAME},         \
+     .merge = __VA_ARGS__}
 /* create, merge, combine */
 #define GLINT_AGGREGATE(name_, type_, acc_type_, create_, merge_, ...)                             \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_},                     \
-        .out = {GLINT_SAME, acc_type_}, .create = create_, .merge = merge_, .combine = __VA_ARGS__ \
-    }
+    {.struct_size = GLINT_FUNCTION_SIZE(aggregate, .combine = __VA_ARGS__), .name = name_,         \
+     .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_}, .out = {GLINT_SAME, acc_type_},       \
+     .create = create_, .merge = merge_, .combine = __VA_ARGS__}
+
+/* clang-format on */
+
+/* The size of struct glint_function, if the members are those of the kind: others do not compile.
+ */
+#define GLINT_FUNCTION_SIZE(kind_, ...)                                                            \
+    (sizeof(struct glint_function) + 0 * sizeof((struct glint_##kind_##_members){__VA_ARGS__}))
+#define GLINT_MEMBER(member) __typeof__(((struct glint_function *)0)->member) member
+struct glint_map_members {
+    GLINT_MEMBER(each);
+    GLINT_MEMBER(batch);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_flat_map_members {
+    GLINT_MEMBER(each);
+    GLINT_MEMBER(batch);
+    GLINT_MEMBER(end);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_filter_members {
+    GLINT_MEMBER(keep);
+    GLINT_MEMBER(keep_batch);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_group_members {
+    GLINT_MEMBER(begin_group);
+    GLINT_MEMBER(each);
+    GLINT_MEMBER(end_group);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_reduce_members {
+    GLINT_MEMBER(merge);
+    GLINT_MEMBER(merge_i64);
+    GLINT_MEMBER(repeat_i64);
+    GLINT_MEMBER(chunk_bytes_max);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_aggregate_members {
+    GLINT_MEMBER(combine);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
 
 /* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
 extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
@@ -180,6 +222,15 @@ void glint_counter_add(struct glint_task *task, int counter, int64_t by);
 /* Allocates memory that is freed with the task: 64-byte aligned, with 64 readable bytes past its
  * end. Returns NULL with the task's error set when out of memory. */
 void *glint_scratch(struct glint_task *task, uint64_t size);
+/* A growing buffer; zeros are an empty one. Set `size` to 0 to use it again. */
+struct glint_buffer {
+    uint8_t *data;
+    uint64_t size, capacity;
+};
+/* Appends to the buffer; its memory is freed with the task. Returns 0, or a code with the task's
+ * error set. */
+int glint_append(struct glint_task *task, struct glint_buffer *buffer, const void *data,
+                 uint64_t size);
 /* Returns the index of the current partition, for mapPartitionsWithIndex. It is the index in the
  * RDD that the function makes, even if a union or coalesce follows in the same stage. */
 uint32_t glint_partition(const struct glint_task *task);
@@ -189,10 +240,26 @@ uint32_t glint_partition(const struct glint_task *task);
 uint32_t glint_output_partition(const struct glint_task *task, enum glint_type type,
                                 const union glint_value *key);
 
-/* Splits a msgpack array of two, as join and cogroup make them, into its two values, which point
- * into `pair`. Returns false if it is anything else. */
-bool glint_unpack_pair(struct glint_slice pair, struct glint_slice *out_first,
-                       struct glint_slice *out_second);
+/* Two cells: the values of a join, where the type of a side without a record, or without values, is
+ * NONE; or what cogroup gives, whose first cell is the side (i64 0 or 1). */
+struct glint_pair {
+    struct glint_cell left, right;
+};
+/* Decodes a msgpack array of two, as join and cogroup make them: nil is NONE, numbers are I64 or
+ * F64, str is TEXT, bin is BYTES, all else MSGPACK. Slices point into `value`. The types are NONE
+ * if it is anything else. */
+struct glint_pair glint_pair(const union glint_value *value);
+/* The same for an array of at most `capacity` cells, as glint_pack makes it. Returns how many it
+ * has; -1 if it is anything else. */
+int64_t glint_unpack_cells(struct glint_slice array, struct glint_cell *out, uint32_t capacity);
+/* Appends a msgpack array of cells to a buffer. MSGPACK cells must be one value each. Returns 0, or
+ * a code with the task's error set. */
+int glint_pack(struct glint_task *task, struct glint_buffer *buffer, const struct glint_cell *cells,
+               uint32_t count);
+/* Appends a cell so that the buffers' bytes are ordered as the cells are: a sort key of several
+ * columns, each ascending or descending. Returns 0, or a code with the task's error set. */
+int glint_append_order(struct glint_task *task, struct glint_buffer *buffer,
+                       const struct glint_cell *cell, bool descending);
 /* Decodes a msgpack value as a cell of the given type (NONE: nil); slices point into `msgpack`.
  * Returns false if it has another type. */
 bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_value *out);

@@ -39,8 +39,14 @@ bool glint_explaining(const struct glint *g);
  * table of sizes. Explain does run actions on RDDs that descend only from side files. Mark the
  * source before using it. Returns `source`. */
 struct glint_rdd *glint_as_side_file(struct glint_rdd *source);
-/* Passes one line to glint_config.note: `glint explain` prints it with the plan, `glint submit` on
- * standard error. */
+/* Add a result that is not a file: a number, a choice. When the job has succeeded, `glint submit`
+ * prints NAME TAB VALUE for each on standard output, in this order, or with --json the object
+ * "answers". A name given again replaces its value. Texts are copied. */
+void glint_answer_i64(struct glint *g, const char *name, int64_t value);
+void glint_answer_f64(struct glint *g, const char *name, double value);
+void glint_answer_text(struct glint *g, const char *name, const char *value);
+/* Passes one line to the receiver of notes: `glint explain` prints it with the plan, `glint submit`
+ * on standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the memory, in bytes, that one slot may use: --memory divided by the slots. */
 uint64_t glint_slot_memory(const struct glint *g);
@@ -52,6 +58,7 @@ uint64_t glint_slot_memory(const struct glint *g);
 
 /* A job: what a program can run. The lists end with NULL. */
 struct glint_job {
+    uint64_t struct_size; /* of the header that the program was compiled with; 0: this one's */
     const char *name;
     const char *summary;                                  /* one line */
     const char *help;                                     /* longer text; may be NULL */
@@ -72,7 +79,9 @@ struct glint_job {
  *
  *     GLINT_JOB(wordcount, .summary = "count words", .positional = {"INPUT", "OUTPUT"},
  *               .functions = {&split}, .run = run); */
-#define GLINT_JOB(name_, ...) static const struct glint_job name_ = {.name = #name_, __VA_ARGS__}
+#define GLINT_JOB(name_, ...)                                                                      \
+    static const struct glint_job name_ = {                                                        \
+        .struct_size = sizeof(struct glint_job), .name = #name_, __VA_ARGS__}
 
 /* The main function of a program with these jobs, a list that ends with NULL: its command line has
  * the commands of glint (submit, explain, executor, status, ...), and the name of a job is short

@@ -61,15 +61,27 @@ static enum flow pack_flush(struct pack_state *s, struct glint_emitter *out)
     return out->flow;
 }
 
+static bool append_cells(struct buffer *out, enum glint_type key_type, struct glint_slice key,
+                         struct glint_slice value)
+{
+    const uint32_t size = (uint32_t)key.size;
+    return buffer_append(out, key.data, key.size) && buffer_append(out, value.data, value.size) &&
+           (!codec_type_is_bytes(key_type) || buffer_append(out, &size, SIZE_BYTES));
+}
+
+bool record_key_append(struct buffer *out, struct glint_schema schema,
+                       const struct glint_record *record)
+{
+    uint8_t key[CODEC_NUMBER_BYTES], value[CODEC_NUMBER_BYTES];
+    return append_cells(out, schema.key, codec_encode(schema.key, &record->key, key),
+                        codec_encode(schema.value, &record->value, value));
+}
+
 static bool pack_row(struct pack_state *s, struct glint_slice key, struct glint_slice value)
 {
-    uint32_t size = (uint32_t)key.size;
     uint64_t start = s->bytes.size;
     assert(s->rows < BATCH_ROWS_MAX && start <= BATCH_BYTES_MAX);
-    if (!buffer_append(&s->bytes, key.data, key.size) ||
-        !buffer_append(&s->bytes, value.data, value.size) ||
-        (codec_type_is_bytes(s->in.key) && !buffer_append(&s->bytes, &size, SIZE_BYTES)))
-        return false;
+    if (!append_cells(&s->bytes, s->in.key, key, value)) return false;
     s->start[s->rows] = (uint32_t)start;
     s->end[s->rows] = (uint32_t)s->bytes.size;
     s->rows++;
@@ -202,7 +214,7 @@ static struct glint_column make_unpacked_column(const struct unpack_column *c, e
 static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *batch,
                               struct glint_emitter *out)
 {
-    const struct glint_column *packed = &batch->key;
+    const struct glint_column *packed = batch->key.type != GLINT_NONE ? &batch->key : &batch->value;
     assert(packed->size <= UINT32_MAX); /* at most KEY_BYTES_MAX, or a batch */
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (unpack_row(s, packed, row)) continue;
@@ -262,7 +274,8 @@ struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schem
                                     struct glint_rdd *shuffle)
 {
     if (packed == NULL) return NULL;
-    assert(shuffle->op->kind == OP_WIDE && packed->schema.value == GLINT_NONE);
+    assert(shuffle->op->kind == OP_WIDE);
+    assert(packed->schema.key == GLINT_NONE || packed->schema.value == GLINT_NONE);
     struct rdd_spec spec = {.op = &op_record_unpack, .parents = {packed}, .schema = schema};
     struct glint_rdd *out = rdd_create(packed->g, &spec);
     if (out != NULL) out->shuffle = shuffle;

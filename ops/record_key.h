@@ -14,8 +14,11 @@
  * `name` is the operator's, for errors: a pair over KEY_BYTES_MAX is VALUE_LIMIT. Returns NULL with
  * the error set, as the next two. */
 struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark);
-/* Unpacks keys without values into records of `schema`. `shuffle` is the wide RDD before it, to
- * which glint_with_partitions applies. */
+/* Appends a pair of bytes-like or number cells, packed. Returns false when out of memory. */
+bool record_key_append(struct buffer *out, struct glint_schema schema,
+                       const struct glint_record *record);
+/* Unpacks single elements, or keys without values, into records of `schema`. `shuffle` is the wide
+ * RDD before it, to which glint_with_partitions applies. */
 struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schema schema,
                                     struct glint_rdd *shuffle);
 /* For two RDDs of equal schema: marks the records of `a` and `b` with different numbers; the REDUCE

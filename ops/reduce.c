@@ -197,7 +197,7 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = op, .rdd = rdd, .fn = function};
     if (plan_check_function(g, op, function, rdd->schema) != 0) return g->error.code;
-    a.args = args_encode(g, args);
+    a.args = args_encode(g, args, a.fn);
     struct packer p = {.failed = false};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     pack_array(&p, zero != NULL);

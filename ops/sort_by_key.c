@@ -1,4 +1,4 @@
-/* sortByKey and sortBy: partitions are ranges of keys, each sorted. The range bounds are computed
+/* sortByKey: partitions are ranges of keys, each sorted. The range bounds are computed
  * from a sample of the input when the sort is first needed. */
 #include "ops/key_sample.h"
 #include "ops/ops.h"
@@ -47,17 +47,6 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
         .dependency = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = sort_prepare;
-    return out;
-}
-
-struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_function *function,
-                                struct glint_args *args, bool ascending)
-{
-    if (rdd == NULL) return rdd_fail_null("sortBy");
-    struct glint_rdd *sorted = glint_sort_by_key(glint_key_by(rdd, function, args), ascending);
-    struct glint_rdd *out = glint_values(sorted);
-    /* glint_with_partitions on the result applies to the sort. */
-    if (out != NULL) out->shuffle = sorted;
     return out;
 }
 

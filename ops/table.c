@@ -48,6 +48,7 @@
     X(partition_by)                                                                                \
     X(repartition)                                                                                 \
     X(repartition_and_sort_within_partitions)                                                      \
+    X(sort_by_keys)                                                                                \
     X(sort_by_key)                                                                                 \
     X(key_sample)                                                                                  \
     X(collect)                                                                                     \

@@ -26,13 +26,18 @@
 static int dispatch(const struct cli_program *program, const struct cli_command *group, int argc,
                     char **argv);
 
-static int print_commands(const struct cli_command *group)
+static int print_commands(const struct cli_program *program, const struct cli_command *group)
 {
+    const bool all = strcmp(group->syntax.command, program->name) == 0;
     printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", group->syntax.command,
            group->syntax.summary);
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
         printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     printf("\nHelp for one of them: %s COMMAND --help\n", group->syntax.command);
+    if (!all) return cli_flush_stdout(0);
+    printf("\nJobs, which %s submit JOB runs, or %s JOB for short:\n\n", program->name,
+           program->name);
+    cli_print_jobs(program);
     return cli_flush_stdout(0);
 }
 
@@ -115,7 +120,8 @@ static int dispatch(const struct cli_program *program, const struct cli_command 
 {
     assert(argc >= 1 && group->commands[0] != NULL);
     if (argc == 1) return missing_command(group);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_commands(group);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return print_commands(program, group);
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
         if (strcmp((*c)->name, argv[1]) == 0) return run_command(program, *c, argc - 1, argv + 1);
     for (uint32_t i = 0;
@@ -173,6 +179,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
 {
     struct glint_error error = {.code = GLINT_OK};
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
+    print_set_program_name(program->name);
     sanitize_stdfds();
     if (!stack_is_enough(&error)) return cli_fail(&error);
     mem_set_malloc_thresholds();

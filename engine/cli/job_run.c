@@ -69,6 +69,16 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .common_title = "Options of every job:"};
 }
 
+void cli_print_jobs(const struct cli_program *program)
+{
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
+        char line[SYNTAX_TEXT_MAX];
+        text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
+                    program->jobs[i]->summary);
+        cli_print_wrapped(line, 0, 0);
+    }
+}
+
 /* Prints the help of submit or explain itself. */
 static int print_jobs(const struct cli_program *program, const char *command, bool explain)
 {
@@ -82,12 +92,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
         .common = settings_options()};
     cli_syntax_help(&syntax);
     putchar('\n');
-    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
-        char line[SYNTAX_TEXT_MAX];
-        text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
-                    program->jobs[i]->summary);
-        cli_print_wrapped(line, 0, 0);
-    }
+    cli_print_jobs(program);
     return cli_flush_stdout(0);
 }
 
@@ -157,6 +162,9 @@ static void report_result(struct job_command *run, const struct glint_summary *s
                           struct glint_error *error)
 {
     struct summary_report r = {run->job->name, error, summary, &run->notes};
+    char hint[sizeof error->hint];
+    print_own_commands(hint, sizeof hint, error->hint);
+    memcpy(error->hint, hint, sizeof hint);
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
     if (run->settings.format != PLAN_TEXT && error->code == GLINT_OK) print_graph(run, error);
@@ -164,6 +172,8 @@ static void report_result(struct job_command *run, const struct glint_summary *s
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
         summary_print(stderr, &r, run->settings.verbose);
+    if (error->code == GLINT_OK && !run->explain && !run->settings.json)
+        summary_print_answers(stdout, summary);
     if (!run->settings.json || summary_print_json(stdout, &r)) return;
     struct glint_error lost = {.code = GLINT_OK};
     error_no_memory(&lost);

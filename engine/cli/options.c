@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HELP_BYTES_MAX 8192u
+
 enum { HELP_COLUMN = 29, HELP_COLUMNS = 79 }; /* where the texts of options begin; width */
 
 static const struct glint_job_option help_row = {"help", NULL, NULL, "print this help"};
@@ -214,8 +216,11 @@ bool cli_line_flag(const struct cli_line *line, const char *name)
 
 /* ---- Help */
 
-void cli_print_wrapped(const char *text, int column, int indent)
+void cli_print_wrapped(const char *original, int column, int indent)
 {
+    char own[HELP_BYTES_MAX];
+    const char *text = own;
+    print_own_commands(own, sizeof own, original);
     while (*text != '\0') {
         int length = (int)strcspn(text, "\n"), room = HELP_COLUMNS - column;
         if (length > room) {

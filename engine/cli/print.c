@@ -47,6 +47,47 @@ void print_escaped(FILE *out, const char *text, const char *indent)
     print_text_for(out, PRINT_TERMINAL, text, indent);
 }
 
+static const char *program_name = "glint";
+
+void print_set_program_name(const char *name)
+{
+    program_name = name;
+}
+
+/* True if `text` begins with a command of every program. */
+static bool is_command(const char *text)
+{
+    static const char *const commands[] = {"submit", "explain", "executor", "status",
+                                           "cancel", "history", "config",   "secret"};
+    if (strncmp(text, "glint ", 6) != 0) return false;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        const size_t size = strlen(commands[i]);
+        if (strncmp(text + 6, commands[i], size) == 0 &&
+            strchr(" `:;,.)\n", text[6 + size]) != NULL)
+            return true; /* also at the end of the text */
+    }
+    return false;
+}
+
+void print_own_commands(char *out, size_t capacity, const char *text)
+{
+    size_t size = 0;
+    assert(capacity > 0);
+    for (bool starts = true; *text != '\0' && size + 1 < capacity;) {
+        if (starts && is_command(text)) {
+            const size_t name = strnlen(program_name, capacity - 1 - size);
+            memcpy(out + size, program_name, name);
+            size += name;
+            text += strlen("glint");
+            starts = false;
+            continue;
+        }
+        starts = *text == ' ' || *text == '`' || *text == '\n' || *text == '(';
+        out[size++] = *text++;
+    }
+    out[size] = '\0';
+}
+
 static void print_part(FILE *out, const char *name, const char *text)
 {
     if (text[0] == '\0') return;
@@ -62,7 +103,9 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
             color ? "\033[0m" : "", glint_code_text(error->code));
     print_part(out, "cause", error->cause);
     print_part(out, "effect", error->effect);
-    print_part(out, "hint", error->hint);
+    char hint[2 * sizeof error->hint];
+    print_own_commands(hint, sizeof hint, error->hint);
+    print_part(out, "hint", hint);
 }
 
 bool print_json_object(FILE *out, struct json *j)

@@ -11,6 +11,11 @@ static bool job_is_valid(const struct glint_job *const *jobs, uint32_t at,
 {
     const struct glint_job *j = jobs[at];
     const char *wrong = NULL;
+    if (j->struct_size != 0 && j->struct_size != sizeof *j)
+        return error_set(error, GLINT_E_PLAN_ARGUMENT, "compile the program with this version",
+                         "job %u of this program was compiled with the headers of another version "
+                         "of glint",
+                         at) == 0;
     if (j->name == NULL || j->name[0] == '\0')
         wrong = "it has no name";
     else if (j->run == NULL)
@@ -24,7 +29,7 @@ static bool job_is_valid(const struct glint_job *const *jobs, uint32_t at,
     for (uint32_t i = 0; wrong == NULL && i < at; i++)
         if (strcmp(jobs[i]->name, j->name) == 0) wrong = "another job has its name";
     if (wrong == NULL) return true;
-    error_set(error, GLINT_E_PLAN_ARGUMENT, "see struct glint_job in <glint/glint_job.h>",
+    error_set(error, GLINT_E_PLAN_ARGUMENT, "see struct glint_job in <glint/glint.h>",
               "job %u (%s) of this program: %s", at, j->name != NULL ? j->name : "NULL", wrong);
     return false;
 }

@@ -113,6 +113,37 @@ static void put_lists(struct json *j, const struct summary_report *report)
     json_end(j, ']');
 }
 
+static void put_answers(struct json *j, const struct glint_summary *s)
+{
+    json_begin(j, "answers", '{');
+    for (const struct glint_answer *a = s->answers; a != NULL; a = a->next) {
+        const union glint_value *v = &a->value.value;
+        switch (a->value.type) {
+        case GLINT_I64: json_i64(j, a->name, v->i64); break;
+        case GLINT_F64: json_f64(j, a->name, v->f64); break;
+        default: json_text(j, a->name, v->bytes.data, v->bytes.size);
+        }
+    }
+    json_end(j, '}');
+}
+
+void summary_print_answers(FILE *out, const struct glint_summary *s)
+{
+    for (const struct glint_answer *a = s->answers; a != NULL; a = a->next) {
+        const union glint_value *v = &a->value.value;
+        char number[TEXT_NUMBER_MAX];
+        fprintf(out, "%s\t", a->name);
+        if (a->value.type == GLINT_I64) {
+            fprintf(out, "%lld\n", (long long)v->i64);
+        } else if (a->value.type == GLINT_F64) {
+            text_format_f64(number, v->f64);
+            fprintf(out, "%s\n", number);
+        } else {
+            fprintf(out, "%.*s\n", (int)v->bytes.size, (const char *)v->bytes.data);
+        }
+    }
+}
+
 static const char *status_of(enum glint_code code)
 {
     if (code == GLINT_OK) return "ok";
@@ -136,6 +167,7 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_u64(&j, "tasks", s->tasks);
     json_u64(&j, "stages_skipped", s->stages_skipped);
     json_u64(&j, "retries", s->retries);
+    if (report->error->code == GLINT_OK) put_answers(&j, s);
     put_counters(&j, s);
     put_stages(&j, s);
     put_lists(&j, report);

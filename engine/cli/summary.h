@@ -19,6 +19,8 @@ struct summary_report {
 /* Prints rows, bytes, time, non-zero counters and outputs; with `verbose` all counters and the
  * stages. */
 void summary_print(FILE *out, const struct summary_report *report, bool verbose);
+/* Prints a line for each answer of the job: NAME TAB VALUE. */
+void summary_print_answers(FILE *out, const struct glint_summary *s);
 /* Prints one object and a newline. Returns false when out of memory, having printed nothing. */
 bool summary_print_json(FILE *out, const struct summary_report *report);
 

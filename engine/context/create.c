@@ -119,5 +119,6 @@ void glint_interrupt(struct glint *g, enum glint_code code)
 const struct glint_summary *glint_summarize(struct glint *g)
 {
     g->runner->summarize(g->runner, &g->summary);
+    g->summary.answers = g->answers;
     return &g->summary;
 }

@@ -25,6 +25,8 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
 #define BAD_ROWS_PREFIX     "bad rows: "
 #define ROW_BYTES_SHOWN_MAX 200
 
+#define TASK_BUFFER_BYTES_MIN 256u
+
 bool task_is_cancelled(const struct glint_task *task)
 {
     /* Relaxed: seeing the flag late only ends the task later. */
@@ -65,6 +67,28 @@ void *glint_scratch(struct glint_task *task, uint64_t size)
     void *memory = arena_alloc_aligned(&task->arena, size);
     if (memory == NULL) error_no_memory(&task->error);
     return memory;
+}
+
+int glint_append(struct glint_task *task, struct glint_buffer *buffer, const void *data,
+                 uint64_t size)
+{
+    if (size > buffer->capacity - buffer->size) {
+        if (size > VALUE_BYTES_MAX - buffer->size)
+            return error_set(&task->error, GLINT_E_VALUE_LIMIT, NULL,
+                             "a buffer of more than %llu bytes",
+                             (unsigned long long)VALUE_BYTES_MAX);
+        /* Twice the size each time: what the task keeps until its end is at most as much again. */
+        uint64_t capacity = buffer->capacity > 0 ? 2 * buffer->capacity : TASK_BUFFER_BYTES_MIN;
+        while (capacity < buffer->size + size) capacity *= 2;
+        uint8_t *grown = glint_scratch(task, capacity);
+        if (grown == NULL) return task->error.code;
+        if (buffer->size > 0) memcpy(grown, buffer->data, buffer->size);
+        buffer->data = grown;
+        buffer->capacity = capacity;
+    }
+    if (size > 0) memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+    return 0;
 }
 
 uint32_t glint_partition(const struct glint_task *task)

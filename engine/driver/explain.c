@@ -44,7 +44,7 @@ static void add_skipped(struct plan_line *l, const char *what, const struct skip
 /* The shuffle's number of partitions is computed from an input of unknown size. */
 static bool is_guess(const struct glint_rdd *shuffle)
 {
-    return shuffle->unsized && shuffle->partitions_requested == 0 &&
+    return shuffle->unsized && shuffle->partitions_inherited == 0 &&
            shuffle->g->config.partitions == 0;
 }
 

@@ -100,13 +100,28 @@ void glint_args_broadcast(struct glint_args *args, const char *name, struct glin
     end_argument(args);
 }
 
-struct glint_slice args_encode(struct glint *g, const struct glint_args *args)
+struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
+{
+    struct glint_args *args = glint_args(g);
+    glint_args_bytes(args, ARGS_BOUND, state, size);
+    if (args != NULL) args->bound_bytes = size;
+    return args;
+}
+
+struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
+                               const struct glint_function *fn)
 {
     struct packer p = {.failed = false};
+    struct glint_slice s = {NULL, 0};
+    if (args != NULL && args->bound_bytes > 0 && args->bound_bytes > fn->state_size) {
+        error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "set its .state_size",
+                  "%llu bytes are bound to %s, whose state has %u",
+                  (unsigned long long)args->bound_bytes, fn->name, fn->state_size);
+        return s;
+    }
     pack_array(&p, args != NULL ? 2 * (uint64_t)args->count : 0);
     if (args != NULL && !buffer_append(&p.out, args->pairs.out.data, args->pairs.out.size))
         p.failed = true;
-    struct glint_slice s = {NULL, 0};
     if (p.failed)
         error_no_memory(&g->error);
     else
@@ -125,9 +140,9 @@ static int set_argument_missing(struct glint_task *task, const char *name, const
 }
 
 /* Returns an unpacker whose next field is the argument's value; it has failed if there is none. */
-static struct unpacker find_argument(const struct glint_task *task, const char *name)
+static struct unpacker find_argument(struct glint_slice args, const char *name)
 {
-    struct unpacker u = unpack_begin(task->args);
+    struct unpacker u = unpack_begin(args);
     while (u.next < u.count) {
         struct glint_slice key = unpack_bytes(&u);
         if (u.failed) return u;
@@ -140,7 +155,7 @@ static struct unpacker find_argument(const struct glint_task *task, const char *
 
 int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
 {
-    struct unpacker u = find_argument(task, name);
+    struct unpacker u = find_argument(task->args, name);
     int64_t value = unpack_i64(&u);
     if (u.failed) return set_argument_missing(task, name, "an integer");
     *out = value;
@@ -149,7 +164,7 @@ int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
 
 int glint_arg_f64(struct glint_task *task, const char *name, double *out)
 {
-    struct unpacker u = find_argument(task, name);
+    struct unpacker u = find_argument(task->args, name);
     double value = unpack_f64(&u);
     if (u.failed) return set_argument_missing(task, name, "a double");
     *out = value;
@@ -159,7 +174,7 @@ int glint_arg_f64(struct glint_task *task, const char *name, double *out)
 /* The arguments are freed with the plan, so copies them into the task's arena. */
 int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out)
 {
-    struct unpacker u = find_argument(task, name);
+    struct unpacker u = find_argument(task->args, name);
     struct glint_slice value = unpack_bytes(&u);
     if (u.failed) return set_argument_missing(task, name, "bytes");
     uint8_t *copy = task_alloc(task, value.size + 1);
@@ -171,10 +186,23 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
 
 int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)
 {
-    struct unpacker u = find_argument(task, name), broadcast = unpack_array(&u);
+    struct unpacker u = find_argument(task->args, name), broadcast = unpack_array(&u);
     uint64_t id = unpack_u64(&broadcast, UINT64_MAX);
     if (!unpack_is_complete(&broadcast)) return set_argument_missing(task, name, "a broadcast");
     return task->broadcast(task->broadcast_arg, id, out) == 0
                ? 0
                : set_argument_missing(task, name, "a broadcast that was sent");
+}
+
+int args_copy_bound(struct glint_task *task, const struct glint_function *fn,
+                    struct glint_slice args, void *state)
+{
+    struct unpacker u = find_argument(args, ARGS_BOUND);
+    if (u.failed) return 0; /* none */
+    struct glint_slice bound = unpack_bytes(&u);
+    if (u.failed || bound.size > fn->state_size)
+        return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "cannot decode the state of %s",
+                         fn->name);
+    memcpy(state, bound.data, bound.size);
+    return 0;
 }

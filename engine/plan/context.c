@@ -153,6 +153,46 @@ bool glint_explaining(const struct glint *g)
     return g->config.explain;
 }
 
+static void add_answer(struct glint *g, const char *name, struct glint_cell value)
+{
+    struct glint_answer *last = NULL;
+    if (context_failed(g)) return;
+    for (struct glint_answer *a = g->answers; a != NULL; a = (struct glint_answer *)a->next) {
+        last = a;
+        if (strcmp(a->name, name) != 0) continue;
+        a->value = value;
+        return;
+    }
+    struct glint_answer *answer = context_alloc(g, sizeof *answer);
+    const char *copy = arena_strdup(&g->arena, name);
+    if (answer == NULL || copy == NULL) {
+        error_no_memory(&g->error);
+        return;
+    }
+    *answer = (struct glint_answer){NULL, copy, value};
+    if (last != NULL)
+        last->next = answer;
+    else
+        g->answers = answer;
+}
+
+void glint_answer_i64(struct glint *g, const char *name, int64_t value)
+{
+    add_answer(g, name, (struct glint_cell){GLINT_I64, {.i64 = value}});
+}
+
+void glint_answer_f64(struct glint *g, const char *name, double value)
+{
+    add_answer(g, name, (struct glint_cell){GLINT_F64, {.f64 = value}});
+}
+
+void glint_answer_text(struct glint *g, const char *name, const char *value)
+{
+    struct glint_slice text = {(const uint8_t *)value, strlen(value)};
+    text = context_copy_slice(g, text);
+    if (text.data != NULL) add_answer(g, name, (struct glint_cell){GLINT_TEXT, {.bytes = text}});
+}
+
 void glint_note(struct glint *g, const char *format, ...)
 {
     if (g->config.note == NULL) return;

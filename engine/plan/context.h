@@ -69,6 +69,7 @@ struct glint_rdd {
     uint64_t split_bytes_requested;
     /* Valid once `counted` is set. */
     uint32_t partitions, partitions_requested;
+    uint32_t partitions_inherited; /* as requested of this or an earlier shuffle; 0: of none */
     bool counted;
     /* Called once before the stage that contains this RDD is cut (for a wide RDD: its map stage),
      * to compute what depends on the data, such as the range bounds of a sort. May run an action.
@@ -89,6 +90,7 @@ struct glint_args {
     struct glint *g;
     struct packer pairs; /* names and values, without the header of the array */
     uint32_t count;
+    uint64_t bound_bytes; /* of the function's state (glint_bind) */
     struct glint_args *next;
 };
 
@@ -154,6 +156,7 @@ struct glint {
      * job received an empty result; empty_results counts those. */
     struct skipped_action skipped, empty;
     uint32_t empty_results;
+    struct glint_answer *answers;
     struct glint_summary summary; /* of glint_summarize */
     struct runner *runner;
     pthread_t thread; /* created the context, and is the only one that uses it */
@@ -234,7 +237,8 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
                         struct glint_schema in);
 /* Encodes arguments (NULL: none) as a msgpack map, owned by the context. Returns data NULL with the
  * error set when out of memory. */
-struct glint_slice args_encode(struct glint *g, const struct glint_args *args);
+struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
+                               const struct glint_function *fn);
 /* Encodes one value, owned by the context, for params. Returns data NULL with the error set when
  * out of memory. */
 struct glint_slice context_encode_value(struct glint *g, enum glint_type type,

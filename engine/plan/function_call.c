@@ -15,6 +15,8 @@ int function_call_open(struct function_call *c, struct glint_task *task,
         c->state = task_alloc(task, fn->state_size);
         if (c->state == NULL) return task->error.code;
         memset(c->state, 0, fn->state_size);
+        int r = args_copy_bound(task, fn, args, c->state);
+        if (r != 0) return r;
     }
     c->opened = true;
     if (fn->open == NULL) return 0;
@@ -50,16 +52,33 @@ void function_call_close(struct function_call *c)
 }
 
 static enum flow call_each_row(struct function_call *c, const struct glint_batch *batch,
-                               struct glint_emitter *out)
+                               uint32_t first, uint32_t rows, struct glint_emitter *out)
 {
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        struct glint_record record = glint_batch_record(batch, row);
+    for (uint32_t row = 0; row < rows; row++) {
+        struct glint_record record = glint_batch_record(batch, first + row);
         out->kept_row = row;
         int r = c->fn->each(c->task, c->state, &record, out);
         if (r != 0) return function_call_result_to_flow(c, r, out);
         if (out->flow != FLOW_MORE) return out->flow;
     }
     return FLOW_MORE;
+}
+
+/* Ends a call on `rows` rows. */
+static enum flow end_rows(struct function_call *c, uint32_t rows, uint64_t emitted_before,
+                          enum flow flow, struct glint_emitter *out)
+{
+    /* Pending rows refer to this batch by reference: flush them before the batch is released. */
+    if (flow == FLOW_MORE) flow = emitter_flush(out);
+    out->in = NULL;
+    const uint64_t emitted = out->emitted - emitted_before;
+    if (flow == FLOW_MORE && c->fn->kind == GLINT_KIND_MAP && emitted > rows) {
+        error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "make it a GLINT_FLAT_MAP",
+                  "%s is a map function but emitted %llu records for %u", c->fn->name,
+                  (unsigned long long)emitted, rows);
+        return FLOW_FAIL;
+    }
+    return flow;
 }
 
 enum flow function_call_batch(struct function_call *c, const struct glint_batch *batch,
@@ -72,15 +91,17 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
     if (c->fn->batch != NULL)
         flow = function_call_result_to_flow(c, c->fn->batch(c->task, c->state, batch, out), out);
     else
-        flow = call_each_row(c, batch, out);
-    /* Pending rows refer to this batch by reference: flush them before the batch is released. */
-    if (flow == FLOW_MORE) flow = emitter_flush(out);
-    out->in = NULL;
-    if (flow == FLOW_MORE && c->fn->kind == GLINT_KIND_MAP && out->emitted - before > batch->rows) {
-        error_set(&c->task->error, GLINT_E_FUNCTION_FAILED, "make it a GLINT_FLAT_MAP",
-                  "%s is a map function but emitted %llu records for %u", c->fn->name,
-                  (unsigned long long)(out->emitted - before), batch->rows);
-        return FLOW_FAIL;
-    }
-    return flow;
+        flow = call_each_row(c, batch, 0, batch->rows, out);
+    return end_rows(c, batch->rows, before, flow, out);
+}
+
+enum flow function_call_rows(struct function_call *c, const struct glint_batch *batch,
+                             uint32_t first, const struct glint_batch *kept,
+                             struct glint_emitter *out)
+{
+    assert(c->opened && c->fn->each != NULL && first + kept->rows <= batch->rows);
+    out->in = kept;
+    uint64_t before = out->emitted;
+    enum flow flow = call_each_row(c, batch, first, kept->rows, out);
+    return end_rows(c, kept->rows, before, flow, out);
 }

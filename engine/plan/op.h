@@ -63,11 +63,22 @@ struct function_call {
     void *state;
     bool opened;
 };
+/* The name of the argument that glint_bind adds. */
+#define ARGS_BOUND ""
+/* Copies what glint_bind has bound to the function's state. Returns 0 or a code with the task's
+ * error set. */
+int args_copy_bound(struct glint_task *task, const struct glint_function *fn,
+                    struct glint_slice args, void *state);
 /* `c` must be zeroed. Returns 0 or a code with the task's error set. Call function_call_close also
  * after a failure. */
 int function_call_open(struct function_call *c, struct glint_task *task,
                        const struct glint_function *fn, struct glint_slice args);
 void function_call_close(struct function_call *c);
+/* MAP: calls `each` on the rows of `batch` from `first`, of which `kept` has those that the emitter
+ * keeps. */
+enum flow function_call_rows(struct function_call *c, const struct glint_batch *batch,
+                             uint32_t first, const struct glint_batch *kept,
+                             struct glint_emitter *out);
 /* MAP and FLAT_MAP: calls the function on all rows of a batch, with its batch version if it has
  * one. */
 enum flow function_call_batch(struct function_call *c, const struct glint_batch *batch,

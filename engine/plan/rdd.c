@@ -97,6 +97,10 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
     if (fn == NULL)
         return error_set(&g->error, GLINT_E_PLAN_FUNCTION, NULL, "%s: the function is NULL",
                          op->name);
+    if (fn->struct_size != 0 && fn->struct_size != sizeof *fn)
+        return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "compile the program with this version",
+                         "%s: a function was compiled with the headers of another version of glint",
+                         op->name);
     if (fn->name == NULL || fn->name[0] == '\0' || strlen(fn->name) >= NAME_BYTES_MAX)
         return error_set(&g->error, GLINT_E_PLAN_FUNCTION, "name it MODULE.FUNCTION",
                          "%s: a function's name must have 1 to %u bytes", op->name,
@@ -150,7 +154,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     rdd->grouped = spec->grouped;
     rdd->key_partitioned = spec->key_partitioned;
     rdd->fn = fn;
-    rdd->args = args_encode(g, spec->args);
+    rdd->args = args_encode(g, spec->args, fn);
     rdd->params = context_copy_slice(g, spec->params);
     rdd->dependency = spec->dependency;
     if (context_failed(g)) return NULL;
@@ -230,11 +234,15 @@ static void make_source_splits(struct glint_rdd *rdd)
 static void count_partitions(struct glint_rdd *rdd)
 {
     uint32_t first = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0;
+    for (uint32_t i = 0; i < rdd->parent_count; i++)
+        if (rdd->parents[i]->partitions_inherited > rdd->partitions_inherited)
+            rdd->partitions_inherited = rdd->parents[i]->partitions_inherited;
     switch (rdd->op->kind) {
     case OP_SOURCE: break;
     case OP_WIDE:
+        if (rdd->partitions_requested > 0) rdd->partitions_inherited = rdd->partitions_requested;
         rdd->partitions =
-            rdd->partitions_requested ? rdd->partitions_requested : partitions_by_input(rdd);
+            rdd->partitions_inherited > 0 ? rdd->partitions_inherited : partitions_by_input(rdd);
         break;
     case OP_UNION: rdd->partitions = first + rdd->parents[1]->partitions; break;
     case OP_COALESCE:

@@ -98,13 +98,11 @@ void ids_group_begin(struct ids_group *group)
 int ids_group_decode_value(struct glint_task *task, const struct glint_record *in, bool *out_right,
                            struct glint_slice *out_bytes)
 {
-    struct glint_slice side, value;
-    union glint_value which, cell;
-    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
-        !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
+    const struct glint_pair pair = glint_pair(&in->value);
+    if (pair.left.type != GLINT_I64 || pair.right.type != GLINT_BYTES)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a cogroup");
-    *out_right = which.i64 != 0;
-    *out_bytes = cell.bytes;
+    *out_right = pair.left.value.i64 != 0;
+    *out_bytes = pair.right.value.bytes;
     return 0;
 }
 

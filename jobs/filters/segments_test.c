@@ -214,13 +214,11 @@ static int probe_each(struct glint_task *task, void *state, const struct glint_r
                       struct glint_emitter *out)
 {
     struct segment_probe_state *s = state;
-    struct glint_slice side, value;
-    union glint_value which, cell;
-    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
-        !glint_unpack(side, GLINT_I64, &which) || !glint_unpack(value, GLINT_BYTES, &cell))
+    const struct glint_pair pair = glint_pair(&in->value);
+    if (pair.left.type != GLINT_I64 || pair.right.type != GLINT_BYTES)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a cogroup");
-    const struct glint_slice bytes = cell.bytes;
-    if (which.i64 == 0) {
+    const struct glint_slice bytes = pair.right.value.bytes;
+    if (pair.left.value.i64 == 0) {
         if (s->size > 0 || bytes.size > s->room)
             return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
                               "the filters changed while the job ran");

@@ -16,20 +16,16 @@ static int pairs_each(struct glint_task *task, void *state, const struct glint_r
                       struct glint_emitter *out)
 {
     struct join_rows *r = state;
-    struct glint_slice probe, build;
-    union glint_value own = {.bytes = {NULL, 0}}, other = own;
-    bool sound = glint_unpack_pair(in->value.bytes, &probe, &build);
-    const bool no_own = sound && glint_unpack(probe, GLINT_NONE, &own);
-    const bool no_other = sound && glint_unpack(build, GLINT_NONE, &other);
-    if (sound && !no_own) sound = glint_unpack(probe, GLINT_TEXT, &own);
-    if (sound && !no_other) sound = glint_unpack(build, GLINT_TEXT, &other);
-    if (!sound || (no_own && no_other))
+    const struct glint_pair pair = glint_pair(&in->value);
+    const struct glint_cell *own = &pair.left, *other = &pair.right;
+    const struct glint_slice none = {NULL, 0};
+    if (own->type != GLINT_TEXT && other->type != GLINT_TEXT)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid pair of a join");
-    if (!no_own)
-        return join_rows_emit(r, task, own.bytes,
-                              no_other ? (struct glint_slice){NULL, 0} : other.bytes, out);
+    if (own->type == GLINT_TEXT)
+        return join_rows_emit(r, task, own->value.bytes,
+                              other->type == GLINT_TEXT ? other->value.bytes : none, out);
     r->side = r->side == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
-    int e = join_rows_emit(r, task, other.bytes, (struct glint_slice){NULL, 0}, out);
+    int e = join_rows_emit(r, task, other->value.bytes, none, out);
     r->side = r->side == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
     return e;
 }
@@ -60,19 +56,17 @@ static int present_each(struct glint_task *task, void *state, const struct glint
                         struct glint_emitter *out)
 {
     struct present_state *s = state;
-    struct glint_slice side, value;
-    union glint_value number, line;
-    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
-        !glint_unpack(side, GLINT_I64, &number))
+    const struct glint_pair pair = glint_pair(&in->value);
+    if (pair.left.type != GLINT_I64)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid record of a cogroup");
-    if (number.i64 == 0) {
+    if (pair.left.value.i64 == 0) {
         s->right = true;
         return 0;
     }
     if (!s->right) return 0;
-    if (!glint_unpack(value, GLINT_TEXT, &line))
+    if (pair.right.type != GLINT_TEXT)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a cogroup is not text");
-    struct glint_record record = {.key = in->key, .value = line};
+    struct glint_record record = {.key = in->key, .value = pair.right.value};
     glint_emit(out, &record);
     return 0;
 }

@@ -154,15 +154,12 @@ static int verify_each(struct glint_task *task, void *state, const struct glint_
                        struct glint_emitter *out)
 {
     (void)out;
-    struct glint_slice side, value;
-    union glint_value number, indexes;
-    if (!glint_unpack_pair(in->value.bytes, &side, &value) ||
-        !glint_unpack(side, GLINT_I64, &number))
+    const struct glint_pair pair = glint_pair(&in->value);
+    const bool filter = pair.left.type == GLINT_I64 && pair.left.value.i64 == 0;
+    if (pair.left.type != GLINT_I64 || pair.right.type != (filter ? GLINT_MSGPACK : GLINT_BYTES))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid record of a cogroup");
-    if (number.i64 == 0) return take_filter(state, task, value);
-    if (!glint_unpack(value, GLINT_BYTES, &indexes))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a hashed row is not bytes");
-    return verify_row(state, task, indexes.bytes);
+    if (filter) return take_filter(state, task, pair.right.value.bytes);
+    return verify_row(state, task, pair.right.value.bytes);
 }
 
 /* A key without look-ups has no line, as in bloom-test. */

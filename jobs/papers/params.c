@@ -71,17 +71,17 @@ static int size_each(struct glint_task *task, void *state, const struct glint_re
 static int size_own_each(struct glint_task *task, void *state, const struct glint_record *in,
                          struct glint_emitter *out)
 {
-    struct glint_slice first, second;
-    union glint_value n, p;
+    const struct glint_pair pair = glint_pair(&in->value);
+    const int64_t n = pair.left.value.i64;
     char key[256];
-    if (!glint_unpack_pair(in->value.bytes, &first, &second) || !glint_unpack(first, GLINT_I64, &n))
+    if (pair.left.type != GLINT_I64)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid joined count");
-    if (glint_unpack(second, GLINT_F64, &p))
-        return emit_size(task, state, &in->key, n.i64, p.f64, out);
+    if (pair.right.type == GLINT_F64)
+        return emit_size(task, state, &in->key, n, pair.right.value.f64, out);
     show_key(state, &in->key, key);
     return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "write a line KEY TAB P for each key",
                       "the key %s, of %lld rows, has no probability in the file", key,
-                      (long long)n.i64);
+                      (long long)n);
 }
 
 #define SIZE_FUNCTION(name_, value_, each_)                                                        \

@@ -100,10 +100,9 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
                        struct glint_emitter *out)
 {
     (void)state;
-    struct glint_slice left, right;
-    union glint_value l, r;
-    if (!glint_unpack_pair(in->value.bytes, &left, &right) ||
-        !glint_unpack(left, GLINT_BYTES, &l) || !glint_unpack(right, GLINT_BYTES, &r))
+    const struct glint_pair pair = glint_pair(&in->value);
+    const union glint_value l = pair.left.value, r = pair.right.value;
+    if (pair.left.type != GLINT_BYTES || pair.right.type != GLINT_BYTES)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a pair of bytes");
     assert(l.bytes.size == LOCAL_LARGE_BYTES && r.bytes.size == LOCAL_LARGE_BYTES);
     struct glint_record sum = {.key = in->key, .value.i64 = 10 * l.bytes.data[0] + r.bytes.data[0]};

@@ -43,11 +43,10 @@ static int least_merge(struct glint_task *task, void *state, struct glint_acc *a
 static int send_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
-    struct glint_slice first, second;
-    struct glint_record r;
+    const struct glint_pair pair = glint_pair(&in->value);
+    const struct glint_record r = {pair.left.value, pair.right.value};
     (void)state;
-    if (!glint_unpack_pair(in->value.bytes, &first, &second) ||
-        !glint_unpack(first, GLINT_I64, &r.key) || !glint_unpack(second, GLINT_I64, &r.value))
+    if (pair.left.type != GLINT_I64 || pair.right.type != GLINT_I64)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not [vertex, label]");
     glint_emit(out, &r);
     return 0;
@@ -82,11 +81,10 @@ static int one_each(struct glint_task *task, void *state, const struct glint_rec
 static int share_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
-    struct glint_slice first, second;
-    union glint_value links, rank;
+    const struct glint_pair pair = glint_pair(&in->value);
+    const union glint_value links = pair.left.value, rank = pair.right.value;
     (void)state;
-    if (!glint_unpack_pair(in->value.bytes, &first, &second) ||
-        !glint_unpack(first, GLINT_BYTES, &links) || !glint_unpack(second, GLINT_F64, &rank))
+    if (pair.left.type != GLINT_BYTES || pair.right.type != GLINT_F64)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not [links, rank]");
     const uint64_t count = links.bytes.size / sizeof(int64_t);
     for (uint64_t i = 0; i < count; i++) {

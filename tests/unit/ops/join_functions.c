@@ -24,11 +24,10 @@ static int sides_each(struct glint_task *task, void *state, const struct glint_r
 {
     (void)out;
     struct lists *s = state;
-    struct glint_slice side, cell;
-    union glint_value number, value;
-    if (!glint_unpack_pair(in->value.bytes, &side, &cell) ||
-        !glint_unpack(side, GLINT_I64, &number) || !glint_unpack(cell, GLINT_I64, &value) ||
-        number.i64 < s->right || s->size > 4000)
+    const struct glint_pair pair = glint_pair(&in->value);
+    const union glint_value number = pair.left.value, value = pair.right.value;
+    if (pair.left.type != GLINT_I64 || pair.right.type != GLINT_I64 || number.i64 < s->right ||
+        s->size > 4000)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a [side, i64] in order");
     if (number.i64 == 1 && !s->right) s->text[s->size++] = '|';
     s->right = number.i64 == 1;
@@ -88,12 +87,12 @@ static int burst_each(struct glint_task *task, void *state, const struct glint_r
 
 /* ---- map: [left, right] to "left+right", each up to its first space; nil is "nil" */
 
-static int digest_part(struct glint_slice msgpack, char *text)
+static int digest_part(const struct glint_cell *cell, char *text)
 {
-    union glint_value v;
+    const union glint_value v = cell->value;
     int n = 0;
-    if (glint_unpack(msgpack, GLINT_NONE, &v)) return snprintf(text, 32, "nil");
-    if (!glint_unpack(msgpack, GLINT_TEXT, &v)) return snprintf(text, 32, "wrong");
+    if (cell->type == GLINT_NONE) return snprintf(text, 32, "nil");
+    if (cell->type != GLINT_TEXT) return snprintf(text, 32, "wrong");
     while (n < 31 && (uint64_t)n < v.bytes.size && v.bytes.data[n] != ' ') {
         text[n] = (char)v.bytes.data[n];
         n++;
@@ -105,13 +104,12 @@ static int digest_each(struct glint_task *task, void *state, const struct glint_
                        struct glint_emitter *out)
 {
     (void)state;
-    struct glint_slice left, right;
+    const struct glint_pair pair = glint_pair(&in->value);
     char text[80];
-    if (!glint_unpack_pair(in->value.bytes, &left, &right))
-        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "not a pair");
-    int n = digest_part(left, text);
+    (void)task;
+    int n = digest_part(&pair.left, text);
     text[n++] = '+';
-    n += digest_part(right, text + n);
+    n += digest_part(&pair.right, text + n);
     const struct glint_record r = {in->key, bytes(text, (uint64_t)n)};
     glint_emit(out, &r);
     return 0;

@@ -244,25 +244,29 @@ Test(join, joined_pair_is_unpacked)
     const union glint_value v = text("left"), n = number(-70000), key = none();
     add_pair(&t, &key, GLINT_TEXT, &v, GLINT_I64, &n);
     add_pair(&t, &key, GLINT_TEXT, NULL, GLINT_F64, &n);
-    struct glint_slice a, b;
+    struct glint_pair pair = glint_pair(&t.rows[0].value);
+    cr_expect(pair.left.type == GLINT_TEXT && pair.left.value.bytes.size == 4);
+    cr_expect_eq(memcmp(pair.left.value.bytes.data, "left", 4), 0);
+    cr_expect(pair.right.type == GLINT_I64 && pair.right.value.i64 == -70000);
+    pair = glint_pair(&t.rows[1].value);
+    cr_expect_eq(pair.left.type, GLINT_NONE);
+    cr_expect(pair.right.type == GLINT_F64 && pair.right.value.i64 == -70000);
+    const struct glint_slice whole = t.rows[0].value.bytes;
+    for (uint64_t size = 0; size < 7; size++) {
+        pair = glint_pair(&(union glint_value){.bytes = {whole.data, size}});
+        cr_expect(pair.left.type == GLINT_NONE && pair.right.type == GLINT_NONE);
+    }
+    pair = glint_pair(&(union glint_value){.bytes = {(const uint8_t *)"\x93\x01\x02\x03", 4}});
+    cr_expect(pair.left.type == GLINT_NONE && pair.right.type == GLINT_NONE);
     union glint_value out;
-    cr_assert(glint_unpack_pair(t.rows[0].value.bytes, &a, &b));
+    const struct glint_slice a = {whole.data + 1, 5}, b = {whole.data + 6, whole.size - 6};
     cr_assert(glint_unpack(a, GLINT_TEXT, &out) && out.bytes.size == 4);
-    cr_assert_eq(memcmp(out.bytes.data, "left", 4), 0);
     cr_assert(glint_unpack(b, GLINT_I64, &out) && out.i64 == -70000);
     cr_assert(glint_unpack(b, GLINT_MSGPACK, &out) && out.bytes.data == b.data);
     static const enum glint_type wrong[] = {GLINT_ANY, GLINT_SAME, GLINT_NONE, GLINT_BYTES,
                                             GLINT_F64};
     for (int i = 0; i < 5; i++)
         cr_expect(!glint_unpack(a, wrong[i], &out) && !glint_unpack(b, wrong[i], &out));
-    cr_assert(glint_unpack_pair(t.rows[1].value.bytes, &a, &b));
-    cr_assert(glint_unpack(a, GLINT_NONE, &out));
-    cr_assert(glint_unpack(b, GLINT_F64, &out) && out.i64 == -70000);
-    const struct glint_slice whole = t.rows[0].value.bytes;
-    for (uint64_t size = 0; size < 7; size++)
-        cr_expect(!glint_unpack_pair((struct glint_slice){whole.data, size}, &a, &b));
-    cr_expect(
-        !glint_unpack_pair((struct glint_slice){(const uint8_t *)"\x93\x01\x02\x03", 4}, &a, &b));
     cr_expect(!glint_unpack((struct glint_slice){whole.data, 0}, GLINT_MSGPACK, &out));
     cr_expect(!glint_unpack((struct glint_slice){(const uint8_t *)"\x01\x02", 2}, GLINT_I64, &out));
     table_free(&t);

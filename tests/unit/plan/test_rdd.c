@@ -128,6 +128,8 @@ Test(rdd, each_operator_kind_sets_partitions)
     cr_expect_eq(rdd_partition_count(many), 7);
     cr_expect_eq(rdd_partition_count(shuffle_rdd), 11);
     cr_expect_eq(rdd_partition_count(plan_node(&op_nar, shuffle_rdd, NULL)), 11);
+    struct glint_rdd *later = plan_node(&op_wid, plan_node(&op_nar, shuffle_rdd, NULL), NULL);
+    cr_expect_eq(rdd_partition_count(later), 11); /* as requested of the shuffle before it */
     cr_expect_eq(rdd_partition_count(plan_source(&g, 0)), 0);
     cr_expect_not(context_failed(&g));
     cr_expect_null(glint_with_partitions(shuffle_rdd, 4)); /* too late: the number has been used */
