@@ -60,7 +60,7 @@ enum bloom_result {
     BLOOM_ERR_K_LAYOUT = -21, /* invalid number of hashes for the layout */
     BLOOM_ERR_P_LAYOUT = -22, /* the layout cannot reach such a small p */
     BLOOM_ERR_BITS = -23,     /* fewer than 1 bit per id, or not a number */
-    /* -24 to -27 are used by the public library only */
+    /* -24 to -27 and -34 are used by the public library only */
     BLOOM_ERR_SEGMENT = -28, /* a segment instead of a filter */
     BLOOM_ERR_PART = -29,    /* invalid size or index of a segment */
     BLOOM_ERR_MIXED = -30,   /* the segments are from several builds */

@@ -26,6 +26,7 @@ const char *glint_bloom_strerror(int result)
     case GLINT_BLOOM_ERR_READ_ONLY: return "the filter is read-only";
     case GLINT_BLOOM_ERR_ROOM: return "the buffer is too small for the filter";
     case GLINT_BLOOM_ERR_KEY: return "a key is neither a string nor a number";
+    case GLINT_BLOOM_ERR_COLUMN: return "an id of the column is not inside its data";
     default: return bloom_strerror((enum bloom_result)result);
     }
 }
@@ -177,21 +178,16 @@ void glint_bloom_destroy(glint_bloom *filter)
     free(filter);
 }
 
-static bool read_only(const glint_bloom *filter)
-{
-    return filter->filter.owned == 0;
-}
-
 int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
 {
-    if (read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
     bloom_add(&filter->filter, id, size);
     return GLINT_BLOOM_OK;
 }
 
 int glint_bloom_clear(glint_bloom *filter)
 {
-    if (read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
     memset(filter->filter.bits, 0, bloom_bytes(filter->filter.params.m));
     return GLINT_BLOOM_OK;
 }
@@ -233,7 +229,7 @@ const uint8_t *glint_bloom_bits(const glint_bloom *filter, size_t *out_bytes)
 
 int glint_bloom_unite(glint_bloom *into, const glint_bloom *from)
 {
-    if (read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
+    if (bloom_public_read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
     return bloom_union(&into->filter, &from->filter);
 }
 

@@ -10,6 +10,11 @@ struct glint_bloom {
     uint8_t *seeds;             /* of a copy of a filter with custom seeds; else NULL */
 };
 
+static inline bool bloom_public_read_only(const glint_bloom *filter)
+{
+    return filter->filter.owned == 0;
+}
+
 /* Allocates the filter and takes ownership of the bits if they are owned. After MEMORY the caller
  * still owns them. */
 int bloom_public_make(const struct bloom_filter *view, glint_bloom **out_filter);

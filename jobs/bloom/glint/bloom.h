@@ -68,7 +68,8 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_ROOM = -26,      /* the buffer is too small */
     GLINT_BLOOM_ERR_KEY = -27,       /* a kind of key that filter files do not support */
     GLINT_BLOOM_ERR_SEGMENT = -28,   /* a segment of a filter, which only glint's jobs can read */
-    GLINT_BLOOM_ERR_SEEDED = -33     /* invalid seeds for the scheme */
+    GLINT_BLOOM_ERR_SEEDED = -33,    /* invalid seeds for the scheme */
+    GLINT_BLOOM_ERR_COLUMN = -34     /* an id of a column is not inside its data */
 };
 
 /* Returns a text without a final period, for any number. */
@@ -153,6 +154,37 @@ GLINT_BLOOM_API double glint_bloom_ids(const glint_bloom *filter);
 
 /* The bits: bit i is bit (i mod 8) of byte i / 8. Valid until the filter is destroyed. */
 GLINT_BLOOM_API const uint8_t *glint_bloom_bits(const glint_bloom *filter, size_t *out_bytes);
+
+/* ---- many ids ---- */
+
+/* How a column stores its ids. */
+enum glint_bloom_column_kind {
+    GLINT_BLOOM_OFFSETS_32 = 0, /* one behind another, as in Arrow's string and binary */
+    GLINT_BLOOM_OFFSETS_64 = 1, /* as in large_string and large_binary */
+    GLINT_BLOOM_FIXED = 2,      /* `width` bytes each, as in fixed_size_binary */
+    GLINT_BLOOM_PADDED = 3,     /* the same, but zeros at the end are not of the id: NumPy's S */
+    GLINT_BLOOM_VIEWS = 4       /* 16 bytes each, as in Arrow's string_view and binary_view */
+};
+
+/* Ids first .. first + count - 1 of an array; nothing of it is copied or changed. */
+struct glint_bloom_column {
+    enum glint_bloom_column_kind kind;
+    uint64_t first, count;
+    const uint8_t *valid;   /* bit i is 0: there is no id i; NULL: there are all */
+    const void *offsets;    /* OFFSETS: first + count + 1 int32_t or int64_t; VIEWS: the views */
+    uint64_t width;         /* FIXED, PADDED; VIEWS: the number of buffers */
+    const void *data;       /* all bytes; VIEWS: const uint8_t *const[], the buffers */
+    uint64_t data_size;     /* their number; VIEWS: not used */
+    const int64_t *buffers; /* VIEWS: the size of each buffer */
+};
+
+/* The same as one call per id, and several times as fast. Ids that are not there are not added, and
+ * contained in no filter: out_hit[i] is 1 or 0 for id first + i. Return COLUMN if an offset is
+ * wrong; then ids before it may have been added, and out_hit is undefined. READ_ONLY, MEMORY. */
+GLINT_BLOOM_API int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *ids);
+GLINT_BLOOM_API int glint_bloom_contains_many(const glint_bloom *filter,
+                                              const struct glint_bloom_column *ids,
+                                              uint8_t *out_hit);
 
 /* ---- two filters: return 0 or MISMATCH */
 

@@ -63,7 +63,7 @@ static int holds(const glint_bloom *filter, int from, int to)
 
 Test(api, every_result_has_a_message)
 {
-    for (int result = GLINT_BLOOM_ERR_SEEDED; result <= 0; result++)
+    for (int result = GLINT_BLOOM_ERR_COLUMN; result <= 0; result++)
         cr_assert_eq(strcmp(glint_bloom_strerror(result), "unknown result") == 0, result == -17);
     cr_assert_str_eq(glint_bloom_strerror(1), "unknown result");
     cr_assert_str_eq(glint_bloom_strerror(-1000), "unknown result");

@@ -1,0 +1,234 @@
+/* The functions of <glint/bloom.h> on columns of ids. A column is cut into pieces for the batch
+ * kernels, which take 32-bit offsets and may read past the end of an id; ids that do not permit
+ * this, such as the last ones of a column, are processed one by one. */
+#include "jobs/bloom/public.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_ROWS = 1024, VIEW_BYTES = 16, VIEW_INLINE_MAX = 12 };
+
+struct piece {
+    const uint8_t *base;
+    uint32_t start[PIECE_ROWS], end[PIECE_ROWS]; /* of the first `batch` ids, from base */
+    uint32_t count, batch;                       /* ids of the piece; of these for the kernel */
+};
+
+/* One id; data is NULL if it is not inside the column's data. */
+struct id {
+    const uint8_t *data;
+    uint64_t size;
+};
+
+static bool is_there(const struct glint_bloom_column *ids, uint64_t i)
+{
+    return ids->valid == NULL || (ids->valid[i / 8] >> i % 8 & 1) != 0;
+}
+
+static uint64_t offset_at(const struct glint_bloom_column *ids, uint64_t i)
+{
+    if (ids->kind == GLINT_BLOOM_OFFSETS_32) return (uint64_t)((const int32_t *)ids->offsets)[i];
+    return (uint64_t)((const int64_t *)ids->offsets)[i];
+}
+
+/* The size of an id without the zeros at its end. */
+static uint64_t unpadded(const uint8_t *id, uint64_t width)
+{
+    while (width > 0 && id[width - 1] == 0) width--;
+    return width;
+}
+
+/* A view is the size, 4 bytes, and either the id or its first 4 bytes, buffer and offset. */
+static struct id id_of_view(const struct glint_bloom_column *ids, uint64_t i)
+{
+    const uint8_t *view = (const uint8_t *)ids->offsets + i * VIEW_BYTES;
+    int32_t at[4]; /* size, prefix, buffer, offset */
+    static_assert(sizeof at == VIEW_BYTES, "a view has four numbers");
+    memcpy(at, view, sizeof at);
+    if (at[0] >= 0 && at[0] <= VIEW_INLINE_MAX) return (struct id){view + 4, (uint64_t)at[0]};
+    const uint8_t *const *buffers = ids->data;
+    if (at[0] < 0 || at[3] < 0 || at[2] < 0 || (uint64_t)at[2] >= ids->width ||
+        (int64_t)at[3] + at[0] > ids->buffers[at[2]])
+        return (struct id){NULL, 0};
+    return (struct id){buffers[at[2]] + at[3], (uint64_t)at[0]};
+}
+
+static struct id id_at(const struct glint_bloom_column *ids, uint64_t i)
+{
+    static const uint8_t empty[1];
+    const uint8_t *data = ids->data;
+    uint64_t start, end;
+    switch (ids->kind) {
+    case GLINT_BLOOM_VIEWS: return id_of_view(ids, i);
+    case GLINT_BLOOM_FIXED:
+    case GLINT_BLOOM_PADDED: start = i * ids->width, end = start + ids->width; break;
+    default: start = offset_at(ids, i), end = offset_at(ids, i + 1);
+    }
+    if (start > end || end > ids->data_size) return (struct id){NULL, 0};
+    if (start == end) return (struct id){empty, 0};
+    uint64_t size = end - start;
+    if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded(data + start, size);
+    return (struct id){data + start, size};
+}
+
+/* Converts offsets; returns false if one is larger than the next one. */
+static bool piece_offsets(struct piece *piece, const struct glint_bloom_column *ids, uint64_t first,
+                          uint64_t begin)
+{
+    uint32_t descending = 0;
+    if (ids->kind == GLINT_BLOOM_OFFSETS_32) {
+        const int32_t *offset = (const int32_t *)ids->offsets + first;
+        for (uint32_t i = 0; i < piece->count; i++) {
+            piece->start[i] = (uint32_t)offset[i] - (uint32_t)begin;
+            piece->end[i] = (uint32_t)offset[i + 1] - (uint32_t)begin;
+            descending |= offset[i] > offset[i + 1];
+        }
+    } else {
+        const int64_t *offset = (const int64_t *)ids->offsets + first;
+        for (uint32_t i = 0; i < piece->count; i++) {
+            piece->start[i] = (uint32_t)((uint64_t)offset[i] - begin);
+            piece->end[i] = (uint32_t)((uint64_t)offset[i + 1] - begin);
+            descending |= offset[i] > offset[i + 1];
+        }
+    }
+    return descending == 0;
+}
+
+/* Fills `piece` with the next ids, from `first` on. Returns false if one is outside the data. */
+static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids, uint64_t first)
+{
+    const uint64_t left = ids->first + ids->count - first;
+    piece->count = left < PIECE_ROWS ? (uint32_t)left : PIECE_ROWS;
+    piece->batch = 0;
+    if (ids->kind == GLINT_BLOOM_VIEWS) return true;
+    const bool fixed = ids->kind == GLINT_BLOOM_FIXED || ids->kind == GLINT_BLOOM_PADDED;
+    const uint64_t last = first + piece->count;
+    const uint64_t begin = fixed ? first * ids->width : offset_at(ids, first);
+    const uint64_t end = fixed ? last * ids->width : offset_at(ids, last);
+    if (begin > end || end > ids->data_size) return false;
+    if (end - begin > UINT32_MAX) return true;
+    piece->base = (const uint8_t *)ids->data + begin;
+    if (!fixed && !piece_offsets(piece, ids, first, begin)) return false;
+    for (uint32_t i = 0; fixed && i < piece->count; i++) {
+        const uint32_t start = i * (uint32_t)ids->width;
+        uint64_t size = ids->width;
+        if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded(piece->base + start, size);
+        piece->start[i] = start;
+        piece->end[i] = start + (uint32_t)size;
+    }
+    /* What the kernels may read after an id must be in the data. */
+    const uint64_t readable = ids->data_size - begin;
+    piece->batch = piece->count;
+    while (piece->batch > 0 && piece->end[piece->batch - 1] + (uint64_t)BLOOM_ID_SLACK > readable)
+        piece->batch--;
+    return true;
+}
+
+static struct bloom_rows piece_rows(const struct piece *piece)
+{
+    static const uint16_t first_filter[PIECE_ROWS];
+    return (struct bloom_rows){.base = piece->base,
+                               .start = piece->start,
+                               .end = piece->end,
+                               .filter = first_filter,
+                               .rows = piece->batch};
+}
+
+/* The batch functions need a set; this one has only the filter. */
+static int set_of(const glint_bloom *filter, struct bloom_set *set)
+{
+    const struct bloom_params *params = &filter->filter.params;
+    int result = bloom_set_over(set, params, 1, filter->filter.bits);
+    if (result != 0) return result;
+    set->read_only = bloom_public_read_only(filter);
+    /* Vector kernels of the classic layout read words of 4 bytes: in a view the last one may end
+     * after the bits. */
+    if (set->read_only && !bloom_has_blocks(params->layout) && bloom_bytes(params->m) % 4 != 0)
+        bloom_force_level(set, BLOOM_SCALAR);
+    return GLINT_BLOOM_OK;
+}
+
+/* ---- add ---- */
+
+/* Removes the ids of the batch that are not there. */
+static void piece_remove_absent(struct piece *piece, const struct glint_bloom_column *ids,
+                                uint64_t first)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < piece->batch; i++) {
+        piece->start[kept] = piece->start[i];
+        piece->end[kept] = piece->end[i];
+        kept += is_there(ids, first + i);
+    }
+    piece->batch = kept;
+}
+
+static int add_piece(glint_bloom *filter, struct bloom_adder *adder, struct piece *piece,
+                     const struct glint_bloom_column *ids, uint64_t first)
+{
+    if (!piece_fill(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
+    const uint32_t singly = piece->batch;
+    if (ids->valid != NULL) piece_remove_absent(piece, ids, first);
+    const struct bloom_rows rows = piece_rows(piece);
+    bloom_adder_rows(adder, &rows);
+    for (uint64_t i = first + singly; i < first + piece->count; i++) {
+        if (!is_there(ids, i)) continue;
+        const struct id id = id_at(ids, i);
+        if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
+        bloom_add(&filter->filter, id.data, id.size);
+    }
+    return GLINT_BLOOM_OK;
+}
+
+int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *ids)
+{
+    struct bloom_set set;
+    struct piece piece;
+    struct bloom_adder adder;
+    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    int result = set_of(filter, &set);
+    if (result != 0) return result;
+    bloom_adder_init(&adder, &set);
+    for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
+        result = add_piece(filter, &adder, &piece, ids, ids->first + done);
+    bloom_adder_flush(&adder);
+    bloom_set_fini(&set);
+    return result;
+}
+
+/* ---- contains ---- */
+
+static int contains_piece(const glint_bloom *filter, const struct bloom_set *set,
+                          struct piece *piece, const struct glint_bloom_column *ids, uint64_t first,
+                          uint8_t *out_hit)
+{
+    if (!piece_fill(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
+    const struct bloom_rows rows = piece_rows(piece);
+    bloom_set_contains_rows(set, &rows, out_hit);
+    for (uint32_t i = piece->batch; i < piece->count; i++) {
+        out_hit[i] = 0;
+        if (!is_there(ids, first + i)) continue;
+        const struct id id = id_at(ids, first + i);
+        if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
+        out_hit[i] = bloom_contains(&filter->filter, id.data, id.size);
+    }
+    for (uint32_t i = 0; ids->valid != NULL && i < piece->batch; i++)
+        out_hit[i] &= is_there(ids, first + i);
+    return GLINT_BLOOM_OK;
+}
+
+int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloom_column *ids,
+                              uint8_t *out_hit)
+{
+    struct bloom_set set;
+    struct piece piece;
+    if (filter == NULL) {
+        memset(out_hit, 0, ids->count);
+        return GLINT_BLOOM_OK;
+    }
+    int result = set_of(filter, &set);
+    for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
+        result = contains_piece(filter, &set, &piece, ids, ids->first + done, out_hit + done);
+    bloom_set_fini(&set);
+    return result;
+}
