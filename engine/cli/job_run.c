@@ -258,6 +258,26 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     return status;
 }
 
+static bool is_json_wanted(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0) return true;
+    return false;
+}
+
+/* Reports an error of submit that was found before the job started; the command line may not be
+ * parsed. */
+static int fail_before_start(const struct job_command *run, int argc, char **argv,
+                             const struct glint_error *error)
+{
+    const struct glint_summary none = {.elapsed_ns = 0};
+    const struct buffer notes = {.size = 0};
+    const char *job = run->job != NULL ? run->job->name : NULL;
+    const struct summary_report report = {job, error, &none, &notes};
+    if (!run->explain && is_json_wanted(argc, argv)) (void)summary_print_json(stdout, &report);
+    return cli_flush_stdout(cli_fail(error));
+}
+
 static int run_job(const struct cli_program *program, const char *command, bool explain, int argc,
                    char **argv)
 {
@@ -267,11 +287,16 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     struct job_syntax described;
     struct cli_line line;
     run.job = job_find(program, command, argc, argv, &at, &error);
-    if (run.job == NULL)
-        return error.code != GLINT_OK ? cli_fail(&error) : print_jobs(program, command, explain);
+    if (run.job == NULL && error.code == GLINT_OK) return print_jobs(program, command, explain);
+    if (run.job == NULL) return fail_before_start(&run, argc, argv, &error);
     describe_job(&described, run.job, command);
     described.syntax.skip = at;
-    if (cli_line_parse_or_report(&line, &described.syntax, argc, argv, &status)) {
+    if (!cli_line_parse(&line, &described.syntax, argc, argv, &error)) {
+        status = fail_before_start(&run, argc, argv, &error);
+    } else if (line.help) {
+        cli_syntax_help(&described.syntax);
+        status = cli_flush_stdout(0);
+    } else {
         bool sound = settings_read(&run.settings, &line, &error);
         if (sound && !explain && run.settings.format != PLAN_TEXT) {
             error_set(&error, GLINT_E_USAGE, NULL, "--format is an option of glint explain");
@@ -280,10 +305,11 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         run.settings.config.job_name = run.job->name;
         run.settings.config.arguments = (const char *const *)argv;
         run.settings.config.argument_count = (uint32_t)argc;
-        status = sound ? run_in_context(&run, program, &line) : cli_fail(&error);
+        status = sound ? run_in_context(&run, program, &line)
+                       : fail_before_start(&run, argc, argv, &error);
         settings_fini(&run.settings);
-        cli_line_fini(&line);
     }
+    cli_line_fini(&line);
     return status;
 }
 
