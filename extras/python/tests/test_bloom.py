@@ -1,0 +1,306 @@
+"""glint.Bloom with nothing installed but the wheel."""
+
+import contextlib
+import copy
+import gc
+import itertools
+import os
+import pathlib
+import pickle
+import tempfile
+import threading
+import time
+import unittest
+
+import glint
+
+IDS = [f"tt{i:07d}" for i in range(20_000)]
+OTHERS = [f"nm{i:07d}" for i in range(20_000)]
+
+
+def filled(**options):
+    bloom = glint.Bloom(len(IDS), **options)
+    bloom.add_many(IDS)
+    return bloom
+
+
+class Ids(unittest.TestCase):
+    def test_add_and_in(self):
+        bloom = glint.Bloom(100)
+        self.assertNotIn("a", bloom)
+        for value in ("a", b"b", bytearray(b"c"), memoryview(b"d"), "", "\u00e9\U0001f600"):
+            bloom.add(value)
+            self.assertIn(value, bloom)
+        for value in (b"a", "b", "c", "d", b"", "\u00e9\U0001f600".encode()):
+            self.assertIn(value, bloom)
+        self.assertNotIn("e", bloom)
+        self.assertNotIn(b"a\0", bloom)
+
+    def test_no_id_is_lost_and_the_rate_is_as_promised(self):
+        for layout, p in itertools.product(("classic", "block512", "split-block"), (0.1, 0.01)):
+            with self.subTest(layout=layout, p=p):
+                bloom = filled(p=p, layout=layout)
+                self.assertTrue(all(bloom.contains_many(IDS)))
+                hits = sum(bloom.contains_many(OTHERS))
+                self.assertLess(hits, 1.3 * p * len(OTHERS))
+                self.assertGreater(hits, 0.7 * p * len(OTHERS))
+                self.assertAlmostEqual(bloom.p, p, delta=0.1 * p)
+                self.assertAlmostEqual(bloom.rate(), p, delta=0.2 * p)
+                self.assertAlmostEqual(bloom.estimated_ids(), len(IDS), delta=0.02 * len(IDS))
+
+    def test_many_equals_one_by_one(self):
+        mixed = ["", "a", b"b", bytearray(b"c"), "\u00fc" * 40, "x" * 5000, *IDS[:3000]]
+        many, single = glint.Bloom(4000), glint.Bloom(4000)
+        many.add_many(mixed)
+        for value in mixed:
+            single.add(value)
+        self.assertEqual(many, single)
+        asked = mixed + OTHERS
+        self.assertEqual(many.contains_many(asked), [value in many for value in asked])
+
+    def test_text_that_is_not_ascii(self):
+        ids = [f"\u043a\u043b\u044e\u0447-{i}" for i in range(1000)]
+        bloom = glint.Bloom(1000)
+        bloom.add_many(ids)
+        self.assertTrue(all(value in bloom for value in ids))
+        self.assertTrue(all(bloom.contains_many([value.encode() for value in ids])))
+
+    def test_any_iterable(self):
+        bloom = glint.Bloom(200_000)
+        many = [str(i) for i in range(150_000)]
+        bloom.add_many(iter(many))
+        self.assertEqual(bloom.contains_many(value for value in many), [True] * len(many))
+        self.assertEqual(bloom.contains_many(tuple(many[:3])), [True] * 3)
+        self.assertEqual(bloom.contains_many(dict.fromkeys(many[:3])), [True] * 3)
+        for none in ([], (), iter([]), set()):
+            bloom.add_many(none)
+            self.assertEqual(bloom.contains_many(none), [])
+
+    def test_types_that_are_no_ids(self):
+        bloom = glint.Bloom(10)
+        for value in (None, 1, 1.5, ["a"], object()):
+            for call in (bloom.add, bloom.__contains__):
+                with self.assertRaisesRegex(TypeError, "an id is str or bytes, not"):
+                    call(value)
+        for ids in ("abc", b"abc", 5, None, [1], ["a", None], [b"a", 2], {"a": 1, 3: 1}):
+            for call in (bloom.add_many, bloom.contains_many):
+                with self.assertRaisesRegex(TypeError, "str or bytes, not"):
+                    call(ids)
+        with self.assertRaisesRegex(TypeError, "byte strings"):
+            bloom.add_many(memoryview(b"abc"))
+        with self.assertRaises(UnicodeEncodeError):
+            bloom.add("\ud800")
+        bloom.add_many(["still", "works"])
+        self.assertIn("works", bloom)
+
+
+class Parameters(unittest.TestCase):
+    def test_defaults(self):
+        bloom = glint.Bloom(1000)
+        self.assertEqual((bloom.n, bloom.k), (1000, 8))
+        self.assertEqual((bloom.layout, bloom.scheme), ("split-block", "xxh64"))
+        self.assertEqual((bloom.bits_set(), bloom.read_only), (0, False))
+        self.assertIn("split-block", repr(bloom))
+        self.assertEqual(glint.Bloom(1000, layout="classic").scheme, "wide")
+
+    def test_bits_per_id(self):
+        bloom = glint.Bloom(1000, bits_per_id=16, layout="classic", scheme="spark")
+        self.assertEqual((bloom.m, bloom.scheme), (16_000, "spark"))
+
+    def test_absurd_ones(self):
+        wrong = [
+            dict(n=0), dict(n=-1), dict(n=1 << 64), dict(n=1 << 62),
+            dict(n=10, p=0), dict(n=10, p=1), dict(n=10, p=-0.5), dict(n=10, p=float("nan")),
+            dict(n=10, p=1e-300),
+            dict(n=10, bits_per_id=0), dict(n=10, layout="square"), dict(n=10, scheme="md6"),
+            dict(n=10, layout="classic", scheme="xxh64"),
+        ]
+        for options in wrong:
+            with self.subTest(**options), self.assertRaises(glint.Error) as raised:
+                glint.Bloom(**options)
+            self.assertEqual(raised.exception.code, "E0805")
+            self.assertEqual(raised.exception.exit_status, 64)
+        for options in (dict(n="10"), dict(n=1.5), dict(n=10, p="0.1")):
+            with self.subTest(**options), self.assertRaises(TypeError):
+                glint.Bloom(**options)
+
+    def test_more_memory_than_there_is(self):
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, before[1]))
+        try:
+            with self.assertRaises(glint.Error) as raised:
+                glint.Bloom(2_000_000_000, 0.01)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+        self.assertEqual(raised.exception.code, "E0501")
+
+
+class Sets(unittest.TestCase):
+    def test_union(self):
+        a, b = glint.Bloom(1000), glint.Bloom(1000)
+        a.add("a")
+        b.add("b")
+        both = a | b
+        self.assertTrue("a" in both and "b" in both and "b" not in a and "a" not in b)
+        self.assertEqual(a.union(b), both)
+        a |= b
+        self.assertEqual(a, both)
+
+    def test_union_of_others(self):
+        a = glint.Bloom(1000)
+        for other in (glint.Bloom(5000), glint.Bloom(1000, layout="block512")):
+            with self.assertRaises(glint.Error) as raised:
+                a | other
+            self.assertEqual(raised.exception.code, "E0804")
+            self.assertIn("m=", str(raised.exception))
+        with self.assertRaises(TypeError):
+            a | {"a"}
+        with self.assertRaises(TypeError):
+            a |= {"a"}
+
+    def test_copies(self):
+        bloom = filled()
+        for other in (bloom.copy(), copy.copy(bloom), pickle.loads(pickle.dumps(bloom)),
+                      glint.Bloom.from_bytes(bloom.to_bytes())):
+            self.assertEqual(other, bloom)
+            other.clear()
+            self.assertNotEqual(other, bloom)
+            self.assertEqual(other.bits_set(), 0)
+        self.assertIn(IDS[0], bloom)
+        self.assertNotEqual(bloom, "bloom")
+        with self.assertRaises(TypeError):
+            hash(bloom)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = pathlib.Path(directory.name) / "filter"
+
+    def test_save_load_mmap(self):
+        for layout in ("classic", "block512", "split-block"):
+            bloom = filled(layout=layout)
+            bloom.save(self.path)
+            loaded = glint.Bloom.load(str(self.path))
+            mapped = glint.Bloom.mmap(os.fsencode(self.path))
+            self.assertTrue(loaded == bloom == mapped)
+            self.assertEqual((loaded.read_only, mapped.read_only), (False, True))
+            self.assertEqual(mapped.contains_many(IDS + OTHERS), bloom.contains_many(IDS + OTHERS))
+            loaded.add("more")
+            for change in (lambda: mapped.add("a"), lambda: mapped.add_many(["a"]), mapped.clear,
+                           lambda: mapped.__ior__(bloom)):
+                with self.assertRaisesRegex(ValueError, "read-only"):
+                    change()
+            writable = mapped | bloom
+            writable.add("more")
+            self.assertNotIn("more", mapped)
+
+    def test_a_mapping_outlives_its_file_and_variable(self):
+        filled().save(self.path)
+        mapped = glint.Bloom.mmap(self.path)
+        self.path.unlink()
+        gc.collect()
+        self.assertTrue(all(mapped.contains_many(IDS)))
+
+    def test_damaged_files(self):
+        data = filled().to_bytes()
+        middle = len(data) // 2
+        wrong = [b"", b"x", data[:-1], data + b"x", data[:20], b"\xc1" + data[1:],
+                 data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]]
+        for number, damaged in enumerate(wrong):
+            self.path.write_bytes(damaged)
+            for read in (glint.Bloom.load, glint.Bloom.mmap):
+                with self.subTest(number), self.assertRaises(glint.Error) as raised:
+                    read(self.path)
+                self.assertEqual(raised.exception.code, "E0803")
+                self.assertIn(str(self.path), raised.exception.cause)
+            with self.subTest(number), self.assertRaises(glint.Error):
+                glint.Bloom.from_bytes(damaged)
+        self.path.write_bytes(data)
+        self.assertEqual(glint.Bloom.load(self.path), filled())
+
+    def test_paths_that_cannot_be_used(self):
+        missing = self.path / "x"
+        for read in (glint.Bloom.load, glint.Bloom.mmap, glint.load_filters):
+            with self.assertRaises(glint.Error) as raised:
+                read(missing)
+            self.assertEqual((raised.exception.code, raised.exception.name),
+                             ("E0201", "INPUT_NOT_FOUND"))
+        with self.assertRaises(glint.Error) as raised:
+            glint.Bloom(10).save(missing)
+        self.assertEqual(raised.exception.code, "E0302")
+        self.assertIn("No such file or directory", str(raised.exception))
+        self.assertEqual(list(self.path.parent.iterdir()), [])
+
+
+class Lifetime(unittest.TestCase):
+    def test_closed(self):
+        bloom = glint.Bloom(10)
+        with bloom:
+            bloom.add("a")
+        bloom.close()
+        for use in (lambda: bloom.add("a"), lambda: "a" in bloom, bloom.to_bytes, bloom.rate,
+                    lambda: bloom.contains_many(["a"]), lambda: bloom | bloom, bloom.copy,
+                    lambda: bloom.save("/nowhere/x")):
+            with self.assertRaisesRegex(ValueError, "closed"):
+                use()
+        self.assertEqual(bloom.n, 10)
+
+    def test_memory_is_given_back(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def churn(times):
+            for _ in range(times):
+                bloom = glint.Bloom(1_000_000)
+                bloom.add_many(IDS)
+                bloom.copy().contains_many(IDS)
+
+        churn(5)
+        before = resident()
+        churn(50)
+        self.assertLess(resident() - before, 20 << 20)
+
+    def test_writers_and_readers_at_once(self):
+        bloom = glint.Bloom(80_000)
+        lost = []
+
+        def work(number):
+            own = [f"{number}-{i}" for i in range(10_000)]
+            for first in range(0, len(own), 100):
+                part = own[first : first + 100]
+                bloom.add_many(part[1:])
+                bloom.add(part[0])
+                if not all(bloom.contains_many(part)):
+                    lost.append(part)
+            if not all(bloom.contains_many(own)):
+                lost.append(own)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(lost, [])
+
+    def test_close_during_a_query(self):
+        for _ in range(20):
+            bloom = glint.Bloom(2_000_000)
+            bloom.add_many(IDS)
+            results = []
+
+            def query(bloom=bloom, results=results):
+                with contextlib.suppress(ValueError):  # it began after close
+                    while True:
+                        results.append(bloom.contains_many(IDS))
+
+            thread = threading.Thread(target=query)
+            thread.start()
+            time.sleep(0.005)
+            bloom.close()
+            thread.join()
+            self.assertTrue(all(map(all, results)))

@@ -1,0 +1,197 @@
+"""glint.run: results, outputs, errors, and how a job ends that is interrupted."""
+
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import glint
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.work = pathlib.Path(directory.name)
+        self.words = self.work / "words"
+        self.words.write_text("to be or not to be\n" * 100)
+
+    def test_a_result(self):
+        result = glint.run("wordcount", self.words, self.work / "counts")
+        self.assertEqual(result.job, "wordcount")
+        self.assertRegex(result.id, "^[0-9a-f]{16}$")
+        self.assertEqual(result.counters["rows read"], 100)
+        self.assertGreater(result.elapsed, 0)
+        self.assertEqual([stage.stage for stage in result.stages], [0, 1])
+        (output,) = result.outputs
+        self.assertEqual(output.path, self.work / "counts")
+        self.assertEqual(sorted(output), ["be\t200", "not\t100", "or\t100", "to\t200"])
+        self.assertEqual([line.decode() for line in output.bytes()], list(output))
+        self.assertTrue(output.parts[0].name.startswith("part-"))
+
+    def test_bytes_that_are_not_text(self):
+        (self.work / "lines").write_bytes(b"\xff\x01\nb\tc\n")
+        output = glint.run("distinct", self.work / "lines", self.work / "out").outputs[0]
+        self.assertEqual(sorted(output.bytes()), [b"b\tc", b"\xff\x01"])
+        self.assertEqual(sorted(os.fsencode(line) for line in output), [b"b\tc", b"\xff\x01"])
+
+    def test_relative_paths_and_other_directories(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.work)
+        result = glint.run("wordcount", "words", "counts")
+        os.chdir(before)
+        self.assertEqual(len(list(result.outputs[0])), 4)
+
+    def test_options(self):
+        counts = self.work / "counts"
+        for _ in range(2):
+            result = glint.run("wordcount", self.words, counts, overwrite=True, no_sync=False,
+                               master="local[1]", partitions=3, timeout=None)
+        self.assertEqual(len(result.outputs[0].parts), 3)
+        for name in ("json", "help"):
+            with self.assertRaises(ValueError):
+                glint.run("wordcount", self.words, counts, **{name: True})
+        with self.assertRaises(TypeError):
+            glint.run("wordcount", None, counts)
+
+    def test_an_argument_that_looks_like_an_option(self):
+        with self.assertRaises(glint.Error) as raised:
+            glint.run("wordcount", "--help", self.work / "counts")
+        self.assertEqual(raised.exception.code, "E0201")
+
+    def test_filters(self):
+        table = self.work / "table"
+        table.write_text("".join(f"tt{i:07d}\t{i % 10 + 1}\t1\n" for i in range(5000)))
+        glint.run("count-keys", table, self.work / "counts")
+        built = glint.run("bloom-build", 0.001, table, self.work / "counts", self.work / "filters",
+                          partitions=3)
+        for mapped in (False, True):
+            filters = built.outputs[0].filters(mmap=mapped)
+            self.assertEqual(sorted(filters), list(range(1, 11)))
+            self.assertEqual(filters[3].n, 500)
+            ids = [f"tt{i:07d}" for i in range(2, 5000, 10)]
+            self.assertTrue(all(filters[3].contains_many(ids)))
+            self.assertLess(sum(filters[4].contains_many(ids)), 10)
+            self.assertEqual(filters[3].read_only, mapped)
+        with self.assertRaises(glint.Error) as raised:
+            glint.Bloom.load(built.outputs[0].parts[0])
+        self.assertIn("glint.load_filters", raised.exception.hint)
+
+    # ---- errors
+
+    def test_errors_have_all_parts(self):
+        with self.assertRaises(glint.Error) as raised:
+            glint.run("count-keys", self.work / "nowhere", self.work / "counts")
+        error = raised.exception
+        self.assertEqual((error.code, error.name, error.text, error.exit_status),
+                         ("E0201", "INPUT_NOT_FOUND", "input not found", 66))
+        self.assertIn("nowhere: No such file or directory", error.cause)
+        self.assertIn("E0201: input not found", str(error))
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((again.code, again.cause), (error.code, error.cause))
+        self.assertFalse((self.work / "counts").exists())
+
+    def test_errors_of_the_command_line(self):
+        cases = [("no-such-job", (), {}, "E0103"), ("wordcount", (), {}, "E0101"),
+                 ("wordcount", ("a", "b"), {"no_such": 1}, "E0102"),
+                 ("wordcount", ("a", "b"), {"partitions": "many"}, "E0104"),
+                 ("wordcount", ("a", "b"), {"overwrite": "yes"}, "E0101")]
+        for job, arguments, options, code in cases:
+            with self.subTest(code), self.assertRaises(glint.Error) as raised:
+                glint.run(job, *arguments, **options)
+            self.assertEqual((raised.exception.code, raised.exception.exit_status), (code, 64))
+
+    def test_an_output_that_exists(self):
+        glint.run("wordcount", self.words, self.work / "counts")
+        with self.assertRaises(glint.Error) as raised:
+            glint.run("wordcount", self.words, self.work / "counts")
+        self.assertEqual(raised.exception.code, "E0301")
+        self.assertIn("--overwrite", raised.exception.hint)
+
+    # ---- jobs that end early
+
+    def slow_job(self):
+        """A program that runs a job of some seconds."""
+        table = self.work / "large"
+        with open(table, "w") as file:
+            lines = "".join(f"word{i} word{i * 7 % 1000} and more words\n" for i in range(20_000))
+            for _ in range(60):
+                file.write(lines)
+        code = f"""
+import glint
+try:
+    print("started", flush=True)
+    glint.run("wordcount", {str(table)!r}, {str(self.work / "out")!r}, split_size="1K",
+              master="local[1]")
+except KeyboardInterrupt:
+    print("interrupted")
+except glint.Error as error:
+    print(error.code)
+"""
+        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+    def child_of(self, number):
+        for _ in range(500):
+            with open(f"/proc/{number}/task/{number}/children") as file:
+                children = file.read().split()
+            if children:
+                with open(f"/proc/{children[0]}/cmdline", "rb") as file:
+                    if b"submit" in file.read():
+                        return int(children[0])
+            time.sleep(0.01)
+        self.fail("no job was started")
+
+    def test_interrupt(self):
+        python = self.slow_job()
+        job = self.child_of(python.pid)
+        time.sleep(0.1)
+        python.send_signal(signal.SIGINT)
+        printed, _ = python.communicate(timeout=60)
+        self.assertEqual(printed.split(), ["started", "interrupted"])
+        self.assertFalse(os.path.exists(f"/proc/{job}"))
+        self.assertEqual([path.name for path in self.work.iterdir() if "out" in path.name], [])
+
+    def test_killed(self):
+        python = self.slow_job()
+        job = self.child_of(python.pid)
+        os.kill(job, signal.SIGKILL)
+        printed, _ = python.communicate(timeout=60)
+        self.assertEqual(printed.split(), ["started", "None"])
+
+    def test_an_error_of_a_killed_program(self):
+        from glint._run import _result
+
+        with self.assertRaisesRegex(glint.Error, "killed by SIGKILL: last words"):
+            _result(-9, "", "last words\n")
+        with self.assertRaisesRegex(glint.Error, "ended with status 3"):
+            _result(3, "", "")
+
+    def test_threads(self):
+        results = []
+
+        def work(number):
+            results.append(glint.run("wordcount", self.words, self.work / f"counts{number}"))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([len(list(result.outputs[0])) for result in results], [4] * 4)
+
+
+class Command(unittest.TestCase):
+    def test_the_program_of_the_wheel(self):
+        script = pathlib.Path(sys.executable).parent / "glint"
+        for command in ([script], [sys.executable, "-m", "glint"], [glint.program()]):
+            done = subprocess.run([*command, "version"], check=True, capture_output=True, text=True)
+            self.assertTrue(done.stdout.startswith("glint "), done.stdout)
+        done = subprocess.run([script, "submit", "nothing"], check=False, capture_output=True)
+        self.assertEqual(done.returncode, 64)
