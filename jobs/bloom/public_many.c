@@ -12,6 +12,7 @@ struct piece {
     const uint8_t *base;
     uint32_t start[PIECE_ROWS], end[PIECE_ROWS]; /* of the first `batch` ids, from base */
     uint32_t count, batch;                       /* ids of the piece; of these for the kernel */
+    uint64_t next;                               /* SEPARATED: where the next piece begins */
 };
 
 /* One id; data is NULL if it is not inside the column's data. */
@@ -94,6 +95,32 @@ static bool piece_offsets(struct piece *piece, const struct glint_bloom_column *
     return descending == 0;
 }
 
+/* Finds the ends of separated ids. Returns false if there are not as many. */
+static bool piece_separated(struct piece *piece, const struct glint_bloom_column *ids)
+{
+    const uint8_t *data = ids->data;
+    if (ids->data_size > UINT32_MAX) return false;
+    piece->base = data;
+    for (uint32_t i = 0; i < piece->count; i++) {
+        if (piece->next > ids->data_size) return false;
+        const uint64_t left = ids->data_size - piece->next;
+        const uint8_t *start = data + piece->next;
+        const uint8_t *end = left > 0 ? memchr(start, (int)ids->width, left) : NULL;
+        piece->start[i] = (uint32_t)piece->next;
+        piece->end[i] = end != NULL ? (uint32_t)(end - data) : (uint32_t)ids->data_size;
+        piece->next = (uint64_t)piece->end[i] + 1;
+    }
+    return true;
+}
+
+/* Lets the kernels have the ids after which they may read BLOOM_ID_SLACK bytes. */
+static void piece_set_batch(struct piece *piece, uint64_t readable)
+{
+    piece->batch = piece->count;
+    while (piece->batch > 0 && piece->end[piece->batch - 1] + (uint64_t)BLOOM_ID_SLACK > readable)
+        piece->batch--;
+}
+
 /* Fills `piece` with the next ids, from `first` on. Returns false if one is outside the data. */
 static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids, uint64_t first)
 {
@@ -101,6 +128,11 @@ static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids
     piece->count = left < PIECE_ROWS ? (uint32_t)left : PIECE_ROWS;
     piece->batch = 0;
     if (ids->kind == GLINT_BLOOM_VIEWS) return true;
+    if (ids->kind == GLINT_BLOOM_SEPARATED) {
+        if (!piece_separated(piece, ids)) return false;
+        piece_set_batch(piece, ids->data_size);
+        return true;
+    }
     const bool fixed = ids->kind == GLINT_BLOOM_FIXED || ids->kind == GLINT_BLOOM_PADDED;
     const uint64_t last = first + piece->count;
     const uint64_t begin = fixed ? first * ids->width : offset_at(ids, first);
@@ -116,12 +148,16 @@ static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids
         piece->start[i] = start;
         piece->end[i] = start + (uint32_t)size;
     }
-    /* What the kernels may read after an id must be in the data. */
-    const uint64_t readable = ids->data_size - begin;
-    piece->batch = piece->count;
-    while (piece->batch > 0 && piece->end[piece->batch - 1] + (uint64_t)BLOOM_ID_SLACK > readable)
-        piece->batch--;
+    piece_set_batch(piece, ids->data_size - begin);
     return true;
+}
+
+/* Id i of the piece, one of those that are not in the batch. */
+static struct id piece_id(const struct piece *piece, const struct glint_bloom_column *ids,
+                          uint64_t first, uint32_t i)
+{
+    if (ids->kind != GLINT_BLOOM_SEPARATED) return id_at(ids, first + i);
+    return (struct id){piece->base + piece->start[i], piece->end[i] - piece->start[i]};
 }
 
 static struct bloom_rows piece_rows(const struct piece *piece)
@@ -171,9 +207,9 @@ static int add_piece(glint_bloom *filter, struct bloom_adder *adder, struct piec
     if (ids->valid != NULL) piece_remove_absent(piece, ids, first);
     const struct bloom_rows rows = piece_rows(piece);
     bloom_adder_rows(adder, &rows);
-    for (uint64_t i = first + singly; i < first + piece->count; i++) {
-        if (!is_there(ids, i)) continue;
-        const struct id id = id_at(ids, i);
+    for (uint32_t i = singly; i < piece->count; i++) {
+        if (!is_there(ids, first + i)) continue;
+        const struct id id = piece_id(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         bloom_add(&filter->filter, id.data, id.size);
     }
@@ -183,7 +219,7 @@ static int add_piece(glint_bloom *filter, struct bloom_adder *adder, struct piec
 int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *ids)
 {
     struct bloom_set set;
-    struct piece piece;
+    struct piece piece = {.next = 0};
     struct bloom_adder adder;
     if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
     int result = set_of(filter, &set);
@@ -208,7 +244,7 @@ static int contains_piece(const glint_bloom *filter, const struct bloom_set *set
     for (uint32_t i = piece->batch; i < piece->count; i++) {
         out_hit[i] = 0;
         if (!is_there(ids, first + i)) continue;
-        const struct id id = id_at(ids, first + i);
+        const struct id id = piece_id(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         out_hit[i] = bloom_contains(&filter->filter, id.data, id.size);
     }
@@ -221,7 +257,7 @@ int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloo
                               uint8_t *out_hit)
 {
     struct bloom_set set;
-    struct piece piece;
+    struct piece piece = {.next = 0};
     if (filter == NULL) {
         memset(out_hit, 0, ids->count);
         return GLINT_BLOOM_OK;

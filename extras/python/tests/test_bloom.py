@@ -58,6 +58,16 @@ class Ids(unittest.TestCase):
         asked = mixed + OTHERS
         self.assertEqual(many.contains_many(asked), [value in many for value in asked])
 
+    def test_ids_with_nul(self):
+        for ids in (["a\0b", "c"], ["a", "b\0"], ["\0"], ["\0", "", "\0\0"], [b"\0", "x"],
+                    ["", ""]):
+            bloom, single = glint.Bloom(10), glint.Bloom(10)
+            bloom.add_many(ids)
+            for value in ids:
+                single.add(value)
+            self.assertEqual(bloom, single)
+            self.assertEqual(bloom.contains_many(ids), [True] * len(ids))
+
     def test_text_that_is_not_ascii(self):
         ids = [f"\u043a\u043b\u044e\u0447-{i}" for i in range(1000)]
         bloom = glint.Bloom(1000)

@@ -163,7 +163,8 @@ enum glint_bloom_column_kind {
     GLINT_BLOOM_OFFSETS_64 = 1, /* as in large_string and large_binary */
     GLINT_BLOOM_FIXED = 2,      /* `width` bytes each, as in fixed_size_binary */
     GLINT_BLOOM_PADDED = 3,     /* the same, but zeros at the end are not of the id: NumPy's S */
-    GLINT_BLOOM_VIEWS = 4       /* 16 bytes each, as in Arrow's string_view and binary_view */
+    GLINT_BLOOM_VIEWS = 4,      /* 16 bytes each, as in Arrow's string_view and binary_view */
+    GLINT_BLOOM_SEPARATED = 5   /* one byte between them, as in lines; `first` is 0 */
 };
 
 /* Ids first .. first + count - 1 of an array; nothing of it is copied or changed. */
@@ -172,9 +173,9 @@ struct glint_bloom_column {
     uint64_t first, count;
     const uint8_t *valid;   /* bit i is 0: there is no id i; NULL: there are all */
     const void *offsets;    /* OFFSETS: first + count + 1 int32_t or int64_t; VIEWS: the views */
-    uint64_t width;         /* FIXED, PADDED; VIEWS: the number of buffers */
+    uint64_t width;         /* FIXED, PADDED; VIEWS: the number of buffers; SEPARATED: the byte */
     const void *data;       /* all bytes; VIEWS: const uint8_t *const[], the buffers */
-    uint64_t data_size;     /* their number; VIEWS: not used */
+    uint64_t data_size;     /* their number, below 4 GiB if SEPARATED; VIEWS: not used */
     const int64_t *buffers; /* VIEWS: the size of each buffer */
 };
 

@@ -251,6 +251,53 @@ Test(many, invalid_string_views)
     glint_bloom_destroy(filter);
 }
 
+/* ---- ids with a byte between them ---- */
+
+/* The ids of a test, each followed by a line break except the last one. */
+static struct glint_bloom_column lines(uint8_t *out)
+{
+    size_t size = 0;
+    for (int i = 0; i < IDS; i++) {
+        memcpy(out + size, data + offsets_64[i], id_size(i));
+        size += id_size(i);
+        out[size++] = '\n';
+    }
+    return (struct glint_bloom_column){.kind = GLINT_BLOOM_SEPARATED,
+                                       .count = IDS,
+                                       .width = '\n',
+                                       .data = out,
+                                       .data_size = size - 1};
+}
+
+Test(many, separated)
+{
+    static uint8_t text[IDS * WIDTH], hit[IDS];
+    struct glint_bloom_column ids = lines(text);
+    const struct glint_bloom_column same = column(GLINT_BLOOM_OFFSETS_32, true);
+    glint_bloom *a = created(GLINT_BLOOM_XXH64, GLINT_BLOOM_SPLIT_BLOCK, 3000);
+    glint_bloom *b = created(GLINT_BLOOM_XXH64, GLINT_BLOOM_SPLIT_BLOCK, 3000);
+    ids.valid = valid;
+    size_t bytes, other;
+    cr_assert_eq(glint_bloom_add_many(a, &ids), 0);
+    cr_assert_eq(glint_bloom_add_many(b, &same), 0);
+    const uint8_t *bits = glint_bloom_bits(a, &bytes);
+    cr_assert_arr_eq(bits, glint_bloom_bits(b, &other), bytes);
+    cr_assert_eq(glint_bloom_contains_many(a, &ids, hit), 0);
+    for (int i = 0; i < IDS; i++) cr_assert_eq(hit[i], i % 7 != 2);
+    /* Fewer ids than there are, and more. */
+    ids.count = IDS - 1;
+    cr_assert_eq(glint_bloom_contains_many(a, &ids, hit), 0);
+    ids.count = IDS + 1;
+    cr_assert_eq(glint_bloom_contains_many(a, &ids, hit), GLINT_BLOOM_ERR_COLUMN);
+    ids = (struct glint_bloom_column){.kind = GLINT_BLOOM_SEPARATED, .count = 1, .data = text};
+    cr_assert_eq(glint_bloom_contains_many(a, &ids, hit), 0); /* one empty id */
+    cr_assert_eq(hit[0], 1);
+    ids.data_size = 1ull << 32;
+    cr_assert_eq(glint_bloom_add_many(a, &ids), GLINT_BLOOM_ERR_COLUMN);
+    glint_bloom_destroy(a);
+    glint_bloom_destroy(b);
+}
+
 /* ---- invalid columns, and none ---- */
 
 static void expect_column_error(const glint_bloom *filter, glint_bloom *into,

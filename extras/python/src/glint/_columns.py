@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from ._library import ffi, lib
 
@@ -64,28 +64,36 @@ def columns(ids: Any) -> Iterator[Column]:
 
 
 def _sequence(ids: Union[list[Any], tuple[Any, ...]]) -> Column:
-    data, sizes = _joined(ids)
-    offsets = array.array("q", accumulate(sizes, initial=0))
+    data, encoded = _joined(ids)
+    count = len(ids)
+    if count > 0 and data.count(b"\0") == count - 1 and len(data) < 1 << 32:
+        return Column(
+            lib.GLINT_BLOOM_SEPARATED,
+            count,
+            data=ffi.from_buffer(data),
+            data_size=len(data),
+            width=0,
+        )
+    # An id contains a NUL.
+    encoded = encoded or [id_bytes(value) for value in ids]
+    data = b"".join(encoded)
+    offsets = array.array("q", accumulate(map(len, encoded), initial=0))
     return Column(
         lib.GLINT_BLOOM_OFFSETS_64,
-        len(ids),
+        count,
         offsets=ffi.from_buffer(offsets),
         data=ffi.from_buffer(data),
         data_size=len(data),
     )
 
 
-def _joined(ids: Union[list[Any], tuple[Any, ...]]) -> tuple[bytes, Iterable[int]]:
-    """All bytes, and the size of each id."""
+def _joined(ids: Union[list[Any], tuple[Any, ...]]) -> tuple[bytes, Optional[list[bytes]]]:
+    """All ids with a NUL between them; and the ids as bytes, if they were not all str."""
     try:
-        text = "".join(ids)
+        return "\0".join(ids).encode(), None
     except TypeError:
         encoded = [id_bytes(value) for value in ids]
-        return b"".join(encoded), map(len, encoded)
-    data = text.encode()
-    if len(data) == len(text):  # ASCII: as many bytes as characters
-        return data, map(len, ids)
-    return data, [len(value.encode()) for value in ids]
+        return b"\0".join(encoded), encoded
 
 
 # ---- NumPy, or any buffer of byte strings

@@ -99,7 +99,8 @@ enum glint_bloom_column_kind {
     GLINT_BLOOM_OFFSETS_64 = 1,
     GLINT_BLOOM_FIXED = 2,
     GLINT_BLOOM_PADDED = 3,
-    GLINT_BLOOM_VIEWS = 4
+    GLINT_BLOOM_VIEWS = 4,
+    GLINT_BLOOM_SEPARATED = 5
 };
 
 struct glint_bloom_column {
