@@ -6,6 +6,7 @@
 #ifndef GLINT_BASE_ENV_H
 #define GLINT_BASE_ENV_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +57,14 @@ struct env_node {
     char boot[37]; /* "": not available */
 };
 
+/* A child process, with pipes to its standard input, output and error. The ends of this process are
+ * close-on-exec and do not block. */
+struct env_child {
+    int pid; /* also the number of its process group */
+    int input, output, errors;
+    int exited; /* readable when it has exited */
+};
+
 /* What to do if the target exists. */
 enum env_rename_mode {
     ENV_RENAME_NOREPLACE, /* -EEXIST if the target exists, on every file system */
@@ -98,6 +107,18 @@ struct env {
      * closed. Does not block: -EWOULDBLOCK if it is locked otherwise. */
     int (*lock)(struct env *env, int file);
     int (*lock_shared)(struct env *env, int file);
+    /* Starts a program as the leader of a process group, with `words` as its arguments and
+     * `variables` as its environment (both end with NULL), no descriptor but 0 to 2, and no signal
+     * blocked or ignored. The kernel kills it when the calling thread ends. `path` is not searched
+     * in $PATH. Returns 0, or a negative errno with nothing running or open. */
+    int (*spawn)(struct env *env, const char *path, char *const *words, char *const *variables,
+                 struct env_child *out);
+    /* Kills what is left of the process group, waits for the process, and frees its pid; the
+     * caller closes the pipes. Returns the status as from waitpid, or a negative errno. */
+    int (*reap)(struct env *env, int pid);
+    int64_t (*read)(struct env *env, int file, void *out, size_t size); /* -EAGAIN: nothing yet */
+    /* Returns how many are ready; 0: none within the time. */
+    int (*poll)(struct env *env, struct pollfd *files, uint32_t count, int timeout_ms);
     void *state; /* for tests */
 };
 

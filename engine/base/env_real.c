@@ -2,6 +2,8 @@
  * cover it. */
 #include "engine/base/env.h"
 
+#include "engine/base/env_spawn.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -265,6 +267,22 @@ static int real_lock_shared(struct env *env, int file)
     return flock(file, LOCK_SH | LOCK_NB) == 0 ? 0 : -errno;
 }
 
+static int64_t real_read(struct env *env, int file, void *out, size_t size)
+{
+    (void)env;
+    ssize_t n;
+    do n = read(file, out, size);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : -errno;
+}
+
+static int real_poll(struct env *env, struct pollfd *files, uint32_t count, int timeout_ms)
+{
+    (void)env;
+    int n = poll(files, count, timeout_ms);
+    return n >= 0 ? n : errno == EINTR ? 0 : -errno;
+}
+
 struct env *env_real(void)
 {
     static struct env env = {
@@ -288,6 +306,10 @@ struct env *env_real(void)
         .list = real_list,
         .lock = real_lock,
         .lock_shared = real_lock_shared,
+        .spawn = env_spawn,
+        .reap = env_reap,
+        .read = real_read,
+        .poll = real_poll,
     };
     return &env;
 }

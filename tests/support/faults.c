@@ -182,6 +182,35 @@ static int fault_lock_shared(struct env *env, int file)
     return must_fail("lock") ? fault_error : env_real()->lock_shared(env_real(), file);
 }
 
+static int fault_spawn(struct env *env, const char *path, char *const *words,
+                       char *const *variables, struct env_child *out)
+{
+    (void)env;
+    if (must_fail("spawn")) return fault_error;
+    return env_real()->spawn(env_real(), path, words, variables, out);
+}
+
+/* Never fails, as removal: a test can then check that no process is left. */
+static int fault_reap(struct env *env, int pid)
+{
+    (void)env;
+    return env_real()->reap(env_real(), pid);
+}
+
+static int64_t fault_read(struct env *env, int file, void *out, size_t size)
+{
+    (void)env;
+    if (must_fail("read")) return fault_error;
+    return env_real()->read(env_real(), file, out, at_most(size));
+}
+
+static int fault_poll(struct env *env, struct pollfd *files, uint32_t count, int timeout_ms)
+{
+    (void)env;
+    if (must_fail("poll")) return fault_error;
+    return env_real()->poll(env_real(), files, count, timeout_ms);
+}
+
 struct env *faults_env(void)
 {
     static struct env env = {
@@ -205,6 +234,10 @@ struct env *faults_env(void)
         .list = fault_list,
         .lock = fault_lock,
         .lock_shared = fault_lock_shared,
+        .spawn = fault_spawn,
+        .reap = fault_reap,
+        .read = fault_read,
+        .poll = fault_poll,
     };
     return &env;
 }
