@@ -182,10 +182,14 @@ static bool check_secret(const struct cluster_file *f, struct glint_error *error
 /* Without a secret, any process that reaches a port could have its own program run. */
 static bool check_programs(const struct cluster_file *f, struct glint_error *error)
 {
-    if (!f->cluster.allow_programs || !f->cluster.insecure_plaintext) return true;
-    return cluster_file_error(f, place_of_either(f, "allow_programs", "insecure_plaintext"), error,
-                              "remove one of them; with secret_file, programs can be allowed",
-                              "allow_programs and insecure_plaintext cannot both be true");
+    const char *key = f->cluster.allow_programs   ? "allow_programs"
+                      : f->cluster.allow_commands ? "allow_commands"
+                                                  : NULL;
+    if (key == NULL || !f->cluster.insecure_plaintext) return true;
+    return cluster_file_error(
+        f, place_of_either(f, key, "insecure_plaintext"), error,
+        "remove one of them; with secret_file, programs and commands can be allowed",
+        "%s and insecure_plaintext cannot both be true", key);
 }
 
 /* Each job that an executor serves needs its own port. */

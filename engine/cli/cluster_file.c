@@ -311,16 +311,22 @@ static uint32_t derive_slots(const struct cluster *c, const struct cluster_execu
     return slots < c->drivers_max ? c->drivers_max : (uint32_t)slots;
 }
 
+static bool is_default(const struct cluster_file_reader *r, const char *name)
+{
+    const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, name);
+    return r->file->origins[key - cluster_keys].from == FROM_DEFAULT;
+}
+
 /* Defaults that depend on other values. */
 static bool derive_defaults(struct cluster_file_reader *r)
 {
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool has_state = state != NULL && state[0] == '/';
-    const struct config_key *programs = key_find(cluster_keys, CLUSTER_KEYS, "allow_programs");
     /* With the user's own secret, cluster_file_check allows only loopback addresses. */
-    if (r->file->origins[programs - cluster_keys].from == FROM_DEFAULT)
-        c->allow_programs = c->secret_file == NULL && !c->insecure_plaintext;
+    const bool own_secret = c->secret_file == NULL && !c->insecure_plaintext;
+    if (is_default(r, "allow_programs")) c->allow_programs = own_secret;
+    if (is_default(r, "allow_commands")) c->allow_commands = own_secret;
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (c->executors[i].slots == 0) c->executors[i].slots = derive_slots(c, &c->executors[i]);
     if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;

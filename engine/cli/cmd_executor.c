@@ -18,12 +18,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const shown[] = {"secret-file",    "insecure-plaintext",
-                                    "allow-programs", "drivers-max",
-                                    "heartbeat",      "suspect",
-                                    "dead",           "connect",
-                                    "start",          "drain",
-                                    "fetch",          NULL};
+static const char *const shown[] = {"secret-file",
+                                    "insecure-plaintext",
+                                    "allow-programs",
+                                    "allow-commands",
+                                    "drivers-max",
+                                    "heartbeat",
+                                    "suspect",
+                                    "dead",
+                                    "connect",
+                                    "start",
+                                    "drain",
+                                    "fetch",
+                                    NULL};
 
 static const struct glint_job_option own_rows[] = {
     {"id", "ID", NULL, "the executor's id in the file; with --join: its name (default: generated)"},
@@ -179,6 +186,7 @@ static int run_join(struct executor_args *l, struct glint_error *error)
                                              .node = id != NULL ? id : name,
                                              .secret_file = cluster->secret_file,
                                              .insecure_plaintext = cluster->insecure_plaintext,
+                                             .allow_commands = cluster->allow_commands,
                                              .ports = cluster->ports,
                                              .work_dir = cli_line_option(l->line, "work-dir"),
                                              .heartbeat = cluster->heartbeat,
@@ -187,6 +195,8 @@ static int run_join(struct executor_args *l, struct glint_error *error)
                                              .drain_ms = cluster->drain_ms,
                                              .start_ms = cluster->start_ms,
                                              .log_json = l->log_json};
+    /* The defaults depend on the secret, which a daemon does not pass on. */
+    if (from_daemon) config.allow_commands = cli_line_flag(l->line, "allow-commands");
     make_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
         return error_set(error, GLINT_E_USAGE, "choose a shorter one", "--id is not a valid name");

@@ -40,6 +40,9 @@ const struct config_key cluster_keys[CLUSTER_KEYS] = {
      "executors may fetch a program of another build from a driver, and run it; not with "
      "`insecure_plaintext`",
      .absent = "`true` with your own secret, where all addresses are loopback, else `false`"},
+    {"allow_commands", "allow-commands", NULL, KEY_BOOL, CLUSTER(allow_commands),
+     "tasks of a job may run commands (`stream`); not with `insecure_plaintext`",
+     .absent = "as `allow_programs`: `true` with your own secret, else `false`"},
     {"launch", "launch", "WORD", KEY_CHOICE, CLUSTER(launch),
      "how `glint submit` starts executors that are not running: as processes on this machine "
      "(`local`), by `launch_command` (`ssh`), or not at all (`none`)",

@@ -44,7 +44,7 @@ struct config_key {
     const char *const *choices; /* indexed by the field's value; ends with NULL */
 };
 
-#define CLUSTER_KEYS          20u
+#define CLUSTER_KEYS          21u
 #define CLUSTER_EXECUTOR_KEYS 6u
 #define JOB_KEYS              20u
 extern const struct config_key cluster_keys[CLUSTER_KEYS];                   /* struct cluster */

@@ -179,6 +179,7 @@ static int start_executor(struct local *l, struct glint_error *error)
                                                  .skip_bad_rows = c->skip_bad_rows,
                                                  .bad_rows_max = c->bad_rows_max,
                                                  .no_sync = c->no_sync,
+                                                 .allow_commands = true,
                                                  .work_dir = l->work_dir.path},
                                      .registry = c,
                                      .env = c->env,

@@ -23,6 +23,7 @@ struct task_options {
     bool skip_bad_rows;
     int64_t bad_rows_max; /* of one job, with skip_bad_rows; -1: no limit */
     bool no_sync;         /* no fsync of output files */
+    bool allow_commands;  /* tasks may start processes: glint_pipe */
     const char *work_dir; /* private directory of this run, mode 0700, exists */
     /* The base of relative paths: the driver's current directory, to which an executor changes.
      * Empty: paths are relative to this process's directory. */

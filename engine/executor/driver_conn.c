@@ -87,6 +87,7 @@ static int create_job_parts(struct executor_process *c, const struct task_option
 static int start_job(struct executor_process *c, const struct message *m, struct glint_error *error)
 {
     struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
+                                   .allow_commands = c->config.allow_commands,
                                    .work_dir = c->work_dir.path};
     if (c->has_job || m->id >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL,

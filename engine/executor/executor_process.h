@@ -29,8 +29,9 @@ struct executor_process_config {
     const char *cluster, *node;
     const char *secret_file; /* NULL: the user's default */
     bool insecure_plaintext;
-    const char *host; /* address to listen on */
-    uint16_t port;    /* 0: one of `ports` */
+    bool allow_commands; /* tasks may run commands */
+    const char *host;    /* address to listen on */
+    uint16_t port;       /* 0: one of `ports` */
     struct port_range ports;
     uint32_t slots;
     uint64_t memory_bytes;

@@ -255,7 +255,7 @@ static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 /* The arguments of `glint executor --join`, which the process parses like a user's. */
 struct process_arguments {
     char text[24][PATH_MAX];
-    char *argv[2 * 24 + 5];
+    char *argv[2 * 24 + 6];
     uint32_t count, words;
 };
 
@@ -283,13 +283,14 @@ static void fill_arguments(struct process_arguments *a, const struct daemon *d,
                            const struct executor_request *request)
 {
     static char name[] = "glint", command[] = "executor", from_daemon[] = "--executor-process",
-                insecure[] = "--insecure-plaintext";
+                insecure[] = "--insecure-plaintext", commands[] = "--allow-commands";
     const struct cluster *c = d->cluster;
     const struct cluster_executor *self = d->self;
     bool v6 = strchr(request->driver_host, ':') != NULL;
     *a = (struct process_arguments){.argv = {name, command, from_daemon}, .words = 3};
     add_argument(a, "--join", v6 ? "[%s]:%u" : "%s:%u", request->driver_host, request->driver_port);
     if (c->insecure_plaintext) a->argv[a->words++] = insecure;
+    if (c->allow_commands) a->argv[a->words++] = commands;
     add_argument(a, "--cluster-name", "%s", c->name);
     add_argument(a, "--id", "%s", self->id);
     add_argument(a, "--host", "%s", self->host);

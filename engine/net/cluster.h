@@ -40,6 +40,7 @@ struct cluster {
     const char *secret_file; /* NULL: the user's default secret, loopback only */
     bool insecure_plaintext;
     bool allow_programs; /* daemons may fetch and run a program of another build from a driver */
+    bool allow_commands; /* tasks may run commands (glint_pipe) */
     enum launch launch;
     const char *const *launch_command; /* LAUNCH_SSH: argv; {host}, {id}, {config} are replaced */
     /* NAME=value pairs that pass command-line options on to launched daemons through their

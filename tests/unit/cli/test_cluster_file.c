@@ -108,7 +108,7 @@ Test(cluster_file, every_key_is_read)
     set_line("/c.toml", NULL); /* the path of the checkout may contain anything */
     const struct cluster *c = read_sound(
         "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\n"
-        "allow_programs = true\nlaunch = 'ssh'\n"
+        "allow_programs = true\nallow_commands = true\nlaunch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
         "log_bytes_max = 1048576\ndrivers_max = 2\nports = '7500-7599'\n"
         "driver_host = 'd.example.org'\ndriver_ports = '7600-7620'\nheartbeat = '200ms'\n"
@@ -126,6 +126,7 @@ Test(cluster_file, every_key_is_read)
     cr_expect_eq(c->drivers_max, 2);
     cr_expect(c->ports.first == 7500 && c->ports.last == 7599);
     cr_expect(c->allow_programs);
+    cr_expect(c->allow_commands);
     cr_expect_str_eq(c->driver_host, "d.example.org");
     cr_expect(c->driver_ports.first == 7600 && c->driver_ports.last == 7620);
     cr_expect_eq(c->heartbeat.heartbeat_ns, 200000000);
@@ -325,6 +326,18 @@ Test(cluster_file, programs_are_allowed_by_default_only_with_own_secret)
     set_line("c.toml", "--allow-programs");
     expect_rejected("insecure_plaintext = true\n" ONE, "c.toml:1:22: allow_programs and");
     cr_expect(read_sound("secret_file = 's'\n" ONE)->allow_programs);
+}
+
+Test(cluster_file, commands_are_allowed_by_default_as_programs)
+{
+    cr_expect(read_sound(ONE)->allow_commands);
+    cr_expect(read_sound("allow_programs = false\n" ONE)->allow_commands);
+    cr_expect_not(read_sound("allow_commands = false\n" ONE)->allow_commands);
+    cr_expect_not(read_sound("secret_file = 's'\n" ONE)->allow_commands);
+    cr_expect(read_sound("secret_file = 's'\nallow_commands = true\n" ONE)->allow_commands);
+    cr_expect_not(read_sound("insecure_plaintext = true\n" ONE)->allow_commands);
+    expect_rejected("insecure_plaintext = true\nallow_commands = true\n" ONE,
+                    "c.toml:2:18: allow_commands and insecure_plaintext cannot both be true");
 }
 
 Test(cluster_file, driver_host_needs_a_secret_unless_loopback)
