@@ -38,6 +38,8 @@
     X(404, PLAN_LIMIT,                  70, 0, "the plan exceeds a limit")                         \
     X(405, FUNCTION_FAILED,              1, 0, "a function of the job failed")                     \
     X(406, PLAN_RDD,                    70, 0, "an RDD is NULL")                                   \
+    X(407, COMMAND_FAILED,               1, 0, "a command failed")                                 \
+    X(408, COMMAND_KILLED,               1, 1, "a command was killed")                             \
     X(501, NO_MEMORY,                   71, 1, "out of memory")                                    \
     X(502, MEMORY_LIMIT,                78, 0, "memory limit too small")                           \
     X(503, RESULT_LIMIT,                 1, 0, "result larger than the limit")                     \
@@ -71,7 +73,8 @@
     X(910, TOO_MANY_EXECUTOR_FAILURES,   1, 0, "too many executors were lost")                     \
     X(911, PATH_NOT_SHARED,             73, 0, "a path is not shared by all nodes")                \
     X(912, JOB_NOT_FOUND,               66, 0, "no such job is running")                           \
-    X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")
+    X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")                   \
+    X(914, COMMAND_NOT_ALLOWED,         77, 0, "commands are not allowed here")
 /* clang-format on */
 
 /* 0 is success; errors are the negative numbers of the table. */

@@ -210,6 +210,21 @@ struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const struct glint
 struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
                                                   const struct glint_function *function,
                                                   struct glint_args *args);
+/* The lines that a command prints, (none, text), given the lines of a partition: its elements, or
+ * key TAB value; a process per partition (docs/jobs.md: any language). `argv` and `env` (NAME=VALUE
+ * pairs, added to the environment; may be NULL) end with NULL. No shell; argv[0] is searched in
+ * $PATH. */
+struct glint_rdd *glint_pipe(struct glint_rdd *rdd, const char *const *argv,
+                             const char *const *env);
+/* The same with options. */
+struct glint_command {
+    const char *const *argv, *const *env;
+    const int *ok; /* exit statuses that mean success, ends with -1; NULL: only 0 */
+    /* Sorts records by key before the process, as many as fit into memory, then the next ones with
+     * another process: Hadoop's combiner. For pair RDDs. */
+    bool combine;
+};
+struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
 /* One element per record, also for a grouped RDD. */
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);

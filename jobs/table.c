@@ -19,6 +19,7 @@
     X(join_steps)                                                                                  \
     X(wordcount)                                                                                   \
     X(distinct)                                                                                    \
+    X(stream)                                                                                      \
     X(sample)                                                                                      \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \

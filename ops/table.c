@@ -13,6 +13,7 @@
     X(filter)                                                                                      \
     X(map_partitions)                                                                              \
     X(map_partitions_with_index)                                                                   \
+    X(pipe)                                                                                        \
     X(map_values)                                                                                  \
     X(flat_map_values)                                                                             \
     X(key_by)                                                                                      \

@@ -1,0 +1,258 @@
+/* pipe: the lines of a partition go through a process. With `combine` they are sorted by key before
+ * it, in memory: when that is full they go through a process, and another one follows. */
+#include "ops/pipe.h"
+#include "ops/pipe_sort.h"
+
+#define INPUT_BYTES (128 * KIB) /* lines are collected before a write */
+
+struct pipe_state {
+    struct pipe_command command;
+    struct pipe_process process;
+    bool started;
+    struct buffer input;
+    struct pipe_sort sorted; /* combine */
+};
+
+/* ---- The executor half */
+
+/* Texts of a msgpack array, as a list that ends with NULL; NULL with the task's error set. */
+static char **decode_texts(struct glint_task *task, struct unpacker *u)
+{
+    struct unpacker texts = unpack_array(u);
+    char **out = task_alloc(task, sizeof *out * (texts.count + 1));
+    for (uint64_t i = 0; out != NULL && i < texts.count && !texts.failed; i++) {
+        struct glint_slice text = unpack_bytes(&texts);
+        out[i] = task_alloc(task, text.size + 1);
+        if (out[i] == NULL) return NULL;
+        if (text.size > 0) memcpy(out[i], text.data, text.size);
+        out[i][text.size] = '\0';
+    }
+    if (out != NULL) out[texts.count] = NULL;
+    u->failed = u->failed || !unpack_is_complete(&texts);
+    return out;
+}
+
+static int decode_command(struct glint_task *task, struct glint_slice params,
+                          struct pipe_command *out)
+{
+    struct unpacker u = unpack_begin(params);
+    out->words = decode_texts(task, &u);
+    out->variables = out->words != NULL ? decode_texts(task, &u) : NULL;
+    if (out->variables == NULL) return task->error.code;
+    struct unpacker ok = unpack_array(&u);
+    while (!ok.failed && ok.next < ok.count) out->ok[unpack_u64(&ok, 255)] = true;
+    out->combine = unpack_u64(&u, 1) != 0;
+    out->is_map = unpack_u64(&u, 1) != 0;
+    out->job = unpack_u64(&u, UINT64_MAX);
+    if (unpack_is_complete(&u) && unpack_is_complete(&ok) && out->words[0] != NULL) return 0;
+    return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "the parameters of a pipe do not parse");
+}
+
+static int pipe_open(void *state, const struct op_open *o)
+{
+    struct pipe_state *s = state;
+    int r = decode_command(o->task, o->params, &s->command);
+    if (r != 0) return r;
+    pipe_process_init(&s->process, o->task, &s->command);
+    if (o->task->options->allow_commands) return 0;
+    return error_set(&o->task->error, GLINT_E_COMMAND_NOT_ALLOWED,
+                     "set allow_commands = true in the cluster.toml of the daemons, or "
+                     "--allow-commands for glint executor --join",
+                     "this executor may not run %s", s->process.text);
+}
+
+static enum flow flush_input(struct pipe_state *s)
+{
+    enum flow flow = pipe_process_write(&s->process, s->input.data, s->input.size);
+    s->input.size = 0;
+    return flow;
+}
+
+/* Appends the line of a record. Returns its size; 0 with the task's error set. */
+static uint64_t append_line(struct pipe_state *s, struct buffer *b, const struct glint_batch *batch,
+                            uint32_t row)
+{
+    const struct glint_slice lf = {(const uint8_t *)"\n", 1}, tab = {(const uint8_t *)"\t", 1};
+    const struct glint_record r = glint_batch_record(batch, row);
+    const struct glint_slice parts[] = {r.key.bytes, tab, r.value.bytes, lf};
+    const uint32_t first = batch->key.type != GLINT_NONE ? 0 : 2;
+    uint64_t before = b->size;
+    for (uint32_t i = first; i < sizeof parts / sizeof parts[0]; i++) {
+        if (buffer_append(b, parts[i].data, parts[i].size)) continue;
+        error_no_memory(&s->process.task->error);
+        return 0;
+    }
+    return b->size - before;
+}
+
+static enum flow write_rows(struct pipe_state *s, const struct glint_batch *batch)
+{
+    enum flow flow = FLOW_MORE;
+    for (uint32_t row = 0; flow == FLOW_MORE && row < batch->rows; row++) {
+        if (append_line(s, &s->input, batch, row) == 0) return FLOW_FAIL;
+        if (s->input.size >= INPUT_BYTES) flow = flush_input(s);
+    }
+    return flow == FLOW_MORE ? flush_input(s) : flow;
+}
+
+/* ---- Combine */
+
+/* Runs the command on the lines collected so far, sorted. */
+static enum flow run_combiner(struct pipe_state *s, struct glint_emitter *out)
+{
+    enum flow flow = FLOW_MORE;
+    if (s->sorted.count == 0) return FLOW_MORE;
+    if (!pipe_sort_run(&s->sorted)) {
+        error_no_memory(&s->process.task->error);
+        return FLOW_FAIL;
+    }
+    if (pipe_process_start(&s->process, out) != 0) return FLOW_FAIL;
+    for (uint64_t i = 0; flow == FLOW_MORE && i < s->sorted.count; i++) {
+        struct glint_slice line = pipe_sort_at(&s->sorted, i);
+        if (!buffer_append(&s->input, line.data, line.size)) {
+            error_no_memory(&s->process.task->error);
+            return FLOW_FAIL;
+        }
+        if (s->input.size >= INPUT_BYTES) flow = flush_input(s);
+    }
+    if (flow == FLOW_MORE) flow = flush_input(s);
+    if (flow == FLOW_MORE) flow = pipe_process_finish(&s->process);
+    pipe_sort_clear(&s->sorted);
+    return flow;
+}
+
+static enum flow collect_rows(struct pipe_state *s, const struct glint_batch *batch,
+                              struct glint_emitter *out)
+{
+    enum flow flow = FLOW_MORE;
+    for (uint32_t row = 0; flow == FLOW_MORE && row < batch->rows; row++) {
+        uint64_t size = append_line(s, &s->sorted.bytes, batch, row);
+        if (size == 0) return FLOW_FAIL;
+        if (!pipe_sort_add(&s->sorted, glint_column_slice(&batch->key, row).size, size)) {
+            error_no_memory(&s->process.task->error);
+            return FLOW_FAIL;
+        }
+        if (pipe_sort_is_full(&s->sorted, s->process.task->options->memory_bytes))
+            flow = run_combiner(s, out);
+    }
+    return flow;
+}
+
+/* ---- Records in, lines out */
+
+static bool start_once(struct pipe_state *s, struct glint_emitter *out)
+{
+    if (s->started) return true;
+    s->started = true;
+    return pipe_process_start(&s->process, out) == 0;
+}
+
+static enum flow pipe_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    struct pipe_state *s = state;
+    const struct glint_column *c = &batch->value;
+    if (s->command.combine) return collect_rows(s, batch, out);
+    if (!start_once(s, out)) return FLOW_FAIL;
+    bool consecutive = batch->key.type == GLINT_NONE && c->lines != NULL && c->lines == c->start;
+    if (!consecutive) return write_rows(s, batch);
+    return pipe_process_write(&s->process, c->base + c->start[0],
+                              c->end[batch->rows - 1] + 1 - c->start[0]);
+}
+
+/* A process is started for a partition without records, too. */
+static enum flow pipe_finish(void *state, struct glint_emitter *out)
+{
+    struct pipe_state *s = state;
+    if (out->flow != FLOW_MORE) return out->flow;
+    if (s->command.combine) return run_combiner(s, out);
+    return start_once(s, out) ? pipe_process_finish(&s->process) : FLOW_FAIL;
+}
+
+static void pipe_close(void *state)
+{
+    struct pipe_state *s = state;
+    if (s->process.task != NULL) pipe_process_close(&s->process);
+    pipe_sort_fini(&s->sorted);
+    buffer_fini(&s->input);
+}
+
+/* ---- The driver half */
+
+extern const struct op op_pipe;
+
+static void pack_texts(struct packer *p, const char *const *texts)
+{
+    uint32_t count = 0;
+    while (texts != NULL && texts[count] != NULL) count++;
+    pack_array(p, count);
+    for (uint32_t i = 0; i < count; i++)
+        pack_bytes(p, (struct glint_slice){(const uint8_t *)texts[i], strlen(texts[i])});
+}
+
+static void pack_statuses(struct packer *p, const int *ok)
+{
+    static const int success[] = {0, -1};
+    uint32_t count = 0;
+    if (ok == NULL) ok = success;
+    while (ok[count] >= 0) count++;
+    pack_array(p, count);
+    for (uint32_t i = 0; i < count; i++) pack_u64(p, (uint64_t)ok[i]);
+}
+
+/* Returns why the command cannot be one; NULL: no reason. */
+static const char *find_mistake(const struct glint_rdd *rdd, const struct glint_command *c)
+{
+    const struct glint_schema in = rdd->schema;
+    bool key = in.key == GLINT_NONE || in.key == GLINT_TEXT || in.key == GLINT_BYTES;
+    if (!key || (in.value != GLINT_TEXT && in.value != GLINT_BYTES))
+        return "the elements, or keys and values, must be text or bytes";
+    if (c->combine && in.key == GLINT_NONE) return "combine needs keys";
+    if (c->argv == NULL || c->argv[0] == NULL || c->argv[0][0] == '\0') return "argv is empty";
+    for (const char *const *v = c->env; v != NULL && *v != NULL; v++)
+        if (strchr(*v, '=') == NULL || **v == '=') return "env must have the form NAME=VALUE";
+    for (const int *status = c->ok; status != NULL && *status >= 0; status++)
+        if (*status > 255) return "exit statuses are at most 255";
+    return NULL;
+}
+
+/* Whether its stage reads an input, and not a shuffle. */
+static bool is_map_side(const struct glint_rdd *rdd)
+{
+    while (rdd->parent_count > 0 && rdd->op->kind != OP_WIDE) rdd = rdd->parents[0];
+    return rdd->op->kind != OP_WIDE;
+}
+
+struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command)
+{
+    if (rdd == NULL) return rdd_fail_null("pipe");
+    const char *mistake = find_mistake(rdd, command);
+    if (mistake != NULL) return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "pipe: %s", mistake);
+    const struct rdd_spec spec = {
+        .op = &op_pipe, .parents = {rdd}, .schema = {GLINT_NONE, GLINT_TEXT}};
+    struct packer p = {.failed = false};
+    pack_array(&p, 6);
+    pack_texts(&p, command->argv);
+    pack_texts(&p, command->env);
+    pack_statuses(&p, command->ok);
+    pack_u64(&p, command->combine);
+    pack_u64(&p, is_map_side(rdd));
+    pack_u64(&p, glint_job_id(rdd->g));
+    if (p.out.size <= ARGS_BYTES_MAX) return rdd_create_packed(rdd->g, &spec, &p);
+    packer_fini(&p);
+    return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                    "pipe: the command and its environment exceed 1 "
+                    "MiB");
+}
+
+struct glint_rdd *glint_pipe(struct glint_rdd *rdd, const char *const *argv, const char *const *env)
+{
+    return glint_pipe_command(rdd, &(const struct glint_command){.argv = argv, .env = env});
+}
+
+const struct op op_pipe = {.name = "pipe",
+                           .kind = OP_NARROW,
+                           .state_size = sizeof(struct pipe_state),
+                           .open = pipe_open,
+                           .push = pipe_push,
+                           .finish = pipe_finish,
+                           .close = pipe_close};

@@ -1,0 +1,87 @@
+/* Parts of the pipe operator: a process, the lines that it prints, and its standard error. Task's
+ * thread. Functions that return int return 0 or a code with the task's error set. */
+#ifndef GLINT_OPS_PIPE_H
+#define GLINT_OPS_PIPE_H
+
+#include "engine/data/newlines.h"
+#include "ops/ops.h"
+
+/* The parameters of a pipe, decoded into the task's arena. */
+struct pipe_command {
+    char **words, **variables; /* end with NULL */
+    bool ok[256];              /* by exit status */
+    bool combine, is_map;
+    uint64_t job;
+};
+
+/* Returns the environment of a process, in the task's arena: what this process has, what Hadoop
+ * Streaming sets, and the variables of the command, each replacing those before. NULL with the
+ * task's error set (pipe_variables.c). */
+char **pipe_variables(struct glint_task *task, const struct pipe_command *command);
+
+/* ---- Standard output (pipe_output.c): bytes in, batches of lines out. A line ends at LF, or at
+ * the end. */
+
+struct pipe_output {
+    struct glint_task *task;
+    const char *command; /* for messages */
+    /* [0, fill) was read; the next line starts at `line`, and [line, scanned) has no LF. */
+    uint8_t *buffer;
+    uint64_t capacity, line, scanned, fill;
+    newlines_index index;
+    uint32_t *start, *end;
+};
+int pipe_output_init(struct pipe_output *o, struct glint_task *task, const char *command);
+/* Makes room for more bytes at buffer + fill. Returns how many, or a code: LINE_TOO_LONG. */
+int64_t pipe_output_reserve(struct pipe_output *o);
+/* Emits the lines that end in [line, fill); `last`: also what follows the last LF. */
+enum flow pipe_output_emit(struct pipe_output *o, bool last, struct glint_emitter *out);
+void pipe_output_fini(struct pipe_output *o); /* zeros are fine */
+
+/* ---- Standard error (pipe_errors.c): keeps the end, and counts what Hadoop's scripts report. */
+
+#define PIPE_ERRORS_BYTES 4096u
+
+struct pipe_errors {
+    char line[PIPE_ERRORS_BYTES], end[PIPE_ERRORS_BYTES];
+    uint32_t line_size, end_size;
+    bool is_rest; /* of a line that was longer */
+};
+/* Lines "reporter:counter:GROUP,COUNTER,AMOUNT" add to a counter, other reporter lines are
+ * ignored. */
+int pipe_errors_add(struct pipe_errors *e, struct glint_task *task, const char *bytes,
+                    uint64_t size);
+/* The last line may lack its LF. */
+int pipe_errors_finish(struct pipe_errors *e, struct glint_task *task);
+/* Sets an error about the command; the cause ends with as much of standard error as fits. */
+int pipe_errors_fail(const struct pipe_errors *e, struct glint_task *task, enum glint_code code,
+                     const char *hint, const char *cause, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* ---- The process (pipe_process.c) */
+
+/* Zeros: not started. After it has ended it can be started again. */
+struct pipe_process {
+    struct glint_task *task;
+    const struct pipe_command *command;
+    char text[256]; /* of the command, for messages */
+    struct glint_emitter *out;
+    struct env_child child; /* a file is -1 once it is closed */
+    bool running, exited;
+    uint64_t active_ns; /* when something happened last */
+    struct pipe_output output;
+    struct pipe_errors errors;
+};
+void pipe_process_init(struct pipe_process *p, struct glint_task *task,
+                       const struct pipe_command *command);
+/* Starts it; what it prints is emitted to `out` by the two calls below. */
+int pipe_process_start(struct pipe_process *p, struct glint_emitter *out);
+/* Writes to its standard input, and reads what it prints meanwhile. No effect once it has closed
+ * its standard input. */
+enum flow pipe_process_write(struct pipe_process *p, const uint8_t *data, uint64_t size);
+/* Ends its input, waits for its end and checks its exit status. No effect if it does not run. */
+enum flow pipe_process_finish(struct pipe_process *p);
+/* Kills it if it still runs, and frees. */
+void pipe_process_close(struct pipe_process *p);
+
+#endif

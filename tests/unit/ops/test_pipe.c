@@ -1,0 +1,330 @@
+/* pipe: lines through processes, with one and several slots; what commands do wrong; and no process
+ * is left. */
+#include "tests/unit/ops/harness.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void pipe_end(void)
+{
+    scratch_close();
+    cr_expect(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a process is left");
+}
+
+TestSuite(pipe, .init = scratch_open, .fini = pipe_end);
+
+#define LINES 20000u
+
+struct plan {
+    const char *argv[8];
+    const char *env[3];
+    const int *ok;
+    bool combine;
+    char path[PATH_BYTES];
+};
+
+/* Lines of up to 31 bytes, some empty, one of over 1 MiB; NUL bytes in some. */
+static struct table lines_make(uint32_t count, struct plan *p)
+{
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    struct buffer file = {NULL, 0, 0};
+    uint64_t seed = 1;
+    char line[64];
+    for (uint32_t i = 0; i < count; i++) {
+        int size = snprintf(line, sizeof line, "%.*s", (int)(test_next(&seed) % 32),
+                            "abcdefghijklmnopqrstuvwxyzabcdef");
+        if (size > 3 && i > 1000 && i % 100 == 0) line[2] = '\0';
+        const uint64_t start = file.size;
+        cr_assert(buffer_append(&file, line, (uint64_t)size));
+        for (uint32_t n = 0; i == count / 2 && n < 300000; n++)
+            cr_assert(buffer_append(&file, "long", 4));
+        table_add(&lines, none(), bytes(file.data + start, file.size - start));
+        cr_assert(buffer_append(&file, "\n", 1));
+    }
+    scratch_write("lines", file.data, file.size);
+    scratch_path("lines", p->path);
+    buffer_fini(&file);
+    return lines;
+}
+
+static struct glint_rdd *pipe_lines(struct glint_rdd *rdd, const struct plan *p)
+{
+    const struct glint_command command = {
+        .argv = p->argv, .env = p->env, .ok = p->ok, .combine = p->combine};
+    return glint_pipe_command(rdd, &command);
+}
+
+static struct glint_rdd *make_lines(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return pipe_lines(glint_text_file(g, p->path), p);
+}
+
+/* Rows that are not consecutive lines in memory. */
+static struct glint_rdd *make_selected(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    struct glint_rdd *lines = glint_text_file(g, p->path);
+    return pipe_lines(glint_sample(lines, 1, 1), p);
+}
+
+static struct glint_rdd *make_twice(struct glint *g, void *arg)
+{
+    return pipe_lines(make_lines(g, arg), arg);
+}
+
+static struct glint_rdd *make_pairs(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return pipe_lines(glint_key_value_text_file(g, p->path, ','), p);
+}
+
+Test(pipe, cat_gives_the_same_lines)
+{
+    struct plan p = {.argv = {"cat"}};
+    struct table lines = lines_make(LINES, &p);
+    const uint64_t split_bytes[] = {0, 65536};
+    for (int i = 0; i < 2; i++) {
+        const struct fixture base = {.split_bytes = split_bytes[i]};
+        plan_expect(make_lines, &p, &base, &lines);
+        plan_expect(make_selected, &p, &base, &lines);
+        plan_expect(make_twice, &p, &base, &lines);
+    }
+    table_free(&lines);
+}
+
+static void expect_lines(plan_make make, struct plan *p, const char *input, const char *expected)
+{
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    struct glint_slice rest = {(const uint8_t *)expected, strlen(expected)}, line;
+    if (expected[0] != '\0')
+        while (glint_next_field(&rest, '|', &line))
+            table_add(&lines, none(), bytes(line.data, line.size));
+    scratch_write("input", input, strlen(input));
+    scratch_path("input", p->path);
+    plan_expect(make, p, NULL, &lines);
+    table_free(&lines);
+}
+
+Test(pipe, pairs_are_lines_with_a_tab)
+{
+    struct plan p = {.argv = {"cat"}};
+    expect_lines(make_pairs, &p, "a,1\n,2\nb\nc,,\n", "a\t1|\t2|b\t|c\t,");
+}
+
+Test(pipe, combine_sorts_by_key_and_is_stable)
+{
+    struct plan p = {.argv = {"cat"}, .combine = true};
+    expect_lines(make_pairs, &p, "b,2\na,1\nab,0\nb,1\n,0\na,0\n", "\t0|a\t1|a\t0|ab\t0|b\t2|b\t1");
+    expect_lines(make_pairs, &p, "", "");
+}
+
+/* Sorted in memory of 2 MiB, so in several runs: each is sorted. */
+Test(pipe, combine_of_much_input_runs_repeatedly)
+{
+    struct plan p = {.argv = {"sh", "-c", "sort -c && echo run"}, .combine = true};
+    const struct fixture w = {
+        .name = "combine", .slots = 1, .memory_bytes = 16 * MIB, .split_bytes = 64 * MIB};
+    struct buffer file = {NULL, 0, 0};
+    struct glint_rows rows = {.count = 0};
+    uint64_t seed = 3;
+    char line[32];
+    for (int i = 0; i < 100000; i++) {
+        int size = snprintf(line, sizeof line, "%05u,1\n", (unsigned)(test_next(&seed) % 100000));
+        cr_assert(buffer_append(&file, line, (uint64_t)size));
+    }
+    scratch_write("input", file.data, file.size);
+    scratch_path("input", p.path);
+    buffer_fini(&file);
+    p.env[0] = "LC_ALL=C";
+    struct glint *g = fixture_open(&w);
+    glint_collect(make_pairs(g, &p), &rows);
+    cr_expect(rows.count >= 2 && rows.count <= 5, "%d runs", (int)rows.count);
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
+Test(pipe, a_last_line_without_its_end_is_a_line)
+{
+    struct plan p = {.argv = {"printf", "a\\nb"}};
+    expect_lines(make_lines, &p, "x\n", "a|b");
+}
+
+Test(pipe, a_command_need_not_read_its_input)
+{
+    struct plan p = {.argv = {"head", "-n", "1"}};
+    struct table lines = lines_make(LINES, &p), first = {.schema = lines.schema};
+    const struct fixture base = {.split_bytes = 64 * MIB};
+    table_add(&first, none(), lines.rows[0].value);
+    plan_expect(make_lines, &p, &base, &first);
+    table_free(&lines);
+    table_free(&first);
+}
+
+Test(pipe, variables_of_the_call_and_of_hadoop)
+{
+    struct plan p = {.argv = {"sh", "-c",
+                              "echo $A $mapreduce_task_partition $mapred_task_is_map;"
+                              "basename $map_input_file; echo ${mapreduce_task_id#task_*_}"},
+                     .env = {"A=1=2", "mapreduce_task_partition=9"}};
+    expect_lines(make_lines, &p, "x\n", "1=2 9 true|input|0001_m_000000");
+}
+
+/* ls opens the directory as 3. */
+Test(pipe, a_command_has_three_files)
+{
+    struct plan p = {.argv = {"ls", "/proc/self/fd"}};
+    int more = dup(0);
+    expect_lines(make_lines, &p, "x\n", "0|1|2|3");
+    close(more);
+}
+
+Test(pipe, signals_have_their_default)
+{
+    struct plan p = {.argv = {"grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"}};
+    expect_lines(make_lines, &p, "x\n", "SigBlk:\t0000000000000000|SigIgn:\t0000000000000000");
+}
+
+static void expect_failure(struct plan *p, enum glint_code code, const char *cause)
+{
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p->path);
+    plan_expect_error(make_lines, p, NULL, code, cause);
+}
+
+Test(pipe, exit_status_is_checked)
+{
+    struct plan p = {.argv = {"sh", "-c", "cat >&2; echo why >&2; exit 3"}};
+    static const int ok[] = {3, 0, -1};
+    expect_failure(&p, GLINT_E_COMMAND_FAILED,
+                   "exit 3 exited with status 3; the end of its standard error:\nx\nwhy");
+    p.ok = ok;
+    expect_lines(make_lines, &p, "x\n", "");
+}
+
+Test(pipe, death_by_a_signal_is_an_error)
+{
+    struct plan p = {.argv = {"sh", "-c", "kill -TERM $$"}};
+    expect_failure(&p, GLINT_E_COMMAND_KILLED, "was killed by signal 15 (TERM)");
+}
+
+Test(pipe, what_cannot_be_started_is_an_error)
+{
+    char script[PATH_BYTES];
+    struct plan p = {.argv = {"no-such-command"}};
+    expect_failure(&p, GLINT_E_COMMAND_FAILED, "no-such-command was not found in $PATH");
+    p.argv[0] = "/no/such/command";
+    expect_failure(&p, GLINT_E_COMMAND_FAILED, "/no/such/command, or the interpreter");
+    scratch_write("script", "echo\n", 5);
+    p.argv[0] = scratch_path("script", script);
+    expect_failure(&p, GLINT_E_COMMAND_FAILED, "script is not executable");
+    chmod(script, 0700);
+    expect_failure(&p, GLINT_E_COMMAND_FAILED, "script is not a program for this machine");
+    scratch_write("script", "#!/no/such\n", 11);
+    chmod(script, 0700);
+    expect_failure(&p, GLINT_E_COMMAND_FAILED, "or the interpreter that it names, does not exist");
+}
+
+/* In its own group: it is killed with the command. */
+Test(pipe, a_process_that_is_left_is_killed)
+{
+    struct plan p = {.argv = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"}};
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    struct glint_rows rows = {.count = 0};
+    struct glint *g = fixture_open(&fixtures[0]);
+    cr_assert_eq(glint_collect(make_lines(g, &p), &rows), 0, "%s", glint_error(g)->cause);
+    cr_assert_eq(rows.count, 1u);
+    char path[64];
+    const struct glint_slice pid = glint_rows_at(&rows, 0).value.bytes;
+    snprintf(path, sizeof path, "/proc/%.*s/cmdline", (int)pid.size, (const char *)pid.data);
+    char name[8] = "";
+    for (int i = 0; i < 500; i++) { /* init reaps it */
+        FILE *file = fopen(path, "r");
+        name[0] = '\0';
+        if (file != NULL && fread(name, 1, 5, file) == 0) name[0] = '\0';
+        if (file != NULL) fclose(file);
+        if (name[0] == '\0') break;
+        poll(NULL, 0, 10);
+    }
+    cr_expect_str_eq(name, "");
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
+Test(pipe, a_process_that_keeps_the_output_open_is_an_error)
+{
+    struct plan p = {.argv = {"sh", "-c", "sleep 1000 &"}};
+    struct glint_rows rows = {.count = 0};
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    struct glint *g = fixture_open(&fixtures[1]);
+    glint_collect(make_lines(g, &p), &rows);
+    cr_expect_eq(glint_error(g)->code, GLINT_E_COMMAND_FAILED);
+    cr_expect_not_null(strstr(glint_error(g)->cause, "keeps its output open"));
+    fixture_close(g, GLINT_E_COMMAND_FAILED);
+}
+
+/* take needs one row of a command that never ends. */
+Test(pipe, an_action_that_needs_no_more_kills_the_command)
+{
+    struct plan p = {.argv = {"yes"}};
+    struct glint_rows rows = {.count = 0};
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    struct glint *g = fixture_open(&fixtures[0]);
+    cr_expect_eq(glint_take(make_lines(g, &p), 3, &rows), 0);
+    cr_expect_eq(rows.count, 3u);
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
+Test(pipe, a_line_without_end_is_an_error)
+{
+    struct plan p = {.argv = {"cat", "/dev/zero"}};
+    expect_failure(&p, GLINT_E_LINE_TOO_LONG,
+                   "cat /dev/zero printed a line of more than 16777216 bytes");
+}
+
+Test(pipe, counters_of_hadoop)
+{
+    struct plan p = {
+        .argv = {"sh", "-c",
+                 "echo reporter:counter:g,c,2 >&2; echo reporter:counter:g,c,x >&2;"
+                 "echo reporter:counter:g,c >&2; echo reporter:counter:a,b,c,1 >&2;"
+                 "echo reporter:status:fine >&2; printf reporter:counter:g,c,40 >&2; cat"}};
+    struct glint_rows rows = {.count = 0};
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    struct glint *g = fixture_open(&fixtures[1]);
+    cr_expect_eq(glint_collect(make_lines(g, &p), &rows), 0);
+    cr_expect_eq(glint_counter_value(g, "g: c"), 42);
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
+static struct glint_rdd *make_numbers(struct glint *g, void *arg)
+{
+    const struct glint_record one = {.value = {.i64 = 1}};
+    return pipe_lines(
+        glint_parallelize(g, (struct glint_schema)GLINT_ELEMENTS(GLINT_I64), &one, 1, 1), arg);
+}
+
+Test(pipe, misuse_is_rejected)
+{
+    struct plan p = {.argv = {"cat"}};
+    plan_expect_error(make_numbers, &p, NULL, GLINT_E_PLAN_ARGUMENT, "must be text or bytes");
+    p.combine = true;
+    expect_failure(&p, GLINT_E_PLAN_ARGUMENT, "combine needs keys");
+    p.combine = false;
+    p.env[0] = "A";
+    expect_failure(&p, GLINT_E_PLAN_ARGUMENT, "NAME=VALUE");
+    p.env[0] = NULL;
+    p.argv[0] = NULL;
+    expect_failure(&p, GLINT_E_PLAN_ARGUMENT, "argv is empty");
+}
