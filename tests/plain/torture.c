@@ -142,6 +142,24 @@ static int run_sides(struct glint *g)
     return glint_error(g)->code;
 }
 
+/* Lines through processes. Their number of calls varies with the size of reads. */
+static int run_pipe(struct glint *g)
+{
+    static const struct glint_schema schema = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT);
+    static const char *const cat[] = {"/bin/cat", NULL};
+    static const struct glint_command combine = {.argv = cat, .combine = true};
+    struct glint_record rows[20];
+    char text[20][8];
+    for (int i = 0; i < 20; i++) {
+        text_format(text[i], sizeof text[i], "%d", i * 7 % 20);
+        const struct glint_slice slice = {(const uint8_t *)text[i], strlen(text[i])};
+        rows[i] = (struct glint_record){.key = {.bytes = slice}, .value = {.bytes = slice}};
+    }
+    struct glint_rdd *pairs = glint_parallelize(g, schema, rows, 20, 2);
+    glint_save_as_text_file(glint_pipe(glint_pipe_command(pairs, &combine), cat, NULL), "out");
+    return glint_error(g)->code;
+}
+
 /* ---- One run, and the checks after it */
 
 static bool fits(const struct trial *t, int code)
@@ -354,6 +372,7 @@ int main(void)
         {.name = "spill", .plan = run_spills, .outputs = {"out"}, .skips = true},
         {.name = "join", .plan = run_join, .outputs = {"out"}, .skips = true},
         {.name = "sides", .plan = run_sides, .outputs = {"out"}, .skips = true},
+        {.name = "pipe", .plan = run_pipe, .outputs = {"out"}, .skips = true},
     };
     scratch_open();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) torture(&trials[i]);
