@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -66,6 +67,8 @@ static void run_program(const struct pipes *p, pid_t parent, const char *path, c
     sigemptyset(&none);
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
     if (getppid() != parent) _exit(1); /* it ended before the call above */
+    /* Not the policy of a slot (thread_set_batch_policy): both wait for each other often. */
+    sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0});
     sigprocmask(SIG_SETMASK, &none, NULL);
     execve(path, words, variables);
 }
