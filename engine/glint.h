@@ -345,7 +345,7 @@ struct glint *glint_context(const struct glint_rdd *rdd);
 /* Texts for people; `effect` and `hint` may be empty. */
 struct glint_error {
     enum glint_code code; /* 0: no error */
-    char cause[1024], effect[256], hint[512];
+    char cause[5 * 1024], effect[256], hint[512];
 };
 /* The text, and the process's exit status, of a code: columns of engine/codes.h. */
 const char *glint_code_text(enum glint_code code);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define STANDARD_ERROR 2
-#define LINE_BYTES_MAX 4096
+#define LINE_BYTES_MAX 8192
 #define EXECUTOR_MAX   128
 #define KINDS_MAX      64u
 #define KIND_TEXT_MAX  160
