@@ -11,11 +11,13 @@ static bool job_is_valid(const struct glint_job *const *jobs, uint32_t at,
 {
     const struct glint_job *j = jobs[at];
     const char *wrong = NULL;
-    if (j->struct_size != 0 && j->struct_size != sizeof *j)
-        return error_set(error, GLINT_E_PLAN_ARGUMENT, "compile the program with this version",
-                         "job %u of this program was compiled with the headers of another version "
-                         "of glint",
-                         at) == 0;
+    if (j->struct_size != 0 && j->struct_size != sizeof *j) { /* no other member may be read */
+        error_set(error, GLINT_E_PLAN_ARGUMENT, "compile the program with this version",
+                  "job %u of this program: it was compiled with the headers of another version of "
+                  "glint",
+                  at);
+        return false;
+    }
     if (j->name == NULL || j->name[0] == '\0')
         wrong = "it has no name";
     else if (j->run == NULL)

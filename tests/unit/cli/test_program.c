@@ -34,6 +34,18 @@ Test(program, job_without_a_name_is_rejected)
     expect_rejected(&(struct glint_job){.run = run}, "it has no name");
 }
 
+Test(program, job_of_another_version_of_the_header_is_rejected)
+{
+    static char name[] = "program", version[] = "version";
+    char *argv[] = {name, version, NULL}, text[4096];
+    const struct glint_job job = {.struct_size = sizeof job - 8, .name = "old", .run = run};
+    cr_assert_eq(glint_main(2, argv, &job), 70);
+    fflush(stderr);
+    size_t size = fread(text, 1, sizeof text - 1, cr_get_redirected_stderr());
+    text[size] = '\0';
+    cr_expect_not_null(strstr(text, "job 0 of this program: it was compiled with the headers"));
+}
+
 Test(program, job_without_run_is_rejected)
 {
     expect_rejected(&(struct glint_job){.name = "idle"}, "it has no run");

@@ -62,6 +62,20 @@ Test(rdd, function_with_the_name_of_another_is_rejected)
     cr_expect_not_null(strstr(g.error.cause, "another function named t.map_text"));
 }
 
+Test(rdd, function_of_another_version_of_the_header_is_rejected)
+{
+    struct glint_function copy = *registry_find_function(&plan_config, "t.map_text");
+    for (int i = -8; i <= 8; i += 16) {
+        copy.struct_size = sizeof copy + (uint64_t)i;
+        const struct rdd_spec spec = {
+            .op = &op_fun, .parents = {plan_source(&g, 1)}, .function = &copy};
+        cr_expect_null(rdd_create(&g, &spec));
+        cr_expect_eq(g.error.code, GLINT_E_PLAN_FUNCTION);
+        cr_expect_not_null(strstr(g.error.cause, "headers of another version of glint"));
+        g.error.code = GLINT_OK;
+    }
+}
+
 Test(rdd, function_name_of_invalid_length_is_rejected)
 {
     char name[NAME_BYTES_MAX + 1] = "";
