@@ -21,6 +21,7 @@
     X(distinct)                                                                                    \
     X(stream)                                                                                      \
     X(sample)                                                                                      \
+    X(grep)                                                                                        \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

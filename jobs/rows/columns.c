@@ -1,0 +1,233 @@
+/* Columns by number or name: see columns.h. */
+#include "jobs/rows/columns.h"
+
+#include "jobs/rows/fields_quotes.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Names in the header */
+
+/* Cuts the next name off *rest. A name of quoted CSV may contain delimiters; its quotes are not
+ * part of the name. */
+static bool next_name(struct glint_slice *rest, uint8_t delimiter, struct glint_slice *out)
+{
+    if (rest->data == NULL || rest->size < 2 || !fields_may_quote(delimiter) ||
+        rest->data[0] != '"')
+        return glint_next_field(rest, (char)delimiter, out);
+    const uint8_t *end = memchr(rest->data + 1, '"', rest->size - 1);
+    const uint64_t quoted = end != NULL ? (uint64_t)(end - rest->data) + 1 : rest->size;
+    if (end == NULL || (quoted < rest->size && rest->data[quoted] != delimiter))
+        return glint_next_field(rest, (char)delimiter, out);
+    *out = (struct glint_slice){rest->data + 1, quoted - 2};
+    if (quoted == rest->size)
+        rest->data = NULL;
+    else
+        *rest = (struct glint_slice){rest->data + quoted + 1, rest->size - quoted - 1};
+    return true;
+}
+
+static bool slices_equal(struct glint_slice a, struct glint_slice b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* How many columns of the header have this name; *out is the number of the first one. */
+static uint32_t count_name(struct glint_slice header, uint8_t delimiter, struct glint_slice name,
+                           uint32_t *out)
+{
+    struct glint_slice found;
+    uint32_t count = 0;
+    for (uint32_t i = 0; next_name(&header, delimiter, &found); i++) {
+        if (!slices_equal(found, name)) continue;
+        if (count++ == 0) *out = i;
+    }
+    return count;
+}
+
+/* Appends as much of a name as fits. */
+static size_t append_name(char *out, size_t size, size_t capacity, struct glint_slice name)
+{
+    if (size > 0 && size + 2 < capacity) {
+        out[size++] = ',';
+        out[size++] = ' ';
+    }
+    for (uint64_t i = 0; i < name.size && size + 1 < capacity; i++)
+        out[size++] = (char)(name.data[i] >= ' ' && name.data[i] != 0x7f ? name.data[i] : '?');
+    out[size] = '\0';
+    return size;
+}
+
+static int unknown_name(const struct table *t, const char *option, struct glint_slice name,
+                        uint32_t found)
+{
+    char names[400] = "";
+    struct glint_slice header = glint_first_line(t->lines), next;
+    size_t size = 0;
+    if (!t->header)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE,
+                           "use a number, from 1, or --header and a name of the first line",
+                           "--%s: \"%.*s\" is not the number of a column", option, (int)name.size,
+                           (const char *)name.data);
+    if (found > 1)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, "use the number of the column",
+                           "--%s: %s: %u columns are named \"%.*s\"", option, t->paths, found,
+                           (int)name.size, (const char *)name.data);
+    while (next_name(&header, t->delimiter, &next))
+        size = append_name(names, size, sizeof names, next);
+    return glint_abort(t->g, GLINT_E_BAD_VALUE, "see --delimiter, or use the number of the column",
+                       "--%s: %s: no column is named \"%.*s\"; the columns are: %s", option,
+                       t->paths, (int)name.size, (const char *)name.data, names);
+}
+
+/* ---- Options */
+
+int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
+               struct table *out)
+{
+    *out = (struct table){.g = g, .paths = paths};
+    out->header = glint_job_option(args, "header") != NULL;
+    if (fields_delimiter(g, args, "delimiter", &out->delimiter) != 0) return glint_error(g)->code;
+    out->lines = table_read_again(out);
+    return glint_error(g)->code;
+}
+
+struct glint_rdd *table_read_again(const struct table *t)
+{
+    struct glint_rdd *lines = glint_text_file(t->g, t->paths);
+    return t->header ? glint_with_header(lines) : lines;
+}
+
+/* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
+static uint8_t cut_letters(struct glint_slice *item, const char *letters)
+{
+    uint64_t at = item->size;
+    uint8_t set = 0;
+    for (; at > 0 && item->data[at - 1] != ':'; at--) {
+        const uint8_t byte = item->data[at - 1];
+        const char *letter = byte != '\0' ? strchr(letters, byte) : NULL;
+        if (letter == NULL) return 0;
+        set |= (uint8_t)(1u << (letter - letters));
+    }
+    if (at == 0 || set == 0) return 0;
+    item->size = at - 1;
+    return set;
+}
+
+/* A name wins over letters, a number over a name. */
+static int resolve(const struct table *t, const char *option, const char *letters,
+                   struct glint_slice item, uint32_t *out_number, uint8_t *out_letters)
+{
+    const struct glint_slice header =
+        t->header ? glint_first_line(t->lines) : (struct glint_slice){NULL, 0};
+    struct glint_slice whole = item;
+    int64_t number = 0;
+    *out_letters = 0;
+    if (count_name(header, t->delimiter, whole, out_number) != 1)
+        *out_letters = cut_letters(&item, letters);
+    if (!glint_parse_i64(item, &number)) {
+        const uint32_t found = count_name(header, t->delimiter, item, out_number);
+        return found == 1 ? 0 : unknown_name(t, option, item, found);
+    }
+    if (number < 1 || number > FIELDS_COLUMN_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, "columns count from 1",
+                           "--%s: column %lld is not between 1 and %d", option, (long long)number,
+                           FIELDS_COLUMN_MAX);
+    *out_number = (uint32_t)number - 1;
+    return 0;
+}
+
+int columns_option(const struct table *t, const struct glint_job_args *args, const char *option,
+                   const char *letters, struct columns *out)
+{
+    const char *text = glint_job_option(args, option);
+    if (text == NULL || glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
+    struct glint_slice rest = {(const uint8_t *)text, strlen(text)}, item;
+    while (glint_next_field(&rest, ',', &item)) {
+        if (item.size == 0)
+            return glint_abort(t->g, GLINT_E_BAD_VALUE,
+                               "use numbers or names of columns, separated by commas",
+                               "--%s \"%s\": a column is empty", option, text);
+        if (out->count == COLUMNS_MAX)
+            return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d columns", option,
+                               COLUMNS_MAX);
+        if (resolve(t, option, letters, item, &out->number[out->count],
+                    &out->letters[out->count]) != 0)
+            return glint_error(t->g)->code;
+        out->count++;
+    }
+    return 0;
+}
+
+void columns_add_line(struct columns *c)
+{
+    assert(c->count < COLUMNS_MAX);
+    c->number[c->count++] = COLUMNS_LINE;
+}
+
+void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
+{
+    glint_args_i64(args, "delimiter", t->delimiter);
+    glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
+    glint_args_bytes(args, "letters", c->letters, c->count);
+}
+
+/* ---- Task */
+
+int columns_open(struct glint_task *task, struct columns_reader *r)
+{
+    struct glint_slice numbers, letters;
+    struct columns *c = &r->columns;
+    int64_t delimiter;
+    int e = glint_arg_i64(task, "delimiter", &delimiter);
+    if (e == 0) e = glint_arg_slice(task, "columns", &numbers);
+    if (e == 0) e = glint_arg_slice(task, "letters", &letters);
+    if (e != 0) return e;
+    if (delimiter < 0 || delimiter > UINT8_MAX || letters.size > COLUMNS_MAX ||
+        numbers.size != letters.size * sizeof c->number[0])
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a table's columns are out of range");
+    r->delimiter = (uint8_t)delimiter;
+    r->quotes = fields_may_quote(r->delimiter);
+    c->count = (uint32_t)letters.size;
+    if (c->count > 0) {
+        memcpy(c->number, numbers.data, numbers.size);
+        memcpy(c->letters, letters.data, letters.size);
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t at = i; /* insertion sort */
+        for (; at > 0 && c->number[r->sorted[at - 1]] > c->number[i]; at--)
+            r->sorted[at] = r->sorted[at - 1];
+        r->sorted[at] = (uint8_t)i;
+    }
+    return 0;
+}
+
+int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
+                 struct glint_slice *out)
+{
+    const uint8_t *at = row.data, *const end = row.data + row.size;
+    const uint8_t *stop = NULL; /* where the field at `at` ends; NULL: not searched yet */
+    uint32_t column = 0;
+    if (r->quotes) {
+        int e = fields_reject_quoted_row(task, row, r->delimiter);
+        if (e != 0) return e;
+    }
+    for (uint32_t i = 0; i < r->columns.count; i++) {
+        const uint32_t want = r->columns.number[r->sorted[i]];
+        if (want == COLUMNS_LINE) {
+            out[r->sorted[i]] = row;
+            continue;
+        }
+        for (;; column++) {
+            if (stop == NULL) stop = memchr(at, r->delimiter, (size_t)(end - at));
+            if (stop == NULL) stop = end;
+            if (column == want) break;
+            if (stop == end) return glint_bad_row(task, row, "a column is missing");
+            at = stop + 1;
+            stop = NULL;
+        }
+        out[r->sorted[i]] = (struct glint_slice){at, (uint64_t)(stop - at)};
+    }
+    return 1;
+}

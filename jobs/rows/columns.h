@@ -1,0 +1,68 @@
+/* Columns that options of a job choose: by number, from 1, or, with --header, by the name that the
+ * first line of the input gives them. The driver resolves the names; tasks find the fields of the
+ * columns in each row. */
+#ifndef GLINT_JOBS_ROWS_COLUMNS_H
+#define GLINT_JOBS_ROWS_COLUMNS_H
+
+#include "jobs/rows/fields.h"
+
+enum { COLUMNS_MAX = 64 };
+/* In place of a column's number: the whole line. */
+#define COLUMNS_LINE UINT32_MAX
+
+/* ---- Driver */
+
+/* Options of every job with an input table. */
+#define TABLE_OPTIONS                                                                              \
+    HEADER_OPTION,                                                                                 \
+    {                                                                                              \
+        "delimiter", "C", "\\t", "one byte, or \\t"                                                \
+    }
+
+struct table {
+    struct glint *g;
+    const char *paths;
+    struct glint_rdd *lines; /* without header lines */
+    uint8_t delimiter;
+    bool header;
+};
+
+/* Creates the source by --header and --delimiter. Returns 0 or the context's code. */
+int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
+               struct table *out);
+/* The lines again, for an action of its own. */
+struct glint_rdd *table_read_again(const struct table *t);
+
+struct columns {
+    uint32_t count;
+    uint32_t number[COLUMNS_MAX]; /* from 0, in the order of the options */
+    uint8_t letters[COLUMNS_MAX]; /* bit i: the column has letter i */
+};
+
+/* Adds the columns that an option lists, such as 3,name; nothing if the option is not set. An item
+ * may end with a colon and some of `letters` ("": none), as in 3:nr. Returns 0 or the context's
+ * code. */
+int columns_option(const struct table *t, const struct glint_job_args *args, const char *option,
+                   const char *letters, struct columns *out);
+/* Adds the whole line, instead of columns. */
+void columns_add_line(struct columns *c);
+/* Arguments for columns_open. */
+void columns_args(struct glint_args *args, const struct table *t, const struct columns *c);
+
+/* ---- Task */
+
+struct columns_reader {
+    struct columns columns;
+    uint8_t delimiter;
+    bool quotes;                 /* a field that begins with a quote is an error */
+    uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
+};
+
+/* Returns 0 or a code. */
+int columns_open(struct glint_task *task, struct columns_reader *r);
+/* Finds the field of each column: out[i] is that of columns.number[i]. Returns 1, 0 if the row was
+ * bad and skipped, or a code. */
+int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
+                 struct glint_slice *out);
+
+#endif

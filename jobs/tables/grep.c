@@ -1,0 +1,294 @@
+/* grep: the lines that contain a text, or match a pattern of PCRE2.
+ *
+ *     line -> kept or not
+ *
+ * Lines are bytes, as for grep with LC_ALL=C. A text is searched in a batch of consecutive lines at
+ * once. Patterns are compiled to machine code by PCRE2 where the processor and the system allow
+ * it. */
+#include "engine/batch.h"
+#include "jobs/jobs.h"
+#include "jobs/rows/columns.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <assert.h>
+#include <pcre2.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { JIT_STACK_MIN = 32 << 10, JIT_STACK_MAX = 1 << 20 };
+
+/* ---- Patterns. PCRE2 allocates memory from the task, or, on the driver, from the context. */
+
+struct pattern {
+    pcre2_general_context *memory;
+    pcre2_compile_context *rules;
+    pcre2_match_context *limits;
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_jit_stack *stack; /* NULL: code is interpreted */
+};
+
+static void *allocate_for_task(PCRE2_SIZE size, void *task)
+{
+    return glint_scratch(task, size);
+}
+
+static void free_for_task(void *data, void *task)
+{
+    (void)data, (void)task; /* freed with the task */
+}
+
+static void *allocate_for_driver(PCRE2_SIZE size, void *g)
+{
+    return glint_alloc(g, size);
+}
+
+static void free_for_driver(void *data, void *g)
+{
+    (void)g;
+    glint_free(data);
+}
+
+static void pattern_fini(struct pattern *p)
+{
+    pcre2_jit_stack_free(p->stack);
+    pcre2_match_data_free(p->match);
+    pcre2_code_free(p->code);
+    pcre2_match_context_free(p->limits);
+    pcre2_compile_context_free(p->rules);
+    pcre2_general_context_free(p->memory);
+    *p = (struct pattern){.memory = NULL};
+}
+
+/* Compiles a pattern for `p->memory`. Returns 0, or PCRE2's number of the error, which is at byte
+ * *out_offset of the pattern. */
+static int pattern_compile(struct pattern *p, struct glint_slice text, uint32_t options,
+                           size_t *out_offset)
+{
+    int error = PCRE2_ERROR_NOMEMORY;
+    *out_offset = 0;
+    p->rules = p->memory != NULL ? pcre2_compile_context_create(p->memory) : NULL;
+    if (p->rules == NULL) return error;
+    pcre2_set_newline(p->rules, PCRE2_NEWLINE_LF); /* no line contains one */
+    p->code = pcre2_compile(text.data, text.size, options, &error, out_offset, p->rules);
+    return p->code != NULL ? 0 : error;
+}
+
+/* Prepares a compiled pattern for matching. Returns false when out of memory. */
+static bool pattern_prepare(struct pattern *p)
+{
+    p->limits = pcre2_match_context_create(p->memory);
+    p->match = pcre2_match_data_create(1, p->memory);
+    if (p->limits == NULL || p->match == NULL) return false;
+    if (pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) != 0) return true;
+    p->stack = pcre2_jit_stack_create(JIT_STACK_MIN, JIT_STACK_MAX, p->memory);
+    if (p->stack != NULL) pcre2_jit_stack_assign(p->limits, NULL, p->stack);
+    return p->stack != NULL;
+}
+
+/* ---- grep.keep */
+
+enum { GREP_REGEX = 1, GREP_IGNORE_CASE = 2, GREP_INVERT = 4, GREP_COLUMN = 8 };
+
+struct keep_state {
+    int64_t flags;
+    struct glint_slice text;
+    struct pattern pattern;
+    struct columns_reader reader; /* GREP_COLUMN */
+};
+
+static bool is_fixed(int64_t flags)
+{
+    return (flags & (GREP_REGEX | GREP_IGNORE_CASE)) == 0;
+}
+
+/* PCRE2 also finds texts whose case is ignored. */
+static uint32_t pattern_options(int64_t flags)
+{
+    const uint32_t options = (flags & GREP_IGNORE_CASE) != 0 ? PCRE2_CASELESS : 0;
+    if ((flags & GREP_REGEX) == 0) return options | PCRE2_LITERAL;
+    return options | PCRE2_NEVER_UTF | PCRE2_DOLLAR_ENDONLY;
+}
+
+static int keep_open(struct glint_task *task, void *state)
+{
+    struct keep_state *s = state;
+    size_t offset;
+    int e = glint_arg_i64(task, "flags", &s->flags);
+    if (e == 0) e = glint_arg_slice(task, "pattern", &s->text);
+    if (e == 0 && (s->flags & GREP_COLUMN) != 0) e = columns_open(task, &s->reader);
+    if (e != 0 || is_fixed(s->flags)) return e;
+    s->pattern.memory = pcre2_general_context_create(allocate_for_task, free_for_task, task);
+    e = pattern_compile(&s->pattern, s->text, pattern_options(s->flags), &offset);
+    if (e == 0 && pattern_prepare(&s->pattern)) return 0;
+    return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "a pattern cannot be compiled");
+}
+
+static void keep_close(struct glint_task *task, void *state)
+{
+    (void)task;
+    pattern_fini(&((struct keep_state *)state)->pattern);
+}
+
+/* Returns 1 if the text matches, 0 if not, or a code: too many steps are an error of the row. A bad
+ * row that is skipped sets *out_bad. */
+static int find_pattern(const struct keep_state *s, struct glint_task *task,
+                        struct glint_slice text, struct glint_slice row, bool *out_bad)
+{
+    const struct pattern *p = &s->pattern;
+    int r = pcre2_match(p->code, text.data, text.size, 0, 0, p->match, p->limits);
+    if (r >= 0) return 1;
+    if (r == PCRE2_ERROR_NOMATCH) return 0;
+    *out_bad = true;
+    if (r == PCRE2_ERROR_NOMEMORY)
+        return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "no memory to match a pattern");
+    return glint_bad_row(task, row, "the pattern takes too many steps");
+}
+
+/* Returns 1 if the row is kept, 0 if not, or a code. */
+static int keep_row(const struct keep_state *s, struct glint_task *task, struct glint_slice row)
+{
+    struct glint_slice field = row;
+    bool bad = false;
+    if ((s->flags & GREP_COLUMN) != 0) {
+        int e = columns_find(&s->reader, task, row, &field);
+        if (e <= 0) return e;
+    }
+    const int found = is_fixed(s->flags)
+                          ? s->text.size == 0 ||
+                                memmem(field.data, field.size, s->text.data, s->text.size) != NULL
+                          : find_pattern(s, task, field, row, &bad);
+    if (found < 0 || bad) return found;
+    return found != ((s->flags & GREP_INVERT) != 0);
+}
+
+static int keep_each(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    return keep_row(state, task, in->value.bytes);
+}
+
+/* Consecutive lines: searches all of them at once, and finds the line of each hit. The text has no
+ * line end, so a hit is inside one line. */
+static uint32_t keep_lines(const struct keep_state *s, const struct glint_column *lines,
+                           uint32_t rows, uint16_t *out_rows)
+{
+    const bool invert = (s->flags & GREP_INVERT) != 0;
+    const uint8_t *at = lines->base + lines->start[0], *end = lines->base + lines->end[rows - 1];
+    uint32_t row = 0, kept = 0;
+    while (row < rows) {
+        const uint8_t *hit = memmem(at, (size_t)(end - at), s->text.data, s->text.size);
+        for (; row < rows && (hit == NULL || hit > lines->base + lines->end[row]); row++) {
+            out_rows[kept] = (uint16_t)row;
+            kept += invert;
+        }
+        if (row == rows) break;
+        out_rows[kept] = (uint16_t)row;
+        kept += !invert;
+        if (++row < rows) at = lines->base + lines->start[row];
+    }
+    return kept;
+}
+
+static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      uint16_t *out_rows, uint32_t *out_count)
+{
+    const struct keep_state *s = state;
+    const struct glint_column *lines = &in->value;
+    uint32_t kept = 0;
+    *out_count = 0;
+    if (is_fixed(s->flags) && (s->flags & GREP_COLUMN) == 0 && s->text.size > 0 && in->rows > 0 &&
+        lines->start != NULL && lines->lines == lines->start) {
+        *out_count = keep_lines(s, lines, in->rows, out_rows);
+        return 0;
+    }
+    for (uint32_t row = 0; row < in->rows; row++) {
+        int keep = keep_row(s, task, glint_column_slice(lines, row));
+        if (keep < 0) return keep;
+        out_rows[kept] = (uint16_t)row;
+        kept += (uint32_t)keep;
+    }
+    assert(kept <= in->rows);
+    *out_count = kept;
+    return 0;
+}
+
+static const struct glint_function keep = {.name = "grep.keep",
+                                           .kind = GLINT_KIND_FILTER,
+                                           .in = {GLINT_ANY, GLINT_TEXT},
+                                           .out = {GLINT_SAME, GLINT_SAME},
+                                           .state_size = sizeof(struct keep_state),
+                                           .open = keep_open,
+                                           .keep = keep_each,
+                                           .keep_batch = keep_batch,
+                                           .close = keep_close};
+
+/* ---- The plan */
+
+/* Compiles the pattern once on the driver, to report what is wrong with it. */
+static int check_pattern(struct glint *g, const char *text, int64_t flags)
+{
+    struct pattern p = {.memory =
+                            pcre2_general_context_create(allocate_for_driver, free_for_driver, g)};
+    const struct glint_slice pattern = {(const uint8_t *)text, strlen(text)};
+    size_t offset;
+    if (memchr(text, '\n', pattern.size) != NULL)
+        glint_abort(g, GLINT_E_BAD_VALUE, "use a pattern without line ends",
+                    "PATTERN contains a line end, which no line contains");
+    int error = is_fixed(flags) ? 0 : pattern_compile(&p, pattern, pattern_options(flags), &offset);
+    if (error != 0) {
+        PCRE2_UCHAR reason[256] = "";
+        pcre2_get_error_message(error, reason, sizeof reason);
+        glint_abort(g, GLINT_E_BAD_VALUE, "without --regex, PATTERN is a text",
+                    "the pattern \"%s\" is not valid: byte %zu: %s", text, offset + 1,
+                    (const char *)reason);
+    }
+    pattern_fini(&p);
+    return glint_error(g)->code;
+}
+
+static int64_t read_flags(const struct glint_job_args *args)
+{
+    int64_t flags = 0;
+    if (glint_job_option(args, "regex") != NULL) flags |= GREP_REGEX;
+    if (glint_job_option(args, "ignore-case") != NULL) flags |= GREP_IGNORE_CASE;
+    if (glint_job_option(args, "invert") != NULL) flags |= GREP_INVERT;
+    if (glint_job_option(args, "column") != NULL) flags |= GREP_COLUMN;
+    return flags;
+}
+
+static int grep_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional; /* PATTERN INPUT OUTPUT */
+    const int64_t flags = read_flags(args);
+    struct table table;
+    struct columns columns = {.count = 0};
+    if (check_pattern(g, paths[0], flags) != 0 || table_open(g, args, paths[1], &table) != 0 ||
+        columns_option(&table, args, "column", "", &columns) != 0)
+        return glint_error(g)->code;
+    if (columns.count > 1)
+        return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--column: more than one column");
+    struct glint_args *keep_args = glint_args(g);
+    columns_args(keep_args, &table, &columns);
+    glint_args_text(keep_args, "pattern", paths[0]);
+    glint_args_i64(keep_args, "flags", flags);
+    return glint_save_as_text_file(glint_filter(table.lines, &keep, keep_args), paths[2]);
+}
+
+static const struct glint_job_option options[] = {
+    {"regex", NULL, NULL, "PATTERN is a regular expression of PCRE2 (that of Perl)"},
+    {"ignore-case", NULL, NULL, "letters of ASCII match in upper and lower case"},
+    {"invert", NULL, NULL, "save the lines that do not match"},
+    {"column", "COL", NULL, "match only this column: its number or, with --header, its name"},
+    TABLE_OPTIONS,
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job grep_job = {
+    .name = "grep",
+    .summary = "save the lines that contain a text or match a pattern",
+    .help = "The lines are saved in the order of INPUT, as grep prints them with LC_ALL=C: a byte "
+            "is a character.",
+    .positional = {"PATTERN", "INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
+    .options = options,
+    .functions = {&keep},
+    .run = grep_run};

@@ -1,0 +1,88 @@
+/* Sort keys: see sort_key.h. */
+#include "jobs/tables/sort_key.h"
+
+#include "jobs/rows/numbers.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(SORT_NUMERIC == 1 && SORT_REVERSE == 2, "bits follow SORT_LETTERS");
+
+int sort_keys_open(struct glint_task *task, struct sort_keys *k)
+{
+    int e = columns_open(task, &k->reader);
+    const struct columns *c = &k->reader.columns;
+    k->plain = c->count == 1 && c->letters[0] == 0;
+    return e;
+}
+
+/* The size of a key is known only at its end: this is the largest possible one. */
+static int reserve_key(struct sort_keys *k, struct glint_task *task,
+                       const struct glint_slice *fields)
+{
+    uint64_t need = 0;
+    for (uint32_t i = 0; i < k->reader.columns.count; i++)
+        need += 2 * fields[i].size + 2 + 1 + NUMBER_KEY_MAX;
+    if (need <= k->capacity) return 0;
+    k->bytes = glint_scratch(task, 2 * need);
+    k->capacity = k->bytes != NULL ? 2 * need : 0;
+    return k->bytes != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+static uint8_t *put_text(uint8_t *at, struct glint_slice text)
+{
+    while (text.size > 0) {
+        const uint8_t *zero = memchr(text.data, 0, text.size);
+        const uint64_t size = zero != NULL ? (uint64_t)(zero - text.data) : text.size;
+        memcpy(at, text.data, size);
+        at += size;
+        text.data += size;
+        text.size -= size;
+        if (zero == NULL) break;
+        *at++ = 0;
+        *at++ = 0xff;
+        text.data++;
+        text.size--;
+    }
+    *at++ = 0;
+    *at++ = 0;
+    return at;
+}
+
+/* Returns NULL if the field is not a number. */
+static uint8_t *put_number(uint8_t *at, struct glint_slice text)
+{
+    struct number number;
+    *at++ = text.size > 0;
+    if (text.size == 0) return at;
+    return number_parse(text, &number) ? at + number_key(&number, at) : NULL;
+}
+
+int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
+                   struct glint_slice *out, bool *out_empty)
+{
+    struct glint_slice fields[COLUMNS_MAX];
+    const struct columns *c = &k->reader.columns;
+    int e = columns_find(&k->reader, task, row, fields);
+    if (e <= 0) return e;
+    if (out_empty != NULL) *out_empty = false;
+    if (k->plain) {
+        *out = fields[0];
+        return 1;
+    }
+    e = reserve_key(k, task, fields);
+    if (e != 0) return e;
+    uint8_t *at = k->bytes;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint8_t *const start = at;
+        const bool numeric = (c->letters[i] & SORT_NUMERIC) != 0;
+        at = numeric ? put_number(at, fields[i]) : put_text(at, fields[i]);
+        if (at == NULL) return glint_bad_row(task, row, "a numeric column is not a number");
+        if (out_empty != NULL && numeric && fields[i].size == 0) *out_empty = true;
+        if ((c->letters[i] & SORT_REVERSE) == 0) continue;
+        for (uint8_t *byte = start; byte < at; byte++) *byte = (uint8_t) ~*byte;
+    }
+    assert(at <= k->bytes + k->capacity);
+    *out = (struct glint_slice){k->bytes, (uint64_t)(at - k->bytes)};
+    return 1;
+}

@@ -1,0 +1,31 @@
+/* Sort keys: the columns of a row as bytes whose bytewise order is that of the rows.
+ *
+ *     text     the bytes; 00 is written as 00 FF, and 00 00 follows the last one
+ *     number   00 for an empty field, or 01 and number_key
+ *     reverse  the same with all bits inverted
+ *
+ * A key that is only one text column in ascending order is the field itself. */
+#ifndef GLINT_JOBS_TABLES_SORT_KEY_H
+#define GLINT_JOBS_TABLES_SORT_KEY_H
+
+#include "jobs/rows/columns.h"
+
+/* The letters of a column, for columns_option, and their bits. */
+#define SORT_LETTERS "nr"
+enum { SORT_NUMERIC = 1, SORT_REVERSE = 2 };
+
+struct sort_keys {
+    struct columns_reader reader;
+    bool plain; /* one text column in ascending order */
+    uint8_t *bytes;
+    uint64_t capacity;
+};
+
+/* By the arguments of columns_args. Returns 0 or a code. */
+int sort_keys_open(struct glint_task *task, struct sort_keys *k);
+/* The key of a row, valid until the next call; a plain one points into the row. *out_empty, if not
+ * NULL: a numeric column is empty. Returns 1, 0 if the row was bad and skipped, or a code. */
+int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
+                   struct glint_slice *out, bool *out_empty);
+
+#endif
