@@ -22,6 +22,7 @@
     X(stream)                                                                                      \
     X(sample)                                                                                      \
     X(grep)                                                                                        \
+    X(sort)                                                                                        \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

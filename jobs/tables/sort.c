@@ -1,0 +1,140 @@
+/* sort: the lines in the order of columns.
+ *
+ *     line -> (key, line) -> sortByKey -> line        by columns
+ *     line -> (line, none) -> sortByKey -> line       whole lines as text
+ *
+ * Equal keys keep the order of the input. With --unique only the first line of each key passes. */
+#include "engine/batch.h"
+#include "jobs/jobs.h"
+#include "jobs/tables/sort_key.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- sort.key, sort.line */
+
+static int key_open(struct glint_task *task, void *state)
+{
+    return sort_keys_open(task, state);
+}
+
+static int key_each(struct glint_task *task, void *state, const struct glint_record *in,
+                    struct glint_emitter *out)
+{
+    struct glint_record record = {.value = in->value};
+    int e = sort_keys_make(state, task, in->value.bytes, &record.key.bytes, NULL);
+    if (e > 0) glint_emit(out, &record);
+    return e < 0 ? e : 0;
+}
+
+static int line_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    struct glint_batch batch = {
+        .rows = in->rows, .key = in->value, .value = {.type = GLINT_NONE}, .origin = in->origin};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+static const struct glint_function key = {.name = "sort.key",
+                                          .kind = GLINT_KIND_MAP,
+                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                          .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
+                                          .state_size = sizeof(struct sort_keys),
+                                          .open = key_open,
+                                          .each = key_each};
+static const struct glint_function line = {.name = "sort.line",
+                                           .kind = GLINT_KIND_MAP,
+                                           .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                           .out = GLINT_PAIRS(GLINT_TEXT, GLINT_NONE),
+                                           .batch = line_batch};
+
+/* ---- sort.first: equal keys are adjacent, in one partition */
+
+struct first_state {
+    uint8_t *key; /* of the previous record */
+    uint64_t size, capacity;
+    bool started;
+};
+
+static int first_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    struct first_state *s = state;
+    const struct glint_slice next = in->key.bytes;
+    if (s->started && next.size == s->size &&
+        (next.size == 0 || memcmp(next.data, s->key, next.size) == 0))
+        return 0;
+    if (next.size > s->capacity) {
+        s->capacity = 2 * next.size;
+        s->key = glint_scratch(task, s->capacity);
+        if (s->key == NULL) return GLINT_E_NO_MEMORY;
+    }
+    if (next.size > 0) memcpy(s->key, next.data, next.size);
+    s->size = next.size;
+    s->started = true;
+    return 1;
+}
+
+static const struct glint_function first = {.name = "sort.first",
+                                            .kind = GLINT_KIND_FILTER,
+                                            .in = {GLINT_ANY, GLINT_ANY},
+                                            .out = {GLINT_SAME, GLINT_SAME},
+                                            .state_size = sizeof(struct first_state),
+                                            .keep = first_keep};
+
+/* ---- The plan */
+
+/* --numeric and --reverse are for columns without letters of their own. */
+static void apply_defaults(struct columns *c, const struct glint_job_args *args)
+{
+    uint8_t letters = 0;
+    if (glint_job_option(args, "numeric") != NULL) letters |= SORT_NUMERIC;
+    if (glint_job_option(args, "reverse") != NULL) letters |= SORT_REVERSE;
+    if (c->count == 0) columns_add_line(c);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->letters[i] == 0) c->letters[i] = letters;
+}
+
+static int sort_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct table table;
+    struct columns columns = {.count = 0};
+    if (table_open(g, args, args->positional[0], &table) != 0 ||
+        columns_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
+        return glint_error(g)->code;
+    apply_defaults(&columns, args);
+    const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
+                       (columns.letters[0] & SORT_NUMERIC) == 0;
+    struct glint_args *key_args = glint_args(g);
+    columns_args(key_args, &table, &columns);
+    struct glint_rdd *keyed =
+        lines ? glint_map(table.lines, &line, NULL) : glint_map(table.lines, &key, key_args);
+    struct glint_rdd *sorted =
+        glint_sort_by_key(keyed, !lines || (columns.letters[0] & SORT_REVERSE) == 0);
+    if (glint_job_option(args, "unique") != NULL) sorted = glint_filter(sorted, &first, NULL);
+    return glint_save_as_text_file(lines ? glint_keys(sorted) : glint_values(sorted),
+                                   args->positional[1]);
+}
+
+static const struct glint_job_option options[] = {
+    {"by", "COLS", NULL,
+     "columns, the first one first, such as 2:nr,1 or, with --header, age:nr,name; letters after a "
+     "colon: n numeric, r reverse (whole lines)"},
+    {"numeric", NULL, NULL, "compare columns without letters as numbers"},
+    {"reverse", NULL, NULL, "reverse the order of columns without letters"},
+    {"unique", NULL, NULL, "save only the first line of those with equal columns"},
+    TABLE_OPTIONS,
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job sort_job = {
+    .name = "sort",
+    .summary = "sort lines, by columns or whole",
+    .help = "The parts of OUTPUT, one after the other, are sorted: text bytewise, numbers by "
+            "value, an empty field before all numbers. Lines with equal columns keep their order. "
+            "Another text in a numeric column is a bad row.",
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
+    .options = options,
+    .functions = {&key, &line, &first},
+    .run = sort_run};
