@@ -23,6 +23,7 @@
     X(sample)                                                                                      \
     X(grep)                                                                                        \
     X(sort)                                                                                        \
+    X(agg)                                                                                         \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

@@ -5,12 +5,13 @@
 
 #include "engine/glint.h"
 
-enum { NUMBER_DECIMALS_MAX = 9, NUMBER_INEXACT = -1, NUMBER_KEY_MAX = 10 };
+enum { NUMBER_DECIMALS_MAX = 9, NUMBER_INEXACT = -1, NUMBER_NONE = -2, NUMBER_KEY_MAX = 10 };
 
 struct number {
     double f64;      /* the nearest double; never -0.0 */
     int64_t units;   /* the value is units / 10^decimals */
-    int8_t decimals; /* 0: an integer; up to NUMBER_DECIMALS_MAX; NUMBER_INEXACT: use f64 */
+    int8_t decimals; /* 0: an integer; up to NUMBER_DECIMALS_MAX; NUMBER_INEXACT: use f64;
+                        NUMBER_NONE: no number, for callers */
 };
 
 /* Accepts what glint_parse_f64 accepts: no spaces, hex, inf or nan. Returns false otherwise. */

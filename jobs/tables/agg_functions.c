@@ -1,0 +1,383 @@
+/* The functions of agg: see agg.h. */
+#include "engine/base/text.h"
+#include "jobs/tables/agg.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- agg.row, agg.value: rows */
+
+struct row_state {
+    struct columns_reader reader;
+    struct agg_plan plan;
+    int64_t column;
+    struct agg_input input;
+    uint8_t *group; /* columns of a group that are not adjacent */
+    uint64_t capacity;
+};
+
+static int open_plan(struct glint_task *task, struct agg_plan *plan)
+{
+    struct glint_slice bytes;
+    int e = glint_arg_slice(task, "plan", &bytes);
+    if (e != 0) return e;
+    if (bytes.size != sizeof *plan)
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the plan of agg has a wrong size");
+    memcpy(plan, bytes.data, sizeof *plan);
+    return 0;
+}
+
+static int row_open(struct glint_task *task, void *state)
+{
+    struct row_state *s = state;
+    int e = columns_open(task, &s->reader);
+    if (e == 0) e = open_plan(task, &s->plan);
+    if (e == 0) e = glint_arg_i64(task, "column", &s->column);
+    if (e != 0) return e;
+    assert(s->reader.columns.count == 0u + s->plan.by + s->plan.numbers + s->plan.distinct);
+    assert(s->column >= 0 && s->column <= s->plan.distinct);
+    return 0;
+}
+
+/* The fields of a group with delimiters between them: a part of the row where possible. */
+static int join_group(struct row_state *s, struct glint_task *task,
+                      const struct glint_slice *fields, struct glint_slice *out)
+{
+    const uint32_t by = s->plan.by;
+    uint64_t size = 0;
+    bool adjacent = true;
+    for (uint32_t i = 0; i < by; i++) {
+        adjacent &= i == 0 || fields[i].data == fields[i - 1].data + fields[i - 1].size + 1;
+        size += fields[i].size + (i > 0);
+    }
+    *out = (struct glint_slice){by > 0 ? fields[0].data : (const uint8_t *)"", size};
+    if (adjacent) return 0;
+    if (size > s->capacity) {
+        s->group = glint_scratch(task, 2 * size);
+        s->capacity = s->group != NULL ? 2 * size : 0;
+        if (s->group == NULL) return GLINT_E_NO_MEMORY;
+    }
+    uint8_t *at = s->group;
+    for (uint32_t i = 0; i < by; i++) {
+        if (i > 0) *at++ = s->reader.delimiter;
+        if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
+        at += fields[i].size;
+    }
+    out->data = s->group;
+    return 0;
+}
+
+/* Reads all columns of a row: all functions find the same rows bad. Returns 1, 0 if the row was
+ * skipped, or a code. */
+static int read_row(struct row_state *s, struct glint_task *task, struct glint_slice row,
+                    struct glint_slice *fields, struct glint_slice *out_group)
+{
+    int e = columns_find(&s->reader, task, row, fields);
+    if (e <= 0) return e;
+    for (uint32_t i = 0; i < s->plan.numbers; i++) {
+        const struct glint_slice text = fields[s->plan.by + i];
+        struct number *number = &s->input.numbers[i];
+        if (text.size == 0)
+            *number = (struct number){.decimals = NUMBER_NONE};
+        else if (!number_parse(text, number))
+            return glint_bad_row(task, row, "a numeric column is not a number");
+    }
+    e = join_group(s, task, fields, out_group);
+    return e == 0 ? 1 : e;
+}
+
+static int row_each(struct glint_task *task, void *state, const struct glint_record *in,
+                    struct glint_emitter *out)
+{
+    struct row_state *s = state;
+    struct glint_slice fields[COLUMNS_MAX];
+    struct glint_record record;
+    int e = read_row(s, task, in->value.bytes, fields, &record.key.bytes);
+    if (e <= 0) return e;
+    s->input.distinct = AGG_ROW;
+    record.value.bytes = (struct glint_slice){
+        (const uint8_t *)&s->input, AGG_HEAD_BYTES + s->plan.numbers * sizeof s->input.numbers[0]};
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int value_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    struct row_state *s = state;
+    struct glint_slice fields[COLUMNS_MAX];
+    struct glint_record record;
+    int e = read_row(s, task, in->value.bytes, fields, &record.key.bytes);
+    if (e <= 0) return e;
+    record.value.bytes = fields[s->plan.by + s->plan.numbers + s->column];
+    glint_emit(out, &record);
+    return 0;
+}
+
+static int seen_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    struct row_state *s = state;
+    (void)task;
+    s->input.distinct = s->column;
+    const struct glint_record record = {
+        .key = in->key, .value.bytes = {(const uint8_t *)&s->input, AGG_HEAD_BYTES}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function agg_row = {.name = "agg.row",
+                                       .kind = GLINT_KIND_MAP,
+                                       .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                       .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                       .state_size = sizeof(struct row_state),
+                                       .open = row_open,
+                                       .each = row_each};
+const struct glint_function agg_value = {.name = "agg.value",
+                                         .kind = GLINT_KIND_MAP,
+                                         .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                         .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
+                                         .state_size = sizeof(struct row_state),
+                                         .open = row_open,
+                                         .each = value_each};
+const struct glint_function agg_seen = {.name = "agg.seen",
+                                        .kind = GLINT_KIND_MAP,
+                                        .in = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
+                                        .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                        .state_size = sizeof(struct row_state),
+                                        .open = row_open,
+                                        .each = seen_each};
+
+/* ---- agg.merge: accumulators
+ *
+ * An accumulator is the number of rows, then the number of different values of each column of
+ * `distinct`, then a struct column_acc for each column of numbers. Its bytes are not aligned. */
+
+struct column_acc {
+    __int128 units;         /* sum of the integers and decimals, in billionths */
+    double inexact;         /* sum of the other numbers */
+    int64_t values;         /* not empty */
+    bool decimal, rounded;  /* a number has decimals; a number is not exact */
+    struct number min, max; /* the first ones, of equal numbers */
+};
+
+static uint64_t column_offset(const struct agg_plan *p, uint32_t column)
+{
+    return (1 + p->distinct) * sizeof(int64_t) + column * sizeof(struct column_acc);
+}
+
+static int64_t load_count(const uint8_t *acc, int64_t index)
+{
+    int64_t count;
+    memcpy(&count, acc + (uint64_t)index * sizeof count, sizeof count);
+    return count;
+}
+
+static void add_count(uint8_t *acc, int64_t index, int64_t by)
+{
+    const int64_t count = load_count(acc, index) + by;
+    memcpy(acc + (uint64_t)index * sizeof count, &count, sizeof count);
+}
+
+static void add_limits(struct column_acc *c, const struct number *min, const struct number *max)
+{
+    if (c->values == 0 || number_compare(min, &c->min) < 0) c->min = *min;
+    if (c->values == 0 || number_compare(max, &c->max) > 0) c->max = *max;
+}
+
+/* Returns false if the exact sum does not fit 128 bits. */
+static bool add_number(struct column_acc *c, const struct number *n)
+{
+    static const int32_t scales[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+                                     10000,      1000,      100,      10,      1};
+    if (n->decimals == NUMBER_NONE) return true;
+    add_limits(c, n, n);
+    c->values++;
+    c->decimal |= n->decimals != 0;
+    if (n->decimals == NUMBER_INEXACT) {
+        c->rounded = true;
+        c->inexact += n->f64;
+        return true;
+    }
+    const __int128 units = (__int128)n->units * scales[n->decimals];
+    return !__builtin_add_overflow(c->units, units, &c->units);
+}
+
+static bool add_columns(struct column_acc *c, const struct column_acc *other)
+{
+    if (other->values == 0) return true;
+    add_limits(c, &other->min, &other->max);
+    c->values += other->values;
+    c->decimal |= other->decimal;
+    c->rounded |= other->rounded;
+    c->inexact += other->inexact;
+    return !__builtin_add_overflow(c->units, other->units, &c->units);
+}
+
+static int overflow(struct glint_task *task)
+{
+    return glint_fail(task, GLINT_E_VALUE_LIMIT, NULL, "a sum is larger than 1.7e29");
+}
+
+static int merge_open(struct glint_task *task, void *state)
+{
+    return open_plan(task, state);
+}
+
+static int merge_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
+{
+    const struct agg_plan *p = state;
+    uint8_t *const bytes = glint_acc_bytes(acc);
+    struct column_acc column;
+    struct number number;
+    int64_t distinct;
+    assert(acc->value.bytes.size == column_offset(p, p->numbers));
+    memcpy(&distinct, value->bytes.data, sizeof distinct);
+    if (distinct == AGG_NO_ROW) return 0;
+    add_count(bytes, distinct == AGG_ROW ? 0 : 1 + distinct, 1);
+    for (uint32_t i = 0; distinct == AGG_ROW && i < p->numbers; i++) {
+        memcpy(&number, value->bytes.data + AGG_HEAD_BYTES + i * sizeof number, sizeof number);
+        memcpy(&column, bytes + column_offset(p, i), sizeof column);
+        if (!add_number(&column, &number)) return overflow(task);
+        memcpy(bytes + column_offset(p, i), &column, sizeof column);
+    }
+    return 0;
+}
+
+static int merge_create(struct glint_task *task, void *state, struct glint_acc *acc,
+                        const union glint_value *value)
+{
+    static const uint8_t
+        zeros[(1 + COLUMNS_MAX) * sizeof(int64_t) + COLUMNS_MAX * sizeof(struct column_acc)];
+    const struct agg_plan *p = state;
+    int e = glint_acc_set(task, acc, zeros, column_offset(p, p->numbers));
+    return e == 0 ? merge_merge(task, state, acc, value) : e;
+}
+
+static int merge_combine(struct glint_task *task, void *state, struct glint_acc *acc,
+                         const union glint_value *other)
+{
+    const struct agg_plan *p = state;
+    uint8_t *const bytes = glint_acc_bytes(acc);
+    struct column_acc column, from;
+    assert(acc->value.bytes.size == column_offset(p, p->numbers));
+    assert(other->bytes.size == acc->value.bytes.size);
+    for (int64_t i = 0; i <= p->distinct; i++)
+        add_count(bytes, i, load_count(other->bytes.data, i));
+    for (uint32_t i = 0; i < p->numbers; i++) {
+        memcpy(&column, bytes + column_offset(p, i), sizeof column);
+        memcpy(&from, other->bytes.data + column_offset(p, i), sizeof from);
+        if (!add_columns(&column, &from)) return overflow(task);
+        memcpy(bytes + column_offset(p, i), &column, sizeof column);
+    }
+    return 0;
+}
+
+const struct glint_function agg_merge = {.name = "agg.merge",
+                                         .kind = GLINT_KIND_AGGREGATE,
+                                         .in = {GLINT_ANY, GLINT_BYTES},
+                                         .out = {GLINT_SAME, GLINT_BYTES},
+                                         .state_size = sizeof(struct agg_plan),
+                                         .open = merge_open,
+                                         .create = merge_create,
+                                         .merge = merge_merge,
+                                         .combine = merge_combine};
+
+/* ---- agg.line */
+
+enum { SUM_DIGITS_MAX = 48 }; /* of an exact sum, with sign and point */
+
+struct line_state {
+    struct agg_plan plan;
+    int64_t delimiter;
+    uint8_t *line;
+    uint64_t capacity;
+};
+
+static int line_open(struct glint_task *task, void *state)
+{
+    struct line_state *s = state;
+    int e = open_plan(task, &s->plan);
+    return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
+}
+
+/* Formats an exact sum; with a decimal point as if by Python's repr, but with all digits. */
+static size_t format_units(char *out, __int128 units, bool decimal)
+{
+    char digits[SUM_DIGITS_MAX];
+    size_t n = 0, size = 0;
+    unsigned __int128 rest = units < 0 ? -(unsigned __int128)units : (unsigned __int128)units;
+    int places = 9;
+    while (places > (decimal ? 1 : 0) && rest % 10 == 0) {
+        rest /= 10;
+        places--;
+    }
+    for (int i = 0; rest > 0 || i <= places; i++) {
+        if (i == places && places > 0) digits[n++] = '.';
+        digits[n++] = (char)('0' + (int)(rest % 10));
+        rest /= 10;
+    }
+    if (units < 0) out[size++] = '-';
+    while (n > 0) out[size++] = digits[--n];
+    assert(size < SUM_DIGITS_MAX);
+    return size;
+}
+
+/* The sum, rounded once unless a number is not exact. */
+static double sum_f64(const struct column_acc *c)
+{
+    char text[SUM_DIGITS_MAX];
+    double exact = 0;
+    const size_t size = format_units(text, c->units, c->decimal);
+    bool parsed = glint_parse_f64((struct glint_slice){(const uint8_t *)text, size}, &exact);
+    assert(parsed);
+    return exact + c->inexact;
+}
+
+/* Formats one result; nothing if there is no number. */
+static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
+                            const uint8_t *acc)
+{
+    struct column_acc c;
+    if (output.kind == AGG_COUNT) return text_format_i64(out, load_count(acc, 0));
+    if (output.kind == AGG_DISTINCT) return text_format_i64(out, load_count(acc, 1 + output.index));
+    memcpy(&c, acc + column_offset(&s->plan, output.index), sizeof c);
+    if (c.values == 0) return 0;
+    if (output.kind == AGG_MIN) return number_format(out, &c.min);
+    if (output.kind == AGG_MAX) return number_format(out, &c.max);
+    if (output.kind == AGG_MEAN) return text_format_f64(out, sum_f64(&c) / (double)c.values);
+    assert(output.kind == AGG_SUM);
+    return c.rounded ? text_format_f64(out, sum_f64(&c)) : format_units(out, c.units, c.decimal);
+}
+
+static int line_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    struct line_state *s = state;
+    const struct glint_slice group = in->key.bytes;
+    const uint64_t need = group.size + s->plan.output_count * (1 + SUM_DIGITS_MAX);
+    if (need > s->capacity) {
+        s->line = glint_scratch(task, 2 * need);
+        s->capacity = s->line != NULL ? 2 * need : 0;
+        if (s->line == NULL) return GLINT_E_NO_MEMORY;
+    }
+    uint8_t *at = s->line;
+    if (group.size > 0) memcpy(at, group.data, group.size);
+    at += group.size;
+    for (uint32_t i = 0; i < s->plan.output_count; i++) {
+        if (i > 0 || s->plan.by > 0) *at++ = (uint8_t)s->delimiter;
+        at += format_output((char *)at, s, s->plan.outputs[i], in->value.bytes.data);
+    }
+    const struct glint_record record = {.value.bytes = {s->line, (uint64_t)(at - s->line)}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function agg_line = {.name = "agg.line",
+                                        .kind = GLINT_KIND_MAP,
+                                        .in = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                        .out = GLINT_ELEMENTS(GLINT_TEXT),
+                                        .state_size = sizeof(struct line_state),
+                                        .open = line_open,
+                                        .each = line_each};
