@@ -24,6 +24,7 @@
     X(grep)                                                                                        \
     X(sort)                                                                                        \
     X(agg)                                                                                         \
+    X(top)                                                                                         \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

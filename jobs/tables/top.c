@@ -1,0 +1,252 @@
+/* top: the N lines with the largest numbers, or texts, in a column.
+ *
+ *     lines of a partition -> its N best as (key, line) -> sortByKey into 1 partition -> the first
+ * N
+ *
+ * The key's bytes begin with the best ones. A task keeps N lines in memory, in a heap with the
+ * worst one at the top, so that most lines are rejected by one comparison. Of lines with equal keys
+ * the first ones of the input win. */
+#include "jobs/jobs.h"
+#include "jobs/tables/sort_key.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define TOP_ROWS_MAX INT64_C(100000000)
+enum { ROOM_SHARE = 2 }; /* fraction of a slot's memory for the lines */
+
+/* ---- top.best */
+
+struct entry {
+    uint8_t *bytes; /* the key, then the line */
+    uint64_t key_size, line_size, capacity;
+    uint64_t index; /* of the line in the partition */
+};
+
+struct best_state {
+    struct sort_keys keys;
+    int64_t rows_max, room_max;
+    struct entry *heap; /* each entry is at least as good as the one at (i - 1) / 2 */
+    uint64_t count, capacity, index, room;
+};
+
+static int best_open(struct glint_task *task, void *state)
+{
+    struct best_state *s = state;
+    int e = sort_keys_open(task, &s->keys);
+    if (e == 0) e = glint_arg_i64(task, "rows", &s->rows_max);
+    if (e == 0) e = glint_arg_i64(task, "room", &s->room_max);
+    assert(e != 0 || s->rows_max > 0);
+    return e;
+}
+
+static int compare_keys(struct glint_slice a, struct glint_slice b)
+{
+    const uint64_t size = a.size < b.size ? a.size : b.size;
+    const int r = size > 0 ? memcmp(a.data, b.data, size) : 0;
+    return r != 0 ? r : (a.size > b.size) - (a.size < b.size);
+}
+
+static struct glint_slice entry_key(const struct entry *e)
+{
+    return (struct glint_slice){e->bytes, e->key_size};
+}
+
+static bool is_worse(const struct entry *a, const struct entry *b)
+{
+    const int r = compare_keys(entry_key(a), entry_key(b));
+    return r != 0 ? r > 0 : a->index > b->index;
+}
+
+static void swap_entries(struct entry *a, struct entry *b)
+{
+    const struct entry c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sift_up(struct entry *heap, uint64_t at)
+{
+    for (; at > 0 && is_worse(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        swap_entries(&heap[at], &heap[(at - 1) / 2]);
+}
+
+static void sift_down(struct entry *heap, uint64_t count)
+{
+    for (uint64_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_worse(&heap[child + 1], &heap[child])) child++;
+        if (!is_worse(&heap[child], &heap[at])) return;
+        swap_entries(&heap[at], &heap[child]);
+    }
+}
+
+/* Memory of the task, whose sum is limited. Returns 0 or a code. */
+static int allocate(struct best_state *s, struct glint_task *task, uint64_t size, void **out)
+{
+    if (size > (uint64_t)s->room_max - s->room)
+        return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory, or use sort",
+                          "the best %lld lines of a partition do not fit in %lld bytes",
+                          (long long)s->rows_max, (long long)s->room_max);
+    *out = glint_scratch(task, size);
+    s->room += size;
+    return *out != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+static int fill_entry(struct best_state *s, struct glint_task *task, struct entry *e,
+                      struct glint_slice key, struct glint_slice line)
+{
+    const uint64_t need = key.size + line.size;
+    if (need > e->capacity) {
+        e->capacity = need < e->capacity * 2 ? e->capacity * 2 : need;
+        void *bytes = NULL;
+        int r = allocate(s, task, e->capacity, &bytes);
+        if (r != 0) return r;
+        e->bytes = bytes;
+    }
+    if (key.size > 0) memcpy(e->bytes, key.data, key.size);
+    if (line.size > 0) memcpy(e->bytes + key.size, line.data, line.size);
+    e->key_size = key.size;
+    e->line_size = line.size;
+    e->index = s->index;
+    return 0;
+}
+
+static int grow_heap(struct best_state *s, struct glint_task *task)
+{
+    const uint64_t capacity = 2 * s->capacity + 64;
+    void *memory = NULL;
+    int r = allocate(s, task, capacity * sizeof(struct entry), &memory);
+    if (r != 0) return r;
+    struct entry *heap = memory;
+    memset(heap, 0, capacity * sizeof *heap);
+    if (s->count > 0) memcpy(heap, s->heap, s->count * sizeof *heap);
+    s->heap = heap;
+    s->capacity = capacity;
+    return 0;
+}
+
+static int best_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    struct best_state *s = state;
+    struct glint_slice key;
+    bool empty;
+    (void)out;
+    int e = sort_keys_make(&s->keys, task, in->value.bytes, &key, &empty);
+    if (e <= 0 || empty) return e < 0 ? e : 0;
+    s->index++;
+    if (s->count == (uint64_t)s->rows_max) {
+        if (compare_keys(key, entry_key(&s->heap[0])) >= 0) return 0;
+        e = fill_entry(s, task, &s->heap[0], key, in->value.bytes);
+        if (e == 0) sift_down(s->heap, s->count);
+        return e;
+    }
+    e = s->count == s->capacity ? grow_heap(s, task) : 0;
+    if (e == 0) e = fill_entry(s, task, &s->heap[s->count], key, in->value.bytes);
+    if (e == 0) sift_up(s->heap, s->count++);
+    return e;
+}
+
+/* Emits the lines from the best to the worst: equal keys stay in the order of the input. */
+static int best_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    struct best_state *s = state;
+    (void)task;
+    for (uint64_t left = s->count; left > 1; left--) {
+        swap_entries(&s->heap[0], &s->heap[left - 1]);
+        sift_down(s->heap, left - 1);
+    }
+    for (uint64_t i = 0; i < s->count; i++) {
+        const struct entry *e = &s->heap[i];
+        const struct glint_record record = {.key.bytes = entry_key(e),
+                                            .value.bytes = {e->bytes + e->key_size, e->line_size}};
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+static const struct glint_function best = {.name = "top.best",
+                                           .kind = GLINT_KIND_FLAT_MAP,
+                                           .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                           .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
+                                           .state_size = sizeof(struct best_state),
+                                           .open = best_open,
+                                           .each = best_each,
+                                           .end = best_end};
+
+/* ---- top.first */
+
+struct first_state {
+    int64_t rows_max, rows;
+};
+
+static int first_open(struct glint_task *task, void *state)
+{
+    return glint_arg_i64(task, "rows", &((struct first_state *)state)->rows_max);
+}
+
+static int first_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    struct first_state *s = state;
+    (void)task, (void)in;
+    return s->rows++ < s->rows_max;
+}
+
+static const struct glint_function first = {.name = "top.first",
+                                            .kind = GLINT_KIND_FILTER,
+                                            .in = {GLINT_ANY, GLINT_ANY},
+                                            .out = {GLINT_SAME, GLINT_SAME},
+                                            .state_size = sizeof(struct first_state),
+                                            .open = first_open,
+                                            .keep = first_keep};
+
+/* ---- The plan */
+
+static int top_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *const *paths = args->positional + 1; /* INPUT OUTPUT */
+    const char *const number = args->positional[0];
+    struct table table;
+    struct columns columns = {.count = 0};
+    int64_t rows;
+    if (!glint_parse_i64((struct glint_slice){(const uint8_t *)number, strlen(number)}, &rows) ||
+        rows < 1 || rows > TOP_ROWS_MAX)
+        return glint_abort(g, GLINT_E_BAD_VALUE, "top N INPUT OUTPUT --by COL",
+                           "N, \"%s\", is not a number from 1 to %lld", number,
+                           (long long)TOP_ROWS_MAX);
+    if (table_open(g, args, paths[0], &table) != 0 ||
+        columns_option(&table, args, "by", "", &columns) != 0)
+        return glint_error(g)->code;
+    if (columns.count == 0) columns_add_line(&columns);
+    uint8_t letters = 0;
+    if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
+    if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
+    memset(columns.letters, letters, columns.count);
+    struct glint_args *best_args = glint_args(g);
+    columns_args(best_args, &table, &columns);
+    glint_args_i64(best_args, "rows", rows);
+    glint_args_i64(best_args, "room", (int64_t)(glint_slot_memory(g) / ROOM_SHARE));
+    struct glint_rdd *candidates = glint_map_partitions(table.lines, &best, best_args);
+    struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(candidates, true), 1);
+    return glint_save_as_text_file(glint_values(glint_filter(sorted, &first, best_args)), paths[1]);
+}
+
+static const struct glint_job_option options[] = {
+    {"by", "COLS", NULL,
+     "columns to compare, the first one first: numbers or, with --header, names (whole lines)"},
+    {"text", NULL, NULL, "compare them as text"},
+    {"smallest", NULL, NULL, "the smallest instead of the largest"},
+    TABLE_OPTIONS,
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job top_job = {
+    .name = "top",
+    .summary = "save the lines with the largest or smallest numbers",
+    .help = "Saves N lines in one part, the largest number first; of equal ones the first lines of "
+            "INPUT, in that order. Lines whose number is empty are left out; another text is a bad "
+            "row. A task has N lines in memory: for a large N use sort.",
+    .positional = {"N", "INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
+    .options = options,
+    .functions = {&best, &first},
+    .run = top_run};
