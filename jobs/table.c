@@ -25,6 +25,7 @@
     X(sort)                                                                                        \
     X(agg)                                                                                         \
     X(top)                                                                                         \
+    X(dedup)                                                                                       \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)

@@ -231,3 +231,31 @@ int columns_find(const struct columns_reader *r, struct glint_task *task, struct
     }
     return 1;
 }
+
+int columns_join(const struct columns_reader *r, struct glint_task *task,
+                 const struct glint_slice *fields, uint32_t count, struct columns_joined *memory,
+                 struct glint_slice *out)
+{
+    uint64_t size = 0;
+    bool adjacent = true;
+    for (uint32_t i = 0; i < count; i++) {
+        adjacent &= i == 0 || fields[i].data == fields[i - 1].data + fields[i - 1].size + 1;
+        size += fields[i].size + (i > 0);
+    }
+    *out = (struct glint_slice){count > 0 ? fields[0].data : (const uint8_t *)"", size};
+    if (adjacent) return 0;
+    if (size > memory->capacity) {
+        memory->bytes = glint_scratch(task, 2 * size);
+        memory->capacity = memory->bytes != NULL ? 2 * size : 0;
+        if (memory->bytes == NULL) return GLINT_E_NO_MEMORY;
+    }
+    uint8_t *at = memory->bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) *at++ = r->delimiter;
+        if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
+        at += fields[i].size;
+    }
+    assert(at == memory->bytes + size);
+    out->data = memory->bytes;
+    return 0;
+}

@@ -65,4 +65,16 @@ int columns_open(struct glint_task *task, struct columns_reader *r);
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out);
 
+/* Memory for fields that are not adjacent. */
+struct columns_joined {
+    uint8_t *bytes;
+    uint64_t capacity;
+};
+/* The first `count` fields of a row with delimiters between them: a part of the row if they are
+ * adjacent, else valid until the next call. Different fields differ when joined. Returns 0 or a
+ * code. */
+int columns_join(const struct columns_reader *r, struct glint_task *task,
+                 const struct glint_slice *fields, uint32_t count, struct columns_joined *memory,
+                 struct glint_slice *out);
+
 #endif

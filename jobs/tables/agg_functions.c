@@ -12,8 +12,7 @@ struct row_state {
     struct agg_plan plan;
     int64_t column;
     struct agg_input input;
-    uint8_t *group; /* columns of a group that are not adjacent */
-    uint64_t capacity;
+    struct columns_joined group;
 };
 
 static int open_plan(struct glint_task *task, struct agg_plan *plan)
@@ -39,34 +38,6 @@ static int row_open(struct glint_task *task, void *state)
     return 0;
 }
 
-/* The fields of a group with delimiters between them: a part of the row where possible. */
-static int join_group(struct row_state *s, struct glint_task *task,
-                      const struct glint_slice *fields, struct glint_slice *out)
-{
-    const uint32_t by = s->plan.by;
-    uint64_t size = 0;
-    bool adjacent = true;
-    for (uint32_t i = 0; i < by; i++) {
-        adjacent &= i == 0 || fields[i].data == fields[i - 1].data + fields[i - 1].size + 1;
-        size += fields[i].size + (i > 0);
-    }
-    *out = (struct glint_slice){by > 0 ? fields[0].data : (const uint8_t *)"", size};
-    if (adjacent) return 0;
-    if (size > s->capacity) {
-        s->group = glint_scratch(task, 2 * size);
-        s->capacity = s->group != NULL ? 2 * size : 0;
-        if (s->group == NULL) return GLINT_E_NO_MEMORY;
-    }
-    uint8_t *at = s->group;
-    for (uint32_t i = 0; i < by; i++) {
-        if (i > 0) *at++ = s->reader.delimiter;
-        if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
-        at += fields[i].size;
-    }
-    out->data = s->group;
-    return 0;
-}
-
 /* Reads all columns of a row: all functions find the same rows bad. Returns 1, 0 if the row was
  * skipped, or a code. */
 static int read_row(struct row_state *s, struct glint_task *task, struct glint_slice row,
@@ -82,7 +53,7 @@ static int read_row(struct row_state *s, struct glint_task *task, struct glint_s
         else if (!number_parse(text, number))
             return glint_bad_row(task, row, "a numeric column is not a number");
     }
-    e = join_group(s, task, fields, out_group);
+    e = columns_join(&s->reader, task, fields, s->plan.by, &s->group, out_group);
     return e == 0 ? 1 : e;
 }
 
