@@ -26,6 +26,7 @@
     X(agg)                                                                                         \
     X(top)                                                                                         \
     X(dedup)                                                                                       \
+    X(filter_rows)                                                                                 \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \
     X(empty_tasks)
