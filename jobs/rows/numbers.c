@@ -13,7 +13,7 @@ static bool parse_plain(struct glint_slice text, struct number *out)
 {
     uint64_t i = text.size > 0 && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
     if (text.size - i > DIGITS_MAX + 1) return false;
-    int64_t units = 0;
+    uint64_t units = 0; /* at most 19 digits always fit */
     int digits = 0, decimals = 0;
     bool point = false;
     for (; i < text.size; i++) {
@@ -30,7 +30,7 @@ static bool parse_plain(struct glint_slice text, struct number *out)
     }
     if (digits == 0 || digits > DIGITS_MAX || decimals > NUMBER_DECIMALS_MAX) return false;
     if (point && decimals == 0) return false; /* "5." is rare */
-    out->units = text.data[0] == '-' ? -units : units;
+    out->units = text.data[0] == '-' ? -(int64_t)units : (int64_t)units;
     out->decimals = (int8_t)decimals;
     return true;
 }
