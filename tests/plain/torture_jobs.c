@@ -197,6 +197,14 @@ int main(void)
         {.words = {"bloom-test", "0.1", "in.tsv", "filters", "counts", "out"}, .outputs = {"out"}},
         {.words = {"join-steps", "in.tsv", "in.tsv", "out", "out2", "out3"},
          .outputs = {"out", "out2", "out3"}},
+        {.words = {"grep", "--regex", "7.*1", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"sort", "--by", "2:nr,1", "--unique", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"agg", "--by", "2,1", "--mean", "3", "--distinct", "3", "in.tsv", "out"},
+         .outputs = {"out"}},
+        {.words = {"top", "5", "--by", "2", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"dedup", "--by", "2", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"dedup", "--bloom", "0.1", "in.tsv", "out"}, .outputs = {"out"}},
+        {.words = {"filter-rows", "--with", "filters", "in.tsv", "out"}, .outputs = {"out"}},
     };
     struct context_config config = {.slots = 2, .bad_rows_max = -1};
     scratch_open();
