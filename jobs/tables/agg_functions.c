@@ -273,21 +273,26 @@ static int line_open(struct glint_task *task, void *state)
     return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
 }
 
+/* Cuts off the last decimal digit; divides 128 bits only if there are more than 64. */
+static uint32_t cut_digit(unsigned __int128 *number)
+{
+    const uint64_t low = (uint64_t)*number;
+    const uint32_t digit = (uint32_t)(low == *number ? low % 10 : *number % 10);
+    *number = low == *number ? low / 10 : *number / 10;
+    return digit;
+}
+
 /* Formats an exact sum; with a decimal point as if by Python's repr, but with all digits. */
 static size_t format_units(char *out, __int128 units, bool decimal)
 {
     char digits[SUM_DIGITS_MAX];
     size_t n = 0, size = 0;
     unsigned __int128 rest = units < 0 ? -(unsigned __int128)units : (unsigned __int128)units;
-    int places = 9;
-    while (places > (decimal ? 1 : 0) && rest % 10 == 0) {
-        rest /= 10;
-        places--;
-    }
-    for (int i = 0; rest > 0 || i <= places; i++) {
-        if (i == places && places > 0) digits[n++] = '.';
-        digits[n++] = (char)('0' + (int)(rest % 10));
-        rest /= 10;
+    for (int place = 9; place >= 0 || rest > 0; place--) { /* from the last decimal place */
+        const uint32_t digit = cut_digit(&rest);
+        if (n == 0 && digit == 0 && place > (decimal ? 1 : 0)) continue;
+        digits[n++] = (char)('0' + digit);
+        if (place == 1) digits[n++] = '.';
     }
     if (units < 0) out[size++] = '-';
     while (n > 0) out[size++] = digits[--n];
@@ -298,11 +303,14 @@ static size_t format_units(char *out, __int128 units, bool decimal)
 /* The sum, rounded once unless a number is not exact. */
 static double sum_f64(const struct column_acc *c)
 {
+    static const __int128 exact_max = (__int128)1 << 53; /* doubles are exact up to here */
     char text[SUM_DIGITS_MAX];
-    double exact = 0;
-    const size_t size = format_units(text, c->units, c->decimal);
-    bool parsed = glint_parse_f64((struct glint_slice){(const uint8_t *)text, size}, &exact);
-    assert(parsed);
+    double exact = (double)c->units / 1e9;
+    if (c->units > exact_max || c->units < -exact_max) {
+        const size_t size = format_units(text, c->units, c->decimal);
+        bool parsed = glint_parse_f64((struct glint_slice){(const uint8_t *)text, size}, &exact);
+        assert(parsed);
+    }
     return exact + c->inexact;
 }
 
