@@ -228,7 +228,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
                         "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
                         "OUTPUT",
                         &p.source, p.paths) != 0 ||
-        choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, &p.fields) != 0 ||
+        choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
         choose_coding(&p, glint_job_option(args, "coding")) != 0 || strategy_option(&p) != 0)
         return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);

@@ -389,7 +389,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
                         "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
                         "INPUT FILTERS OUTPUT",
                         &source, paths) != 0 ||
-        fields_options(g, args, &fields) != 0 || strategy_option(g, args, &strategy) != 0)
+        fields_options(g, args, paths[0], &fields) != 0 || strategy_option(g, args, &strategy) != 0)
         return glint_error(g)->code;
     struct filter_loader c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
     test_rows(&c, strategy, &fields, paths[0], paths[2]);

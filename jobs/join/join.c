@@ -49,14 +49,15 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     static const char *const kind_names[] = {"text", "int"};
     struct fields *f = &j->fields[side];
     int kind;
-    f->key_column = (uint32_t)glint_job_i64(j->g, args, columns[side], 1, FIELDS_COLUMN_MAX) - 1;
-    f->id_column = f->key_column;
-    if (name_option(j, args, kinds[side], kind_names, 2, "use text or int", &kind) != 0)
-        return glint_error(j->g)->code;
-    f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
     f->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
-    return fields_delimiter(j->g, args, delimiters[side], &f->delimiter);
+    if (name_option(j, args, kinds[side], kind_names, 2, "use text or int", &kind) != 0 ||
+        fields_delimiter(j->g, args, delimiters[side], &f->delimiter) != 0)
+        return glint_error(j->g)->code;
+    f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
+    f->key_column = fields_column(j->g, args, columns[side], j->paths[side], f);
+    f->id_column = f->key_column;
+    return glint_error(j->g)->code;
 }
 
 int join_side_options(struct join *j, const struct glint_job_args *args)

@@ -60,8 +60,8 @@ static inline enum join_side join_probe_side(const struct join *j)
 #define JOIN_SIDE_OPTIONS                                                                          \
     {"header", NULL, NULL, "both sides: the first line of each input file is a header"},           \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
-        {"left-key-column", "N", "1", "column of LEFT's key, from 1"},                             \
-        {"right-key-column", "N", "1", "column of RIGHT's key, from 1"},                           \
+        {"left-key-column", "COL", "1", "LEFT's key: number or, with a header, name"},             \
+        {"right-key-column", "COL", "1", "RIGHT's key: number or name"},                           \
         {"left-key", "text|int", "text", "type of LEFT's key column"},                             \
         {"right-key", "text|int", "text", "type of RIGHT's key column; must be the same"},         \
         {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},            \

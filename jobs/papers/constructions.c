@@ -159,7 +159,7 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct list_i64 mappers;
     struct bloom_sizing kind;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (methods_option(&c, args) != 0 || fields_options(g, args, &c.fields) != 0 ||
+    if (methods_option(&c, args) != 0 || fields_options(g, args, c.input, &c.fields) != 0 ||
         list_probabilities(g, args, "p", &p) != 0 ||
         list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
         sizes_kind_from_options(g, args, &kind) != 0)

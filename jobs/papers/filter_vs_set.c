@@ -236,7 +236,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
     const char *times = glint_job_option(args, "times"), *trials = glint_job_option(args, "rates");
     const char *non_members = glint_job_option(args, "non-members");
-    if (fields_id_options(g, args, &fields) != 0 || read_choice(g, args, &choice) != 0 ||
+    if (fields_id_options(g, args, paths[0], &fields) != 0 || read_choice(g, args, &choice) != 0 ||
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
     if (times == NULL) d.rounds.count = 0; /* they would not be printed */

@@ -117,8 +117,8 @@ static int fpr_check_samples(struct fpr_check *c, const struct glint_job_args *a
     struct list_schemes scheme;
     c->samples = glint_job_i64(g, args, "samples", 1, SAMPLES_MAX);
     c->seed = glint_job_i64(g, args, "seed", 0, INT64_MAX - SAMPLES_MAX);
-    if (fields_options(g, args, &c->trial.fields) != 0 || list_probabilities(g, args, "p", &c->p) ||
-        list_schemes(g, args, "scheme", &scheme) != 0 ||
+    if (fields_options(g, args, args->positional[0], &c->trial.fields) != 0 ||
+        list_probabilities(g, args, "p", &c->p) || list_schemes(g, args, "scheme", &scheme) != 0 ||
         ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0)
         return glint_error(g)->code;
     c->scheme = scheme.items[0];

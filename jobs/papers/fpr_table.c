@@ -90,7 +90,8 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
     struct trial t = {.g = g};
     struct list_schemes schemes;
     struct list_f64 p;
-    if (fields_options(g, args, &t.fields) == 0 && list_schemes(g, args, "scheme", &schemes) == 0 &&
+    if (fields_options(g, args, args->positional[0], &t.fields) == 0 &&
+        list_schemes(g, args, "scheme", &schemes) == 0 &&
         list_probabilities(g, args, "p", &p) == 0) {
         if (glint_explaining(g))
             schemes.count = p.count = 1; /* the others are like the first one */

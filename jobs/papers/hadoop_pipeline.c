@@ -285,7 +285,8 @@ static int hadoop_pipeline_run(struct glint *g, const struct glint_job_args *arg
     o.lines = glint_job_i64(g, args, "lines", 1, INT64_MAX);
     o.reducers = (uint32_t)glint_job_i64(g, args, "reducers", 1, REDUCERS_MAX);
     const double p = glint_job_f64(g, args, "p");
-    if (fields_options(g, args, &o.fields) != 0 || emit_option(g, args, &o.partials) != 0)
+    if (fields_options(g, args, args->positional[0], &o.fields) != 0 ||
+        emit_option(g, args, &o.partials) != 0)
         return glint_error(g)->code;
     o.text = fields_key_type(&o.fields) == GLINT_TEXT;
     enum bloom_result result = bloom_sizing_for_rate(BLOOM_HADOOP, BLOOM_CLASSIC, p, &o.sizing);

@@ -220,7 +220,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     struct membership_result o = {.g = g};
     struct fields fields;
     bool members;
-    if (fields_options(g, args, &fields) != 0 || members_option(g, args, &members) != 0)
+    if (fields_options(g, args, paths[0], &fields) != 0 || members_option(g, args, &members) != 0)
         return glint_error(g)->code;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);

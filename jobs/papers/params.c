@@ -162,8 +162,8 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     struct fields fields;
     struct list_schemes scheme;
     struct list_f64 p;
-    if (fields_options(g, args, &fields) != 0 || list_schemes(g, args, "scheme", &scheme) != 0 ||
-        list_probabilities(g, args, "p", &p) != 0)
+    if (fields_options(g, args, args->positional[0], &fields) != 0 ||
+        list_schemes(g, args, "scheme", &scheme) != 0 || list_probabilities(g, args, "p", &p) != 0)
         return glint_error(g)->code;
     if (scheme.count != 1 || p.count != 1)
         return glint_abort(g, GLINT_E_BAD_VALUE, "use --p-file FILE to set P of each key",

@@ -164,7 +164,8 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
     struct one_filter choice;
     struct speedup_measurement c = {.g = g, .input = args->positional[1], .table = {.g = g}};
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (fields_id_options(g, args, &c.fields) != 0 || one_filter_options(g, args, &choice) != 0 ||
+    if (fields_id_options(g, args, c.input, &c.fields) != 0 ||
+        one_filter_options(g, args, &choice) != 0 ||
         list_numbers(g, args, "slots", 1, SPEEDUP_SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
     if (glint_explaining(g)) { /* the others are like the first one */

@@ -3,6 +3,7 @@
 #include "jobs/rows/fields.h"
 
 #include "engine/batch.h"
+#include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 
@@ -256,22 +257,45 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
                        "--%s \"%s\" is not one byte", option, text);
 }
 
-int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
+                       const char *paths, const struct fields *f)
 {
-    memset(out, 0, sizeof *out);
-    out->id_column = (uint32_t)glint_job_i64(g, args, "id-column", 1, FIELDS_COLUMN_MAX) - 1;
-    out->key_column = out->id_column;
-    out->key = FIELDS_NONE;
-    out->header = glint_job_option(args, "header") != NULL;
-    return fields_delimiter(g, args, "delimiter", &out->delimiter);
+    const char *text = glint_job_option(args, option);
+    struct columns columns = {.count = 0};
+    int64_t number;
+    if (!f->header ||
+        glint_parse_i64((struct glint_slice){(const uint8_t *)text, strlen(text)}, &number))
+        return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
+    const struct table table = {.g = g,
+                                .paths = paths,
+                                .lines = glint_text_file(g, paths),
+                                .delimiter = f->delimiter,
+                                .header = true};
+    columns_option(&table, args, option, "", &columns);
+    if (columns.count > 1)
+        glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: more than one column", option);
+    return columns.number[0];
 }
 
-int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                      struct fields *out)
 {
-    int r = fields_id_options(g, args, out);
+    memset(out, 0, sizeof *out);
+    out->header = glint_job_option(args, "header") != NULL;
+    if (fields_delimiter(g, args, "delimiter", &out->delimiter) != 0) return glint_error(g)->code;
+    out->id_column = fields_column(g, args, "id-column", paths, out);
+    out->key_column = out->id_column;
+    out->key = FIELDS_NONE;
+    return glint_error(g)->code;
+}
+
+int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                   struct fields *out)
+{
+    int r = fields_id_options(g, args, paths, out);
     const char *key = glint_job_option(args, "key");
     if (r != 0 || strcmp(key, "none") == 0) return r;
-    out->key_column = (uint32_t)glint_job_i64(g, args, "key-column", 1, FIELDS_COLUMN_MAX) - 1;
+    out->key_column = fields_column(g, args, "key-column", paths, out);
     if (strcmp(key, "rating") == 0)
         out->key = FIELDS_RATING;
     else if (strcmp(key, "int") == 0)

@@ -49,8 +49,8 @@ struct fields {
 
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    HEADER_OPTION, {"id-column", "N", "1", "column of the id, from 1"},                            \
-        {"key-column", "N", "2", "column of the key, from 1"},                                     \
+    HEADER_OPTION, {"id-column", "COL", "1", "column of the id: number or, with --header, name"},  \
+        {"key-column", "COL", "2", "column of the key: number or name"},                           \
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
         "key", "rating|text|int|none", "rating",                                                   \
@@ -60,14 +60,21 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    HEADER_OPTION, {"id-column", "N", "1", "column of the id, from 1"},                            \
+    HEADER_OPTION, {"id-column", "COL", "1", "column of the id: number or, with --header, name"},  \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
 
-/* Driver: reads the options. Returns 0 or the context's code. */
-int fields_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
-int fields_id_options(struct glint *g, const struct glint_job_args *args, struct fields *out);
+/* Driver: reads the options. With --header, columns may be names: those of the first line of
+ * `paths`. Returns 0 or the context's code. */
+int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                   struct fields *out);
+int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                      struct fields *out);
+/* Reads an option that is a column, by f->header and f->delimiter. An invalid one sets the
+ * context's error. */
+uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
+                       const char *paths, const struct fields *f);
 /* Reads an option that is a delimiter. Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out);

@@ -206,7 +206,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"with", "FILTERS", NULL, "directory or file of filters that bloom-build or union saved"},
     {"drop", NULL, NULL, "save the lines whose id is in no filter, instead of the others"},
-    {"id-column", "COL", "1", "column of the id: its number or, with --header, its name"},
+    {"id-column", "COL", "1", "column of the id: number or, with --header, name"},
     {"filter-key", "KEY", NULL, "look up only in the filter of this key (in all of them)"},
     {"key-type", "int|text", "int", "type of the filters' keys"},
     TABLE_OPTIONS,
