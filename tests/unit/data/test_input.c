@@ -273,10 +273,11 @@ Test(input, many_bad_paths_are_counted)
  * ones. */
 Test(input, bad_paths_are_shown_until_one_does_not_fit)
 {
-    char paths[4200];
+    char paths[8200];
     size_t n = (size_t)snprintf(paths, sizeof paths, "missing-0,");
-    memset(paths + n, 'x', 4000);
-    snprintf(paths + n + 4000, sizeof paths - n - 4000, ",missing-2");
+    memset(paths + n, 'x', 8001);
+    paths[n + 4000] = ',';
+    snprintf(paths + n + 8001, sizeof paths - n - 8001, ",missing-3");
     cr_expect_eq(make_list(paths), GLINT_E_INPUT_NOT_FOUND);
     cr_expect_not_null(strstr(error.cause, "missing-0"), "%s", error.cause);
     cr_expect_not_null(strstr(error.cause, "; and 2 more"), "%s", error.cause);
