@@ -125,7 +125,8 @@ class Run(unittest.TestCase):
             for _ in range(60):
                 file.write(lines)
         code = f"""
-import glint
+import glint, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 try:
     print("started", flush=True)
     glint.run("wordcount", {str(table)!r}, {str(self.work / "out")!r}, split_size="1K",
@@ -148,10 +149,18 @@ except glint.Error as error:
             time.sleep(0.01)
         self.fail("no job was started")
 
+    def wait_for_output(self):
+        """Until the job has made the hidden directory of its output."""
+        for _ in range(500):
+            if any(path.name.startswith(".out.") for path in self.work.iterdir()):
+                return
+            time.sleep(0.01)
+        self.fail("the job has made no output")
+
     def test_interrupt(self):
         python = self.slow_job()
         job = self.child_of(python.pid)
-        time.sleep(0.1)
+        self.wait_for_output()
         python.send_signal(signal.SIGINT)
         printed, _ = python.communicate(timeout=60)
         self.assertEqual(printed.split(), ["started", "interrupted"])
