@@ -43,11 +43,11 @@ static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
 
 /* What a function does, and which of its callbacks are used. */
 enum glint_function_kind {
-    GLINT_KIND_MAP,      /* `each` emits exactly one record */
-    GLINT_KIND_FLAT_MAP, /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
-    GLINT_KIND_FILTER,   /* `keep` returns 1 or 0 */
-    GLINT_KIND_GROUP,  /* groups of a grouped RDD: begin_group, `each` per value, end_group emits */
-    GLINT_KIND_REDUCE, /* merge(acc, value), associative; acc starts as the first value */
+    GLINT_KIND_MAP,       /* `each` emits exactly one record */
+    GLINT_KIND_FLAT_MAP,  /* `each` emits any number; also mapPartitions (uses `end`) and foreach */
+    GLINT_KIND_FILTER,    /* `keep` returns 1 or 0 */
+    GLINT_KIND_GROUP,     /* groups: begin_group, `each` per value, end_group; the last two emit */
+    GLINT_KIND_REDUCE,    /* merge(acc, value), associative; acc starts as the first value */
     GLINT_KIND_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
 };
 
