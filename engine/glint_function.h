@@ -195,6 +195,13 @@ extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
 /* All values of a key in order, one behind the other; and the first one, of any type. */
 extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
 extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
+/* Built-in functions for text. FLAT_MAP: the words of an element, separated by white space of
+ * ASCII; and the number that a value is in decimal, for flatMapValues: any other value is a bad
+ * row. */
+extern const struct glint_function GLINT_SPLIT_WORDS, GLINT_PARSE_I64, GLINT_PARSE_F64;
+/* MAP: an element to (element, 1); and a line, split at the first TAB, to (key, value), whose value
+ * is empty without a TAB. */
+extern const struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;
 
 /* ---- Calls for functions, on the task's own thread only */
 

@@ -220,13 +220,25 @@ const struct glint_function GLINT_FIRST = GLINT_REDUCE("glint.first", GLINT_ANY,
 const struct glint_function GLINT_COUNT =
     GLINT_AGGREGATE("glint.count", GLINT_ANY, GLINT_I64, create_count, count_one, sum_i64);
 
-static const struct glint_function *const functions[] = {&GLINT_SUM_I64,         &GLINT_SUM_F64,
-                                                         &GLINT_OR_I64,          &GLINT_MIN_I64,
-                                                         &GLINT_MAX_I64,         &GLINT_MIN_F64,
-                                                         &GLINT_MAX_F64,         &GLINT_MIN_TEXT,
-                                                         &GLINT_MAX_TEXT,        &GLINT_CONCAT_TEXT,
-                                                         &GLINT_FIRST,           &GLINT_COUNT,
-                                                         &count_unless_negative, NULL};
+static const struct glint_function *const functions[] = {&GLINT_SUM_I64,
+                                                         &GLINT_SUM_F64,
+                                                         &GLINT_OR_I64,
+                                                         &GLINT_MIN_I64,
+                                                         &GLINT_MAX_I64,
+                                                         &GLINT_MIN_F64,
+                                                         &GLINT_MAX_F64,
+                                                         &GLINT_MIN_TEXT,
+                                                         &GLINT_MAX_TEXT,
+                                                         &GLINT_CONCAT_TEXT,
+                                                         &GLINT_FIRST,
+                                                         &GLINT_COUNT,
+                                                         &GLINT_SPLIT_WORDS,
+                                                         &GLINT_PAIR_WITH_ONE,
+                                                         &GLINT_KEY_VALUE,
+                                                         &GLINT_PARSE_I64,
+                                                         &GLINT_PARSE_F64,
+                                                         &count_unless_negative,
+                                                         NULL};
 
 const struct glint_module ops_module = {"glint", functions};
 const struct glint_module *const builtin_modules[] = {&ops_module, NULL};

@@ -186,3 +186,114 @@ Test(builtin_functions, count_of_any_type)
     expect(GLINT_TEXT, text_value, count, is_count);
     expect(GLINT_F64, f64_value, count, is_count);
 }
+
+/* ---- Functions for text */
+
+static struct glint_rdd *parallelize_text(struct glint *g, const char *const *texts, uint64_t count)
+{
+    struct glint_record rows[16];
+    cr_assert_leq(count, 16);
+    for (uint64_t i = 0; i < count; i++)
+        rows[i] =
+            (struct glint_record){.value.bytes = {(const uint8_t *)texts[i], strlen(texts[i])}};
+    return glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_TEXT}, rows, count, 3);
+}
+
+static bool equals(struct glint_slice got, const char *text)
+{
+    return got.size == strlen(text) && memcmp(got.data, text, got.size) == 0;
+}
+
+static struct glint_rows collect(struct glint *g, struct glint_rdd *rdd)
+{
+    struct glint_rows rows;
+    cr_assert_eq(glint_collect(rdd, &rows), 0, "%s", glint_error(g)->cause);
+    return rows;
+}
+
+Test(builtin_functions, split_words_at_white_space_of_ascii)
+{
+    static const char *const lines[] = {"", " a  b\tc", "\v\f\r\n",
+                                        "d\xc2\xa0"
+                                        "d e "};
+    static const char *const words[] = {"a", "b", "c",
+                                        "d\xc2\xa0"
+                                        "d",
+                                        "e"};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
+        struct glint_rdd *ones =
+            glint_map(glint_flat_map(parallelize_text(g, lines, 4), &GLINT_SPLIT_WORDS, NULL),
+                      &GLINT_PAIR_WITH_ONE, NULL);
+        struct glint_rows rows = collect(g, ones);
+        cr_assert_eq(rows.count, 5);
+        for (uint64_t i = 0; i < rows.count; i++) {
+            struct glint_record r = glint_rows_at(&rows, i);
+            cr_expect(equals(r.key.bytes, words[i]) && r.value.i64 == 1);
+        }
+        glint_rows_free(&rows);
+        fixture_close(g, GLINT_OK);
+    }
+}
+
+Test(builtin_functions, key_value_splits_at_the_first_tab)
+{
+    static const char *const lines[] = {"a\tb\tc", "", "no tab", "\tb", "a\t"};
+    static const char *const pairs[][2] = {
+        {"a", "b\tc"}, {"", ""}, {"no tab", ""}, {"", "b"}, {"a", ""}};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
+        struct glint_rows rows =
+            collect(g, glint_map(parallelize_text(g, lines, 5), &GLINT_KEY_VALUE, NULL));
+        cr_assert_eq(rows.count, 5);
+        for (uint64_t i = 0; i < rows.count; i++) {
+            struct glint_record r = glint_rows_at(&rows, i);
+            cr_expect(equals(r.key.bytes, pairs[i][0]) && equals(r.value.bytes, pairs[i][1]));
+        }
+        glint_rows_free(&rows);
+        fixture_close(g, GLINT_OK);
+    }
+}
+
+/* Parses the values of "k TAB text", and returns the code of the action. */
+static int parse(struct glint *g, const struct glint_function *function, const char *const *lines,
+                 uint64_t count, struct glint_rows *out)
+{
+    struct glint_rdd *pairs = glint_map(parallelize_text(g, lines, count), &GLINT_KEY_VALUE, NULL);
+    return glint_collect(glint_flat_map_values(pairs, function, NULL), out);
+}
+
+Test(builtin_functions, parse_numbers)
+{
+    static const char *const lines[] = {"k\t-9223372036854775808", "k\t7"};
+    static const char *const reals[] = {"k\t-2.5e3", "k\t7"};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++) {
+        struct glint *g = fixture_open(w);
+        struct glint_rows rows;
+        cr_assert_eq(parse(g, &GLINT_PARSE_I64, lines, 2, &rows), 0);
+        cr_expect(equals(glint_rows_at(&rows, 0).key.bytes, "k"));
+        cr_expect_eq(glint_rows_at(&rows, 0).value.i64, INT64_MIN);
+        cr_expect_eq(glint_rows_at(&rows, 1).value.i64, 7);
+        glint_rows_free(&rows);
+        cr_assert_eq(parse(g, &GLINT_PARSE_F64, reals, 2, &rows), 0);
+        cr_expect_eq(glint_rows_at(&rows, 0).value.f64, -2500.0);
+        cr_expect_eq(glint_rows_at(&rows, 1).value.f64, 7.0);
+        glint_rows_free(&rows);
+        fixture_close(g, GLINT_OK);
+    }
+}
+
+Test(builtin_functions, a_value_that_is_no_number_is_a_bad_row)
+{
+    static const char *const invalid[] = {"k\t", "k\t 1", "k\t1x", "k\tnan", "k"};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++)
+        for (int i = 0; i < 5; i++) {
+            struct glint_rows rows;
+            struct glint *g = fixture_open(w);
+            cr_expect_eq(
+                parse(g, i % 2 == 0 ? &GLINT_PARSE_I64 : &GLINT_PARSE_F64, &invalid[i], 1, &rows),
+                GLINT_E_BAD_ROW);
+            glint_rows_free(&rows);
+            fixture_close(g, GLINT_E_BAD_ROW);
+        }
+}
