@@ -328,6 +328,8 @@ uint32_t glint_partitions(struct glint_rdd *rdd);
 uint64_t glint_input_bytes(const struct glint_rdd *rdd);
 /* Returns the context that owns the RDD. */
 struct glint *glint_context(const struct glint_rdd *rdd);
+/* Returns the types of its columns. */
+struct glint_schema glint_schema(const struct glint_rdd *rdd);
 
 /* ------------------------------------------------------------------------------------------------
  * Actions: run a plan */
@@ -347,7 +349,9 @@ struct glint_error {
     enum glint_code code; /* 0: no error */
     char cause[5 * 1024], effect[256], hint[512];
 };
-/* The text, and the process's exit status, of a code: columns of engine/codes.h. */
+/* The name ("NO_MEMORY"; "OK" for a number that is none of them), the text, and the process's exit
+ * status, of a code: columns of engine/codes.h. */
+const char *glint_code_name(enum glint_code code);
 const char *glint_code_text(enum glint_code code);
 int glint_code_exit_status(enum glint_code code);
 

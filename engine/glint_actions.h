@@ -16,6 +16,10 @@ struct glint_rows {
 };
 /* Returns row i of `count`. */
 struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i);
+/* Writes rows [first, first + count), for languages that cannot call a function that returns a
+ * union. */
+void glint_rows_records(const struct glint_rows *rows, uint64_t first, uint64_t count,
+                        struct glint_record *out);
 /* Frees the rows and zeroes the struct. */
 void glint_rows_free(struct glint_rows *rows);
 

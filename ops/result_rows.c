@@ -175,6 +175,13 @@ struct glint_record glint_rows_at(const struct glint_rows *rows, uint64_t i)
     return r;
 }
 
+void glint_rows_records(const struct glint_rows *rows, uint64_t first, uint64_t count,
+                        struct glint_record *out)
+{
+    assert(first <= rows->count && count <= rows->count - first);
+    for (uint64_t i = 0; i < count; i++) out[i] = glint_rows_at(rows, first + i);
+}
+
 void glint_rows_free(struct glint_rows *rows)
 {
     mem_free(rows->data);

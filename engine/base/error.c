@@ -49,7 +49,7 @@ bool error_is_known(enum glint_code code)
     return find_code_row(code) != NULL;
 }
 
-const char *error_name(enum glint_code code)
+const char *glint_code_name(enum glint_code code)
 {
     const struct code_row *row = find_code_row(code);
     return row != NULL ? row->name : "OK";

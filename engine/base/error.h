@@ -30,8 +30,6 @@ int error_set_shared_path(struct glint_error *e, enum glint_code code, int error
 int error_no_memory(struct glint_error *e);
 /* True if another attempt of a task that failed with this code may succeed. */
 bool error_is_retryable(enum glint_code code);
-/* Returns the code's name in codes.h: "NO_MEMORY"; "OK" for others. */
-const char *error_name(enum glint_code code);
 bool error_is_known(enum glint_code code); /* has a row in codes.h; a peer may send any number */
 
 #endif

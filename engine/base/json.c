@@ -153,7 +153,7 @@ void json_error(struct json *j, const char *name, const struct glint_error *erro
     assert(fits);
     json_begin(j, name, '{');
     json_cstring(j, "code", code);
-    json_cstring(j, "name", error_name(error->code));
+    json_cstring(j, "name", glint_code_name(error->code));
     json_cstring(j, "text", glint_code_text(error->code));
     json_cstring(j, "cause", error->cause);
     json_cstring(j, "effect", error->effect[0] != '\0' ? error->effect : NULL);

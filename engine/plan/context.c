@@ -231,6 +231,11 @@ struct glint *glint_context(const struct glint_rdd *rdd)
     return rdd->g;
 }
 
+struct glint_schema glint_schema(const struct glint_rdd *rdd)
+{
+    return rdd->schema;
+}
+
 int64_t glint_counter_value(const struct glint *g, const char *name)
 {
     return g->runner->counter(g->runner, name);

@@ -296,7 +296,7 @@ static int run_one(const struct trial *t)
     bool may_leave = t->kind == REMOVAL_ONCE || (call != NULL && strcmp(call, "list") == 0);
     check(code == GLINT_OK || hit || t->kind == MEMORY_ONCE || t->kind == MEMORY_FROM, t,
           "failed without a fault");
-    check(code == GLINT_OK || fits(t, code), t, error_name((enum glint_code)code));
+    check(code == GLINT_OK || fits(t, code), t, glint_code_name((enum glint_code)code));
     check(code == GLINT_OK || error.cause[0] != '\0', t, "no cause");
     if (is_stuck(t, &error)) {
         check(outputs_kept(t), t, "an output is lost");

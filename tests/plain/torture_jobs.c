@@ -113,7 +113,7 @@ static int run_one(const struct trial *t, const struct fault *f)
     bool fits = memory ? code == GLINT_E_NO_MEMORY : fits_io(code);
     const char *call = faults_failed();
     bool may_leave = call != NULL && strcmp(call, "list") == 0; /* it cannot know what to remove */
-    check(code == GLINT_OK || fits, t, f, error_name((enum glint_code)code));
+    check(code == GLINT_OK || fits, t, f, glint_code_name((enum glint_code)code));
     check(code == GLINT_OK || error.cause[0] != '\0', t, f, "no cause");
     check(outputs_right(t, code), t, f, code == GLINT_OK ? "wrong output" : "partial output");
     check(may_leave || scratch_files_left() == 0, t, f, "leftovers");

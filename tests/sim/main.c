@@ -173,7 +173,8 @@ static void report(struct totals *t, bool many)
     const uint32_t *counts = (const uint32_t *)&t->counts;
     printf("%u jobs succeeded", t->ends[0]);
     for (int i = 1; i < 1024; i++)
-        if (t->ends[i] > 0) printf(", %u with %s", t->ends[i], error_name((enum glint_code) - i));
+        if (t->ends[i] > 0)
+            printf(", %u with %s", t->ends[i], glint_code_name((enum glint_code) - i));
     printf("; the last one %llu s after its faults\n", (unsigned long long)(t->late_ns / SECOND));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         printf("%s%u %s", i > 0 ? ", " : "", counts[i], names[i]);

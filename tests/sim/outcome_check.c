@@ -59,7 +59,7 @@ static void check_lasting_outcome(struct sim *s, const struct glint_error *error
     default: break; /* it may happen after the end, or affect nothing */
     }
     if (code != wanted)
-        sim_fail(s, "ended with %s, expected %s", error_name(code), error_name(wanted));
+        sim_fail(s, "ended with %s, expected %s", glint_code_name(code), glint_code_name(wanted));
 }
 
 /* Without any fault nothing is retried. */
@@ -77,8 +77,8 @@ void check_outcome(struct sim *s, const struct glint_error *error,
 {
     const struct sim_seen *o = &s->seen;
     if (error->code != GLINT_OK && !error_is_justified(s, error->code))
-        sim_fail(s, "failed without a fault that explains it: %s %s; %s", error_name(error->code),
-                 error->cause, error->effect);
+        sim_fail(s, "failed without a fault that explains it: %s %s; %s",
+                 glint_code_name(error->code), error->cause, error->effect);
     if (error->code == GLINT_OK && (o->too_many_losses || s->no_executors || o->fatal != GLINT_OK))
         sim_fail(s, "succeeded after %u losses%s%s", o->losses,
                  s->no_executors ? ", without executors" : "",

@@ -26,7 +26,7 @@ Test(error, codes_are_unique_and_complete)
         cr_expect(r->exit > 0 && r->exit <= 143);
         cr_expect(r->text[0] != '\0');
         cr_expect_str_eq(glint_code_text(code), r->text);
-        cr_expect_str_eq(error_name(code), r->name);
+        cr_expect_str_eq(glint_code_name(code), r->name);
         cr_expect_eq(glint_code_exit_status(code), r->exit);
         cr_expect_eq(error_is_retryable(code), r->retry != 0);
         for (int j = 0; j < i; j++) {

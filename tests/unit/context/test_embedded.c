@@ -30,6 +30,9 @@ static void check_sums(struct glint *g)
         struct glint_record row = glint_rows_at(&rows, (uint64_t)k);
         cr_expect(row.key.i64 == k && row.value.i64 == sums[k]);
     }
+    struct glint_record last[2];
+    glint_rows_records(&rows, KEYS - 2, 2, last);
+    cr_expect(last[0].key.i64 == KEYS - 2 && last[1].value.i64 == sums[KEYS - 1]);
     glint_rows_free(&rows);
     cr_expect_eq(glint_summarize(g)->stages, 2);
 }

@@ -225,6 +225,8 @@ Test(builtin_functions, split_words_at_white_space_of_ascii)
         struct glint_rdd *ones =
             glint_map(glint_flat_map(parallelize_text(g, lines, 4), &GLINT_SPLIT_WORDS, NULL),
                       &GLINT_PAIR_WITH_ONE, NULL);
+        cr_expect_eq(glint_schema(ones).key, GLINT_TEXT);
+        cr_expect_eq(glint_schema(ones).value, GLINT_I64);
         struct glint_rows rows = collect(g, ones);
         cr_assert_eq(rows.count, 5);
         for (uint64_t i = 0; i < rows.count; i++) {
