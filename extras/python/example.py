@@ -1,4 +1,4 @@
-"""A tour of glint in Python: jobs, their counters, outputs and errors, and Bloom filters.
+"""A tour of glint in Python: jobs, their counters, outputs and errors, contexts, and Bloom filters.
 
     python example.py
 """
@@ -29,6 +29,21 @@ try:
     glint.run("count-keys", work / "nowhere", work / "counts2")
 except glint.Error as error:
     print(error.code, error.name, error.exit_status)
+
+# Plans in this process: functions are built-in ones, or commands.
+text = work / "text"
+text.write_text("to be or not to be\nthat is the question\n" * 1000)
+with glint.Context("local[2]", memory="256M") as sc:
+    words = sc.textFile(text).flatMap("split_words")
+    counts = words.map("pair_with_one").reduceByKey("sum_i64")
+    counts.saveAsTextFile(work / "words")
+    print("words:", sorted(counts.collect(), key=lambda pair: (-pair[1], pair[0]))[:3])
+    print("by a command:", words.distinct().pipe("tr a-z A-Z").takeOrdered(3))
+
+    names = sc.parallelize([("tt0000003", "Pauvre Pierrot"), ("tt0000014", "The Waterer Watered")])
+    votes = sc.textFile(table).pipe("cut -f 1,3").map("key_value").flatMapValues("parse_i64")
+    print("joined:", votes.join(names).sortByKey().collect())
+print("saved:", len(list(glint.Output(work / "words"))), "words")
 
 # A filter of one's own.
 seen = glint.Bloom(100_000, 0.01)

@@ -1,15 +1,19 @@
-"""What cffi is told equals <glint/bloom.h> of this tree, and its version is that of the program."""
+"""What cffi is told equals <glint/bloom.h> and <glint/glint.h> of this tree, and its version is
+that of the program."""
 
 import importlib.metadata
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
 import glint
+from glint import _engine
 from glint._library import DECLARATIONS
 
-HEADER = pathlib.Path(__file__).parents[3] / "jobs/bloom/glint/bloom.h"
+ROOT = pathlib.Path(__file__).parents[3]
+HEADER = ROOT / "jobs/bloom/glint/bloom.h"
 
 
 def declarations(text):
@@ -43,6 +47,45 @@ class Declarations(unittest.TestCase):
     def test_every_declared_function_exists(self):
         for name in re.findall(r"\b(glint_bloom_\w+)\(", DECLARATIONS):
             self.assertTrue(callable(getattr(glint._library.lib, name)))
+
+    def engine_header(self):
+        """The declarations of glint.h and what it includes, apart from macros and definitions."""
+        text = (ROOT / "engine/glint.h").read_text().split("#pragma GCC visibility pop")[0]
+        for name in ("context", "actions", "function"):
+            text += (ROOT / f"engine/glint_{name}.h").read_text()
+        text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
+        text = re.sub(r"^static inline [^;{]*\{.*?^\}", "", text, flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^extern \"C\" \{$", "", text, flags=re.MULTILINE)
+        text = re.sub(r"\s*__attribute__\(\(.*?\)\)\)", "", text)
+        return text.replace("extern const struct", "extern struct")
+
+    def test_equal_the_engine_header(self):
+        known = set(declarations(self.engine_header()))
+        self.assertGreater(len(known), 120)
+        for declaration in declarations(_engine.DECLARATIONS):
+            if not declaration.startswith("enum glint_code {"):
+                self.assertIn(declaration, known)
+
+    def test_codes(self):
+        header = (ROOT / "engine/codes.h").read_text()
+        codes = re.findall(r"GLINT_E_(\w+) = -(\d+)", _engine.DECLARATIONS)
+        self.assertGreater(len(codes), 1)
+        for name, number in codes:
+            self.assertRegex(header, rf"X\({number}, +{name},")
+
+    def test_the_engine_is_complete(self):
+        ffi, lib = _engine.engine()
+        for name in re.findall(r"\b(glint_\w+)\(", _engine.DECLARATIONS):
+            self.assertTrue(callable(getattr(lib, name)))
+        functions = re.findall(r"\bGLINT_\w+(?=[,;])", _engine.DECLARATIONS.split("extern", 1)[1])
+        self.assertGreater(len(functions), 15)
+        for name in functions:
+            self.assertTrue(ffi.addressof(lib, name))
+
+    def test_the_engine_is_loaded_by_the_first_context(self):
+        code = "import glint\nprint('libglint.so' in open('/proc/self/maps').read())"
+        printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        self.assertEqual(printed.stdout, b"False\n")
 
     def test_versions_are_equal(self):
         printed = subprocess.run([glint.program(), "version"], check=True, capture_output=True)

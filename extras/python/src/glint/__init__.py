@@ -1,7 +1,11 @@
-"""Run glint's jobs, and use its Bloom filters.
+"""Run glint's jobs, run plans in this process, and use Bloom filters.
 
     result = glint.run("wordcount", "books/", "counts", overwrite=True)
     for line in result.outputs[0]: ...
+
+    with glint.Context("local[2]") as sc:
+        words = sc.textFile("books/").flatMap("split_words").map("pair_with_one")
+        words.reduceByKey("sum_i64").saveAsTextFile("counts")
 
     seen = glint.Bloom(1_000_000, 0.01)
     seen.add_many(ids)
@@ -9,7 +13,10 @@
 """
 
 from ._bloom import Bloom, load_filters
+from ._context import Context
 from ._errors import Error
+from ._rdd import RDD
 from ._run import Output, Result, Stage, program, run
 
-__all__ = ["Bloom", "Error", "Output", "Result", "Stage", "load_filters", "program", "run"]
+__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "load_filters",
+           "program", "run"]

@@ -1,0 +1,257 @@
+"""Contexts: they own RDDs, run their actions in this process, and publish what is saved."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ._engine import engine
+from ._errors import Error
+from ._interrupts import Interrupts
+from ._values import encode
+
+if TYPE_CHECKING:
+    from ._rdd import RDD
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Setting = Union[str, int, float, None, "os.PathLike[str]", list[str], tuple[str, ...]]
+
+
+class Context:
+    """Runs plans in this process, on the threads of `master`.
+
+        with glint.Context("local[2]", memory="2G", overwrite=True) as sc:
+            words = sc.textFile("books/").flatMap("split_words")
+            words.map("pair_with_one").reduceByKey("sum_i64").saveAsTextFile("counts")
+
+    Settings are options of `glint submit`, with underscores: bad_rows="skip". Outputs are published
+    together, at the end of the with block or by stop(); an exception publishes none. Only the
+    thread that created a context may use it. After an Error all further calls raise it again.
+    """
+
+    _g: Any = None  # the library's context
+
+    def __init__(
+        self, master: str = "local[*]", *, name: str = "python", **settings: Setting
+    ) -> None:
+        ffi, lib = engine()
+        self._owner = (os.getpid(), threading.get_ident())
+        self._busy = self._saved = False
+        self.notes: list[str] = []  # glint's remarks, such as warnings
+        notes = self.notes
+
+        def note(_: Any, line: Any) -> None:
+            notes.append(text_of(line))
+
+        self._note = ffi.callback("void(void *, const char *)", note)
+        options = [_option(*item) for item in {"master": master, **settings}.items()]
+        title = cstring(name)
+        self._config = ffi.gc(lib.glint_config_create(), lib.glint_config_destroy)
+        error = ffi.new("struct glint_error *")
+        lib.glint_config_set_name(self._config, title)
+        for option, value in options:
+            if value is not False:
+                lib.glint_config_set(self._config, option, ffi.NULL if value is True else value)
+        lib.glint_config_set_note(self._config, self._note, ffi.NULL)
+        g = lib.glint_create(self._config, error)
+        if not g:
+            raise error_of(error)
+        self._g = g
+        # Its thread must not keep a forgotten context.
+        self._interrupts = Interrupts(lambda: lib.glint_interrupt(g, lib.GLINT_E_INTERRUPTED))
+        _contexts.add(self)
+
+    # ---- sources
+
+    def textFile(self, paths: Union[Path, Iterable[Path]], header: bool = False) -> RDD:
+        """The lines of files, directories and globs; header skips the first line of each file."""
+        _, lib = engine()
+        g = self._open()
+        lines = self._rdd(lib.glint_text_file(g, _paths(paths)))
+        return self._rdd(lib.glint_with_header(lines._pointer)) if header else lines
+
+    def keyValueTextFile(
+        self, paths: Union[Path, Iterable[Path]], separator: str = "\t"
+    ) -> RDD:
+        """Lines split at the first separator, one ASCII character, into (key, value) of str."""
+        _, lib = engine()
+        return self._rdd(
+            lib.glint_key_value_text_file(
+                self._open(), _paths(paths), separator.encode("ascii")
+            )
+        )
+
+    def parallelize(self, rows: Iterable[Any], partitions: int = 1) -> RDD:
+        """str, bytes, int or float; or pairs (key, value) of them. A column has one type. Without
+        rows it is an RDD of str."""
+        _, lib = engine()
+        g = self._open()
+        schema, records, count, _kept = encode(rows)
+        return self._rdd(lib.glint_parallelize(g, schema, records, count, partitions))
+
+    def union(self, rdds: Iterable[RDD]) -> RDD:
+        """The records of all, which have the same types."""
+        first, *others = rdds
+        for other in others:
+            first = first.union(other)
+        return first
+
+    # ---- what it did, and its end
+
+    def counter(self, name: str) -> int:
+        """The sum of a counter, as "rows read", over all actions so far; 0 if none counted it."""
+        _, lib = engine()
+        return int(lib.glint_counter_value(self._open(), cstring(name)))
+
+    def stop(self) -> None:
+        """Publishes the outputs and ends the context. Raises the error of a context that has saved
+        something which cannot be published. A second call does nothing."""
+        if self._g is None:
+            return
+        _, lib = engine()
+        g = self._open()
+        failed = lib.glint_finish(g) != 0
+        error = error_of(lib.glint_error(g)) if failed and self._saved else None
+        self._destroy()
+        if error is not None:
+            raise error
+
+    def __enter__(self) -> Context:
+        self._open()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        value: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if kind is None:
+            self.stop()
+        elif self._g is not None:
+            self._abort(kind, f"the program raised {kind.__name__}: {value}")
+
+    def __del__(self) -> None:
+        if self._g is not None and self._owner == (os.getpid(), threading.get_ident()):
+            warnings.warn("a glint.Context was not stopped", ResourceWarning, source=self)
+            self._abort(None, "the context was not stopped")
+
+    def __repr__(self) -> str:
+        return f"<glint.Context {'stopped' if self._g is None else 'active'}>"
+
+    def _abort(self, kind: Optional[type[BaseException]], cause: str) -> None:
+        """Ends the context and removes what it has saved."""
+        ffi, lib = engine()
+        g = self._open()
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        code = lib.GLINT_E_INTERRUPTED if interrupted else lib.GLINT_E_FUNCTION_FAILED
+        text = ffi.new("char[]", cause.encode("utf-8", "replace"))
+        lib.glint_abort(g, code, ffi.NULL, b"%s", text)
+        lib.glint_finish(g)
+        self._destroy()
+
+    def _destroy(self) -> None:
+        _, lib = engine()
+        self._interrupts.close()  # before the context that its thread interrupts
+        g, self._g = self._g, None
+        lib.glint_destroy(g)
+
+    # ---- calls
+
+    def _open(self) -> Any:
+        """The library's context, if it may be used here and now."""
+        if self._g is None:
+            raise ValueError("the context is stopped")
+        if self._owner[0] != os.getpid():
+            raise RuntimeError("a context cannot be used in a forked process: create one there")
+        if self._owner[1] != threading.get_ident():
+            raise RuntimeError("only the thread that created a context may use it")
+        if self._busy:
+            raise RuntimeError("an action of the context is running: it cannot be used inside one")
+        return self._g
+
+    def _rdd(self, pointer: Any) -> RDD:
+        from ._rdd import RDD
+
+        if not pointer:
+            raise self._error()
+        return RDD(self, pointer)
+
+    def _run(self, action: Any, *arguments: Any) -> None:
+        """Runs an action of the library."""
+        self._open()
+        self._busy = True
+        try:
+            with self._interrupts:
+                failed = action(*arguments) != 0
+        finally:
+            self._busy = False
+        if failed:
+            raise self._error()
+
+    def _error(self) -> Error:
+        _, lib = engine()
+        return error_of(lib.glint_error(self._g))
+
+    # ---- names with underscores
+
+    text_file = textFile
+    key_value_text_file = keyValueTextFile
+
+
+_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_forgotten() -> None:
+    """While threads still run, which destructors at the program's end cannot rely on."""
+    for context in list(_contexts):
+        context.__del__()
+
+
+def text_of(text: Any) -> str:
+    ffi, _ = engine()
+    return bytes(ffi.string(text)).decode("utf-8", "surrogateescape")
+
+
+def error_of(error: Any) -> Error:
+    """A struct glint_error as an exception."""
+    _, lib = engine()
+    return Error(
+        f"E{-error.code:04d}",
+        text_of(error.cause),
+        name=text_of(lib.glint_code_name(error.code)),
+        text=text_of(lib.glint_code_text(error.code)),
+        effect=text_of(error.effect) or None,
+        hint=text_of(error.hint) or None,
+        exit_status=lib.glint_code_exit_status(error.code),
+    )
+
+
+def cstring(value: Path) -> bytes:
+    text = os.fsencode(value)
+    if b"\0" in text:
+        raise ValueError("embedded null character")
+    return text
+
+
+def _paths(paths: Union[Path, Iterable[Path]]) -> bytes:
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return cstring(paths)
+    return b",".join([cstring(path) for path in paths])
+
+
+def _option(name: str, value: Setting) -> tuple[bytes, Union[bytes, bool]]:
+    """An option's name, and its value; True is a switch, False is not given."""
+    option = cstring(name.replace("_", "-"))
+    if value is None or isinstance(value, bool):
+        return option, bool(value)
+    if isinstance(value, (int, float)):
+        return option, repr(value).encode()
+    return option, _paths(value)

@@ -1,0 +1,165 @@
+"""libglint.so through cffi, without a compiler; loaded when the first context is created. The
+declarations are those of <glint/glint.h>; tests/test_declarations.py compares them. cffi cannot
+take the address of a constant, so functions are declared without const."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from typing import Any
+
+import cffi
+
+DECLARATIONS = """
+enum glint_code {
+    GLINT_OK = 0,
+    GLINT_E_FUNCTION_FAILED = -405,
+    GLINT_E_INTERRUPTED = -702
+};
+
+enum glint_type {
+    GLINT_ANY,
+    GLINT_SAME,
+    GLINT_NONE,
+    GLINT_BYTES,
+    GLINT_TEXT,
+    GLINT_I64,
+    GLINT_F64,
+    GLINT_MSGPACK,
+};
+
+struct glint_slice {
+    const uint8_t *data;
+    uint64_t size;
+};
+
+union glint_value {
+    struct glint_slice bytes;
+    int64_t i64;
+    double f64;
+};
+
+struct glint_record {
+    union glint_value key, value;
+};
+
+struct glint_schema {
+    enum glint_type key, value;
+};
+
+struct glint_error {
+    enum glint_code code;
+    char cause[5 * 1024], effect[256], hint[512];
+};
+
+struct glint;
+struct glint_rdd;
+struct glint_args;
+struct glint_config;
+
+const char *glint_code_name(enum glint_code code);
+const char *glint_code_text(enum glint_code code);
+int glint_code_exit_status(enum glint_code code);
+const struct glint_error *glint_error(const struct glint *g);
+int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...);
+
+struct glint_config *glint_config_create(void);
+int glint_config_set(struct glint_config *config, const char *option, const char *value);
+int glint_config_set_name(struct glint_config *config, const char *name);
+void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
+                           void *arg);
+void glint_config_destroy(struct glint_config *config);
+struct glint *glint_create(struct glint_config *config, struct glint_error *error);
+int glint_finish(struct glint *g);
+void glint_destroy(struct glint *g);
+void glint_interrupt(struct glint *g, enum glint_code code);
+
+struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
+struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
+struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
+                                    const struct glint_record *records, uint64_t count,
+                                    uint32_t partitions);
+struct glint_rdd *glint_with_header(struct glint_rdd *lines);
+
+struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *function,
+                            struct glint_args *args);
+struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const struct glint_function *function,
+                                 struct glint_args *args);
+struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd,
+                                        const struct glint_function *function,
+                                        struct glint_args *args);
+struct glint_command {
+    const char *const *argv, *const *env;
+    const int *ok;
+    bool combine;
+};
+struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
+struct glint_rdd *glint_keys(struct glint_rdd *rdd);
+struct glint_rdd *glint_values(struct glint_rdd *rdd);
+struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
+struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
+struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
+                                      struct glint_args *args);
+struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
+                                       struct glint_args *args);
+struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
+struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_left_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_right_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_full_outer_join(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other);
+struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b);
+struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other);
+struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
+struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
+struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
+struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
+struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
+struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
+uint32_t glint_partitions(struct glint_rdd *rdd);
+struct glint_schema glint_schema(const struct glint_rdd *rdd);
+
+struct glint_rows {
+    uint64_t count;
+    struct glint_schema schema;
+    uint8_t *data;
+    uint64_t *offsets;
+    uint64_t size, capacity, size_capacity;
+};
+void glint_rows_records(const struct glint_rows *rows, uint64_t first, uint64_t count,
+                        struct glint_record *out);
+void glint_rows_free(struct glint_rows *rows);
+int glint_collect(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_collect_each(struct glint_rdd *rdd,
+                       int (*row)(void *arg, const struct glint_record *record), void *arg);
+int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_count(struct glint_rdd *rdd, int64_t *out);
+int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
+int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_sum(struct glint_rdd *rdd, union glint_value *out);
+int glint_is_empty(struct glint_rdd *rdd, bool *out);
+int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
+int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
+int64_t glint_counter_value(const struct glint *g, const char *name);
+
+extern struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
+extern struct glint_function GLINT_OR_I64;
+extern struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
+extern struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
+extern struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
+extern struct glint_function GLINT_COUNT;
+extern struct glint_function GLINT_SPLIT_WORDS, GLINT_PARSE_I64, GLINT_PARSE_F64;
+extern struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def engine() -> tuple[Any, Any]:
+    """cffi's interface and the library."""
+    ffi = cffi.FFI()
+    ffi.cdef("struct glint_function;")
+    ffi.cdef(DECLARATIONS)
+    return ffi, ffi.dlopen(str(pathlib.Path(__file__).parent / "lib" / "libglint.so"))
