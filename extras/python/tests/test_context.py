@@ -409,12 +409,13 @@ class Process(Base):
 
     def test_interrupt(self):
         code = f"""
-import glint, signal, sys
+import glint, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 try:
     with glint.Context("local[1]") as sc:
         sc.parallelize(["a"]).saveAsTextFile({str(self.work / "out")!r})
-        print("started", flush=True)
-        sc.parallelize(["a"]).pipe("sleep 100").count()
+        command = "echo $$ >{self.work}/started; exec sleep 100"
+        sc.parallelize(["a"]).pipe(["sh", "-c", command]).count()
 except KeyboardInterrupt:
     print("interrupted")
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -422,11 +423,17 @@ with glint.Context("local[1]") as sc:
     print(sc.parallelize([1]).count())
 """
         python = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        self.assertEqual(python.stdout.readline(), "started\n")
-        time.sleep(0.5)
+        started = self.work / "started"
+        for _ in range(1000):
+            if started.exists() and started.read_text().endswith("\n"):
+                break
+            time.sleep(0.01)
+        command = int(started.read_text())
         began = time.monotonic()
         python.send_signal(signal.SIGINT)
         printed, _ = python.communicate(timeout=60)
         self.assertLess(time.monotonic() - began, 20)
         self.assertEqual((printed.split(), python.returncode), (["interrupted", "1"], 0))
-        self.assertEqual(list(self.work.iterdir()), [])
+        self.assertEqual(list(self.work.iterdir()), [started])
+        with self.assertRaises(ProcessLookupError):
+            os.kill(command, 0)
