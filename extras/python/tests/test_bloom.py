@@ -9,7 +9,6 @@ import pathlib
 import pickle
 import tempfile
 import threading
-import time
 import unittest
 
 import glint
@@ -302,15 +301,17 @@ class Lifetime(unittest.TestCase):
             bloom = glint.Bloom(2_000_000)
             bloom.add_many(IDS)
             results = []
+            began = threading.Event()
 
-            def query(bloom=bloom, results=results):
+            def query(bloom=bloom, results=results, began=began):
                 with contextlib.suppress(ValueError):  # it began after close
                     while True:
                         results.append(bloom.contains_many(IDS))
+                        began.set()
 
             thread = threading.Thread(target=query)
             thread.start()
-            time.sleep(0.005)
+            self.assertTrue(began.wait(60))
             bloom.close()
             thread.join()
             self.assertTrue(all(map(all, results)))

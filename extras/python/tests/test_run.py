@@ -8,10 +8,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 import glint
+from fifo import Fifo
 
 
 class Run(unittest.TestCase):
@@ -117,50 +117,27 @@ class Run(unittest.TestCase):
 
     # ---- jobs that end early
 
-    def slow_job(self):
-        """A program that runs a job of some seconds."""
-        table = self.work / "large"
-        with open(table, "w") as file:
-            lines = "".join(f"word{i} word{i * 7 % 1000} and more words\n" for i in range(20_000))
-            for _ in range(60):
-                file.write(lines)
+    def running_job(self):
+        """A Python program whose job runs a command that does not end; the process id of the job."""
+        fifo = Fifo(self, self.work / "started")
+        command = f"sh -c 'echo $PPID >{fifo.path}; exec sleep 100'"
         code = f"""
 import glint, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process may ignore it
 try:
     print("started", flush=True)
-    glint.run("wordcount", {str(table)!r}, {str(self.work / "out")!r}, split_size="1K",
+    glint.run("stream", {str(self.words)!r}, {str(self.work / "out")!r}, map={command!r},
               master="local[1]")
 except KeyboardInterrupt:
     print("interrupted")
 except glint.Error as error:
     print(error.code)
 """
-        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-
-    def child_of(self, number):
-        for _ in range(500):
-            with open(f"/proc/{number}/task/{number}/children") as file:
-                children = file.read().split()
-            if children:
-                with open(f"/proc/{children[0]}/cmdline", "rb") as file:
-                    if b"submit" in file.read():
-                        return int(children[0])
-            time.sleep(0.01)
-        self.fail("no job was started")
-
-    def wait_for_output(self):
-        """Until the job has made the hidden directory of its output."""
-        for _ in range(500):
-            if any(path.name.startswith(".out.") for path in self.work.iterdir()):
-                return
-            time.sleep(0.01)
-        self.fail("the job has made no output")
+        python = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        return python, int(fifo.read())
 
     def test_interrupt(self):
-        python = self.slow_job()
-        job = self.child_of(python.pid)
-        self.wait_for_output()
+        python, job = self.running_job()
         python.send_signal(signal.SIGINT)
         printed, _ = python.communicate(timeout=60)
         self.assertEqual(printed.split(), ["started", "interrupted"])
@@ -168,8 +145,7 @@ except glint.Error as error:
         self.assertEqual([path.name for path in self.work.iterdir() if "out" in path.name], [])
 
     def test_killed(self):
-        python = self.slow_job()
-        job = self.child_of(python.pid)
+        python, job = self.running_job()
         os.kill(job, signal.SIGKILL)
         printed, _ = python.communicate(timeout=60)
         self.assertEqual(printed.split(), ["started", "None"])
