@@ -45,7 +45,8 @@ static int decode_command(struct glint_task *task, struct glint_slice params,
     out->is_map = unpack_u64(&u, 1) != 0;
     out->job = unpack_u64(&u, UINT64_MAX);
     if (unpack_is_complete(&u) && unpack_is_complete(&ok) && out->words[0] != NULL) return 0;
-    return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "the parameters of a pipe do not parse");
+    return error_set(&task->error, GLINT_E_PROTOCOL, NULL,
+                     "cannot decode the parameters of a pipe");
 }
 
 static int pipe_open(void *state, const struct op_open *o)
