@@ -31,22 +31,23 @@ class ExampleTest(ClusterTest):
     def example(self, *words, tree=None):
         """Runs it in a separate process group, as at a terminal."""
         tree = tree or self.tree
-        out = open(f"{tree}.out", "w+", encoding="utf-8")
-        self.addCleanup(out.close)
-        example = subprocess.Popen(
-            [os.path.join(tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT, cwd=self.directory, env=self.env, start_new_session=True)
+        with open(f"{tree}.out", "wb") as out:
+            example = subprocess.Popen(
+                [os.path.join(tree, "examples", words[0]), *words[1:]], stdin=subprocess.DEVNULL,
+                stdout=out, stderr=subprocess.STDOUT, cwd=self.directory, env=self.env,
+                start_new_session=True)
         self.addCleanup(self.end, example)
-        return example, out
+        return example, out.name
 
     def end(self, example):
         if example.poll() is None:
             example.terminate()
             example.wait(DEADLINE_S)
 
-    def printed(self, out):
-        out.seek(0)
-        return out.read()
+    def printed(self, path):
+        """Opens the file again: a seek in the file of the example would move its next write."""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
 
     def run_example(self, *words, expected=0):
         example, out = self.example(*words)
@@ -110,7 +111,8 @@ class ClusterExample(ExampleTest):
                 until(lambda o=out, m=moment: re.search(m, self.printed(o)), f"it says {moment}")
                 os.killpg(example.pid, signal.SIGINT)
                 self.assertEqual(example.wait(DEADLINE_S), 130, self.printed(out))
-                until(lambda: not self.left_processes(), "no process is left")
+                until(lambda: not self.left_processes(),
+                      lambda: f"no process is left: {self.describe_left_processes()}")
                 self.assertFalse(os.path.exists(os.path.join(self.tree, "build", "cluster", "work")))
 
     def test_second_run_in_the_same_dir_is_rejected(self):

@@ -118,7 +118,7 @@ class Run(unittest.TestCase):
     # ---- jobs that end early
 
     def running_job(self):
-        """A Python program whose job runs a command that does not end; the process id of the job."""
+        """A Python program whose job runs a command without end; the process id of the job."""
         fifo = Fifo(self, self.work / "started")
         command = f"sh -c 'echo $PPID >{fifo.path}; exec sleep 100'"
         code = f"""
