@@ -1,4 +1,4 @@
-/* Finds the job on a command line, for submit and explain. */
+/* Jobs on a command line, for submit, explain and stage. */
 #ifndef GLINT_CLI_JOB_H
 #define GLINT_CLI_JOB_H
 
@@ -9,5 +9,11 @@
  * job's index in argv. Returns NULL with *error set, or with code 0 if only --help was given. */
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
                                  char **argv, int *out_at, struct glint_error *error);
+
+struct stage_session;
+/* Runs the job that argv names as far as the session says, with the reports of `glint submit`.
+ * Returns an exit status. */
+int job_run_staged(const struct cli_program *program, const char *command,
+                   struct stage_session *stage, int argc, char **argv);
 
 #endif

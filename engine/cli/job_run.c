@@ -15,6 +15,7 @@
 #include "engine/context/create.h"
 #include "engine/net/cluster.h"
 #include "engine/plan/context.h"
+#include "engine/stage/stage_session.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct job_syntax {
 struct job_command {
     const struct glint_job *job;
     bool explain;
+    struct stage_session *stage; /* of glint stage; NULL: submit or explain */
     struct settings settings;
     struct progress_view progress;
     struct plan_graph graph; /* with --format dot and svg */
@@ -158,6 +160,14 @@ static void print_graph(const struct job_command *run, struct glint_error *error
     if (!printed) error_no_memory(error);
 }
 
+static void print_packed(const struct job_command *run)
+{
+    const struct stage_session *s = run->stage;
+    if (run->settings.quiet || run->settings.json) return;
+    fprintf(stderr, "packed %s: %u stage%s, %u task%s\n", s->out, s->stages,
+            s->stages == 1 ? "" : "s", s->tasks, s->tasks == 1 ? "" : "s");
+}
+
 static void report_result(struct job_command *run, const struct glint_summary *summary,
                           struct glint_error *error)
 {
@@ -170,6 +180,8 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     if (run->settings.format != PLAN_TEXT && error->code == GLINT_OK) print_graph(run, error);
     if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
+    else if (run->stage != NULL && run->stage->packed)
+        print_packed(run);
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
         summary_print(stderr, &r, run->settings.verbose);
     if (error->code == GLINT_OK && !run->explain && !run->settings.json)
@@ -181,16 +193,42 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     cli_fail(&lost);
 }
 
-static const char *output_path(const struct glint_job *job, const struct glint_job_args *args,
-                               const char *name)
+/* Returns the index of the positional argument with this name; `count`: none of the `count` given.
+ */
+static uint32_t positional_index(const struct glint_job *job, uint32_t count, const char *name)
 {
     uint32_t names = 0;
     while (job->positional[names] != NULL) names++;
-    assert(args->count <= names);
-    uint32_t left_out = names - args->count; /* optional arguments are the first ones */
+    assert(count <= names);
+    uint32_t left_out = names - count; /* optional arguments are the first ones */
     for (uint32_t i = left_out; i < names; i++)
-        if (strcmp(job->positional[i], name) == 0) return args->positional[i - left_out];
-    return glint_job_option(args, name);
+        if (strcmp(job->positional[i], name) == 0) return i - left_out;
+    return count;
+}
+
+static const char *output_path(const struct glint_job *job, const struct glint_job_args *args,
+                               const char *name)
+{
+    const uint32_t index = positional_index(job, args->count, name);
+    return index < args->count ? args->positional[index] : glint_job_option(args, name);
+}
+
+/* glint stage gather FILE OUTPUT: the job writes to another place. */
+static bool replace_output(const struct job_command *run, struct cli_line *line,
+                           struct glint_error *error)
+{
+    const struct glint_job *job = run->job;
+    if (run->stage == NULL || run->stage->output == NULL) return true;
+    const uint32_t index = job->outputs[0] != NULL && job->outputs[1] == NULL
+                               ? positional_index(job, line->argument_count, job->outputs[0])
+                               : line->argument_count;
+    if (index < line->argument_count) {
+        line->arguments[index] = run->stage->output;
+        return true;
+    }
+    error_set(error, GLINT_E_USAGE, "give the job's outputs when you pack it",
+              "the job %s does not have one output", job->name);
+    return false;
 }
 
 static int reserve_outputs(struct glint *g, const struct glint_job *job,
@@ -239,12 +277,17 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         int returned = reserve_outputs(g, run->job, &args);
         if (returned == 0) returned = run->job->run(g, &args);
         signals_job_returned();
+        if (returned == 0 && run->stage != NULL && run->stage->out != NULL)
+            glint_abort(g, GLINT_E_STAGE_ACTION, "run it with glint submit, or glint stage gather",
+                        "the job %s has no more actions for another engine", run->job->name);
         if (returned != 0) /* no effect if an error is set */
             glint_abort(g, GLINT_E_FUNCTION_FAILED, "return glint_error(g)->code",
                         "the job %s returned %d without an error", run->job->name, returned);
         glint_finish(g);
         signals_unwatch();
         error = *glint_error(g);
+        if (run->stage != NULL && run->stage->packed && error.code == GLINT_E_INTERRUPTED)
+            error.code = GLINT_OK;
         summary = *glint_summarize(g);
     }
     stdout_restore(run);
@@ -278,12 +321,31 @@ static int fail_before_start(const struct job_command *run, int argc, char **arg
     return cli_flush_stdout(cli_fail(error));
 }
 
-static int run_job(const struct cli_program *program, const char *command, bool explain, int argc,
-                   char **argv)
+/* With a stage file, the job has the resources that it was packed with: its plan may depend on
+ * them. */
+static bool configure_stage(struct job_command *run, struct glint_error *error)
+{
+    struct context_config *config = &run->settings.config;
+    if (run->stage == NULL) return true;
+    config->stage = run->stage;
+    if (config->cluster != NULL) {
+        error_set(error, GLINT_E_USAGE, "leave out --cluster and --listen",
+                  "another engine runs the tasks");
+        return false;
+    }
+    if (run->stage->file != NULL) {
+        config->slots = run->stage->file->slots;
+        config->memory_bytes = run->stage->file->memory_bytes;
+    }
+    return true;
+}
+
+static int run_job(const struct cli_program *program, const char *command, bool explain,
+                   struct stage_session *stage, int argc, char **argv)
 {
     int at = 0, status = 0;
     struct glint_error error = {.code = GLINT_OK};
-    struct job_command run = {.explain = explain};
+    struct job_command run = {.explain = explain, .stage = stage};
     struct job_syntax described;
     struct cli_line line;
     run.job = job_find(program, command, argc, argv, &at, &error);
@@ -297,7 +359,8 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         cli_syntax_help(&described.syntax);
         status = cli_flush_stdout(0);
     } else {
-        bool sound = settings_read(&run.settings, &line, &error);
+        bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&
+                     replace_output(&run, &line, &error);
         if (sound && !explain && run.settings.format != PLAN_TEXT) {
             error_set(&error, GLINT_E_USAGE, NULL, "--format is an option of glint explain");
             sound = false;
@@ -316,13 +379,22 @@ static int run_job(const struct cli_program *program, const char *command, bool 
 static int submit_run(const struct cli_program *program, int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
-    return run_job(program, cli_own_command(program, "glint submit", name), false, argc, argv);
+    return run_job(program, cli_own_command(program, "glint submit", name), false, NULL, argc,
+                   argv);
 }
 
 static int explain_run(const struct cli_program *program, int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
-    return run_job(program, cli_own_command(program, "glint explain", name), true, argc, argv);
+    return run_job(program, cli_own_command(program, "glint explain", name), true, NULL, argc,
+                   argv);
+}
+
+int job_run_staged(const struct cli_program *program, const char *command,
+                   struct stage_session *stage, int argc, char **argv)
+{
+    char name[CLI_COMMAND_BYTES];
+    return run_job(program, cli_own_command(program, command, name), false, stage, argc, argv);
 }
 
 const struct cli_command cmd_submit = {.name = "submit", .summary = "run a job", .run = submit_run};

@@ -1,9 +1,10 @@
 /* Creation and destruction of a context (glint_context.h): checks the options and starts the
- * runner, either local mode or the driver of a cluster. */
+ * driver, with executors in this process or of a cluster. */
 #include "engine/context/create.h"
 #include "engine/base/text.h"
 #include "engine/context/local_transport.h"
 #include "engine/driver/cluster_transport.h"
+#include "engine/stage/stage_session.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -51,20 +52,40 @@ static int config_check(struct context_config *c, struct glint_error *error)
     return 0;
 }
 
-/* Executors are added later, by events of the transport. Returns 0, or a code with the context's
- * error set. */
-static int start_cluster_driver(struct glint *g)
+/* This process runs all tasks, or passes on what another engine has made of them. */
+static int create_local_transport(struct glint *g, struct transport *out)
+{
+    struct transport local;
+    int r = local_transport_create(g, out);
+    if (r != 0 || g->config.stage == NULL) return r;
+    local = *out;
+    r = stage_transport_create(g, g->config.stage, &local, out);
+    if (r != 0) local.destroy(local.arg);
+    return r;
+}
+
+/* On a cluster, executors are added later, by events of the transport. Returns 0, or a code with
+ * the context's error set. */
+static int start_driver(struct glint *g, bool remote)
 {
     struct transport transport;
-    int r = cluster_transport_create(g, g->config.cluster, &transport, &g->error);
+    int r = remote ? cluster_transport_create(g, g->config.cluster, &transport, &g->error)
+                   : create_local_transport(g, &transport);
     if (r != 0) return r;
     struct driver *driver = driver_create(g, &transport);
     if (driver == NULL) {
         transport.destroy(transport.arg);
         return g->error.code;
     }
-    g->runner = driver_as_runner(driver);
-    return 0;
+    struct runner *runner = driver_as_runner(driver);
+    const struct executor_info info = {
+        .name = "local", .host = "localhost", .slots = g->config.slots};
+    if (remote || driver_on_executor_added(driver, &info) == 0) {
+        g->runner = runner;
+        return 0;
+    }
+    runner->destroy(runner); /* and the transport */
+    return g->error.code;
 }
 
 struct glint *context_create(const struct context_config *config, struct glint_error *error)
@@ -83,7 +104,7 @@ struct glint *context_create(const struct context_config *config, struct glint_e
     if (g->job_id == 0) g->job_id = 1;             /* 0 is no job */
     bool remote = c.cluster != NULL && !c.explain; /* explain needs no executors */
     int r = g->error.code;
-    if (r == 0) r = remote ? start_cluster_driver(g) : local_start(g);
+    if (r == 0) r = start_driver(g, remote);
     if (r == 0) return g;
     *error = g->error;
     context_fini(g);

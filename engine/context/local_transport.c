@@ -6,7 +6,6 @@
  * (for tests) each message is encoded and decoded on the way, in both directions. */
 #include "engine/context/local_transport.h"
 
-#include "engine/driver/driver.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/work_dir.h"
 
@@ -189,7 +188,7 @@ static int start_executor(struct local *l, struct glint_error *error)
     return l->executor != NULL ? 0 : error->code;
 }
 
-int local_start(struct glint *g)
+int local_transport_create(struct glint *g, struct transport *out)
 {
     struct local *l = mem_zalloc(sizeof *l);
     if (l == NULL) return error_no_memory(&g->error);
@@ -199,22 +198,14 @@ int local_start(struct glint *g)
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
     if (r == 0) r = start_loop(l, &g->error);
     if (r == 0) r = start_executor(l, &g->error);
-    struct transport transport = {.send = local_send,
-                                  .wait = local_wait,
-                                  .wake = local_wake,
-                                  .destroy = local_destroy,
-                                  .arg = l};
-    struct driver *driver = r == 0 ? driver_create(g, &transport) : NULL;
-    if (driver == NULL) { /* the transport is still ours */
+    if (r != 0) {
         local_destroy(l);
-        return g->error.code;
+        return r;
     }
-    struct executor_info info = {.name = "local", .host = "localhost", .slots = g->config.slots};
-    if (driver_on_executor_added(driver, &info) == 0) {
-        g->runner = driver_as_runner(driver);
-        return 0;
-    }
-    struct runner *runner = driver_as_runner(driver);
-    runner->destroy(runner); /* and the transport, with `l` */
-    return g->error.code;
+    *out = (struct transport){.send = local_send,
+                              .wait = local_wait,
+                              .wake = local_wake,
+                              .destroy = local_destroy,
+                              .arg = l};
+    return 0;
 }

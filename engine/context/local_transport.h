@@ -2,10 +2,9 @@
 #ifndef GLINT_CONTEXT_LOCAL_TRANSPORT_H
 #define GLINT_CONTEXT_LOCAL_TRANSPORT_H
 
-#include "engine/plan/context.h"
+#include "engine/driver/driver.h"
 
-/* Creates the driver and the executor, and sets g->runner, whose destroy ends both. Returns 0, or a
- * code with the context's error set. */
-int local_start(struct glint *g);
+/* Starts the executor, number 0. Returns 0, or a code with the context's error set. */
+int local_transport_create(struct glint *g, struct transport *out);
 
 #endif

@@ -9,6 +9,7 @@ struct env;
 struct op;
 struct plan_stage;
 struct progress;
+struct stage_session;
 
 /* Functions that a context finds in addition to those of its jobs; the table ends with NULL. */
 struct glint_module {
@@ -29,6 +30,7 @@ struct context_config {
     /* Path of the event log to write (docs/event-log.md); NULL: none. */
     const char *event_log;
     const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
+    struct stage_session *stage;   /* another engine runs the tasks (engine/stage); may be NULL */
     uint32_t slots;                /* as in local[N]; 0: one per processor */
     uint64_t memory_bytes;         /* of the process; 0: the default, or the cluster's setting */
     const char *work_dir;          /* parent of the run's own directory; NULL: $TMPDIR or /tmp */

@@ -1,0 +1,366 @@
+/* glint stage: the tasks of a job, for another engine to run (engine/stage). */
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/job.h"
+#include "engine/cli/print.h"
+#include "engine/data/pack.h"
+#include "engine/data/split.h"
+#include "engine/stage/stage_session.h"
+#include "engine/stage/stage_worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define ARGUMENTS_MAX 4096u
+
+/* Paths on the command line of this process, before it goes to the job's directory. */
+static const char *absolute_path(const char *path, char out[PATH_MAX])
+{
+    char dir[PATH_MAX];
+    if (path[0] == '/' || getcwd(dir, sizeof dir) == NULL ||
+        !text_format(out, PATH_MAX, "%s/%s", dir, path))
+        return path;
+    return out;
+}
+
+/* Relative paths of the job are relative to the directory where it was packed. */
+static int enter_directory(const struct stage_file *file, struct glint_error *error)
+{
+    if (file->options.dir[0] == '\0') return 0;
+    const int r = uv_chdir(file->options.dir);
+    if (r == 0) return 0;
+    return error_set(error, GLINT_E_STAGE_FILE, "run it where this directory exists",
+                     "the job was packed in %s: %s", file->options.dir, uv_strerror(r));
+}
+
+/* ---- pack, gather */
+
+/* Removes OPTION VALUE from the arguments. Returns the value; NULL: not given. */
+static const char *take_option(int *argc, char **argv, const char *option)
+{
+    for (int i = 1; i + 1 < *argc; i++) {
+        if (strcmp(argv[i], option) != 0) continue;
+        const char *value = argv[i + 1];
+        memmove(&argv[i], &argv[i + 2], sizeof *argv * (size_t)(*argc - i - 1));
+        *argc -= 2;
+        return value;
+    }
+    return NULL;
+}
+
+/* Runs the job of a stage file, with the results of its action on standard input. */
+static int run_next(const struct cli_program *program, const char *command, const char *path,
+                    struct stage_session *session)
+{
+    struct stage_file file = {.id = 0};
+    struct glint_error error = {.code = GLINT_OK};
+    char *argv[ARGUMENTS_MAX + 2] = {"stage"};
+    int status;
+    if (stage_file_read(env_real(), path, &file, &error) == 0) enter_directory(&file, &error);
+    if (error.code == GLINT_OK && file.word_count > ARGUMENTS_MAX)
+        error_set(&error, GLINT_E_STAGE_FILE, NULL, "%s: too many arguments", path);
+    session->file = &file;
+    session->results = STDIN_FILENO;
+    session->words = (const char *const *)file.words;
+    session->word_count = file.word_count;
+    for (uint32_t i = 0; error.code == GLINT_OK && i < file.word_count; i++)
+        argv[i + 1] = file.words[i];
+    status = error.code == GLINT_OK
+                 ? job_run_staged(program, command, session, (int)file.word_count + 1, argv)
+                 : cli_fail(&error);
+    stage_file_fini(&file);
+    return status;
+}
+
+static int usage_error(const char *cause)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    error_set(&error, GLINT_E_USAGE, "glint stage pack JOB ARGUMENTS... -o FILE", "%s", cause);
+    return cli_fail(&error);
+}
+
+static int pack_run(const struct cli_program *program, int argc, char **argv)
+{
+    char out[PATH_MAX];
+    struct stage_session session = {.results = -1};
+    const bool help = argc == 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    const char *path = take_option(&argc, argv, "-o"), *next = take_option(&argc, argv, "--next");
+    if (help) {
+        printf("Usage: %s stage pack JOB ARGUMENTS... [OPTION...] -o FILE\n"
+               "       %s stage pack --next FILE -o FILE < RESULTS\n"
+               "Writes the stages of the job's first action, or of the next one, for another "
+               "engine.\n",
+               program->name, program->name);
+        return cli_flush_stdout(0);
+    }
+    if (path == NULL) return usage_error("-o FILE is missing");
+    session.out = absolute_path(path, out);
+    if (next == NULL) {
+        session.words = (const char *const *)argv + 1;
+        session.word_count = (uint32_t)argc - 1;
+        return job_run_staged(program, "glint stage pack", &session, argc, argv);
+    }
+    if (argc > 1) return usage_error("with --next the job's arguments are in FILE");
+    return run_next(program, "glint stage pack", next, &session);
+}
+
+static int gather_run(const struct cli_program *program, int argc, char **argv)
+{
+    char out[PATH_MAX];
+    struct stage_session session = {.results = STDIN_FILENO};
+    const bool help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    if (help) {
+        printf("Usage: %s stage gather FILE [OUTPUT] < RESULTS\n"
+               "Ends the job with the results of its last action: publishes its outputs.\n",
+               program->name);
+        return cli_flush_stdout(0);
+    }
+    if (argc < 2 || argc > 3 || argv[1][0] == '-')
+        return usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
+    if (argc == 3) session.output = absolute_path(argv[2], out);
+    return run_next(program, "glint stage gather", argv[1], &session);
+}
+
+/* ---- show, splits */
+
+static void print_types(struct json *j, const struct stage_plan *plan)
+{
+    const struct glint_schema types = plan->nodes[plan->node_count - 1].schema;
+    json_cstring(j, "key", codec_type_name(types.key));
+    json_cstring(j, "value", codec_type_name(types.value));
+}
+
+static int show_stage(struct json *j, const struct stage_file *f, uint32_t number,
+                      const struct context_config *registry, struct glint_error *error)
+{
+    const struct packed_stage *s = &f->stages[number];
+    struct stage_plan plan = {.node_count = 0};
+    const int r = stage_plan_decode(&plan, s->plan, registry, error);
+    json_begin(j, NULL, '{');
+    json_u64(j, "stage", number);
+    json_cstring(j, "name", s->name);
+    json_cstring(j, "run", s->parent_count == 0 ? "map" : "reduce");
+    json_begin(j, "parents", '[');
+    for (uint32_t i = 0; i < s->parent_count; i++) json_u64(j, NULL, s->parents[i]);
+    json_end(j, ']');
+    json_u64(j, "tasks", s->task_count);
+    json_cstring(j, "writes", s->shuffle != STAGE_NO_SHUFFLE ? "records" : "results");
+    if (r == 0 && s->shuffle != STAGE_NO_SHUFFLE) print_types(j, &plan);
+    json_end(j, '}');
+    stage_plan_fini(&plan);
+    return r;
+}
+
+static struct context_config registry_of(const struct cli_program *program)
+{
+    return (struct context_config){
+        .ops = program->ops, .modules = program->modules, .jobs = program->jobs, .env = env_real()};
+}
+
+static void show_execute(const struct cli_line *line, struct glint_error *error)
+{
+    struct stage_file f = {.id = 0};
+    const struct context_config registry = registry_of(line->program);
+    struct json j = {.failed = false};
+    char id[17];
+    int r = stage_file_read(env_real(), line->arguments[0], &f, error);
+    text_format(id, sizeof id, "%016llx", (unsigned long long)f.id);
+    json_begin(&j, NULL, '{');
+    json_cstring(&j, "id", id);
+    json_u64(&j, "action", f.earlier_count);
+    json_begin(&j, "job", '[');
+    for (uint32_t i = 0; i < f.word_count; i++) json_cstring(&j, NULL, f.words[i]);
+    json_end(&j, ']');
+    json_begin(&j, "stages", '[');
+    for (uint32_t i = 0; i < f.stage_count && r == 0; i++)
+        r = show_stage(&j, &f, i, &registry, error);
+    json_end(&j, ']');
+    json_end(&j, '}');
+    if (r != 0)
+        json_fini(&j);
+    else if (!print_json_object(stdout, &j))
+        error_no_memory(error);
+    stage_file_fini(&f);
+}
+
+/* The first file of a task's input, for people; no TAB or newline of a name is printed. */
+static void print_split(uint32_t stage, uint32_t number, const struct packed_task *task)
+{
+    struct unpacker u = unpack_begin(task->splits);
+    struct arena memory = {.first = NULL};
+    struct glint_error ignored = {.code = GLINT_OK};
+    struct split split;
+    printf("%u.%u\t", stage, number);
+    if (u.count > 0 && split_decode(unpack_bytes(&u), &memory, &split, &ignored) == 0) {
+        const struct split_piece *p = &split.pieces[0];
+        print_escaped(stdout, p->path, " ");
+        printf(":%llu", (unsigned long long)p->offset);
+        if (p->length != SPLIT_TO_END) printf("-%llu", (unsigned long long)(p->offset + p->length));
+        if (split.count > 1) printf(" and %u more", split.count - 1);
+    }
+    putchar('\n');
+    arena_fini(&memory);
+}
+
+static void splits_execute(const struct cli_line *line, struct glint_error *error)
+{
+    struct stage_file f = {.id = 0};
+    if (stage_file_read(env_real(), line->arguments[0], &f, error) == 0)
+        for (uint32_t i = 0; i < f.stage_count; i++)
+            for (uint32_t t = 0; f.stages[i].parent_count == 0 && t < f.stages[i].task_count; t++)
+                print_split(i, t, &f.stages[i].tasks[t]);
+    stage_file_fini(&f);
+}
+
+/* ---- map, reduce */
+
+enum counters_format { COUNTERS_NONE, COUNTERS_HADOOP, COUNTERS_JSON };
+
+/* Lines of Hadoop streaming, or one line of JSON. */
+static void print_counters(const struct job_metrics *c, enum counters_format format)
+{
+    struct json j = {.failed = false};
+    if (format == COUNTERS_NONE) return;
+    json_begin(&j, NULL, '{');
+    for (uint32_t i = 0; i < c->counter_count; i++) {
+        json_i64(&j, c->names[i], c->values[i]);
+        if (format == COUNTERS_HADOOP)
+            fprintf(stderr, "reporter:counter:glint,%s,%lld\n", c->names[i],
+                    (long long)c->values[i]);
+    }
+    json_end(&j, '}');
+    if (format == COUNTERS_JSON)
+        print_json_object(stderr, &j);
+    else
+        json_fini(&j);
+}
+
+/* Finds the stage that the command runs: that of --stage, or the only one of its kind. */
+static int choose_stage(const struct stage_file *f, const struct cli_line *line, bool map,
+                        uint32_t *out, struct glint_error *error)
+{
+    const char *option = cli_line_option(line, "stage"), *kind = map ? "map" : "reduce";
+    int64_t number = -1;
+    uint32_t found = 0;
+    if (option != NULL && !text_parse_i64((const uint8_t *)option, strlen(option), &number))
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--stage %s: not a number", option);
+    for (uint32_t i = 0; i < f->stage_count; i++) {
+        if ((f->stages[i].parent_count == 0) != map || (option != NULL && number != i)) continue;
+        *out = i;
+        found++;
+    }
+    if (found == 1) return 0;
+    return error_set(error, GLINT_E_USAGE, "see glint stage show", "%s has %s stage to %s%s%s",
+                     line->arguments[0], found == 0 ? "no" : "more than one", kind,
+                     option != NULL ? " with the number " : "; give --stage",
+                     option != NULL ? option : "");
+}
+
+static int parse_counters(const struct cli_line *line, enum counters_format *out,
+                          struct glint_error *error)
+{
+    const char *option = cli_line_option(line, "counters");
+    *out = option == NULL                  ? COUNTERS_NONE
+           : strcmp(option, "hadoop") == 0 ? COUNTERS_HADOOP
+                                           : COUNTERS_JSON;
+    if (option == NULL || *out == COUNTERS_HADOOP || strcmp(option, "json") == 0) return 0;
+    return error_set(error, GLINT_E_BAD_VALUE, "hadoop or json", "--counters %s", option);
+}
+
+static void run_tasks(const struct cli_line *line, bool map, struct glint_error *error)
+{
+    struct stage_file f = {.id = 0};
+    struct stage_worker w = {.started = false};
+    const struct context_config registry = registry_of(line->program);
+    struct line_input in = {.env = env_real(), .file = STDIN_FILENO, .name = "standard input"};
+    uint32_t number = 0;
+    enum counters_format counters;
+    int r = parse_counters(line, &counters, error);
+    if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
+    if (r == 0) r = choose_stage(&f, line, map, &number, error);
+    if (r == 0)
+        r = stage_worker_open(&w, env_real(), &f, number, &registry,
+                              cli_line_option(line, "work-dir"), error);
+    if (r == 0) r = enter_directory(&f, error);
+    if (r == 0) r = map ? stage_worker_map(&w, &in, error) : stage_worker_reduce(&w, &in, error);
+    if (r == 0) print_counters(&w.counters, counters);
+    stage_worker_close(&w);
+    line_input_fini(&in);
+    stage_file_fini(&f);
+}
+
+static void map_execute(const struct cli_line *line, struct glint_error *error)
+{
+    run_tasks(line, true, error);
+}
+
+static void reduce_execute(const struct cli_line *line, struct glint_error *error)
+{
+    run_tasks(line, false, error);
+}
+
+static const struct glint_job_option task_options[] = {
+    {"stage", "N", NULL, "the stage, if FILE has several of this kind"},
+    {"counters", "FORMAT", NULL, "print counters on standard error: hadoop or json"},
+    {"work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"},
+    {.name = NULL}};
+
+static const struct cli_command pack = {
+    .name = "pack", .summary = "write a job's next stages to a file", .run = pack_run};
+static const struct cli_command show = {
+    .name = "show",
+    .summary = "print the stages as JSON",
+    .syntax = {.command = "glint stage show",
+               .summary = "Prints the stages of a stage file, and the types of their records.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1},
+    .execute = show_execute};
+static const struct cli_command splits = {
+    .name = "splits",
+    .summary = "print one line for each split of the input",
+    .syntax = {.command = "glint stage splits",
+               .summary = "Prints one line for each task that reads input, for glint stage map.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1},
+    .execute = splits_execute};
+static const struct cli_command map_command = {
+    .name = "map",
+    .summary = "run the tasks of splits",
+    .syntax = {.command = "glint stage map",
+               .summary = "Runs the tasks whose splits are on standard input, lines of glint "
+                          "stage splits. Prints records for glint stage reduce, or results for "
+                          "glint stage gather.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1,
+               .own = task_options},
+    .execute = map_execute};
+static const struct cli_command reduce_command = {
+    .name = "reduce",
+    .summary = "run tasks on sorted records",
+    .syntax = {.command = "glint stage reduce",
+               .summary = "Runs the tasks whose records are on standard input, sorted. Prints "
+                          "records for the next stage, or results for glint stage gather.",
+               .arguments = "FILE",
+               .arguments_min = 1,
+               .arguments_max = 1,
+               .own = task_options},
+    .execute = reduce_execute};
+static const struct cli_command gather = {
+    .name = "gather", .summary = "end the job with its results", .run = gather_run};
+
+static const struct cli_command *const stage_commands[] = {
+    &pack, &show, &splits, &map_command, &reduce_command, &gather, NULL};
+
+const struct cli_command cmd_stage = {
+    .name = "stage",
+    .summary = "run the tasks of a job in another engine",
+    .syntax = {.command = "glint stage",
+               .summary = "Runs a job inside another engine (Spark, Hadoop, Dask, a shell): that "
+                          "engine schedules, repeats and sorts, glint does the rest."},
+    .commands = stage_commands};

@@ -1,0 +1,229 @@
+/* Writes what a task made as lines: its map output for the tasks of the next stage, or its result
+ * and the files that it saved. */
+#include "engine/stage/stage_worker.h"
+
+#include "engine/base/text.h"
+#include "engine/data/run.h"
+#include "engine/executor/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FLUSH_BYTES (256 * KIB)
+
+static int flush(struct stage_worker *w, struct glint_error *error)
+{
+    const int r = env_write_all(w->env, w->out, w->lines.data, w->lines.size);
+    w->lines.size = 0;
+    return r == 0 ? 0 : error_set_system(error, GLINT_E_STDOUT_IO, r, "write", "standard output");
+}
+
+static bool append(struct stage_worker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool append(struct stage_worker *w, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return buffer_append(&w->lines, text, (uint64_t)n);
+}
+
+/* ---- A map output */
+
+/* The lines for one task of the reader. */
+struct record_lines {
+    struct stage_worker *w;
+    struct glint_schema types;
+    char prefix[64]; /* of the key, up to the partition */
+    uint64_t records;
+    uint64_t number;     /* of the next line of the partition */
+    uint64_t line_start; /* in w->lines; UINT64_MAX: no line is open */
+};
+
+static bool begin_line(struct record_lines *l, uint32_t partition)
+{
+    l->line_start = l->w->lines.size;
+    return append(l->w, "%s.%07u.%010llu", l->prefix, partition, (unsigned long long)l->number++);
+}
+
+static int end_line(struct record_lines *l, struct glint_error *error)
+{
+    l->line_start = UINT64_MAX;
+    if (!buffer_append(&l->w->lines, "\n", 1)) return error_no_memory(error);
+    return l->w->lines.size >= FLUSH_BYTES ? flush(l->w, error) : 0;
+}
+
+static bool append_field(struct record_lines *l, enum glint_type type, struct glint_slice bytes)
+{
+    return buffer_append(&l->w->lines, "\t", 1) && stage_text_append(&l->w->lines, type, bytes);
+}
+
+static int append_record(struct record_lines *l, uint32_t partition, struct glint_slice key,
+                         struct glint_slice value, struct glint_error *error)
+{
+    bool memory = l->line_start != UINT64_MAX || begin_line(l, partition);
+    memory = memory && append_field(l, l->types.key, key);
+    while (memory && value.size > STAGE_PIECE_BYTES) {
+        memory =
+            append_field(l, l->types.value, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
+            buffer_append(&l->w->lines, "\t+", 2);
+        if (memory && end_line(l, error) != 0) return error->code;
+        memory = memory && begin_line(l, partition);
+        value.data += STAGE_PIECE_BYTES;
+        value.size -= STAGE_PIECE_BYTES;
+    }
+    memory = memory && append_field(l, l->types.value, value);
+    if (!memory) return error_no_memory(error);
+    l->records++;
+    return l->w->lines.size - l->line_start >= STAGE_PIECE_BYTES ? end_line(l, error) : 0;
+}
+
+static int append_partition(struct record_lines *l, const struct run *run, uint32_t partition,
+                            struct glint_error *error)
+{
+    struct stage_worker *w = l->w;
+    struct run_reader reader = {.records_left = 0};
+    struct glint_slice value;
+    int r = run_reader_open(&reader, &w->io, run_slice(run, partition));
+    l->number = 0;
+    while (r == 0 && (r = run_reader_next(&reader)) > 0) {
+        r = run_reader_value(&reader, &w->scratch, &value);
+        if (r == 0) r = append_record(l, partition, reader.key, value, error);
+    }
+    if (r == 0 && l->line_start != UINT64_MAX) r = end_line(l, error);
+    run_reader_close(&reader);
+    if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
+    return r;
+}
+
+/* The lines of `map` for one task of the reader, and the line that ends them. */
+static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t map, uint32_t task,
+                         const struct stage_inputs *inputs, const struct glint_slice *counters,
+                         struct glint_error *error)
+{
+    const struct stage_node *root = &w->plan.nodes[w->plan.node_count - 1];
+    struct record_lines l = {.w = w, .types = root->schema, .line_start = UINT64_MAX};
+    int r = 0;
+    text_format(l.prefix, sizeof l.prefix, "%07u.%03u.%07u", task, w->reader_parent, map);
+    for (uint32_t i = 0; i < inputs->count && r == 0; i++)
+        if (inputs->items[i].shuffle == w->stage->shuffle)
+            r = append_partition(&l, run, inputs->items[i].partition, error);
+    if (r != 0) return r;
+    bool memory = append(w, "%s.end\t%016llx\t%u\t%llu", l.prefix, (unsigned long long)w->file->id,
+                         (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records);
+    if (counters != NULL && counters->size > 0)
+        memory = memory && buffer_append(&w->lines, counters->data, counters->size);
+    memory = memory && buffer_append(&w->lines, "\n", 1);
+    return memory ? 0 : error_no_memory(error);
+}
+
+/* The counters go to the first task of the reader, which passes them on. */
+static int emit_map_output(struct stage_worker *w, const struct run *run, uint32_t map,
+                           struct glint_slice counters, struct glint_error *error)
+{
+    struct stage_inputs inputs = {NULL, 0, 0, false};
+    int r = 0;
+    for (uint32_t task = 0; task < w->reader->task_count && r == 0; task++) {
+        r = stage_inputs_find(&w->reader_plan, w->reader->tasks[task].partition, &inputs, error);
+        bool reads = false;
+        for (uint32_t i = 0; i < inputs.count; i++)
+            reads = reads || inputs.items[i].shuffle == w->stage->shuffle;
+        if (r == 0 && reads)
+            r = emit_for_task(w, run, map, task, &inputs, task == 0 ? &counters : NULL, error);
+    }
+    mem_free(inputs.items);
+    return r;
+}
+
+/* ---- A result */
+
+static int emit_piece(struct stage_worker *w, uint32_t task, uint32_t file, uint64_t number,
+                      struct glint_slice bytes, struct glint_error *error)
+{
+    const bool memory = append(w, "%07u.%02u.%010llu\t", task, file, (unsigned long long)number) &&
+                        stage_text_append(&w->lines, GLINT_BYTES, bytes) &&
+                        buffer_append(&w->lines, "\n", 1);
+    if (!memory) return error_no_memory(error);
+    return w->lines.size >= FLUSH_BYTES ? flush(w, error) : 0;
+}
+
+/* Writes the file `name` of an output as pieces, and removes it. */
+static int emit_file(struct stage_worker *w, uint32_t task, uint32_t output,
+                     struct glint_slice name, uint64_t *pieces, struct glint_error *error)
+{
+    char path[PATH_MAX];
+    uint64_t number = 0;
+    if (!text_format(path, sizeof path, "%s/%.*s", w->plan.outputs[output], (int)name.size,
+                     (const char *)name.data))
+        return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory", "%s is too long",
+                         path);
+    const int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
+    if (file < 0) return error_set_system(error, GLINT_E_WORK_DIR, file, "open", path);
+    w->scratch.size = 0;
+    int r = buffer_reserve(&w->scratch, STAGE_PIECE_BYTES) ? 0 : error_no_memory(error);
+    int64_t n = r == 0 ? (int64_t)STAGE_PIECE_BYTES : 0;
+    while (r == 0 && n == (int64_t)STAGE_PIECE_BYTES) {
+        n = env_read_full(w->env, file, w->scratch.data, STAGE_PIECE_BYTES,
+                          number * STAGE_PIECE_BYTES);
+        if (n < 0) r = error_set_system(error, GLINT_E_WORK_DIR, (int)n, "read", path);
+        if (n > 0)
+            r = emit_piece(w, task, output + 1, number++,
+                           (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
+    }
+    w->env->close(w->env, file);
+    w->env->remove(w->env, ENV_CWD, path, false);
+    *pieces += number;
+    return r;
+}
+
+static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
+                       struct glint_slice counters, struct glint_error *error)
+{
+    uint64_t pieces = 0;
+    int r = 0;
+    for (uint64_t at = 0; at < result.size && r == 0; at += STAGE_PIECE_BYTES) {
+        const uint64_t left = result.size - at;
+        r = emit_piece(w, task, 0, pieces++,
+                       (struct glint_slice){result.data + at,
+                                            left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES},
+                       error);
+    }
+    for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
+        r = emit_file(w, task, i, result, &pieces, error);
+    if (r != 0) return r;
+    const bool memory = append(w, "%07u.end\t%016llx\t%llu", task, (unsigned long long)w->file->id,
+                               (unsigned long long)pieces) &&
+                        buffer_append(&w->lines, counters.data, counters.size) &&
+                        buffer_append(&w->lines, "\n", 1);
+    return memory ? 0 : error_no_memory(error);
+}
+
+int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct message *done,
+                      struct glint_slice forwarded, struct glint_error *error)
+{
+    struct buffer counters = {NULL, 0, 0};
+    int r = 0;
+    const bool memory =
+        buffer_append(&counters, "\t", 1) &&
+        stage_text_append(&counters, GLINT_BYTES,
+                          (struct glint_slice){done->counters.data, done->counters.size}) &&
+        buffer_append(&counters, forwarded.data, forwarded.size);
+    const struct glint_slice fields = {counters.data, counters.size};
+    if (!memory)
+        r = error_no_memory(error);
+    else if (w->reader == NULL)
+        r = emit_result(w, task, (struct glint_slice){done->body.data, done->body.size}, fields,
+                        error);
+    else {
+        struct store *store = executor_store(w->executor);
+        const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
+        r = run != NULL ? emit_map_output(w, run, task, fields, error)
+                        : error_set(error, GLINT_E_PROTOCOL, NULL, "a map task has no output");
+        if (run != NULL) store_release_map_output(store, run);
+        store_remove_attempt_output(store, w->number, task, 0);
+    }
+    buffer_fini(&counters);
+    return r == 0 ? flush(w, error) : r;
+}

@@ -1,0 +1,27 @@
+/* Which partitions of shuffles a task reads, as engine/executor/pipeline.c walks its plan. */
+#ifndef GLINT_STAGE_STAGE_INPUTS_H
+#define GLINT_STAGE_STAGE_INPUTS_H
+
+#include "engine/plan/stage_plan.h"
+#include "engine/stage/stage_file.h"
+
+struct stage_input {
+    uint32_t shuffle, partition;
+};
+/* What one task reads. Zeros are empty; free `items` with mem_free. */
+struct stage_inputs {
+    struct stage_input *items;
+    uint64_t capacity;
+    uint32_t count;
+    bool sources; /* also splits of files */
+};
+/* Finds them, in the order of reading. Returns 0 or NO_MEMORY. */
+int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct stage_inputs *out,
+                      struct glint_error *error);
+/* Returns the stage that reads what `stage` writes, and the index of `stage` among its parents;
+ * NULL: it is the last one. */
+const struct packed_stage *stage_find_reader(const struct stage_file *file,
+                                             const struct packed_stage *stage,
+                                             uint32_t *out_parent);
+
+#endif

@@ -1,0 +1,207 @@
+/* Fields and lines of text. */
+#include "engine/stage/stage_text.h"
+
+#include "engine/base/text.h"
+#include "engine/data/codec.h"
+
+#include <math.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#define READ_BYTES (256 * KIB)
+
+/* ---- Fields */
+
+static bool append_text(struct buffer *out, struct glint_slice s)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    if (!buffer_reserve(out, 3 * s.size)) return false;
+    for (uint64_t i = 0; i < s.size; i++) {
+        const uint8_t c = s.data[i];
+        if (c >= ' ' && c < 0x7f && c != '%') {
+            out->data[out->size++] = c;
+            continue;
+        }
+        out->data[out->size++] = '%';
+        out->data[out->size++] = (uint8_t)digits[c >> 4];
+        out->data[out->size++] = (uint8_t)digits[c & 15];
+    }
+    return true;
+}
+
+static bool append_base64(struct buffer *out, struct glint_slice s)
+{
+    const uint64_t step = UINT64_C(3) << 28; /* the library counts in ints */
+    if (!buffer_reserve(out, s.size / 3 * 4 + 8)) return false;
+    for (uint64_t at = 0; at < s.size; at += step) {
+        const uint64_t n = s.size - at < step ? s.size - at : step;
+        out->size += (uint64_t)EVP_EncodeBlock(out->data + out->size, s.data + at, (int)n);
+    }
+    return true;
+}
+
+bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_slice bytes)
+{
+    union glint_value value = {.i64 = 0};
+    char number[TEXT_NUMBER_MAX];
+    if (!codec_decode(type, bytes, &value)) return append_base64(out, bytes);
+    switch (type) {
+    case GLINT_NONE: return true;
+    case GLINT_I64: return buffer_append(out, number, text_format_i64(number, value.i64));
+    case GLINT_F64: return buffer_append(out, number, text_format_f64(number, value.f64));
+    case GLINT_TEXT: return append_text(out, bytes);
+    default: return append_base64(out, bytes);
+    }
+}
+
+static bool parse_text(struct glint_slice field, struct buffer *out)
+{
+    for (uint64_t i = 0; i < field.size; i++) {
+        uint8_t c = field.data[i];
+        if (c == '%') {
+            const int high = i + 2 < field.size ? text_hex_digit(field.data[i + 1]) : -1;
+            const int low = i + 2 < field.size ? text_hex_digit(field.data[i + 2]) : -1;
+            if (high < 0 || low < 0) return false;
+            c = (uint8_t)(high << 4 | low);
+            i += 2;
+        }
+        out->data[out->size++] = c;
+    }
+    return true;
+}
+
+static bool parse_base64(struct glint_slice field, struct buffer *out)
+{
+    if (field.size == 0) return true;
+    if (field.size % 4 != 0 || field.size > INT32_MAX) return false;
+    const int n = EVP_DecodeBlock(out->data + out->size, field.data, (int)field.size);
+    if (n < 0) return false;
+    const uint8_t *end = field.data + field.size;
+    out->size += (uint64_t)n - (end[-1] == '=') - (end[-2] == '=');
+    return true;
+}
+
+static bool parse_f64(struct glint_slice field, double *out)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } others[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        *out = others[i].value;
+        if (field.size == strlen(others[i].text) &&
+            memcmp(field.data, others[i].text, field.size) == 0)
+            return true;
+    }
+    return text_parse_f64(field.data, field.size, out);
+}
+
+static bool parse_number(struct glint_slice field, enum glint_type type, struct buffer *out)
+{
+    union glint_value value;
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    if (type == GLINT_I64 ? !text_parse_i64(field.data, field.size, &value.i64)
+                          : !parse_f64(field, &value.f64))
+        return false;
+    const struct glint_slice bytes = codec_encode(type, &value, scratch);
+    memcpy(out->data + out->size, bytes.data, bytes.size);
+    out->size += bytes.size;
+    return true;
+}
+
+int stage_text_parse(struct glint_slice field, enum glint_type type, struct buffer *out,
+                     struct glint_error *error)
+{
+    bool valid;
+    if (!buffer_reserve(out, field.size + CODEC_NUMBER_BYTES)) return error_no_memory(error);
+    if (type == GLINT_NONE)
+        valid = field.size == 0;
+    else if (type == GLINT_I64 || type == GLINT_F64)
+        valid = parse_number(field, type, out);
+    else
+        valid = type == GLINT_TEXT ? parse_text(field, out) : parse_base64(field, out);
+    if (valid) return 0;
+    return error_set(error, GLINT_E_STAGE_LINES, "the engine must pass lines on unchanged",
+                     "not a value of type %s: %.*s", codec_type_name(type),
+                     (int)(field.size < 60 ? field.size : 60), (const char *)field.data);
+}
+
+/* ---- Lines */
+
+static int fill(struct line_input *in, struct glint_error *error)
+{
+    struct buffer *b = &in->bytes;
+    if (in->at > 0) {
+        memmove(b->data, b->data + in->at, b->size - in->at);
+        b->size -= in->at;
+        in->at = 0;
+    }
+    if (b->size >= STAGE_LINE_BYTES_MAX)
+        return error_set(error, GLINT_E_STAGE_LINES, "the engine must pass lines on unchanged",
+                         "%s:%llu: the line is longer than %llu bytes", in->name,
+                         (unsigned long long)in->number + 1,
+                         (unsigned long long)STAGE_LINE_BYTES_MAX);
+    if (!buffer_reserve(b, READ_BYTES)) return error_no_memory(error);
+    const int64_t n = in->env->read(in->env, in->file, b->data + b->size, READ_BYTES);
+    if (n < 0) return error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", in->name);
+    b->size += (uint64_t)n;
+    in->ended = n == 0;
+    return 0;
+}
+
+int line_input_next(struct line_input *in, struct glint_slice *out, struct glint_error *error)
+{
+    struct buffer *b = &in->bytes;
+    uint64_t searched = 0;
+    for (;;) {
+        const uint64_t left = b->size - in->at;
+        const uint8_t *start = b->data + in->at;
+        const uint8_t *end =
+            left > searched ? memchr(start + searched, '\n', left - searched) : NULL;
+        if (end == NULL && in->ended) {
+            if (left == 0) return 0;
+            end = start + left;
+        }
+        if (end != NULL) {
+            *out = (struct glint_slice){start, (uint64_t)(end - start)};
+            in->at += out->size + (in->at + out->size < b->size);
+            in->number++;
+            return 1;
+        }
+        searched = left;
+        if (fill(in, error) != 0) return error->code;
+    }
+}
+
+void line_input_fini(struct line_input *in)
+{
+    buffer_fini(&in->bytes);
+}
+
+int line_input_fail(const struct line_input *in, const char *hint, struct glint_error *error,
+                    const char *cause, ...)
+{
+    char text[sizeof error->cause];
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    return error_set(error, GLINT_E_STAGE_LINES, hint, "%s:%llu: %s", in->name,
+                     (unsigned long long)in->number, text);
+}
+
+bool stage_key_number(struct glint_slice *key, uint64_t max, uint64_t *out)
+{
+    uint64_t at = 0, number = 0;
+    for (; at < key->size && key->data[at] >= '0' && key->data[at] <= '9'; at++) {
+        number = number * 10 + (uint64_t)(key->data[at] - '0');
+        if (number > max) return false;
+    }
+    const bool dot = at < key->size && key->data[at] == '.';
+    if (at == 0 || (!dot && at < key->size)) return false;
+    *out = number;
+    key->data += at + dot;
+    key->size -= at + dot;
+    return true;
+}

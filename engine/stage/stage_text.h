@@ -1,0 +1,52 @@
+/* The text form of the records and results that another engine carries between tasks, one line
+ * each: KEY TAB FIELD TAB FIELD ... Lines are ASCII, and LC_ALL=C sort of the keys is their order.
+ *
+ *     TASK.PARENT.MAP.PARTITION.NUMBER   records for a task of the next stage: key, value, ...; a
+ *                                        last field "+": the value goes on in the next line
+ *     TASK.PARENT.MAP.end                pack's id, stage, records, counters of the map task
+ *     TASK.FILE.NUMBER                   a piece of what a task of the last stage made: file 00 is
+ *                                        its result, others are files that it saved
+ *     TASK.end                           pack's id, pieces, counters of its tasks
+ *
+ * Numbers are in decimal, text has % and all that is no printable ASCII as %XX, bytes are in
+ * base64. */
+#ifndef GLINT_STAGE_STAGE_TEXT_H
+#define GLINT_STAGE_STAGE_TEXT_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "engine/limits.h"
+
+#define STAGE_PIECE_BYTES (48 * KIB) /* of a value or file, in one line: 64 KiB in base64 */
+/* A line ends after the record that makes it a piece; its key has up to KEY_BYTES_MAX, escaped. */
+#define STAGE_LINE_BYTES_MAX (64 * MIB)
+
+/* Appends a value in byte form (data/codec.h) as a field. Returns false when out of memory. */
+bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_slice bytes);
+/* Appends the byte form of a field. Returns 0, STAGE_LINES if it is not valid, or NO_MEMORY. */
+int stage_text_parse(struct glint_slice field, enum glint_type type, struct buffer *out,
+                     struct glint_error *error);
+
+/* Reads lines of a descriptor; bounded memory. Zeros, but the first three. */
+struct line_input {
+    struct env *env;
+    int file;
+    const char *name; /* for messages */
+    struct buffer bytes;
+    uint64_t at;     /* in bytes: of what was not returned yet */
+    uint64_t number; /* of the line returned last, from 1 */
+    bool ended;
+};
+/* Returns 1 with the line, without its newline, valid until the next call; 0 at the end; or a
+ * negative code with *error set. */
+int line_input_next(struct line_input *in, struct glint_slice *out, struct glint_error *error);
+void line_input_fini(struct line_input *in);
+/* Sets STAGE_LINES about the current line. */
+int line_input_fail(const struct line_input *in, const char *hint, struct glint_error *error,
+                    const char *cause, ...) __attribute__((format(printf, 4, 5)));
+
+/* Cuts the next number off *key, up to the next '.' or its end. Returns false if there is none. */
+bool stage_key_number(struct glint_slice *key, uint64_t max, uint64_t *out);
+
+#endif
