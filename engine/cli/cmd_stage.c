@@ -92,8 +92,12 @@ static int pack_run(const struct cli_program *program, int argc, char **argv)
         printf("Usage: %s stage pack JOB ARGUMENTS... [OPTION...] -o FILE\n"
                "       %s stage pack --next FILE -o FILE < RESULTS\n"
                "Writes the stages of the job's first action, or of the next one, for another "
-               "engine.\n",
-               program->name, program->name);
+               "engine.\n\n"
+               "  -o FILE          the stage file to write\n"
+               "      --next=FILE  continue the job of this file with the results of its action\n"
+               "  -h, --help       print this help\n\n"
+               "Options of the job: %s submit JOB --help\n",
+               program->name, program->name, program->name);
         return cli_flush_stdout(0);
     }
     if (path == NULL) return usage_error("-o FILE is missing");
@@ -118,7 +122,7 @@ static int gather_run(const struct cli_program *program, int argc, char **argv)
                program->name);
         return cli_flush_stdout(0);
     }
-    if (argc < 2 || argc > 3 || argv[1][0] == '-')
+    if (argc < 2 || argc > 3 || argv[1][0] == '-' || argv[argc - 1][0] == '-')
         return usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
     if (argc == 3) session.output = absolute_path(argv[2], out);
     return run_next(program, "glint stage gather", argv[1], &session);
@@ -196,7 +200,7 @@ static void print_split(uint32_t stage, uint32_t number, const struct packed_tas
     printf("%u.%u\t", stage, number);
     if (u.count > 0 && split_decode(unpack_bytes(&u), &memory, &split, &ignored) == 0) {
         const struct split_piece *p = &split.pieces[0];
-        print_escaped(stdout, p->path, " ");
+        print_text_for(stdout, PRINT_TERMINAL, p->path, NULL);
         printf(":%llu", (unsigned long long)p->offset);
         if (p->length != SPLIT_TO_END) printf("-%llu", (unsigned long long)(p->offset + p->length));
         if (split.count > 1) printf(" and %u more", split.count - 1);

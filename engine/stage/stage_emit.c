@@ -15,7 +15,9 @@ static int flush(struct stage_worker *w, struct glint_error *error)
 {
     const int r = env_write_all(w->env, w->out, w->lines.data, w->lines.size);
     w->lines.size = 0;
-    return r == 0 ? 0 : error_set_system(error, GLINT_E_STDOUT_IO, r, "write", "standard output");
+    if (r == 0) return 0;
+    return error_set(error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s",
+                     strerror(-r));
 }
 
 static bool append(struct stage_worker *w, const char *format, ...)
@@ -37,7 +39,7 @@ struct record_lines {
     struct stage_worker *w;
     struct glint_schema types;
     char prefix[64]; /* of the key, up to the partition */
-    uint64_t records;
+    uint64_t records, checksum;
     uint64_t number;     /* of the next line of the partition */
     uint64_t line_start; /* in w->lines; UINT64_MAX: no line is open */
 };
@@ -50,6 +52,10 @@ static bool begin_line(struct record_lines *l, uint32_t partition)
 
 static int end_line(struct record_lines *l, struct glint_error *error)
 {
+    const struct buffer *lines = &l->w->lines;
+    l->checksum =
+        stage_line_checksum(l->checksum, (struct glint_slice){lines->data + l->line_start,
+                                                              lines->size - l->line_start});
     l->line_start = UINT64_MAX;
     if (!buffer_append(&l->w->lines, "\n", 1)) return error_no_memory(error);
     return l->w->lines.size >= FLUSH_BYTES ? flush(l->w, error) : 0;
@@ -111,11 +117,12 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
         if (inputs->items[i].shuffle == w->stage->shuffle)
             r = append_partition(&l, run, inputs->items[i].partition, error);
     if (r != 0) return r;
-    bool memory = append(w, "%s.end\t%016llx\t%u\t%llu", l.prefix, (unsigned long long)w->file->id,
-                         (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records);
-    if (counters != NULL && counters->size > 0)
-        memory = memory && buffer_append(&w->lines, counters->data, counters->size);
-    memory = memory && buffer_append(&w->lines, "\n", 1);
+    const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
+    const bool memory =
+        append(w, "%s.end\t%016llx\t%u\t%llu\t%016llx", l.prefix, (unsigned long long)w->file->id,
+               (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records,
+               (unsigned long long)stage_line_checksum(l.checksum, fields)) &&
+        buffer_append(&w->lines, fields.data, fields.size) && buffer_append(&w->lines, "\n", 1);
     return memory ? 0 : error_no_memory(error);
 }
 
@@ -139,19 +146,29 @@ static int emit_map_output(struct stage_worker *w, const struct run *run, uint32
 
 /* ---- A result */
 
-static int emit_piece(struct stage_worker *w, uint32_t task, uint32_t file, uint64_t number,
+/* The lines of a task so far. */
+struct pieces {
+    uint32_t task;
+    uint64_t count, checksum;
+};
+
+static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, uint64_t number,
                       struct glint_slice bytes, struct glint_error *error)
 {
-    const bool memory = append(w, "%07u.%02u.%010llu\t", task, file, (unsigned long long)number) &&
-                        stage_text_append(&w->lines, GLINT_BYTES, bytes) &&
-                        buffer_append(&w->lines, "\n", 1);
+    const uint64_t start = w->lines.size;
+    bool memory = append(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
+                  stage_text_append(&w->lines, GLINT_BYTES, bytes);
+    p->count++;
+    p->checksum = stage_line_checksum(
+        p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
+    memory = memory && buffer_append(&w->lines, "\n", 1);
     if (!memory) return error_no_memory(error);
     return w->lines.size >= FLUSH_BYTES ? flush(w, error) : 0;
 }
 
 /* Writes the file `name` of an output as pieces, and removes it. */
-static int emit_file(struct stage_worker *w, uint32_t task, uint32_t output,
-                     struct glint_slice name, uint64_t *pieces, struct glint_error *error)
+static int emit_file(struct stage_worker *w, struct pieces *p, uint32_t output,
+                     struct glint_slice name, struct glint_error *error)
 {
     char path[PATH_MAX];
     uint64_t number = 0;
@@ -169,32 +186,31 @@ static int emit_file(struct stage_worker *w, uint32_t task, uint32_t output,
                           number * STAGE_PIECE_BYTES);
         if (n < 0) r = error_set_system(error, GLINT_E_WORK_DIR, (int)n, "read", path);
         if (n > 0)
-            r = emit_piece(w, task, output + 1, number++,
+            r = emit_piece(w, p, output + 1, number++,
                            (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
     }
     w->env->close(w->env, file);
     w->env->remove(w->env, ENV_CWD, path, false);
-    *pieces += number;
     return r;
 }
 
 static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
                        struct glint_slice counters, struct glint_error *error)
 {
-    uint64_t pieces = 0;
+    struct pieces p = {.task = task};
     int r = 0;
     for (uint64_t at = 0; at < result.size && r == 0; at += STAGE_PIECE_BYTES) {
         const uint64_t left = result.size - at;
-        r = emit_piece(w, task, 0, pieces++,
-                       (struct glint_slice){result.data + at,
-                                            left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES},
-                       error);
+        const struct glint_slice piece = {result.data + at,
+                                          left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES};
+        r = emit_piece(w, &p, 0, p.count, piece, error);
     }
     for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
-        r = emit_file(w, task, i, result, &pieces, error);
+        r = emit_file(w, &p, i, result, error);
     if (r != 0) return r;
-    const bool memory = append(w, "%07u.end\t%016llx\t%llu", task, (unsigned long long)w->file->id,
-                               (unsigned long long)pieces) &&
+    const bool memory = append(w, "%07u.end\t%016llx\t%llu\t%016llx", task,
+                               (unsigned long long)w->file->id, (unsigned long long)p.count,
+                               (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
                         buffer_append(&w->lines, counters.data, counters.size) &&
                         buffer_append(&w->lines, "\n", 1);
     return memory ? 0 : error_no_memory(error);

@@ -217,16 +217,16 @@ static void decode_stages(struct stage_file *f, struct unpacker *u, bool *failed
     }
 }
 
-static int decode(struct stage_file *f, const char *path, struct glint_error *error)
+int stage_file_decode(struct stage_file *f, struct glint_slice body, const char *path,
+                      const char *build, struct glint_error *error)
 {
-    char build[NAME_BYTES_MAX];
+    char packed_by[NAME_BYTES_MAX];
     bool failed = false; /* out of memory */
-    struct unpacker u =
-        unpack_begin((struct glint_slice){f->bytes.data + HEAD_BYTES, f->bytes.size - HEAD_BYTES});
-    unpack_text(&u, build, sizeof build);
-    if (!u.failed && strcmp(build, build_id()) != 0)
+    struct unpacker u = unpack_begin(body);
+    unpack_text(&u, packed_by, sizeof packed_by);
+    if (!u.failed && strcmp(build, packed_by) != 0)
         return error_set(error, GLINT_E_STAGE_FILE, "pack and run with the same program",
-                         "%s was packed by build %s, and this is %s", path, build, build_id());
+                         "%s was packed by build %s, and this is %s", path, packed_by, build);
     f->id = unpack_u64(&u, UINT64_MAX);
     decode_words(f, &u, &failed);
     f->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
@@ -275,7 +275,8 @@ int stage_file_read(struct env *env, const char *path, struct stage_file *out,
         return set_invalid(path, "it is not a stage file of this version", error);
     if (get_le64(b->data + MAGIC_BYTES) != XXH3_64bits(b->data + HEAD_BYTES, b->size - HEAD_BYTES))
         return set_invalid(path, "the file is damaged", error);
-    return decode(out, path, error);
+    const struct glint_slice body = {b->data + HEAD_BYTES, b->size - HEAD_BYTES};
+    return stage_file_decode(out, body, path, build_id(), error);
 }
 
 void stage_file_fini(struct stage_file *f)

@@ -76,6 +76,10 @@ void stage_file_pack_stage(struct packer *p, const struct packed_stage *stage);
  * INPUT_*, NO_MEMORY. */
 int stage_file_read(struct env *env, const char *path, struct stage_file *out,
                     struct glint_error *error);
+/* Decodes the msgpack array, which `f` borrows. `path` is for messages, `build` that of this
+ * program. Returns 0, STAGE_FILE, PROTOCOL or NO_MEMORY. */
+int stage_file_decode(struct stage_file *f, struct glint_slice body, const char *path,
+                      const char *build, struct glint_error *error);
 void stage_file_fini(struct stage_file *f);
 
 #endif

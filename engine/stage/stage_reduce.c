@@ -5,7 +5,6 @@
 #include "engine/data/run.h"
 #include "engine/executor/store.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SORT_HINT "pass all lines of the map tasks on, sorted as by LC_ALL=C sort"
@@ -27,8 +26,9 @@ struct reduce {
     struct stage_inputs inputs;
     struct run_writer writer;
     bool writing;
-    uint64_t records, lines; /* of this map task; of this partition */
-    bool continues;          /* the last field was "+" */
+    uint64_t records, checksum; /* of this map task */
+    uint64_t lines;             /* of this partition */
+    bool continues;             /* the last field was "+" */
     struct buffer record_key, value, forwarded;
     uint32_t attempt; /* of the map outputs in the store: one more for each task */
 };
@@ -83,7 +83,7 @@ static int begin_map(struct reduce *r, struct glint_error *error)
     const struct stage_node *node = shuffle_node(r);
     if (node == NULL)
         return error_set(error, GLINT_E_STAGE_FILE, NULL, "a stage does not read its parent");
-    r->records = 0;
+    r->records = r->checksum = 0;
     r->lines = 0;
     r->key.partition = 0;
     if (run_writer_init(&r->writer, &r->w->io, node->partitions, MAP_OUTPUT_MEMORY_BYTES) != 0)
@@ -94,20 +94,19 @@ static int begin_map(struct reduce *r, struct glint_error *error)
 
 static int end_map(struct reduce *r, struct glint_slice fields, struct glint_error *error)
 {
-    struct glint_slice field[3];
+    struct glint_slice field[4];
     struct run run;
-    for (int i = 0; i < 3; i++)
+    uint64_t id, checksum;
+    int64_t stage, records;
+    for (int i = 0; i < 4; i++)
         if (!next_field(&fields, &field[i])) return fail(r, error, "the line is cut");
-    char id[17], *end = NULL;
-    if (field[0].size != 16) return fail(r, error, "the line is damaged");
-    memcpy(id, field[0].data, 16);
-    id[16] = '\0';
-    if (strtoull(id, &end, 16) != r->w->file->id)
+    const struct glint_slice counters = stage_text_rest(fields);
+    if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &stage) ||
+        !glint_parse_i64(field[2], &records) || !stage_text_hex(field[3], &checksum))
+        return fail(r, error, "the line is damaged");
+    if (id != r->w->file->id)
         return line_input_fail(r->in, "run all tasks with one stage file", error,
                                "the line is of another stage file");
-    int64_t stage, records;
-    if (!glint_parse_i64(field[1], &stage) || !glint_parse_i64(field[2], &records))
-        return fail(r, error, "the line is damaged");
     if (stage != r->w->number)
         return line_input_fail(r->in, "pass the lines to glint stage reduce --stage", error,
                                "the lines are for stage %lld", (long long)stage);
@@ -115,9 +114,9 @@ static int end_map(struct reduce *r, struct glint_slice fields, struct glint_err
         return line_input_fail(r->in, SORT_HINT, error,
                                "map task %u wrote %lld records, and %llu arrived", r->map,
                                (long long)records, (unsigned long long)r->records);
-    if (fields.data != NULL && (!buffer_append(&r->forwarded, "\t", 1) ||
-                                !buffer_append(&r->forwarded, fields.data, fields.size)))
-        return error_no_memory(error);
+    if (checksum != stage_line_checksum(r->checksum, counters))
+        return fail(r, error, "the lines of the map task have changed");
+    if (!buffer_append(&r->forwarded, counters.data, counters.size)) return error_no_memory(error);
     if (run_writer_finish(&r->writer, &run) != 0) return *error = r->w->io.error, error->code;
     r->writing = false;
     struct store *store = executor_store(r->w->executor);
@@ -251,6 +250,7 @@ static int end_task(struct reduce *r, struct glint_error *error)
 static int add_line(struct reduce *r, struct glint_slice line, struct glint_error *error)
 {
     struct record_key key;
+    const struct glint_slice whole = line;
     struct glint_slice first;
     if (!next_field(&line, &first) || !parse_key(first, &key) || line.data == NULL)
         return fail(r, error, "not a line of glint stage map");
@@ -274,6 +274,7 @@ static int add_line(struct reduce *r, struct glint_slice line, struct glint_erro
         key.number != r->lines++)
         return fail(r, error, "lines are missing, or not sorted");
     r->key.partition = key.partition;
+    r->checksum = stage_line_checksum(r->checksum, whole);
     return add_fields(r, key.partition, line, error);
 }
 

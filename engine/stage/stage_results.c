@@ -21,8 +21,9 @@ struct reading {
     bool *done;
     bool open; /* a task's lines are being read */
     uint32_t task, file;
-    uint64_t number, pieces; /* of the file's next piece; of the task so far */
-    int fd;                  /* the output that is being written; -1: none */
+    uint64_t number;           /* of the file's next piece */
+    uint64_t pieces, checksum; /* of the task so far */
+    int fd;                    /* the output that is being written; -1: none */
     char path[PATH_MAX];
     struct buffer scratch;
     struct job_metrics totals;
@@ -70,7 +71,9 @@ static int close_file(struct reading *r, struct glint_error *error)
 static int create_file(struct reading *r, struct glint_error *error)
 {
     const struct buffer *name = &r->out->bodies[r->task];
-    if (name->size == 0 || name->data[0] == '.' || memchr(name->data, '/', name->size) != NULL ||
+    if (name->size == 0)
+        return line_input_fail(r->in, HINT, error, "lines are missing, or not in order");
+    if (name->data[0] == '.' || memchr(name->data, '/', name->size) != NULL ||
         memchr(name->data, '\0', name->size) != NULL)
         return line_input_fail(r->in, HINT, error, "the result is not the name of a file");
     if (!text_format(r->path, sizeof r->path, "%s/%.*s", r->outputs[r->file - 1], (int)name->size,
@@ -110,19 +113,23 @@ static int add_piece(struct reading *r, struct glint_slice field, struct glint_e
 
 static int end_task(struct reading *r, struct glint_slice fields, struct glint_error *error)
 {
-    struct glint_slice id, pieces, counters;
-    char want[17];
+    struct glint_slice field[3], counters;
+    uint64_t id, checksum;
     int64_t count;
-    text_format(want, sizeof want, "%016" PRIx64, r->id);
-    if (!glint_next_field(&fields, '\t', &id) || !glint_next_field(&fields, '\t', &pieces) ||
-        !glint_parse_i64(pieces, &count))
+    for (int i = 0; i < 3; i++)
+        if (!glint_next_field(&fields, '\t', &field[i]))
+            return line_input_fail(r->in, HINT, error, "the line is damaged");
+    if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &count) ||
+        !stage_text_hex(field[2], &checksum))
         return line_input_fail(r->in, HINT, error, "the line is damaged");
-    if (id.size != 16 || memcmp(id.data, want, 16) != 0)
+    if (id != r->id)
         return line_input_fail(r->in, "gather the results of one stage file", error,
                                "the result is of another stage file");
     if ((uint64_t)count != r->pieces)
         return line_input_fail(r->in, HINT, error, "task %u wrote %lld lines, and %llu arrived",
                                r->task, (long long)count, (unsigned long long)r->pieces);
+    if (checksum != stage_line_checksum(r->checksum, stage_text_rest(fields)))
+        return line_input_fail(r->in, HINT, error, "the lines of task %u have changed", r->task);
     while (glint_next_field(&fields, '\t', &counters))
         if (add_counters(r, counters, error) != 0) return error->code;
     if (enter_file(r, r->output_count, error) != 0 || close_file(r, error) != 0) return error->code;
@@ -143,12 +150,13 @@ static int begin_task(struct reading *r, uint64_t task, struct glint_error *erro
     r->done[task] = r->open = true;
     r->task = (uint32_t)task;
     r->file = 0;
-    r->number = r->pieces = 0;
+    r->number = r->pieces = r->checksum = 0;
     return 0;
 }
 
 static int add_line(struct reading *r, struct glint_slice line, struct glint_error *error)
 {
+    const struct glint_slice whole = line;
     struct glint_slice key;
     uint64_t task, file, number;
     if (!glint_next_field(&line, '\t', &key) || !stage_key_number(&key, UINT32_MAX, &task) ||
@@ -163,6 +171,7 @@ static int add_line(struct reading *r, struct glint_slice line, struct glint_err
     if (enter_file(r, (uint32_t)file, error) != 0) return error->code;
     if (number != r->number)
         return line_input_fail(r->in, HINT, error, "lines are missing, or not in order");
+    r->checksum = stage_line_checksum(r->checksum, whole);
     return add_piece(r, line, error);
 }
 

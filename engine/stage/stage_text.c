@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define READ_BYTES (256 * KIB)
 
@@ -204,4 +205,27 @@ bool stage_key_number(struct glint_slice *key, uint64_t max, uint64_t *out)
     key->data += at + dot;
     key->size -= at + dot;
     return true;
+}
+
+uint64_t stage_line_checksum(uint64_t before, struct glint_slice line)
+{
+    return line.size == 0 ? before : XXH3_64bits_withSeed(line.data, line.size, before);
+}
+
+bool stage_text_hex(struct glint_slice field, uint64_t *out)
+{
+    if (field.size != 16) return false;
+    *out = 0;
+    for (uint64_t i = 0; i < field.size; i++) {
+        const int digit = text_hex_digit(field.data[i]);
+        if (digit < 0) return false;
+        *out = *out << 4 | (uint64_t)digit;
+    }
+    return true;
+}
+
+struct glint_slice stage_text_rest(struct glint_slice rest)
+{
+    if (rest.data == NULL) return (struct glint_slice){NULL, 0};
+    return (struct glint_slice){rest.data - 1, rest.size + 1};
 }

@@ -3,10 +3,10 @@
  *
  *     TASK.PARENT.MAP.PARTITION.NUMBER   records for a task of the next stage: key, value, ...; a
  *                                        last field "+": the value goes on in the next line
- *     TASK.PARENT.MAP.end                pack's id, stage, records, counters of the map task
+ *     TASK.PARENT.MAP.end                pack's id, stage, records, checksum, counters
  *     TASK.FILE.NUMBER                   a piece of what a task of the last stage made: file 00 is
  *                                        its result, others are files that it saved
- *     TASK.end                           pack's id, pieces, counters of its tasks
+ *     TASK.end                           pack's id, lines, checksum, counters
  *
  * Numbers are in decimal, text has % and all that is no printable ASCII as %XX, bytes are in
  * base64. */
@@ -46,6 +46,13 @@ void line_input_fini(struct line_input *in);
 int line_input_fail(const struct line_input *in, const char *hint, struct glint_error *error,
                     const char *cause, ...) __attribute__((format(printf, 4, 5)));
 
+/* Continues the checksum of a task's lines (without newlines), and of its counters: XXH3-64, seeded
+ * with that of the lines before. */
+uint64_t stage_line_checksum(uint64_t before, struct glint_slice line);
+/* Reads the field of a checksum or an id, 16 hexadecimal digits. */
+bool stage_text_hex(struct glint_slice field, uint64_t *out);
+/* What glint_next_field has left of a line, with the TAB before it. */
+struct glint_slice stage_text_rest(struct glint_slice rest);
 /* Cuts the next number off *key, up to the next '.' or its end. Returns false if there is none. */
 bool stage_key_number(struct glint_slice *key, uint64_t max, uint64_t *out);
 

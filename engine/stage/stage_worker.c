@@ -17,8 +17,8 @@ static void deliver(void *arg, struct message *m)
 }
 
 /* A message that the executor gets, with a copy of `body`. */
-static int send(struct stage_worker *w, struct message *m, struct glint_slice body,
-                struct glint_error *error)
+static int handle(struct stage_worker *w, struct message *m, struct glint_slice body,
+                  struct glint_error *error)
 {
     if (m != NULL && !buffer_append(&m->body, body.data, body.size)) {
         message_destroy(m);
@@ -34,6 +34,8 @@ static int make_plan(struct stage_worker *w, const struct context_config *regist
 {
     char dir[PATH_MAX];
     int r = stage_plan_decode(&w->plan, w->stage->plan, registry, error);
+    if (r == 0 && w->plan.output_count > 0)
+        return error_set(error, GLINT_E_STAGE_FILE, NULL, "the plan of a stage has outputs");
     for (uint32_t i = 0; i < w->stage->outputs && r == 0; i++) {
         if (!text_format(dir, sizeof dir, "%s/output-%u", w->work_dir.path, i))
             return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory",
@@ -55,12 +57,12 @@ static int send_stage(struct stage_worker *w, struct glint_error *error)
     for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
         struct message *m = message_create(MSG_BROADCAST);
         if (m != NULL) m->id = w->file->broadcasts[i].id;
-        r = send(w, m, w->file->broadcasts[i].bytes, error);
+        r = handle(w, m, w->file->broadcasts[i].bytes, error);
     }
     struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
     if (r != 0) return r;
     if (m != NULL) m->stage = w->number;
-    return send(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
+    return handle(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
 }
 
 static int start_executor(struct stage_worker *w, const struct context_config *registry,
@@ -129,7 +131,7 @@ struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct g
         m->task = task;
         m->partition = w->stage->tasks[task].partition;
     }
-    if (send(w, m, w->stage->tasks[task].splits, error) != 0) return NULL;
+    if (handle(w, m, w->stage->tasks[task].splits, error) != 0) return NULL;
     pthread_mutex_lock(&w->lock);
     while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
     struct message *outcome = w->outcome;

@@ -1,0 +1,141 @@
+"""Jobs whose tasks another engine runs: here this test is the engine, which runs them in any order and number of processes,
+and some of them twice."""
+import json
+import os
+import random
+import subprocess
+import unittest
+
+from cluster import DEADLINE_S, ClusterTest
+
+ROWS = ("--bad-rows", "skip", "--split-size", "1M", "--partitions", "3")
+LINES = ("--split-size", "1M", "--partitions", "3")
+JOBS = {
+    "count-keys": ("count-keys", *ROWS, "in", "OUT"),
+    "bloom-build": ("bloom-build", *ROWS, "0.01", "in", "counts", "OUT"),
+    "bloom-test": ("bloom-test", *ROWS, "0.01", "in", "filters", "counts", "OUT"),
+    "segments": ("bloom-build", *ROWS, "--strategy", "indexes", "0.001", "in", "counts", "OUT"),
+    "split-dataset": ("split-dataset", "--seed", "5", "--split-size", "1M", "in", "OUT", "OUT-2"),
+    "fpr-table": ("fpr-table", "--bad-rows", "skip", "in", "in", "OUT"),
+    "distinct": ("distinct", *LINES, "in", "OUT"),
+    "sort": ("sort", *LINES, "--by", "2:n", "--header", "in", "OUT"),
+    "agg": ("agg", *LINES, "--by", "2", "--header", "--mean", "3", "--count", "in", "OUT"),
+    "top": ("top", "--by", "3", "--header", "--split-size", "1M", "5", "in", "OUT"),
+    "join": ("join", *LINES, "--method", "shuffle", "in", "in", "OUT"),
+    "stream": ("stream", *LINES, "--map", "cut -f 2", "--reduce", "uniq -c", "in", "OUT"),
+}
+
+
+class Engine:
+    """Runs the stages of a file, and continues until the job's last action is gathered."""
+
+    def __init__(self, test, seed):
+        self.test, self.random = test, random.Random(seed)
+
+    def glint(self, *words, data=b"", env=None):
+        """An engine's tasks may have an empty environment."""
+        return subprocess.run([self.test.program, "stage", *words], input=data, capture_output=True, cwd=self.test.directory,
+                              env=self.test.env if env is None else env, timeout=DEADLINE_S, check=False)
+
+    def run_task(self, command, file, stage, lines):
+        done = [self.glint(command, file, "--stage", str(stage), data=b"".join(lines), env={})
+                for _ in range(self.random.choice((1, 2)))]
+        for one in done:
+            self.test.assertEqual(one.returncode, 0, one.stderr)
+            self.test.assertEqual(one.stdout, done[0].stdout)
+        return done[0].stdout.splitlines(True)
+
+    def run_stage(self, file, stage, outputs):
+        if stage["run"] == "map":
+            lines = [line for line in self.glint("splits", file).stdout.splitlines(True)
+                     if line.startswith(b"%d." % stage["stage"])]
+            groups = [[line] for line in lines]
+        else:
+            lines = [line for parent in stage["parents"] for line in outputs[parent]]
+            self.random.shuffle(lines)
+            tasks = {line[:7] for line in lines}
+            count = self.random.randint(1, len(tasks))
+            groups = [sorted(line for line in lines if int(line[:7]) % count == i) for i in range(count)]
+        self.random.shuffle(groups)
+        return [line for group in groups if group for line in self.run_task(stage["run"], file, stage["stage"], group)]
+
+    def run_file(self, file):
+        outputs = {}
+        stages = json.loads(self.glint("show", file).stdout)["stages"]
+        for stage in stages:
+            outputs[stage["stage"]] = self.run_stage(file, stage, outputs)
+        return b"".join(outputs[stages[-1]["stage"]])
+
+    def run_job(self, *words):
+        packed = self.glint("pack", *words, "-o", "0.stage")
+        for number in range(100):
+            self.test.assertEqual(packed.returncode, 0, packed.stderr)
+            results = self.run_file(f"{number}.stage")
+            gathered = self.glint("gather", f"{number}.stage", data=results)
+            if b"E1003" not in gathered.stderr:
+                self.test.assertEqual(gathered.returncode, 0, gathered.stderr)
+                return gathered.stdout
+            packed = self.glint("pack", "--next", f"{number}.stage", "-o", f"{number + 1}.stage", data=results)
+        raise AssertionError("the job does not end")
+
+
+class StageTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        os.symlink(self.ratings(100000), os.path.join(self.directory, "in"))
+        self.submit_or_fail("count-keys", *ROWS, "in", "counts")
+        self.submit_or_fail("bloom-build", *ROWS, "0.01", "in", "counts", "filters")
+
+    def submit_or_fail(self, *words):
+        code, out, err = self.run_glint("submit", "-q", *words)
+        self.assertEqual(code, 0, err)
+        return out.encode()
+
+    def tree(self, name):
+        directory = os.path.join(self.directory, name)
+        found = {}
+        for file in os.listdir(directory) if os.path.isdir(directory) else ():
+            with open(os.path.join(directory, file), "rb") as opened:
+                found[file] = opened.read()
+        return found
+
+    def test_same_bytes_as_on_a_cluster(self):
+        for seed, (name, words) in enumerate(JOBS.items()):
+            with self.subTest(name):
+                here = [word.replace("OUT", f"{name}-a") for word in words]
+                there = [word.replace("OUT", f"{name}-b") for word in words]
+                out = self.submit_or_fail(*here)
+                self.assertEqual(Engine(self, seed).run_job(*there), out)
+                for suffix in ("", "-2"):
+                    self.assertEqual(self.tree(f"{name}-b{suffix}"), self.tree(f"{name}-a{suffix}"))
+                self.assertIn("_SUCCESS", self.tree(f"{name}-b"))
+
+    def test_job_that_reads_its_own_output_says_which_action(self):
+        engine = Engine(self, 1)
+        words = ("join-steps", "in", "in", "filter", "kept", "out")
+        packed = engine.glint("pack", *words, "-o", "0.stage")
+        for number in range(3):
+            if packed.returncode != 0:
+                break
+            results = engine.run_file(f"{number}.stage")
+            packed = engine.glint("pack", "--next", f"{number}.stage", "-o", f"{number + 1}.stage", data=results)
+        self.assertIn(b"cannot run as stages of another engine: stage 0 reads an output of this job", packed.stderr)
+
+    def test_changed_lines_are_rejected(self):
+        """One that is lost, doubled, cut, or damaged."""
+        engine, rng = Engine(self, 2), random.Random(3)
+        self.assertEqual(engine.glint("pack", "bloom-build", *ROWS, "0.01", "in", "counts", "out", "-o", "0.stage").returncode, 0)
+        stages = json.loads(engine.glint("show", "0.stage").stdout)["stages"]
+        records = engine.run_stage("0.stage", stages[0], {})
+        for _ in range(60):
+            changed = sorted(records)
+            at = rng.randrange(len(changed))
+            line = bytearray(changed[at])
+            line[rng.randrange(len(line) - 1)] ^= 1 << rng.randrange(7)
+            changed[at:at + 1] = rng.choice(([], [changed[at]] * 2, [changed[at][:rng.randrange(len(line))] + b"\n"], [bytes(line)]))
+            done = engine.glint("reduce", "0.stage", data=b"".join(changed))
+            self.assertEqual((done.returncode, b"error[E1002]" in done.stderr), (65, True), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

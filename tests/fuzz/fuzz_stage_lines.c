@@ -1,0 +1,46 @@
+/* Arbitrary bytes as the result lines of a stage: either rejected, or the result of each task. A
+ * field that is accepted is the same after a round trip. */
+#include "engine/stage/stage_results.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { TASKS = 2 };
+
+static void check_results(const uint8_t *data, size_t size)
+{
+    struct line_input in = {.name = "fuzz", .ended = true};
+    struct stage_results results = {.tasks = 0};
+    struct glint_error error = {.code = GLINT_OK};
+    in.bytes = (struct buffer){(uint8_t *)(uintptr_t)data, size, size};
+    const int r = stage_results_read(&results, &in, 1, TASKS, NULL, 0, NULL, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_STAGE_LINES));
+    stage_results_fini(&results);
+}
+
+static void check_field(enum glint_type type, struct glint_slice field)
+{
+    struct buffer bytes = {NULL, 0, 0}, text = {NULL, 0, 0}, again = {NULL, 0, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    if (stage_text_parse(field, type, &bytes, &error) == 0) {
+        if (!stage_text_append(&text, type, (struct glint_slice){bytes.data, bytes.size})) abort();
+        const struct glint_slice written = {text.data, text.size};
+        if (stage_text_parse(written, type, &again, &error) != 0) abort();
+        assert(again.size == bytes.size && memcmp(again.data, bytes.data, bytes.size) == 0);
+    }
+    buffer_fini(&bytes);
+    buffer_fini(&text);
+    buffer_fini(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    check_results(data, size);
+    for (int type = GLINT_NONE; type <= GLINT_MSGPACK; type++)
+        check_field((enum glint_type)type, (struct glint_slice){data, size});
+    assert(mem_live_blocks() == 0);
+    return 0;
+}
