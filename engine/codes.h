@@ -75,9 +75,9 @@
     X(912, JOB_NOT_FOUND,               66, 0, "no such job is running")                           \
     X(913, NOT_PERMITTED,               77, 0, "not permitted with this secret")                   \
     X(914, COMMAND_NOT_ALLOWED,         77, 0, "commands are not allowed here")                    \
-    X(1001, STAGE_FILE,                 65, 0, "the stage file cannot be used")                    \
-    X(1002, STAGE_LINES,                65, 0, "the lines of a stage are not complete")            \
-    X(1003, STAGE_ACTION,               70, 0, "an action cannot run in another engine")
+    X(915, STAGE_FILE,                  65, 0, "the stage file cannot be used")                    \
+    X(916, STAGE_LINES,                 65, 0, "the lines of a stage are not complete")            \
+    X(917, STAGE_ACTION,                70, 0, "an action cannot run in another engine")
 /* clang-format on */
 
 /* 0 is success; errors are the negative numbers of the table. */

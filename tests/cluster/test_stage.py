@@ -72,7 +72,7 @@ class Engine:
             self.test.assertEqual(packed.returncode, 0, packed.stderr)
             results = self.run_file(f"{number}.stage")
             gathered = self.glint("gather", f"{number}.stage", data=results)
-            if b"E1003" not in gathered.stderr:
+            if b"E0917" not in gathered.stderr:
                 self.test.assertEqual(gathered.returncode, 0, gathered.stderr)
                 return gathered.stdout
             packed = self.glint("pack", "--next", f"{number}.stage", "-o", f"{number + 1}.stage", data=results)
@@ -134,7 +134,7 @@ class StageTest(ClusterTest):
             line[rng.randrange(len(line) - 1)] ^= 1 << rng.randrange(7)
             changed[at:at + 1] = rng.choice(([], [changed[at]] * 2, [changed[at][:rng.randrange(len(line))] + b"\n"], [bytes(line)]))
             done = engine.glint("reduce", "0.stage", data=b"".join(changed))
-            self.assertEqual((done.returncode, b"error[E1002]" in done.stderr), (65, True), done.stderr)
+            self.assertEqual((done.returncode, b"error[E0916]" in done.stderr), (65, True), done.stderr)
 
 
 if __name__ == "__main__":
