@@ -226,6 +226,15 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 
+/* A function emitted a batch that is not what it promised. */
+static void fail_batch(struct glint_emitter *e, const char *what)
+{
+    const struct glint_function *fn = atomic_load(&e->task->function);
+    error_set(&e->task->error, GLINT_E_PLAN_TYPE, "emit the types of the function's `out`",
+              "%s emitted a batch with %s", fn != NULL ? fn->name : "an operator", what);
+    e->flow = FLOW_FAIL;
+}
+
 void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
 {
     /* Push the rows collected before first, to keep the order. */
@@ -233,11 +242,16 @@ void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
     e->emitted += batch->rows;
     struct glint_batch spliced = *batch;
     if (e->keep_key || e->keep_value) {
-        assert(e->in != NULL && e->in->rows == batch->rows);
+        assert(e->in != NULL);
+        if (e->in->rows != batch->rows) {
+            fail_batch(e, "another number of rows than its input, whose keys or values are kept");
+            return;
+        }
         if (e->keep_key) spliced.key = e->in->key;
         if (e->keep_value) spliced.value = e->in->value;
     }
-    assert(spliced.key.type == e->key.column.type);
-    assert(spliced.value.type == e->value.column.type);
-    push_batch(e, &spliced);
+    if (spliced.key.type == e->key.column.type && spliced.value.type == e->value.column.type)
+        push_batch(e, &spliced);
+    else
+        fail_batch(e, "other types than those of the function");
 }

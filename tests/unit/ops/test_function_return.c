@@ -97,6 +97,30 @@ static int fine_merge(struct glint_task *task, void *state, struct glint_acc *ac
     return 0;
 }
 
+/* Emits texts where numbers are expected. */
+static int text_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                      struct glint_emitter *out)
+{
+    (void)task, (void)state, (void)in;
+    static const uint32_t start[] = {0}, end[] = {1};
+    const struct glint_column column = {
+        .type = GLINT_TEXT, .base = (const uint8_t *)"x", .size = 1, .start = start, .end = end};
+    const struct glint_batch batch = {.rows = 1, .key = in->key, .value = column};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+/* Emits only the first row. */
+static int short_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                       struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    struct glint_batch batch = *in;
+    batch.rows = 1;
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
 #define ODD_FUNCTION(name_, kind_)                                                                 \
     .name = "odd." name_, .kind = kind_, .in = {GLINT_ANY, GLINT_I64},                             \
     .out = {GLINT_SAME, GLINT_SAME}
@@ -124,9 +148,13 @@ static const struct glint_function functions[] = {
     {ODD_FUNCTION("combine", GLINT_KIND_AGGREGATE), .create = fine_merge, .merge = fine_merge,
      .combine = odd_merge},
 };
+static const struct glint_function text_function = {ODD_FUNCTION("text_batch", GLINT_KIND_MAP),
+                                                    .batch = text_batch};
+static const struct glint_function short_function = {ODD_FUNCTION("short_batch", GLINT_KIND_MAP),
+                                                     .batch = short_batch};
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-static const struct glint_function *listed[FUNCTIONS + 1];
+static const struct glint_function *listed[FUNCTIONS + 3];
 static const struct glint_module module = {"odd", listed};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
@@ -172,6 +200,8 @@ static struct glint *open_odd(bool encode)
                                           .modules = modules};
     struct glint_error error;
     for (int i = 0; i < FUNCTIONS; i++) listed[i] = &functions[i];
+    listed[FUNCTIONS] = &text_function;
+    listed[FUNCTIONS + 1] = &short_function;
     struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
@@ -214,5 +244,26 @@ Test(function_return, invalid_return_value_fails_foreach)
     for (int i = 0; i < 2; i++) {
         struct glint *g = open_odd(i == 1);
         expect_named(g, find_case(names[i]), glint_foreach(pairs_of(g), find_case(names[i]), NULL));
+    }
+}
+
+/* A batch is checked as a whole: types, and the number of rows where keys are kept. */
+Test(function_return, wrong_batch_fails_the_job)
+{
+    static const struct glint_function *const wrong[] = {&text_function, &short_function};
+    static const char *const causes[] = {
+        "odd.text_batch emitted a batch with other types than those of the function",
+        "odd.short_batch emitted a batch with another number of rows than its input, whose keys or "
+        "values are kept"};
+    for (int i = 0; i < 2; i++) {
+        struct glint *g = open_odd(i == 1);
+        struct glint_rdd *pairs = pairs_of(g);
+        int64_t rows = 0;
+        int r = glint_count(i == 0 ? glint_map(pairs, wrong[i], NULL)
+                                   : glint_map_values(pairs, wrong[i], NULL),
+                            &rows);
+        cr_expect_eq(r, GLINT_E_PLAN_TYPE);
+        cr_expect_str_eq(glint_error(g)->cause, causes[i]);
+        fixture_close(g, GLINT_E_PLAN_TYPE);
     }
 }
