@@ -315,6 +315,16 @@ struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
  * have their own (default: by input bytes, or --partitions). Only before the plan is cut. Returns
  * `rdd`. */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
+/* [PARTITION] The function chooses the partition of each key in the shuffle of a transformation by
+ * key: partitionBy, repartitionAndSortWithinPartitions, reduceByKey and similar, groupByKey, joins,
+ * cogroup, subtractByKey. It must give equal keys the same index: else they are grouped, reduced
+ * and joined within each partition only. Only before the plan is cut. Later transformations hash
+ * again unless they have their own. Returns `rdd`.
+ *
+ *     glint_with_partitioner(glint_partition_by(rdd, 4), &by_country, NULL); */
+struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
+                                         const struct glint_function *function,
+                                         struct glint_args *args);
 /* Skips the first line of each file. `lines` must be a source of text lines that was just created.
  * Returns `lines`. */
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);

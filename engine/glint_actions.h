@@ -60,7 +60,7 @@ int glint_aggregate(struct glint_rdd *rdd, union glint_value zero,
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
 int glint_min(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_max(struct glint_rdd *rdd, struct glint_rows *out);
-/* The values of one key. Reads a single partition if the RDD is partitioned by key. */
+/* The values of one key. Reads a single partition if the RDD is partitioned by the key's hash. */
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out);
 int glint_is_empty(struct glint_rdd *rdd, bool *out);
 /* [FLAT_MAP that emits nothing] Runs the function for its side effects, such as counters. */

@@ -49,6 +49,7 @@ enum glint_function_kind {
     GLINT_KIND_GROUP,     /* groups: begin_group, `each` per value, end_group; the last two emit */
     GLINT_KIND_REDUCE,    /* merge(acc, value), associative; acc starts as the first value */
     GLINT_KIND_AGGREGATE, /* create(acc, value), merge(acc, value), combine(acc, other acc) */
+    GLINT_KIND_PARTITION, /* `partition` chooses the partition of a key: glint_with_partitioner */
 };
 
 /* One function of a job. Within a task, all calls come from one thread, in order, with the same
@@ -81,6 +82,10 @@ struct glint_function {
     int (*begin_group)(struct glint_task *task, void *state, const union glint_value *key);
     int (*end_group)(struct glint_task *task, void *state, const union glint_value *key,
                      struct glint_emitter *out);
+    /* PARTITION: returns the partition of a key, 0 <= index < partitions, or what glint_fail
+     * returned. Equal keys must get equal indexes, in every task and attempt. */
+    int64_t (*partition)(struct glint_task *task, void *state, const union glint_value *key,
+                         uint32_t partitions);
     /* REDUCE (only `merge`) and AGGREGATE. */
     int (*create)(struct glint_task *task, void *state, struct glint_acc *acc,
                   const union glint_value *value);
@@ -132,6 +137,9 @@ struct glint_function {
     {.struct_size = GLINT_FUNCTION_SIZE(aggregate, .combine = __VA_ARGS__), .name = name_,         \
      .kind = GLINT_KIND_AGGREGATE, .in = {GLINT_ANY, type_}, .out = {GLINT_SAME, acc_type_},       \
      .create = create_, .merge = merge_, .combine = __VA_ARGS__}
+#define GLINT_PARTITION(name_, key_type_, ...)                                                     \
+    {.struct_size = GLINT_FUNCTION_SIZE(partition, .partition = __VA_ARGS__), .name = name_,       \
+     .kind = GLINT_KIND_PARTITION, .in = {key_type_, GLINT_ANY}, .partition = __VA_ARGS__}
 
 /* clang-format on */
 
@@ -181,6 +189,12 @@ struct glint_reduce_members {
 };
 struct glint_aggregate_members {
     GLINT_MEMBER(combine);
+    GLINT_MEMBER(state_size);
+    GLINT_MEMBER(open);
+    GLINT_MEMBER(close);
+};
+struct glint_partition_members {
+    GLINT_MEMBER(partition);
     GLINT_MEMBER(state_size);
     GLINT_MEMBER(open);
     GLINT_MEMBER(close);

@@ -1,5 +1,5 @@
-/* lookup: returns the values of one key, in order. If the RDD is partitioned by key, only that
- * key's partition is read. */
+/* lookup: returns the values of one key, in order. If the RDD is partitioned by the hash of the
+ * key, only that key's partition is read. */
 #include "engine/base/hash.h"
 #include "engine/batch.h"
 #include "engine/data/codec.h"
@@ -66,6 +66,14 @@ static int lookup_on_result(void *arg, uint32_t partition, struct glint_slice re
     return result_rows_add_partition(l->g, l->rows, result);
 }
 
+/* Not by a partitioner of the job, which runs on executors only. */
+static bool is_hash_partitioned(const struct glint_rdd *rdd)
+{
+    if (!rdd->key_partitioned) return false;
+    while (rdd->op->kind != OP_WIDE) rdd = rdd->parents[0];
+    return rdd->dependency.partitioner == PARTITION_HASH;
+}
+
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
@@ -88,7 +96,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
                        .arg = &l};
     /* The same computation as in the shuffle's hash partitioner. */
     uint32_t partition = 0;
-    if (rdd->key_partitioned && partitions > 0) {
+    if (partitions > 0 && is_hash_partitioned(rdd)) {
         assert(partitions == rdd->partitions);
         partition = hash_to_range(hash_partition(bytes.data, bytes.size), partitions);
         a.partitions = &partition;

@@ -74,6 +74,8 @@ static void add_node(struct plan_line *l, const struct glint *g, const struct st
     if (shuffle && root)
         plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
                       is_guess(rdd) ? " (estimated from the input)" : "");
+    if (n->dependency.partition_fn != NULL && root)
+        plan_line_add(l, " by %s", n->dependency.partition_fn->name);
     if (rdd != NULL && rdd->prepared.by != NULL && root == shuffle)
         add_skipped(l, shuffle ? "; its bounds depend on" : "; depends on", &rdd->prepared);
 }

@@ -286,9 +286,14 @@ static int run_walk(struct pipeline *p)
 static int run_map_side(struct pipeline *p, const struct stage_node *root, struct run *out)
 {
     struct shuffle_spec spec;
-    struct function_call call = {NULL, NULL, NULL, false};
+    struct function_call call = {NULL, NULL, NULL, false}, partitioner = call;
     spec_fill(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
     int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, root->args) : 0;
+    if (r == 0 && root->dependency.partition_fn != NULL) {
+        spec.partitioner = &partitioner;
+        r = function_call_open(&partitioner, p->task, root->dependency.partition_fn,
+                               root->dependency.partition_args);
+    }
     if (r == 0) {
         p->writer = shuffle_writer_open(p->task, &spec, call.state);
         p->task->shuffle = &spec;
@@ -299,6 +304,7 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
     if (r == 0) r = shuffle_writer_finish(p->writer, out);
     task_set_function(p->task, function);
     shuffle_writer_close(p->writer);
+    function_call_close(&partitioner);
     function_call_close(&call);
     return r;
 }

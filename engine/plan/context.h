@@ -44,7 +44,7 @@ struct glint_rdd {
     uint32_t parent_count;
     struct glint_schema schema;
     bool grouped;         /* the records of a key are adjacent and form one group */
-    bool key_partitioned; /* equal keys are in the same partition, chosen by hash_partition */
+    bool key_partitioned; /* equal keys are in the same partition, which the last shuffle chose */
     const struct glint_function *fn;
     struct glint_slice args, params; /* encoded as msgpack */
     struct shuffle_dependency dependency;
@@ -231,6 +231,8 @@ const struct op *registry_find_op(const struct context_config *config, const cha
  * PLAN_FUNCTION or PLAN_TYPE with *error set. */
 int op_check_function(const struct op *op, const struct glint_function *fn, struct glint_schema in,
                       struct glint_error *error);
+/* Takes the functions of glint_with_partitioner, for op_check_function. */
+extern const struct op op_with_partitioner;
 /* The same for the plan of a job: executors must find the function by its name, too. Returns 0 or
  * the context's code. */
 int plan_check_function(struct glint *g, const struct op *op, const struct glint_function *fn,

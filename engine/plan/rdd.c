@@ -10,9 +10,13 @@
 #include <string.h>
 
 static const char *const function_kind_names[] = {
-    [GLINT_KIND_MAP] = "map",       [GLINT_KIND_FLAT_MAP] = "flatMap",
-    [GLINT_KIND_FILTER] = "filter", [GLINT_KIND_GROUP] = "group",
-    [GLINT_KIND_REDUCE] = "reduce", [GLINT_KIND_AGGREGATE] = "aggregate",
+    [GLINT_KIND_MAP] = "map",
+    [GLINT_KIND_FLAT_MAP] = "flatMap",
+    [GLINT_KIND_FILTER] = "filter",
+    [GLINT_KIND_GROUP] = "group",
+    [GLINT_KIND_REDUCE] = "reduce",
+    [GLINT_KIND_AGGREGATE] = "aggregate",
+    [GLINT_KIND_PARTITION] = "partition",
 };
 
 bool rdd_is_pair(const struct glint_rdd *rdd)
@@ -63,6 +67,7 @@ static const char *find_missing_callback(const struct glint_function *fn)
     case GLINT_KIND_REDUCE: return fn->merge != NULL || by_columns ? NULL : "merge";
     case GLINT_KIND_AGGREGATE:
         return fn->merge == NULL ? "merge" : fn->combine == NULL ? "combine" : NULL;
+    case GLINT_KIND_PARTITION: return fn->partition != NULL ? NULL : "partition";
     }
     return "kind";
 }
@@ -292,18 +297,47 @@ uint32_t glint_partitions(struct glint_rdd *rdd)
     return rdd != NULL && !context_failed(rdd->g) ? rdd_partition_count(rdd) : 0;
 }
 
+/* Returns the wide RDD to which a request about `rdd` applies, or NULL with the error set. */
+static struct glint_rdd *find_requested_shuffle(struct glint_rdd *rdd, const char *what)
+{
+    struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
+    if (shuffle_rdd->op->kind == OP_WIDE && !shuffle_rdd->counted) return shuffle_rdd;
+    return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "the %s cannot be set: %s", what,
+                    shuffle_rdd->counted ? "it is already fixed" : "the RDD has no shuffle");
+}
+
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("withPartitions");
-    struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
-    if (shuffle_rdd->op->kind != OP_WIDE || shuffle_rdd->counted)
-        return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "the number of partitions cannot be set: %s",
-                        shuffle_rdd->counted ? "it is already fixed" : "the RDD has no shuffle");
+    struct glint_rdd *shuffle_rdd = find_requested_shuffle(rdd, "number of partitions");
+    if (shuffle_rdd == NULL) return NULL;
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);
     shuffle_rdd->partitions_requested = partitions;
     return rdd;
+}
+
+const struct op op_with_partitioner = {.name = "withPartitioner",
+                                       .function_kinds = 1u << GLINT_KIND_PARTITION};
+
+struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
+                                         const struct glint_function *function,
+                                         struct glint_args *args)
+{
+    if (rdd == NULL) return rdd_fail_null(op_with_partitioner.name);
+    struct glint_rdd *shuffle_rdd = find_requested_shuffle(rdd, "partitioner");
+    if (shuffle_rdd == NULL) return NULL;
+    if (!shuffle_rdd->key_partitioned)
+        return rdd_fail(rdd, GLINT_E_PLAN_FUNCTION,
+                        "the partitioner cannot be set: %s does not partition by key",
+                        shuffle_rdd->op->name);
+    if (plan_check_function(rdd->g, &op_with_partitioner, function, shuffle_rdd->schema) != 0)
+        return NULL;
+    shuffle_rdd->dependency.partitioner = PARTITION_FUNCTION;
+    shuffle_rdd->dependency.partition_fn = function;
+    shuffle_rdd->dependency.partition_args = args_encode(rdd->g, args, function);
+    return context_failed(rdd->g) ? NULL : rdd;
 }
 
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)

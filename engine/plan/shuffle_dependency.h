@@ -7,9 +7,10 @@
 
 /* How the output partition of a record is chosen. */
 enum partitioner {
-    PARTITION_HASH,   /* hash of the encoded key */
-    PARTITION_RANGE,  /* number of bounds below the key; reversed if descending */
-    PARTITION_SPREAD, /* by (map partition, index of the record): repartition */
+    PARTITION_HASH,     /* hash of the encoded key */
+    PARTITION_RANGE,    /* number of bounds below the key; reversed if descending */
+    PARTITION_SPREAD,   /* by (map partition, index of the record): repartition */
+    PARTITION_FUNCTION, /* a function of the job: glint_with_partitioner */
 };
 
 /* How values of equal keys are merged. */
@@ -32,6 +33,8 @@ struct shuffle_dependency {
     /* RANGE: encoded keys, ascending; fewer than the shuffle's partitions. */
     const struct glint_slice *bounds;
     uint32_t bound_count;
+    const struct glint_function *partition_fn; /* FUNCTION; else NULL */
+    struct glint_slice partition_args;         /* its encoded arguments */
 };
 
 #endif

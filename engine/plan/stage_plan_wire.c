@@ -12,13 +12,16 @@
 
 static void dependency_pack(struct packer *p, const struct shuffle_dependency *w)
 {
-    pack_array(p, 5);
+    pack_array(p, w->partition_fn == NULL ? 5 : 7);
     pack_u64(p, w->partitioner);
     pack_u64(p, w->combine);
     pack_u64(p, w->descending);
     pack_bytes(p, w->zero);
     pack_array(p, w->bound_count);
     for (uint32_t i = 0; i < w->bound_count; i++) pack_bytes(p, w->bounds[i]);
+    if (w->partition_fn == NULL) return;
+    pack_text(p, w->partition_fn->name);
+    pack_bytes(p, w->partition_args);
 }
 
 static void node_pack(struct packer *p, const struct stage_node *n)
@@ -52,13 +55,18 @@ int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct gli
 
 /* Returns false when out of memory. Bytes that do not parse set `failed` of the unpacker. */
 static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
-                              struct arena *memory)
+                              char out_partition_fn[NAME_BYTES_MAX], struct arena *memory)
 {
-    w->partitioner = (enum partitioner)unpack_u64(u, PARTITION_SPREAD);
+    w->partitioner = (enum partitioner)unpack_u64(u, PARTITION_FUNCTION);
     w->combine = (enum combine)unpack_u64(u, COMBINE_CREATE);
     w->descending = unpack_u64(u, 1) != 0;
     w->zero = unpack_bytes(u);
     struct unpacker bounds = unpack_array(u);
+    out_partition_fn[0] = '\0';
+    if (w->partitioner == PARTITION_FUNCTION) {
+        unpack_text(u, out_partition_fn, NAME_BYTES_MAX);
+        w->partition_args = unpack_bytes(u);
+    }
     if (bounds.count >= PARTITIONS_MAX || !unpack_is_complete(u)) u->failed = true;
     if (u->failed) return true;
     struct glint_slice *b = arena_alloc(memory, sizeof *b * (bounds.count + 1));
@@ -78,11 +86,27 @@ static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
     return (uint32_t)parent;
 }
 
+static int set_not_registered(const char *what, const char *name, struct glint_error *error)
+{
+    return error_set(error, GLINT_E_PLAN_FUNCTION,
+                     "run the same build on the driver and on all executors",
+                     "this executor has no %s named %s", what, name);
+}
+
+/* Sets *out to the function, or to NULL if the name is empty. */
+static int find_function(const struct context_config *registry, const char *name,
+                         const struct glint_function **out, struct glint_error *error)
+{
+    *out = name[0] != '\0' ? registry_find_function(registry, name) : NULL;
+    if (*out == NULL && name[0] != '\0') return set_not_registered("function", name, error);
+    return 0;
+}
+
 static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
                        struct arena *memory, const struct context_config *registry,
                        struct glint_error *error)
 {
-    char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX];
+    char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX], partition_fn[NAME_BYTES_MAX];
     n->rdd = (uint32_t)unpack_u64(u, UINT32_MAX);
     unpack_text(u, op, sizeof op);
     unpack_text(u, fn, sizeof fn);
@@ -95,30 +119,36 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     n->parents[1] = parent_unpack(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
     struct unpacker dependency = unpack_array(u);
-    if (!dependency_unpack(&dependency, &n->dependency, memory)) return error_no_memory(error);
+    if (!dependency_unpack(&dependency, &n->dependency, partition_fn, memory))
+        return error_no_memory(error);
     if (!unpack_is_complete(u) || dependency.failed || n->schema.key < GLINT_NONE ||
         n->schema.value < GLINT_NONE)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode node %u of a stage", self);
     n->op = registry_find_op(registry, op);
-    n->fn = fn[0] != '\0' ? registry_find_function(registry, fn) : NULL;
-    if (n->op == NULL || (fn[0] != '\0' && n->fn == NULL))
-        return error_set(error, GLINT_E_PLAN_FUNCTION,
-                         "run the same build on the driver and on all executors",
-                         "this executor has no %s named %s",
-                         n->op == NULL ? "operator" : "function", n->op == NULL ? op : fn);
-    return 0;
+    if (n->op == NULL) return set_not_registered("operator", op, error);
+    int r = find_function(registry, fn, &n->fn, error);
+    return r != 0 ? r : find_function(registry, partition_fn, &n->dependency.partition_fn, error);
 }
 
-/* Checks that the operator takes the function, and the function what its parent emits. The parent
- * of a shuffle is in another stage, so there only the function itself is checked. */
-static int node_check_function(const struct stage_plan *s, const struct stage_node *n,
-                               struct glint_error *error)
+/* Checks that the operator takes the function, and the functions what the node's parent emits. The
+ * parent of a shuffle is in another stage, so there only the functions themselves are checked. */
+static int node_check_functions(const struct stage_plan *s, const struct stage_node *n,
+                                struct glint_error *error)
 {
+    const struct glint_function *partition_fn = n->dependency.partition_fn;
+    const bool first = n->parents[0] == STAGE_NO_PARENT;
+    if (partition_fn == NULL && n->dependency.partitioner == PARTITION_FUNCTION)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "operator %s needs a partitioner",
+                         n->op->name);
+    if (partition_fn != NULL) {
+        struct glint_schema in = first ? partition_fn->in : s->nodes[n->parents[0]].schema;
+        int r = op_check_function(&op_with_partitioner, partition_fn, in, error);
+        if (r != 0) return r;
+    }
     if ((n->fn == NULL) != (n->op->function_kinds == 0))
         return error_set(error, GLINT_E_PROTOCOL, NULL, "operator %s %s", n->op->name,
                          n->fn == NULL ? "needs a function" : "takes no function");
     if (n->fn == NULL) return 0;
-    bool first = n->parents[0] == STAGE_NO_PARENT;
     struct glint_schema in = first ? n->fn->in : s->nodes[n->parents[0]].schema;
     return op_check_function(n->op, n->fn, in, error);
 }
@@ -161,7 +191,7 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
         if (!node_is_valid(s, i))
             r = error_set(error, GLINT_E_PROTOCOL, NULL, "stage node %u is invalid", i);
         else
-            r = node_check_function(s, &s->nodes[i], error);
+            r = node_check_functions(s, &s->nodes[i], error);
     return r;
 }
 

@@ -56,8 +56,8 @@ struct combine_buffer_order {
     struct buffer memory; /* of the slots' entries, if the hash buckets were too small for them */
 };
 /* Sorts the contents. Until combine_buffer_write only the calls below are allowed, since the
- * entries overwrite the hash buckets. Returns 0 or NO_MEMORY; call combine_buffer_order_fini in
- * both cases. */
+ * entries overwrite the hash buckets. Returns 0, NO_MEMORY or the partitioner's error; call
+ * combine_buffer_order_fini in all cases. */
 int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *out);
 void combine_buffer_order_fini(struct combine_buffer_order *order);
 /* The position of the first and of the last record. The buffer must not be empty; the keys point

@@ -146,7 +146,7 @@ int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *o
     out->record = (const struct sort_entry *)g->entries.data;
     uint64_t records = g->entries.size / sizeof *out->record;
     out->records_end = records > 0 ? out->record + records : out->record;
-    return 0;
+    return g->task->error.code; /* of a partitioner that failed */
 }
 
 void combine_buffer_order_fini(struct combine_buffer_order *order)

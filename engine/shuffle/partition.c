@@ -23,6 +23,30 @@ static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice
     return low;
 }
 
+/* Not inlined: its local variables on the stack would slow down the other partitioners. */
+__attribute__((noinline)) static uint32_t call_partitioner(const struct shuffle_spec *spec,
+                                                           struct glint_slice key)
+{
+    struct function_call *c = spec->partitioner;
+    assert(c != NULL && c->opened);
+    struct glint_task *task = c->task;
+    union glint_value value = {.i64 = 0};
+    if (task->error.code != GLINT_OK) return 0; /* it may have failed for an earlier record */
+    bool fits = codec_decode(spec->key, key, &value);
+    assert(fits);
+    const struct glint_function *function = task_set_function(task, c->fn);
+    const struct shuffle_spec *shuffle = task->shuffle;
+    task->shuffle = NULL; /* glint_output_partition inside the function would call it again */
+    int64_t partition = c->fn->partition(task, c->state, &value, spec->partitions);
+    task->shuffle = shuffle;
+    task_set_function(task, function);
+    if (partition >= 0 && partition < spec->partitions) return (uint32_t)partition;
+    error_set(&task->error, GLINT_E_FUNCTION_FAILED, "return a number from 0 to partitions - 1",
+              "%s returned partition %lld of %u", c->fn->name, (long long)partition,
+              spec->partitions);
+    return 0;
+}
+
 uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slice key,
                               uint32_t map_partition, uint64_t index)
 {
@@ -38,9 +62,9 @@ uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slic
     case PARTITION_SPREAD:
         /* Not round robin from 0: the first records of all map tasks would go to partition 0. */
         return hash_to_range(hash_mix(hash_mix(map_partition) ^ index), spec->partitions);
+    case PARTITION_FUNCTION: break;
     }
-    assert(0 && "unknown partitioner");
-    return 0;
+    return call_partitioner(spec, key);
 }
 
 int shuffle_compare_positions(const struct shuffle_spec *spec, struct shuffle_position a,

@@ -1,11 +1,11 @@
 /* The definition of one shuffle, which the map side and the reduce side share.
  *
- * Constant while a task uses it, and shared by tasks. Keys and values are in byte form
+ * Constant while a task uses it. Keys and values are in byte form
  * (engine/data/codec.h), so only the members `key`, `value` and `acc` refer to types. */
 #ifndef GLINT_SHUFFLE_SHUFFLE_SPEC_H
 #define GLINT_SHUFFLE_SHUFFLE_SPEC_H
 
-#include "engine/plan/shuffle_dependency.h"
+#include "engine/plan/op.h"
 
 struct shuffle_spec {
     uint32_t partitions;                  /* of the reduce side */
@@ -18,14 +18,16 @@ struct shuffle_spec {
      * fan-in were unlimited. So the result does not depend on spills or on the cluster. Always in
      * effect if acc is F64. */
     bool sequential;
-    const struct glint_function *fn; /* NULL for NONE and FIRST */
-    enum glint_type key, value;      /* of the map side's input records */
+    const struct glint_function *fn;   /* NULL for NONE and FIRST */
+    struct function_call *partitioner; /* PARTITION_FUNCTION on the map side: opened by the task */
+    enum glint_type key, value;        /* of the map side's input records */
     enum glint_type acc; /* of the reduce side's values; as `value` unless AGGREGATE, CREATE */
 };
 
 /* Returns the reduce partition of one record; `key` is in byte form. `index` is the record's index
  * in its map task; only PARTITION_SPREAD uses it and `map_partition`. Pure: a retried task gets the
- * same partitions. */
+ * same partitions. If a partitioner of the job fails, sets the task's error and returns 0: callers
+ * check the error once per batch, not per record. */
 uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slice key,
                               uint32_t map_partition, uint64_t index);
 

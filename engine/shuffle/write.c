@@ -174,7 +174,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
     /* After the batch: its bytes, or accumulators that grew, may exceed the budget. */
     if (r == 0 && combine_buffer_memory_bytes(&w->combine_buffer, 0) > w->budget)
         r = spill_combine_buffer(w, 0);
-    return r;
+    return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
 
 /* Writes the output if nothing was spilled. */

@@ -15,7 +15,15 @@ static const struct op op_act = {.name = "act", .kind = OP_ACTION};
 static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
 
 static const struct glint_function function = {.name = "t.map_text", .kind = GLINT_KIND_MAP};
-static const struct glint_function *const functions[] = {&function, NULL};
+static int64_t first_partition(struct glint_task *task, void *state, const union glint_value *key,
+                               uint32_t partitions)
+{
+    (void)task, (void)state, (void)key, (void)partitions;
+    return 0;
+}
+static const struct glint_function partitioner =
+    GLINT_PARTITION("t.part_any", GLINT_ANY, first_partition);
+static const struct glint_function *const functions[] = {&function, &partitioner, NULL};
 static const struct glint_module module = {"t", functions};
 static const struct glint_module *const modules[] = {&module, NULL};
 

@@ -110,6 +110,17 @@ static int run_sort(struct glint *g)
     return glint_error(g)->code;
 }
 
+/* A partitioner with state and arguments, in a shuffle that combines and in one that does not. */
+static int run_partitioner(struct glint *g)
+{
+    struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 100, 3), FN_MAP, NULL));
+    struct glint_args *args = glint_args(g);
+    glint_args_i64(args, "step", 7);
+    struct glint_rdd *again = glint_partition_by(glint_with_partitioner(counts, FN_PART, args), 2);
+    glint_save_as_text_file(glint_with_partitioner(again, FN_PART, args), "out");
+    return glint_error(g)->code;
+}
+
 static int run_replace(struct glint *g)
 {
     struct glint_rdd *pairs = glint_map(local_numbers(g, 100, 3), FN_MAP, NULL);
@@ -365,6 +376,7 @@ int main(void)
     static char old[] = "previous output\n";
     struct trial trials[] = {
         {.name = "sort", .plan = run_sort, .outputs = {"out"}},
+        {.name = "partitioner", .plan = run_partitioner, .outputs = {"out"}},
         {.name = "replace",
          .plan = run_replace,
          .outputs = {"out", "old"},

@@ -110,6 +110,20 @@ static int firsts_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
+static int part_open(struct glint_task *task, void *state)
+{
+    return glint_arg_i64(task, "step", state);
+}
+
+static int64_t part_key(struct glint_task *task, void *state, const union glint_value *key,
+                        uint32_t partitions)
+{
+    (void)task;
+    return *(const int64_t *)state * key->i64 % partitions;
+}
+
+const struct glint_function local_part = GLINT_PARTITION(
+    "local.part", GLINT_I64, part_key, .state_size = sizeof(int64_t), .open = part_open);
 const struct glint_function local_large = {.name = "local.large",
                                            .kind = GLINT_KIND_MAP,
                                            .in = {GLINT_NONE, GLINT_I64},
@@ -143,8 +157,8 @@ const struct glint_function local_endless =
 const struct glint_function local_silent = FUNCTION("local.silent", GLINT_KIND_MAP, silent_each);
 const struct glint_function local_sly = FUNCTION("local.sly", GLINT_KIND_MAP, sly_each);
 static const struct glint_function *const functions[] = {
-    &local_map, &local_flaky, &local_picky, &local_endless, &local_silent,
-    &local_sly, &local_large, &local_first, &local_firsts,  NULL};
+    &local_map,   &local_flaky, &local_picky,  &local_endless, &local_silent, &local_sly,
+    &local_large, &local_first, &local_firsts, &local_part,    NULL};
 static const struct glint_module module = {"local", functions};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 

@@ -29,9 +29,11 @@
 /* A pair of two such values, as joins make them -> ten times the first byte of the left one, and
  * that of the right one. */
 #define FN_FIRSTS (&local_firsts)
+/* A partitioner: the argument "step" * key, as a remainder. */
+#define FN_PART (&local_part)
 
 extern const struct glint_function local_map, local_flaky, local_picky, local_endless, local_silent,
-    local_sly, local_large, local_first, local_firsts;
+    local_sly, local_large, local_first, local_firsts, local_part;
 
 extern atomic_int local_failures;
 extern atomic_int local_started; /* calls of the endless function */

@@ -157,6 +157,119 @@ static const struct glint_function with_index_twice = {.name = "test.with_index_
                                                        .out = {GLINT_I64, GLINT_TEXT},
                                                        .each = index_twice};
 
+/* ---- Partitioners */
+
+struct by_remainder {
+    int64_t shift; /* bound */
+    int64_t base;  /* an argument */
+};
+
+static int by_remainder_open(struct glint_task *task, void *state)
+{
+    struct by_remainder *s = state;
+    return glint_arg_i64(task, "base", &s->base);
+}
+
+static int64_t by_remainder(struct glint_task *task, void *state, const union glint_value *key,
+                            uint32_t partitions)
+{
+    const struct by_remainder *s = state;
+    (void)task;
+    return ((key->i64 + s->shift) % s->base + s->base) % s->base % partitions;
+}
+
+/* By the last byte, which is a digit. */
+static int64_t by_digit(struct glint_task *task, void *state, const union glint_value *key,
+                        uint32_t partitions)
+{
+    (void)state;
+    /* There is no following shuffle inside a partitioner. */
+    if (glint_output_partition(task, GLINT_TEXT, key) != 0)
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "glint_output_partition is not 0");
+    return (key->bytes.data[key->bytes.size - 1] - '0') % partitions;
+}
+
+/* Numbers below -0.5, up to 0.5, and the rest. */
+static int64_t by_sign(struct glint_task *task, void *state, const union glint_value *key,
+                       uint32_t partitions)
+{
+    (void)task, (void)state, (void)partitions;
+    return key->f64 < -0.5 ? 0 : key->f64 <= 0.5 ? 1 : 2;
+}
+
+static int64_t by_key(struct glint_task *task, void *state, const union glint_value *key,
+                      uint32_t partitions)
+{
+    (void)task, (void)state, (void)partitions;
+    return key->i64;
+}
+
+/* Against the rule: equal keys get different indexes. */
+static int64_t by_turns(struct glint_task *task, void *state, const union glint_value *key,
+                        uint32_t partitions)
+{
+    (void)task, (void)key;
+    return (*(int64_t *)state)++ % partitions;
+}
+
+static int64_t fail_partition(struct glint_task *task, void *state, const union glint_value *key,
+                              uint32_t partitions)
+{
+    (void)state, (void)partitions;
+    if (key->i64 != 7) return 0;
+    glint_fail(task, GLINT_E_BAD_VALUE, "a hint", "as requested");
+    return 1; /* an error counts even if it is not returned */
+}
+
+static int fail_open(struct glint_task *task, void *state)
+{
+    (void)state;
+    return glint_fail(task, GLINT_E_BAD_VALUE, NULL, "cannot open");
+}
+
+/* (key, glint_output_partition of it) */
+static int output_partition_each(struct glint_task *task, void *state,
+                                 const struct glint_record *in, struct glint_emitter *out)
+{
+    (void)state;
+    const struct glint_record r = {
+        .key = in->key, .value = number(glint_output_partition(task, GLINT_I64, &in->key))};
+    glint_emit(out, &r);
+    return 0;
+}
+
+/* (number of the partition, key) */
+static int key_place_each(struct glint_task *task, void *state, const struct glint_record *in,
+                          struct glint_emitter *out)
+{
+    (void)state;
+    const struct glint_record r = {.key = number(glint_partition(task)), .value = in->key};
+    glint_emit(out, &r);
+    return 0;
+}
+
+static const struct glint_function remainder_partition =
+    GLINT_PARTITION("test.by_remainder", GLINT_I64, by_remainder,
+                    .state_size = sizeof(struct by_remainder), .open = by_remainder_open);
+static const struct glint_function digit_partition =
+    GLINT_PARTITION("test.by_digit", GLINT_TEXT, by_digit);
+static const struct glint_function sign_partition =
+    GLINT_PARTITION("test.by_sign", GLINT_F64, by_sign);
+static const struct glint_function key_partition =
+    GLINT_PARTITION("test.by_key", GLINT_I64, by_key);
+static const struct glint_function turns_partition =
+    GLINT_PARTITION("test.by_turns", GLINT_I64, by_turns, .state_size = sizeof(int64_t));
+static const struct glint_function failing_partition =
+    GLINT_PARTITION("test.fail_partition", GLINT_I64, fail_partition);
+static const struct glint_function unopened_partition =
+    GLINT_PARTITION("test.fail_open", GLINT_I64, by_key, .open = fail_open);
+static const struct glint_function output_partition =
+    GLINT_MAP("test.output_partition", GLINT_PAIRS(GLINT_I64, GLINT_ANY),
+              GLINT_PAIRS(GLINT_SAME, GLINT_I64), output_partition_each);
+static const struct glint_function key_place =
+    GLINT_MAP("test.key_place", GLINT_PAIRS(GLINT_I64, GLINT_ANY),
+              GLINT_PAIRS(GLINT_I64, GLINT_I64), key_place_each);
+
 #define KEEPS(name_) .name = name_, .kind = GLINT_KIND_FILTER, .in = {GLINT_ANY, GLINT_I64}
 static const struct glint_function odd = {KEEPS("test.odd"), .keep = odd_keep};
 static const struct glint_function odd_by_batch = {KEEPS("test.odd_batch"),
@@ -168,8 +281,26 @@ static const struct glint_function down = {.name = "test.down",
                                            .out = {GLINT_NONE, GLINT_I64},
                                            .each = down_each};
 
-static const struct glint_function *const functions[] = {
-    &length, &length_by_batch,  &prefix, &no_key,       &fail,        &with_index,
-    &down,   &with_index_twice, &odd,    &odd_by_batch, &fail_filter, NULL};
+static const struct glint_function *const functions[] = {&length,
+                                                         &length_by_batch,
+                                                         &prefix,
+                                                         &no_key,
+                                                         &fail,
+                                                         &with_index,
+                                                         &down,
+                                                         &with_index_twice,
+                                                         &odd,
+                                                         &odd_by_batch,
+                                                         &fail_filter,
+                                                         &remainder_partition,
+                                                         &digit_partition,
+                                                         &sign_partition,
+                                                         &key_partition,
+                                                         &turns_partition,
+                                                         &failing_partition,
+                                                         &unopened_partition,
+                                                         &output_partition,
+                                                         &key_place,
+                                                         NULL};
 
 const struct glint_module test_functions = {"test", functions};

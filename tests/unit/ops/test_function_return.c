@@ -121,6 +121,13 @@ static int short_batch(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
+static int64_t fine_partition(struct glint_task *task, void *state, const union glint_value *key,
+                              uint32_t partitions)
+{
+    (void)task, (void)state, (void)key;
+    return partitions - 1;
+}
+
 #define ODD_FUNCTION(name_, kind_)                                                                 \
     .name = "odd." name_, .kind = kind_, .in = {GLINT_ANY, GLINT_I64},                             \
     .out = {GLINT_SAME, GLINT_SAME}
@@ -147,6 +154,8 @@ static const struct glint_function functions[] = {
      .combine = fine_merge},
     {ODD_FUNCTION("combine", GLINT_KIND_AGGREGATE), .create = fine_merge, .merge = fine_merge,
      .combine = odd_merge},
+    {ODD_FUNCTION("partition_open", GLINT_KIND_PARTITION), .open = odd_open,
+     .partition = fine_partition},
 };
 static const struct glint_function text_function = {ODD_FUNCTION("text_batch", GLINT_KIND_MAP),
                                                     .batch = text_batch};
@@ -177,6 +186,8 @@ static struct glint_rdd *plan_of(struct glint *g, const struct glint_function *f
     case GLINT_KIND_GROUP: return glint_map_values(glint_group_by_key(pairs), fn, NULL);
     case GLINT_KIND_REDUCE: return glint_reduce_by_key(pairs, fn, NULL);
     case GLINT_KIND_AGGREGATE: return glint_combine_by_key(pairs, fn, NULL);
+    case GLINT_KIND_PARTITION:
+        return glint_with_partitioner(glint_partition_by(pairs, 2), fn, NULL);
     }
     return NULL;
 }

@@ -63,6 +63,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("coalesce", glint_coalesce(NULL, 3))                                                         \
     X("withHeader", glint_with_header(NULL))                                                       \
     X("withPartitions", glint_with_partitions(NULL, 3))                                            \
+    X("withPartitioner", glint_with_partitioner(NULL, fn("test.by_key"), NULL))                    \
     X("withSplitBytes", glint_with_split_bytes(NULL, 3))
 
 #define ACTIONS(X)                                                                                 \

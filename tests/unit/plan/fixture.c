@@ -46,8 +46,22 @@ static const struct glint_function hollow = {.name = "t.hollow",
                                              .in = {GLINT_ANY, GLINT_ANY},
                                              .out = {GLINT_SAME, GLINT_SAME}};
 
-static const struct glint_function *const functions[] = {&map_text, &map_bytes, &map_number,
-                                                         &hollow, NULL};
+static int64_t first_partition(struct glint_task *task, void *state, const union glint_value *key,
+                               uint32_t partitions)
+{
+    (void)task, (void)state, (void)key, (void)partitions;
+    return 0;
+}
+
+static const struct glint_function part_any =
+    GLINT_PARTITION("t.part_any", GLINT_ANY, first_partition);
+static const struct glint_function hollow_part = {.name = "t.hollow_part",
+                                                  .kind = GLINT_KIND_PARTITION};
+static const struct glint_function part_number =
+    GLINT_PARTITION("t.part_number", GLINT_I64, first_partition);
+
+static const struct glint_function *const functions[] = {
+    &map_text, &map_bytes, &map_number, &hollow, &part_any, &hollow_part, &part_number, NULL};
 static const struct glint_module module = {"t", functions};
 static const struct glint_module *const modules[] = {&module, NULL};
 static const struct op *const ops[] = {&op_src, &op_nar, &op_fun, &op_red, &op_wid,

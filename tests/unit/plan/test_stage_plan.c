@@ -69,6 +69,11 @@ static void expect_same(const struct stage_plan *a, const struct stage_plan *b)
         cr_expect(x->dependency.partitioner == y->dependency.partitioner &&
                   x->dependency.combine == y->dependency.combine);
         cr_expect_eq(x->dependency.descending, y->dependency.descending);
+        cr_expect_eq(x->dependency.partition_fn, y->dependency.partition_fn);
+        cr_assert_eq(x->dependency.partition_args.size, y->dependency.partition_args.size);
+        cr_expect(x->dependency.partition_args.size == 0 ||
+                  memcmp(x->dependency.partition_args.data, y->dependency.partition_args.data,
+                         x->dependency.partition_args.size) == 0);
         cr_expect_eq(x->dependency.zero.size, y->dependency.zero.size);
         cr_assert_eq(x->dependency.bound_count, y->dependency.bound_count);
         for (uint32_t j = 0; j < x->dependency.bound_count; j++)
@@ -211,6 +216,18 @@ Test(stage_plan, splits_follow_union_and_coalesce)
     expect_splits(mixed, 3, "0");
 }
 
+/* The map side of the shuffle, with a partitioner. */
+static struct stage_plan partitioned_stage(struct plan *p, const char *function)
+{
+    struct stage_plan s;
+    struct shuffle_dependency *d = &p->shuffle_rdd->dependency;
+    d->partitioner = PARTITION_FUNCTION;
+    d->partition_fn = registry_find_function(&plan_config, function);
+    d->partition_args = (struct glint_slice){(const uint8_t *)"args", 4};
+    cr_assert_eq(stage_plan_create(&s, NULL, p->shuffle_rdd), 0);
+    return s;
+}
+
 /* ---- Corruption */
 
 static void decode_damaged(struct glint_slice bytes)
@@ -229,8 +246,7 @@ static void decode_damaged(struct glint_slice bytes)
 Test(stage_plan, damaged_bytes_decode_to_an_error_or_valid_stage)
 {
     struct plan p = make_plan();
-    struct stage_plan s;
-    cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+    struct stage_plan s = partitioned_stage(&p, "t.part_any");
     cr_assert_eq(stage_plan_add_output(&s, "out", &error), 0);
     cr_assert_eq(stage_plan_add_output(&s, "out2", &error), 0);
     struct buffer good = encode_stage(&s);
@@ -316,6 +332,37 @@ Test(stage_plan, mismatched_functions_are_rejected)
     }
 }
 
+Test(stage_plan, partitioner_crosses_the_wire_by_name)
+{
+    struct plan p = make_plan();
+    struct stage_plan s = partitioned_stage(&p, "t.part_any");
+    there_and_back(&s);
+    stage_plan_fini(&s);
+}
+
+Test(stage_plan, mismatched_partitioners_are_rejected)
+{
+    struct plan p = make_plan();
+    static const struct {
+        const char *function;
+        enum glint_code code;
+    } cases[] = {
+        {NULL, GLINT_E_PROTOCOL},
+        {"t.hollow_part", GLINT_E_PLAN_FUNCTION}, /* no callback */
+        {"t.map_text", GLINT_E_PLAN_FUNCTION},    /* another kind */
+        {"t.part_number", GLINT_E_PLAN_TYPE},     /* the stage has no keys */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stage_plan back, s = partitioned_stage(&p, cases[i].function);
+        struct buffer bytes = encode_stage(&s);
+        error.code = GLINT_OK;
+        cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &plan_config, &error), cases[i].code,
+                     "case %zu: %s", i, error.cause);
+        buffer_fini(&bytes);
+        stage_plan_fini(&s);
+    }
+}
+
 Test(stage_plan, unregistered_names_are_rejected)
 {
     struct plan p = make_plan();
@@ -331,6 +378,16 @@ Test(stage_plan, unregistered_names_are_rejected)
     other.ops = no_ops;
     error.code = GLINT_OK;
     cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &other, &error), GLINT_E_PLAN_FUNCTION);
+    buffer_fini(&bytes);
+    stage_plan_fini(&s);
+
+    s = partitioned_stage(&p, "t.part_any");
+    bytes = encode_stage(&s);
+    other = plan_config;
+    other.modules = no_modules;
+    error.code = GLINT_OK;
+    cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &other, &error), GLINT_E_PLAN_FUNCTION);
+    cr_expect_str_eq(error.cause, "this executor has no function named t.part_any");
     buffer_fini(&bytes);
     stage_plan_fini(&s);
 }
