@@ -147,6 +147,8 @@ struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
  * `data`, which must come from glint_alloc; it is freed with the context, or at once on error. At
  * most 4 GiB. Returns NULL with the context's error set. */
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size);
+/* The same with a copy of `data`, which the caller keeps. */
+struct glint_broadcast *glint_broadcast_copy(struct glint *g, const void *data, uint64_t size);
 /* Allocates memory, 64-byte aligned with 64 readable bytes past its end. The caller frees
  * it with glint_free, or passes it to glint_broadcast. Returns NULL with the context's error set
  * when out of memory. */

@@ -148,6 +148,13 @@ struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t si
     return b;
 }
 
+struct glint_broadcast *glint_broadcast_copy(struct glint *g, const void *data, uint64_t size)
+{
+    void *copy = size <= VALUE_BYTES_MAX ? glint_alloc(g, size) : NULL;
+    if (copy != NULL && size > 0) memcpy(copy, data, size);
+    return glint_broadcast(g, copy, size);
+}
+
 bool glint_explaining(const struct glint *g)
 {
     return g->config.explain;

@@ -157,6 +157,29 @@ Test(args, broadcast_size_is_limited)
     cr_expect_null(glint_broadcast(&g, NULL, 0));
 }
 
+Test(args, broadcast_copy_keeps_the_value)
+{
+    char value[5] = "abcd";
+    struct glint_broadcast *b = glint_broadcast_copy(&g, value, sizeof value);
+    memset(value, 'x', sizeof value);
+    cr_assert_not_null(b);
+    cr_expect_eq(b->size, 5);
+    cr_expect_str_eq(b->data, "abcd");
+    b = glint_broadcast_copy(&g, NULL, 0);
+    cr_assert_not_null(b);
+    cr_expect_eq(b->size, 0);
+    mem_fail_at(1, false);
+    cr_expect_null(glint_broadcast_copy(&g, value, sizeof value));
+    mem_fail_at(0, false);
+    cr_expect_eq(g.error.code, GLINT_E_NO_MEMORY);
+}
+
+Test(args, broadcast_copy_size_is_limited)
+{
+    cr_expect_null(glint_broadcast_copy(&g, "", (uint64_t)1 << 33));
+    cr_expect_eq(g.error.code, GLINT_E_VALUE_LIMIT);
+}
+
 Test(args, bound_bytes_begin_the_state)
 {
     const uint8_t bound[3] = {7, 0, 9};
