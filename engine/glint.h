@@ -64,6 +64,7 @@ struct glint;           /* a context: owns everything that a job builds */
 struct glint_rdd;       /* a dataset that a plan describes */
 struct glint_function;  /* what a transformation does to records */
 struct glint_args;      /* values for a function */
+struct glint_rows;      /* what an action returns */
 struct glint_broadcast; /* a value that each executor gets once */
 struct glint_error;
 struct glint_job_args;
@@ -180,6 +181,10 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
+/* The same with rows of an action, of their schema: for what a program collects, and continues
+ * with. `rows` may be freed after the call. */
+struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
+                                         uint32_t partitions);
 
 /* Returns the first line of the first non-empty file, up to 4 KiB; empty if all files are empty, or
  * with an error set. The context owns it. `lines` must be a source of text lines. */

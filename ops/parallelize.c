@@ -77,6 +77,19 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
     return rdd;
 }
 
+struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
+                                         uint32_t partitions)
+{
+    struct glint_record *records = glint_alloc(g, rows->count * sizeof *records);
+    struct glint_rdd *rdd = NULL;
+    if (records != NULL) {
+        glint_rows_records(rows, 0, rows->count, records);
+        rdd = glint_parallelize(g, rows->schema, records, rows->count, partitions);
+    }
+    glint_free(records);
+    return rdd;
+}
+
 const struct op op_parallelize = {.name = "parallelize",
                                   .kind = OP_SOURCE,
                                   .state_size = sizeof(struct parallelize_state),

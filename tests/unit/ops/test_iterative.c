@@ -73,3 +73,40 @@ Test(iterative, page_rank_keeps_partition_count)
     table_free(&got);
     fixture_close(g, GLINT_OK);
 }
+
+/* Rows that an action returned are the input of the next one. */
+Test(iterative, collected_rows_continue)
+{
+    struct glint *g = open_loops();
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_I64}}, got;
+    const char *const names[] = {"", "a", "b", "a"};
+    for (int64_t i = 0; i < 4; i++) table_add(&pairs, text(names[i]), number(i));
+    struct glint_rdd *rdd = glint_parallelize(g, pairs.schema, pairs.rows, pairs.count, 1);
+    for (uint32_t round = 1; round <= 5; round++) {
+        struct glint_rows rows;
+        cr_assert_eq(glint_collect(rdd, &rows), 0);
+        rdd = glint_parallelize_rows(g, &rows, round);
+        glint_rows_free(&rows);
+        cr_assert_eq(glint_partitions(rdd), round);
+        table_collect(rdd, &got);
+        table_expect(&got, &pairs, "rows");
+        table_free(&got);
+    }
+    const struct glint_rows none = {.schema = {GLINT_NONE, GLINT_F64}};
+    int64_t count = 1;
+    cr_assert_eq(glint_count(glint_parallelize_rows(g, &none, 3), &count), 0);
+    cr_expect_eq(count, 0);
+    table_free(&pairs);
+    fixture_close(g, GLINT_OK);
+}
+
+/* The error of the action that should have returned the rows is the one that is reported. */
+Test(iterative, rows_of_a_failed_action_give_no_rdd)
+{
+    struct glint *g = open_loops();
+    struct glint_rows rows;
+    glint_first(glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, NULL, 0, 1),
+                &rows);
+    cr_expect_null(glint_parallelize_rows(g, &rows, 1));
+    fixture_close(g, GLINT_E_EMPTY_COLLECTION);
+}
