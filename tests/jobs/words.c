@@ -1,5 +1,5 @@
-/* A word count that sorts, and one that prints between its actions, both of which a file can block;
- * and jobs that cannot continue without a result. */
+/* A word count that sorts, one with a partitioner, and one that prints between its actions, both of
+ * which a file can block; and jobs that cannot continue without a result. */
 #include "tests/jobs/jobs.h"
 
 #include <stdio.h>
@@ -61,6 +61,21 @@ static const struct glint_function hold = {.name = "words.hold",
                                            .state_size = sizeof(struct hold),
                                            .open = hold_open,
                                            .each = hold_each};
+/* By the first byte; words that begin with the byte `outside` get an index out of range. */
+struct by_letter {
+    int64_t outside; /* bound */
+};
+
+static int64_t choose_by_letter(struct glint_task *task, void *state, const union glint_value *word,
+                                uint32_t partitions)
+{
+    const struct by_letter *s = state;
+    (void)task;
+    return word->bytes.data[0] == s->outside ? partitions : word->bytes.data[0] % partitions;
+}
+
+static const struct glint_function by_letter = GLINT_PARTITION(
+    "words.by_letter", GLINT_TEXT, choose_by_letter, .state_size = sizeof(struct by_letter));
 /* Passes records on only once the file named by the option does not exist. */
 static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_job_args *args,
                                     const char *option)
@@ -85,6 +100,16 @@ static int words_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *sorted = glint_sort_by_key(counts_of(g, args), true);
     return glint_save_as_text_file(glint_with_partitions(sorted, 3), args->positional[1]);
+}
+
+/* lines -> words -> counts, partitioned by letter */
+static int letters_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *outside = glint_job_option(args, "outside");
+    const struct by_letter letter = {.outside = outside != NULL ? (uint8_t)outside[0] : -1};
+    struct glint_rdd *counts = glint_with_partitioner(counts_of(g, args), &by_letter,
+                                                      glint_bind(g, &letter, sizeof letter));
+    return glint_save_as_text_file(glint_with_partitions(counts, 4), args->positional[1]);
 }
 
 static int print_row(void *arg, const struct glint_record *row)
@@ -153,15 +178,18 @@ static int forever_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"hold-lines", "FILE", NULL, "lines wait while this file exists"},
     {"hold-counts", "FILE", NULL, "counts wait while this file exists"},
+    {"outside", "LETTER", NULL, "words that begin so have no partition"},
     {NULL, NULL, NULL, NULL}};
 
 #define JOB(name_, summary_, positional_, run_)                                                    \
     {                                                                                              \
         .name = name_, .summary = summary_, .positional = {"INPUT", positional_},                  \
-        .options = options, .functions = {&split, &hold}, .run = run_                              \
+        .options = options, .functions = {&split, &hold, &by_letter}, .run = run_                  \
     }
 
 const struct glint_job words_job = JOB("words", "count words, sorted", "OUTPUT", words_run);
+const struct glint_job letters_job =
+    JOB("letters", "count words, partitioned by letter", "OUTPUT", letters_run);
 const struct glint_job talk_job = JOB("talk", "print between actions", NULL, talk_run);
 const struct glint_job first_job = JOB("first", "need a first line", "OUTPUT", first_run);
 const struct glint_job some_job = JOB("some", "return 5 without lines", "OUTPUT", some_run);
