@@ -117,11 +117,10 @@ static double iterate(struct glint *g, struct glint_rdd *points, const struct km
                       double *centers, bool move)
 {
     const uint64_t size = (uint64_t)(m->k * m->dims) * sizeof *centers;
-    double *copy = glint_alloc(g, size), sums[2 + NUMBERS_MAX], cost = 0;
+    double sums[2 + NUMBERS_MAX], cost = 0;
     struct glint_rows rows = {.count = 0};
     struct glint_args *args = glint_bind(g, m, sizeof *m);
-    if (copy != NULL) memcpy(copy, centers, size);
-    glint_args_broadcast(args, "centers", glint_broadcast(g, copy, size));
+    glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
     glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &add, NULL), &rows);
     for (uint64_t row = 0; row < rows.count; row++) {
         const struct glint_record record = glint_rows_at(&rows, row);

@@ -85,9 +85,7 @@ static int run(struct glint *g, const struct glint_job_args *args)
     for (int64_t n = 0; n < iterations && glint_error(g)->code == 0; n++) {
         struct glint_rows rows = {.count = 0};
         struct glint_args *with_weights = glint_bind(g, &m, sizeof m);
-        double *copy = glint_alloc(g, sizeof w);
-        if (copy != NULL) memcpy(copy, w, sizeof w);
-        glint_args_broadcast(with_weights, "weights", glint_broadcast(g, copy, sizeof w));
+        glint_args_broadcast(with_weights, "weights", glint_broadcast_copy(g, w, sizeof w));
         if (glint_reduce(glint_map(lines, &gradient, with_weights), &add, NULL, &rows) == 0)
             memcpy(sums, glint_rows_at(&rows, 0).value.bytes.data, (uint64_t)m.dims * sizeof *w);
         for (int64_t i = 0; i < m.dims; i++) w[i] -= step * sums[i];
