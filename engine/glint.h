@@ -84,6 +84,16 @@ enum glint_type {
     GLINT_MSGPACK, /* one msgpack value; ordered bytewise; printed as JSON */
 };
 
+/* In the schema of a function, a value that is a struct of C: bytes of sizeof(type), less than
+ * 1 MiB, which are 8-byte aligned when a callback gets them, also as an accumulator:
+ *
+ *     const struct point *p = (const void *)record->value.bytes.data;
+ *
+ * A value of another size is an error. The struct must not have pointers; padding is best zeroed,
+ * since its bytes are data, too. Everywhere else such values are GLINT_BYTES. */
+#define GLINT_STRUCT(type)                                                                         \
+    ((enum glint_type)(GLINT_BYTES | (sizeof(type) < 1u << 20 ? sizeof(type) : 1u << 20) << 8))
+
 /* A byte string, borrowed. */
 struct glint_slice {
     const uint8_t *data;
@@ -264,6 +274,8 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
 /* [AGGREGATE] */
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args);
+/* The mean of the i64 or f64 values of each key, as f64: combineByKey and mapValues. */
+struct glint_rdd *glint_mean_by_key(struct glint_rdd *rdd);
 /* Returns a grouped RDD: the values of a key are streamed, one record each, in the order of the map
  * partitions, and never collected in memory. mapValues takes a GROUP function here. */
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd);

@@ -18,6 +18,17 @@ static inline void glint_emit_i64(struct glint_emitter *out, struct glint_slice 
     const struct glint_record record = {.key = {.bytes = key}, .value = {.i64 = value}};
     glint_emit(out, &record);
 }
+/* Emits (key, value), and an element without a key. */
+static inline void glint_emit_f64(struct glint_emitter *out, struct glint_slice key, double value)
+{
+    const struct glint_record record = {.key = {.bytes = key}, .value = {.f64 = value}};
+    glint_emit(out, &record);
+}
+static inline void glint_emit_text(struct glint_emitter *out, struct glint_slice text)
+{
+    const struct glint_record record = {.key = {.i64 = 0}, .value = {.bytes = text}};
+    glint_emit(out, &record);
+}
 /* Emits a batch by reference: its memory must stay valid until the call returns. Records emitted
  * earlier are passed on first. The types must be the function's output types. */
 void glint_emit_batch(struct glint_emitter *out, const struct glint_batch *batch);
@@ -35,6 +46,9 @@ struct glint_acc {
 int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size);
 int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data,
                      uint64_t size);
+/* Makes the accumulator `size` zeros, and returns them: for `create` of a GLINT_STRUCT. Returns
+ * NULL with the task's error set. */
+void *glint_acc_zero(struct glint_task *task, struct glint_acc *acc, uint64_t size);
 /* Returns the accumulator's bytes, which may be modified in place. */
 static inline uint8_t *glint_acc_bytes(struct glint_acc *acc)
 {
@@ -102,6 +116,10 @@ struct glint_function {
      * emitted as its own record. A key's value is then a sequence of pieces, in order, and the
      * result is a grouped RDD. 0: values are never cut. */
     uint64_t chunk_bytes_max;
+    /* REDUCE and AGGREGATE: merging is not exactly associative, as sums of f64. The values of a key
+     * are then merged one after the other, in order, so that the result does not depend on memory
+     * or on the cluster. */
+    bool sequential;
     /* Called exactly once if `open` was called, also after an error. */
     void (*close)(struct glint_task *task, void *state);
 };
@@ -183,12 +201,14 @@ struct glint_reduce_members {
     GLINT_MEMBER(merge_i64);
     GLINT_MEMBER(repeat_i64);
     GLINT_MEMBER(chunk_bytes_max);
+    GLINT_MEMBER(sequential);
     GLINT_MEMBER(state_size);
     GLINT_MEMBER(open);
     GLINT_MEMBER(close);
 };
 struct glint_aggregate_members {
     GLINT_MEMBER(combine);
+    GLINT_MEMBER(sequential);
     GLINT_MEMBER(state_size);
     GLINT_MEMBER(open);
     GLINT_MEMBER(close);
@@ -206,8 +226,11 @@ extern const struct glint_function GLINT_OR_I64; /* bitwise or: merges sets of f
 /* The least and the greatest value, in the order of sortByKey. */
 extern const struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
 extern const struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
-/* All values of a key in order, one behind the other; and the first one, of any type. */
+/* All values of a key in order, one behind the other; the first one, of any type; the last one. */
 extern const struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
+extern const struct glint_function GLINT_LAST_I64, GLINT_LAST_F64, GLINT_LAST_TEXT;
+/* Sums of vectors: a value is the bytes of doubles, as many in all values of a key. */
+extern const struct glint_function GLINT_SUM_F64S;
 extern const struct glint_function GLINT_COUNT; /* AGGREGATE: how many values, of any type */
 /* Built-in functions for text. FLAT_MAP: the words of an element, separated by white space of
  * ASCII; and the number that a value is in decimal, for flatMapValues: any other value is a bad
@@ -309,6 +332,37 @@ static inline bool glint_next_field(struct glint_slice *rest, char separator,
     rest->data = end + 1;
     rest->size -= out->size + 1;
     return true;
+}
+/* Cuts the next word off *rest: *out is what is before the next of the characters in `separators`,
+ * of which any number separates words. Returns false after the last word. */
+static inline bool glint_next_word(struct glint_slice *rest, const char *separators,
+                                   struct glint_slice *out)
+{
+    const size_t count = strlen(separators);
+    while (rest->size > 0 && memchr(separators, *rest->data, count) != NULL) {
+        rest->data++;
+        rest->size--;
+    }
+    *out = *rest;
+    out->size = 0;
+    while (rest->size > 0 && memchr(separators, *rest->data, count) == NULL) {
+        rest->data++;
+        rest->size--;
+        out->size++;
+    }
+    return out->size > 0;
+}
+/* Returns the slice without white space of ASCII at its start and end. */
+static inline struct glint_slice glint_trim(struct glint_slice s)
+{
+    while (s.size > 0 && (s.data[0] == ' ' || (s.data[0] >= '\t' && s.data[0] <= '\r'))) {
+        s.data++;
+        s.size--;
+    }
+    while (s.size > 0 && (s.data[s.size - 1] == ' ' ||
+                          (s.data[s.size - 1] >= '\t' && s.data[s.size - 1] <= '\r')))
+        s.size--;
+    return s;
 }
 
 #endif

@@ -45,7 +45,8 @@
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
-#define ACTION_OUTPUTS_MAX    16u /* directories per action; a task has a file open in each */
+#define STRUCT_BYTES_MAX      (MIB - 1) /* GLINT_STRUCT */
+#define ACTION_OUTPUTS_MAX    16u       /* directories per action; a task has a file open in each */
 #define OUTPUT_PATH_BYTES_MAX 1024u
 #define EXPLAIN_ACTIONS_MAX   100u /* empty results per job, to end a loop that waits for one */
 #define COUNTERS_MAX          256u /* named counters per task */

@@ -30,6 +30,8 @@ static int select_rows(struct filter_state *s, const struct glint_batch *batch, 
 {
     const struct glint_function *fn = s->call.fn;
     *count = 0;
+    batch = function_call_align(&s->call, batch);
+    if (batch == NULL) return s->call.task->error.code;
     if (fn->keep_batch != NULL)
         return fn->keep_batch(s->call.task, s->call.state, batch, s->rows, count);
     for (uint32_t row = 0; row < batch->rows; row++) {

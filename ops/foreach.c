@@ -1,4 +1,5 @@
 /* foreach: calls a function for its side effects, such as counters. */
+#include "engine/data/codec.h"
 #include "engine/batch.h"
 #include "ops/ops.h"
 
@@ -24,7 +25,7 @@ static enum flow reject_batch(void *state, const struct glint_batch *batch,
 /* The emitter needs concrete types, although nothing may be emitted. */
 static enum glint_type resolve_type(enum glint_type declared, enum glint_type in)
 {
-    return declared <= GLINT_SAME ? in : declared;
+    return declared <= GLINT_SAME ? in : codec_column_type(declared);
 }
 
 static int foreach_open(void *state, const struct op_open *o)

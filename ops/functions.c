@@ -134,6 +134,42 @@ static int keep_first(struct glint_task *task, void *state, struct glint_acc *ac
     return 0;
 }
 
+static int last_number(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
+{
+    (void)task, (void)state;
+    acc->value = *value;
+    return 0;
+}
+
+static int last_text(struct glint_task *task, void *state, struct glint_acc *acc,
+                     const union glint_value *value)
+{
+    (void)state;
+    return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
+}
+
+/* The bytes are not aligned: a value is of any number of doubles, not a GLINT_STRUCT. */
+static int sum_f64s(struct glint_task *task, void *state, struct glint_acc *acc,
+                    const union glint_value *value)
+{
+    uint8_t *sums = glint_acc_bytes(acc);
+    (void)state;
+    if (value->bytes.size != acc->value.bytes.size || value->bytes.size % sizeof(double) != 0)
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, "give all values as many numbers",
+                          "vectors of %llu and %llu bytes cannot be added",
+                          (unsigned long long)acc->value.bytes.size,
+                          (unsigned long long)value->bytes.size);
+    for (uint64_t at = 0; at < value->bytes.size; at += sizeof(double)) {
+        double sum, x;
+        memcpy(&sum, sums + at, sizeof sum);
+        memcpy(&x, value->bytes.data + at, sizeof x);
+        sum += x;
+        memcpy(sums + at, &sum, sizeof sum);
+    }
+    return 0;
+}
+
 static int create_count(struct glint_task *task, void *state, struct glint_acc *acc,
                         const union glint_value *value)
 {
@@ -217,6 +253,12 @@ const struct glint_function GLINT_MAX_TEXT = GLINT_REDUCE("glint.max_text", GLIN
 const struct glint_function GLINT_CONCAT_TEXT =
     GLINT_REDUCE("glint.concat_text", GLINT_TEXT, concat_text);
 const struct glint_function GLINT_FIRST = GLINT_REDUCE("glint.first", GLINT_ANY, keep_first);
+const struct glint_function GLINT_LAST_I64 = GLINT_REDUCE("glint.last_i64", GLINT_I64, last_number);
+const struct glint_function GLINT_LAST_F64 = GLINT_REDUCE("glint.last_f64", GLINT_F64, last_number);
+const struct glint_function GLINT_LAST_TEXT =
+    GLINT_REDUCE("glint.last_text", GLINT_TEXT, last_text);
+const struct glint_function GLINT_SUM_F64S =
+    GLINT_REDUCE("glint.sum_f64s", GLINT_BYTES, sum_f64s, .sequential = true);
 const struct glint_function GLINT_COUNT =
     GLINT_AGGREGATE("glint.count", GLINT_ANY, GLINT_I64, create_count, count_one, sum_i64);
 
@@ -231,6 +273,10 @@ static const struct glint_function *const functions[] = {&GLINT_SUM_I64,
                                                          &GLINT_MAX_TEXT,
                                                          &GLINT_CONCAT_TEXT,
                                                          &GLINT_FIRST,
+                                                         &GLINT_LAST_I64,
+                                                         &GLINT_LAST_F64,
+                                                         &GLINT_LAST_TEXT,
+                                                         &GLINT_SUM_F64S,
                                                          &GLINT_COUNT,
                                                          &GLINT_SPLIT_WORDS,
                                                          &GLINT_PAIR_WITH_ONE,
@@ -238,6 +284,9 @@ static const struct glint_function *const functions[] = {&GLINT_SUM_I64,
                                                          &GLINT_PARSE_I64,
                                                          &GLINT_PARSE_F64,
                                                          &count_unless_negative,
+                                                         &mean_i64,
+                                                         &mean_f64,
+                                                         &mean_divide,
                                                          NULL};
 
 const struct glint_module ops_module = {"glint", functions};

@@ -57,6 +57,8 @@ static enum flow begin_group(struct values_state *s, const union glint_value *ke
 static enum flow group_push(struct values_state *s, const struct glint_batch *batch,
                             struct glint_emitter *out)
 {
+    batch = function_call_align(&s->call, batch);
+    if (batch == NULL) return FLOW_FAIL;
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
         uint8_t scratch[CODEC_NUMBER_BYTES];

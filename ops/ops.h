@@ -10,7 +10,7 @@
 
 extern const struct op *const ops_table[];   /* ends with NULL */
 extern const struct glint_module ops_module; /* built-in functions (ops/functions.c) */
-extern const struct glint_function count_unless_negative;
+extern const struct glint_function count_unless_negative, mean_i64, mean_f64, mean_divide;
 
 /* ---- File sources (ops/text_source.c) */
 

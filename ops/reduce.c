@@ -40,7 +40,7 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
 static enum glint_type accumulator_type(const struct glint_function *fn, enum glint_type value)
 {
     bool same = fn->kind == GLINT_KIND_REDUCE || fn->out.value <= GLINT_SAME;
-    return same ? value : fn->out.value;
+    return same ? value : codec_column_type(fn->out.value);
 }
 
 static int reduce_open(void *state, const struct op_open *o)
@@ -53,6 +53,7 @@ static int reduce_open(void *state, const struct op_open *o)
         (struct shuffle_spec){.partitions = 1,
                               .dependency.combine = aggregate ? COMBINE_AGGREGATE : COMBINE_REDUCE,
                               .fn = o->function,
+                              .sequential = o->function->sequential,
                               .key = GLINT_NONE,
                               .value = o->in.value,
                               .acc = accumulator_type(o->function, o->in.value)};

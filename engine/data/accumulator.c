@@ -11,6 +11,7 @@
 
 uint8_t *acc_pool_alloc(struct acc_pool *p, uint64_t size)
 {
+    if (p->aligned) size = (size + 7) & ~UINT64_C(7); /* chunks are aligned, so all of it is */
     if (p->at == NULL || size > (uint64_t)(p->limit - p->at)) {
         bool alone = size > CHUNK_SHARE_MAX;
         uint64_t bytes = alone ? size : CHUNK_BYTES;
@@ -115,6 +116,14 @@ int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *da
     if (size > 0) memcpy(glint_acc_bytes(acc), data, size);
     acc->value.bytes.size = size;
     return 0;
+}
+
+void *glint_acc_zero(struct glint_task *task, struct glint_acc *acc, uint64_t size)
+{
+    if (reserve_acc(task, acc, size, 0) < 0) return NULL;
+    memset(glint_acc_bytes(acc), 0, size);
+    acc->value.bytes.size = size;
+    return glint_acc_bytes(acc);
 }
 
 int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void *data,

@@ -18,9 +18,10 @@ struct acc_pool {
     uint8_t *at, *limit;  /* free bytes of the current chunk */
     uint64_t chunk_bytes; /* allocated from the arena */
     uint64_t large_bytes; /* in heap blocks */
+    bool aligned;         /* to 8 bytes: GLINT_STRUCT */
 };
-/* Returns `size` unaligned bytes, with READ_SLACK readable bytes after them, or NULL when out of
- * memory. Valid until acc_pool_reset. */
+/* Returns `size` bytes, unaligned unless p->aligned, with READ_SLACK readable bytes after them, or
+ * NULL when out of memory. Valid until acc_pool_reset. */
 uint8_t *acc_pool_alloc(struct acc_pool *p, uint64_t size);
 /* The bytes allocated, of arena and heap. */
 static inline uint64_t acc_pool_bytes(const struct acc_pool *p)

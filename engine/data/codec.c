@@ -13,6 +13,7 @@
 
 const char *codec_type_name(enum glint_type type)
 {
+    if (codec_struct_size(type) != 0) return "struct";
     static const char *const names[] = {
         [GLINT_ANY] = "any",     [GLINT_SAME] = "same",       [GLINT_NONE] = "none",
         [GLINT_BYTES] = "bytes", [GLINT_TEXT] = "text",       [GLINT_I64] = "i64",

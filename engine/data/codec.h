@@ -31,6 +31,17 @@ static inline int64_t codec_decode_i64(uint64_t bits)
 uint64_t codec_encode_f64(double v);
 double codec_decode_f64(uint64_t bits);
 
+/* Of a type in a function's schema: the size of a GLINT_STRUCT, 0: none; and the type of the
+ * column, which is BYTES for it. */
+static inline uint32_t codec_struct_size(enum glint_type type)
+{
+    return (uint32_t)type >> 8;
+}
+static inline enum glint_type codec_column_type(enum glint_type type)
+{
+    return codec_struct_size(type) != 0 ? GLINT_BYTES : type;
+}
+
 /* Returns true if values of the type are bytes in memory, not numbers. */
 static inline bool codec_type_is_bytes(enum glint_type type)
 {

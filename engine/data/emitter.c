@@ -192,6 +192,15 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
     /* mapValues and the like: the function cannot change a key that the partitioning relies on. */
     struct glint_record r = *record;
     if (e->keep_key) r.key = glint_column_value(&e->in->key, e->kept_row);
+    if (e->struct_size != 0 && r.value.bytes.size != e->struct_size) {
+        const struct glint_function *fn = atomic_load(&e->task->function);
+        error_set(&e->task->error, GLINT_E_FUNCTION_FAILED, "see the function's GLINT_STRUCT",
+                  "%s emitted a value of %llu bytes, and its structs have %u",
+                  fn != NULL ? fn->name : "a function", (unsigned long long)r.value.bytes.size,
+                  e->struct_size);
+        e->flow = FLOW_FAIL;
+        return;
+    }
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
     if ((codec_type_is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
         (codec_type_is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {

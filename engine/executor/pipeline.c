@@ -11,6 +11,7 @@
 #include "engine/executor/pipeline.h"
 
 #include "engine/batch.h"
+#include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/shuffle/read.h"
 #include "engine/shuffle/write.h"
@@ -144,6 +145,7 @@ static void spec_fill(const struct stage_node *node, struct glint_schema in,
                                  .dependency = node->dependency,
                                  .map_side = node->dependency.combine != COMBINE_NONE,
                                  .fn = node->fn,
+                                 .sequential = node->fn != NULL && node->fn->sequential,
                                  .key = in.key,
                                  .value = in.value,
                                  .acc = node->schema.value};
@@ -175,7 +177,7 @@ static int push_shuffle_inputs(struct pipeline *p, struct walk_frame *f,
 static int run_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     struct shuffle_spec spec;
-    struct function_call call = {NULL, NULL, NULL, false};
+    struct function_call call = {.opened = false};
     /* Shuffled records have the same key type as the output and, unless values are combined, the
      * same value type. */
     struct glint_schema in = f->node->schema;
@@ -196,6 +198,7 @@ static int enter_narrow(struct pipeline *p, struct walk_frame *f)
     f->out = emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->entered = true;
+    if (f->node->fn != NULL) f->out->struct_size = codec_struct_size(f->node->fn->out.value);
     int r = op_open_node(p, f->node, &f->state);
     if (r == 0) frame_push(p, f->node->parents[0], f->partition, f);
     return r;
@@ -286,7 +289,7 @@ static int run_walk(struct pipeline *p)
 static int run_map_side(struct pipeline *p, const struct stage_node *root, struct run *out)
 {
     struct shuffle_spec spec;
-    struct function_call call = {NULL, NULL, NULL, false}, partitioner = call;
+    struct function_call call = {.opened = false}, partitioner = call;
     spec_fill(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
     int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, root->args) : 0;
     if (r == 0 && root->dependency.partition_fn != NULL) {

@@ -1,5 +1,6 @@
 /* Calls one function of a job, per row or per batch. */
 #include "engine/batch.h"
+#include "engine/data/codec.h"
 #include "engine/plan/op.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@ int function_call_open(struct function_call *c, struct glint_task *task,
     assert(!c->opened && fn != NULL);
     c->task = task;
     c->fn = fn;
+    c->struct_size = codec_struct_size(fn->in.value);
     if (fn->state_size > 0) {
         c->state = task_alloc(task, fn->state_size);
         if (c->state == NULL) return task->error.code;
@@ -39,6 +41,72 @@ int function_set_return_error(struct glint_task *task, const struct glint_functi
                          "%s returned %d without setting an error", fn->name, returned);
     return error_set(&task->error, GLINT_E_FUNCTION_FAILED, "return 0, or what glint_fail returned",
                      "%s returned %d", fn->name, returned);
+}
+
+int function_set_size_error(struct glint_task *task, const struct glint_function *fn, uint32_t want,
+                            uint64_t size)
+{
+    return error_set(&task->error, GLINT_E_FUNCTION_FAILED,
+                     "emit values of the struct that the next function takes",
+                     "%s takes structs of %u bytes, and a value has %llu", fn->name, want,
+                     (unsigned long long)size);
+}
+
+/* ---- GLINT_STRUCT */
+
+static bool is_aligned(const void *data)
+{
+    return ((uintptr_t)data & 7) == 0;
+}
+
+/* Memory for `rows` values, and the two arrays of the copy's column. */
+static bool reserve_copy(struct function_call *c, uint32_t rows)
+{
+    const uint64_t stride = (c->struct_size + UINT64_C(7)) & ~UINT64_C(7);
+    if (c->aligned == NULL) {
+        uint32_t *start = task_alloc(c->task, 2 * sizeof *start * BATCH_ROWS_MAX);
+        struct glint_batch *batch = start != NULL ? task_alloc(c->task, sizeof *batch) : NULL;
+        if (batch == NULL) return false;
+        for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) {
+            start[i] = (uint32_t)(i * stride);
+            start[BATCH_ROWS_MAX + i] = (uint32_t)(i * stride + c->struct_size);
+        }
+        *batch = (struct glint_batch){.rows = 0};
+        batch->value = (struct glint_column){
+            .type = GLINT_BYTES, .start = start, .end = start + BATCH_ROWS_MAX};
+        c->aligned = batch;
+    }
+    if (rows * stride <= c->copy_capacity) return true;
+    c->copy_capacity = 2 * rows * stride;
+    c->copy = task_alloc(c->task, c->copy_capacity);
+    if (c->copy == NULL) c->copy_capacity = 0;
+    return c->copy != NULL;
+}
+
+const struct glint_batch *function_call_align_copy(struct function_call *c,
+                                                   const struct glint_batch *batch)
+{
+    const uint32_t size = c->struct_size;
+    bool aligned = true;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const struct glint_slice value = glint_column_slice(&batch->value, row);
+        if (value.size != size) {
+            function_set_size_error(c->task, c->fn, size, value.size);
+            return NULL;
+        }
+        aligned = aligned && is_aligned(value.data);
+    }
+    if (aligned) return batch;
+    if (!reserve_copy(c, batch->rows)) return NULL;
+    struct glint_batch *copy = c->aligned;
+    const struct glint_column value = copy->value;
+    *copy = *batch;
+    copy->value = value;
+    copy->value.base = c->copy;
+    copy->value.size = value.end[batch->rows - 1];
+    for (uint32_t row = 0; row < batch->rows; row++)
+        memcpy(c->copy + value.start[row], glint_column_slice(&batch->value, row).data, size);
+    return copy;
 }
 
 void function_call_close(struct function_call *c)
@@ -85,6 +153,8 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
                               struct glint_emitter *out)
 {
     assert(c->opened && batch->rows > 0);
+    batch = function_call_align(c, batch);
+    if (batch == NULL) return FLOW_FAIL;
     out->in = batch;
     uint64_t before = out->emitted;
     enum flow flow;
@@ -100,6 +170,8 @@ enum flow function_call_rows(struct function_call *c, const struct glint_batch *
                              struct glint_emitter *out)
 {
     assert(c->opened && c->fn->each != NULL && first + kept->rows <= batch->rows);
+    batch = function_call_align(c, batch);
+    if (batch == NULL) return FLOW_FAIL;
     out->in = kept;
     uint64_t before = out->emitted;
     enum flow flow = call_each_row(c, batch, first, kept->rows, out);

@@ -62,6 +62,12 @@ struct function_call {
     const struct glint_function *fn;
     void *state;
     bool opened;
+    /* GLINT_STRUCT values: their size, 0: none. The batch that the function gets if their bytes are
+     * not aligned, with a copy of them; in the task's arena. */
+    uint32_t struct_size;
+    struct glint_batch *aligned;
+    uint8_t *copy;
+    uint64_t copy_capacity;
 };
 /* The name of the argument that glint_bind adds. */
 #define ARGS_BOUND ""
@@ -74,6 +80,16 @@ int args_copy_bound(struct glint_task *task, const struct glint_function *fn,
 int function_call_open(struct function_call *c, struct glint_task *task,
                        const struct glint_function *fn, struct glint_slice args);
 void function_call_close(struct function_call *c);
+/* Returns the batch as the function must get it: `batch` itself, unless its values are of a
+ * GLINT_STRUCT type and not aligned. Returns NULL with the task's error set, also if a value has
+ * another size. */
+const struct glint_batch *function_call_align_copy(struct function_call *c,
+                                                   const struct glint_batch *batch);
+static inline const struct glint_batch *function_call_align(struct function_call *c,
+                                                            const struct glint_batch *batch)
+{
+    return c->struct_size == 0 ? batch : function_call_align_copy(c, batch);
+}
 /* MAP: calls `each` on the rows of `batch` from `first`, of which `kept` has those that the emitter
  * keeps. */
 enum flow function_call_rows(struct function_call *c, const struct glint_batch *batch,
@@ -87,6 +103,9 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
  * negative code without an error, or a number that is no code. Returns the task's code. */
 int function_set_return_error(struct glint_task *task, const struct glint_function *fn,
                               int returned);
+/* Sets the task's error for a value that does not have the size of the function's GLINT_STRUCT. */
+int function_set_size_error(struct glint_task *task, const struct glint_function *fn, uint32_t want,
+                            uint64_t size);
 /* Converts what a function returned into a flow. */
 static inline enum flow function_call_result_to_flow(struct function_call *c, int returned,
                                                      const struct glint_emitter *out)

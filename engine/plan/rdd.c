@@ -38,6 +38,8 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
 
 static bool type_fits(enum glint_type wanted, enum glint_type have)
 {
+    wanted = codec_column_type(wanted);
+    have = codec_column_type(have); /* of a stage that begins with a shuffle: the same function's */
     /* Text is bytes, but not the other way round: bytes need not be UTF-8. */
     bool text_as_bytes = wanted == GLINT_BYTES && have == GLINT_TEXT;
     return wanted == GLINT_ANY || wanted == have || text_as_bytes;
@@ -45,7 +47,7 @@ static bool type_fits(enum glint_type wanted, enum glint_type have)
 
 static enum glint_type output_type(enum glint_type declared, enum glint_type in)
 {
-    return declared == GLINT_SAME || declared == GLINT_ANY ? in : declared;
+    return declared == GLINT_SAME || declared == GLINT_ANY ? in : codec_column_type(declared);
 }
 
 static bool is_number(enum glint_type type)
@@ -81,6 +83,12 @@ int op_check_function(const struct op *op, const struct glint_function *fn, stru
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint,
                          "%s does not accept %s, whose kind is %s", op->name, name,
                          function_kind_names[fn->kind]);
+    if (codec_struct_size(fn->in.key) != 0 || codec_struct_size(fn->out.key) != 0 ||
+        codec_struct_size(fn->in.value) > STRUCT_BYTES_MAX ||
+        codec_struct_size(fn->out.value) > STRUCT_BYTES_MAX)
+        return error_set(error, GLINT_E_PLAN_TYPE, hint,
+                         "%s: %s has a GLINT_STRUCT as a key, or one of more than %llu bytes",
+                         op->name, name, (unsigned long long)STRUCT_BYTES_MAX);
     if (find_missing_callback(fn) != NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no callback %s", op->name,
                          name, find_missing_callback(fn));

@@ -6,6 +6,7 @@
 #include "engine/plan/op.h"
 
 #include <assert.h>
+#include <string.h>
 
 static bool is_number(enum glint_type type)
 {
@@ -17,6 +18,39 @@ static int corrupt_value(const struct aggregator *f)
     return error_set(&f->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                      "a value in a shuffle does not match its type %s",
                      codec_type_name(f->spec->acc));
+}
+
+static int init_structs(struct aggregator *f, bool has_zero)
+{
+    const struct glint_function *fn = f->spec->fn;
+    if (fn == NULL) return 0;
+    f->value_struct = codec_struct_size(fn->in.value);
+    f->acc_struct = aggregator_values_are_accumulators(f->spec) ? f->value_struct
+                                                                : codec_struct_size(fn->out.value);
+    if (f->value_struct == 0 && f->acc_struct == 0) return 0;
+    if (has_zero && f->acc_struct != 0 && f->zero.bytes.size != f->acc_struct)
+        return function_set_size_error(f->task, fn, f->acc_struct, f->zero.bytes.size);
+    f->copy =
+        task_alloc(f->task, f->value_struct > f->acc_struct ? f->value_struct : f->acc_struct);
+    return f->copy != NULL ? 0 : f->task->error.code;
+}
+
+/* Checks the size of a value of a GLINT_STRUCT type, and aligns its bytes. Returns the value, or
+ * NULL with the task's error set. */
+static const union glint_value *align_value(const struct aggregator *f,
+                                            const union glint_value *value, bool raw,
+                                            union glint_value *copy)
+{
+    const uint32_t size = raw ? f->value_struct : f->acc_struct;
+    if (size == 0) return value;
+    if (value->bytes.size != size) {
+        function_set_size_error(f->task, f->spec->fn, size, value->bytes.size);
+        return NULL;
+    }
+    if (((uintptr_t)value->bytes.data & 7) == 0) return value;
+    memcpy(f->copy, value->bytes.data, size);
+    copy->bytes = (struct glint_slice){f->copy, size};
+    return copy;
 }
 
 int aggregator_init(struct aggregator *f, struct glint_task *task, const struct shuffle_spec *spec,
@@ -32,7 +66,7 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
     assert(f->chunk_bytes_max == 0 || !is_number(spec->acc));
     if (has_zero && !codec_decode(spec->acc, spec->dependency.zero, &f->zero))
         return corrupt_value(f);
-    return 0;
+    return init_structs(f, has_zero);
 }
 
 bool aggregator_merges_columns(const struct shuffle_spec *spec)
@@ -77,6 +111,9 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
                           const union glint_value *value, bool raw)
 {
     const struct shuffle_spec *spec = f->spec;
+    union glint_value copy;
+    if (f->copy != NULL && (value = align_value(f, value, raw, &copy)) == NULL)
+        return f->task->error.code;
     if (!raw || aggregator_values_are_accumulators(spec)) return set_acc(f, acc, value);
     if (spec->dependency.combine == COMBINE_AGGREGATE) {
         int r = set_acc(f, acc, &f->zero);
@@ -96,6 +133,9 @@ int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
 {
     if (f->spec->dependency.combine == COMBINE_FIRST) return 0;
     assert(f->spec->dependency.combine != COMBINE_NONE);
+    union glint_value copy;
+    if (f->copy != NULL && (value = align_value(f, value, raw, &copy)) == NULL)
+        return f->task->error.code;
     if (raw || aggregator_values_are_accumulators(f->spec)) return merge_raw(f, acc, value);
     return check_returned(f, f->spec->fn->combine(f->task, f->state, acc, value));
 }
@@ -114,7 +154,9 @@ int combiner_init(struct combiner *c, struct glint_task *task, const struct shuf
     *c = (struct combiner){.started = false};
     c->acc = acc_init(&c->pool);
     c->with_zero_acc = acc_init(&c->pool);
-    return aggregator_init(&c->aggregator, task, spec, state);
+    int r = aggregator_init(&c->aggregator, task, spec, state);
+    c->pool.aligned = c->aggregator.acc_struct != 0;
+    return r;
 }
 
 int combiner_add_value(struct combiner *c, struct glint_slice value, bool raw)

@@ -22,9 +22,13 @@ struct aggregator {
     void *state;              /* of spec->fn */
     union glint_value zero;   /* decoded; FOLD and AGGREGATE only */
     uint64_t chunk_bytes_max; /* 0: values are not cut into chunks */
+    /* GLINT_STRUCT: the sizes of raw values and of accumulators, 0: other types; and memory to
+     * align one of them in, NULL: neither is one. */
+    uint32_t value_struct, acc_struct;
+    uint8_t *copy;
 };
-/* Returns 0, or SHUFFLE_CORRUPT (with the task's error set) if the spec's zero does not decode as
- * spec->acc. */
+/* Returns 0, or a code with the task's error set: SHUFFLE_CORRUPT if the spec's zero does not
+ * decode as spec->acc, FUNCTION_FAILED if it has not the function's size. */
 int aggregator_init(struct aggregator *f, struct glint_task *task, const struct shuffle_spec *spec,
                     void *state);
 

@@ -24,6 +24,7 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
         .task = task, .spec = spec, .slot_histogram = slot_histogram_for_cpu()};
     hash_table_init(&g->table, &g->pool, task->table_seed);
     int r = aggregator_init(&g->aggregator, task, spec, state);
+    g->pool.aligned = g->aggregator.acc_struct != 0;
     return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
 }
 

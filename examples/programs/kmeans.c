@@ -20,13 +20,10 @@ struct kmeans {
 /* Reads the numbers of a line. Returns how many; -1 if there is something else. */
 static int64_t parse_numbers(struct glint_slice line, double *out)
 {
-    struct glint_slice word, number;
+    struct glint_slice number;
     int64_t count = 0;
-    while (glint_next_field(&line, ' ', &word))
-        while (glint_next_field(&word, ',', &number)) {
-            if (number.size == 0) continue;
-            if (count == NUMBERS_MAX || !glint_parse_f64(number, &out[count++])) return -1;
-        }
+    while (glint_next_word(&line, " ,", &number))
+        if (count == NUMBERS_MAX || !glint_parse_f64(number, &out[count++])) return -1;
     return count;
 }
 
@@ -79,21 +76,6 @@ static const struct glint_function assign =
     GLINT_MAP("kmeans.assign", GLINT_ELEMENTS(GLINT_BYTES), GLINT_PAIRS(GLINT_I64, GLINT_BYTES),
               assign_point, .state_size = sizeof(struct kmeans), .open = open_centers);
 
-static int add_numbers(struct glint_task *task, void *state, struct glint_acc *acc,
-                       const union glint_value *value)
-{
-    uint8_t *sums = glint_acc_bytes(acc);
-    for (uint64_t at = 0; at < value->bytes.size; at += sizeof(double)) {
-        double sum, x; /* the bytes of a record are not aligned */
-        memcpy(&sum, sums + at, sizeof sum);
-        memcpy(&x, value->bytes.data + at, sizeof x);
-        sum += x;
-        memcpy(sums + at, &sum, sizeof sum);
-    }
-    return 0;
-}
-static const struct glint_function add = GLINT_REDUCE("kmeans.add", GLINT_BYTES, add_numbers);
-
 /* Returns the first K points; NULL with the context's error set. */
 static double *first_points(struct glint *g, struct glint_rdd *points, const struct kmeans *m)
 {
@@ -121,7 +103,8 @@ static double iterate(struct glint *g, struct glint_rdd *points, const struct km
     struct glint_rows rows = {.count = 0};
     struct glint_args *args = glint_bind(g, m, sizeof *m);
     glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
-    glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &add, NULL), &rows);
+    glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &GLINT_SUM_F64S, NULL),
+                  &rows);
     for (uint64_t row = 0; row < rows.count; row++) {
         const struct glint_record record = glint_rows_at(&rows, row);
         memcpy(sums, record.value.bytes.data, record.value.bytes.size);
@@ -177,8 +160,7 @@ static const struct glint_job_option options[] = {
     {"iterations", "N", "10", "how often the centers are moved"},
     {.name = NULL}};
 GLINT_JOB(kmeans, .summary = "find the centers of clusters", .positional = {"INPUT", "OUTPUT"},
-          .outputs = {"OUTPUT"}, .options = options, .functions = {&parse, &assign, &add},
-          .run = run);
+          .outputs = {"OUTPUT"}, .options = options, .functions = {&parse, &assign}, .run = run);
 
 int main(int argc, char **argv)
 {

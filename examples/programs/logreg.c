@@ -19,13 +19,10 @@ struct logreg {
 /* Reads the numbers of a line. Returns how many; -1 if there is something else. */
 static int64_t parse_numbers(struct glint_slice line, double *out)
 {
-    struct glint_slice word, number;
+    struct glint_slice number;
     int64_t count = 0;
-    while (glint_next_field(&line, ' ', &word))
-        while (glint_next_field(&word, ',', &number)) {
-            if (number.size == 0) continue;
-            if (count == NUMBERS_MAX || !glint_parse_f64(number, &out[count++])) return -1;
-        }
+    while (glint_next_word(&line, " ,", &number))
+        if (count == NUMBERS_MAX || !glint_parse_f64(number, &out[count++])) return -1;
     return count;
 }
 
@@ -58,21 +55,6 @@ static const struct glint_function gradient =
     GLINT_MAP("logreg.gradient", GLINT_ELEMENTS(GLINT_TEXT), GLINT_ELEMENTS(GLINT_BYTES),
               emit_gradient, .state_size = sizeof(struct logreg), .open = open_weights);
 
-static int add_numbers(struct glint_task *task, void *state, struct glint_acc *acc,
-                       const union glint_value *value)
-{
-    uint8_t *sums = glint_acc_bytes(acc);
-    for (uint64_t at = 0; at < value->bytes.size; at += sizeof(double)) {
-        double sum, x; /* the bytes of a record are not aligned */
-        memcpy(&sum, sums + at, sizeof sum);
-        memcpy(&x, value->bytes.data + at, sizeof x);
-        sum += x;
-        memcpy(sums + at, &sum, sizeof sum);
-    }
-    return 0;
-}
-static const struct glint_function add = GLINT_REDUCE("logreg.add", GLINT_BYTES, add_numbers);
-
 static int run(struct glint *g, const struct glint_job_args *args)
 {
     const int64_t iterations = glint_job_i64(g, args, "iterations", 1, 100000);
@@ -86,7 +68,8 @@ static int run(struct glint *g, const struct glint_job_args *args)
         struct glint_rows rows = {.count = 0};
         struct glint_args *with_weights = glint_bind(g, &m, sizeof m);
         glint_args_broadcast(with_weights, "weights", glint_broadcast_copy(g, w, sizeof w));
-        if (glint_reduce(glint_map(lines, &gradient, with_weights), &add, NULL, &rows) == 0)
+        if (glint_reduce(glint_map(lines, &gradient, with_weights), &GLINT_SUM_F64S, NULL, &rows) ==
+            0)
             memcpy(sums, glint_rows_at(&rows, 0).value.bytes.data, (uint64_t)m.dims * sizeof *w);
         for (int64_t i = 0; i < m.dims; i++) w[i] -= step * sums[i];
         glint_rows_free(&rows);
@@ -104,7 +87,7 @@ static const struct glint_job_option options[] = {
     {"step", "X", "1", "what a gradient is multiplied by"},
     {.name = NULL}};
 GLINT_JOB(logreg, .summary = "logistic regression", .positional = {"INPUT"}, .options = options,
-          .functions = {&gradient, &add}, .run = run);
+          .functions = {&gradient}, .run = run);
 
 int main(int argc, char **argv)
 {

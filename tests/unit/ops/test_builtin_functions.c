@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 TestSuite(builtin_functions, .init = scratch_open, .fini = scratch_close);
 
@@ -68,6 +69,10 @@ REDUCE_PLAN(min_text, GLINT_MIN_TEXT)
 REDUCE_PLAN(max_text, GLINT_MAX_TEXT)
 REDUCE_PLAN(concat_text, GLINT_CONCAT_TEXT)
 REDUCE_PLAN(first, GLINT_FIRST)
+REDUCE_PLAN(last_i64, GLINT_LAST_I64)
+REDUCE_PLAN(last_f64, GLINT_LAST_F64)
+REDUCE_PLAN(last_text, GLINT_LAST_TEXT)
+REDUCE_PLAN(sum_f64s, GLINT_SUM_F64S)
 
 static struct glint_rdd *count(struct glint_rdd *rdd)
 {
@@ -298,4 +303,104 @@ Test(builtin_functions, a_value_that_is_no_number_is_a_bad_row)
             glint_rows_free(&rows);
             fixture_close(g, GLINT_E_BAD_ROW);
         }
+}
+
+static int64_t last_of(int64_t key)
+{
+    return key + (ROWS - 1 - key) / KEYS * KEYS;
+}
+
+static void is_last_i64(int64_t key, union glint_value got)
+{
+    cr_expect_eq(got.i64, i64_value(last_of(key)).i64);
+}
+
+static union glint_value real_value(int64_t i)
+{
+    return (union glint_value){.f64 = (double)i64_value(i).i64 / 7};
+}
+
+static void is_last_f64(int64_t key, union glint_value got)
+{
+    cr_expect_eq(got.f64, real_value(last_of(key)).f64);
+}
+
+static void is_last_text(int64_t key, union glint_value got)
+{
+    const struct glint_slice want = text_value(last_of(key)).bytes;
+    cr_expect_eq(got.bytes.size, want.size);
+    cr_expect_arr_eq(got.bytes.data, want.data, want.size);
+}
+
+static void is_mean_i64(int64_t key, union glint_value got)
+{
+    double sum = 0, count = 0;
+    for (int64_t i = key; i < ROWS; i += KEYS, count++) sum += (double)i64_value(i).i64;
+    cr_expect_float_eq(got.f64, sum / count, 1e-9);
+}
+
+static void is_mean_f64(int64_t key, union glint_value got)
+{
+    double sum = 0, count = 0;
+    for (int64_t i = key; i < ROWS; i += KEYS, count++) sum += real_value(i).f64;
+    cr_expect_float_eq(got.f64, sum / count, 1e-9);
+}
+
+/* (i, 1) */
+static union glint_value vector_value(int64_t i)
+{
+    static double vectors[ROWS][2];
+    vectors[i][0] = (double)i;
+    vectors[i][1] = 1;
+    return (union glint_value){.bytes = {(const uint8_t *)vectors[i], sizeof vectors[i]}};
+}
+
+static void is_vector_sum(int64_t key, union glint_value got)
+{
+    double want[2] = {0, 0}, sum[2];
+    for (int64_t i = key; i < ROWS; i += KEYS) {
+        want[0] += (double)i;
+        want[1]++;
+    }
+    cr_assert_eq(got.bytes.size, sizeof sum);
+    memcpy(sum, got.bytes.data, sizeof sum);
+    cr_expect_arr_eq(sum, want, sizeof want);
+}
+
+Test(builtin_functions, last_mean_and_vectors)
+{
+    expect(GLINT_I64, i64_value, last_i64, is_last_i64);
+    expect(GLINT_F64, real_value, last_f64, is_last_f64);
+    expect(GLINT_TEXT, text_value, last_text, is_last_text);
+    expect(GLINT_I64, i64_value, glint_mean_by_key, is_mean_i64);
+    expect(GLINT_F64, real_value, glint_mean_by_key, is_mean_f64);
+    expect(GLINT_BYTES, vector_value, sum_f64s, is_vector_sum);
+}
+
+Test(builtin_functions, vectors_of_different_sizes_cannot_be_added)
+{
+    struct glint *g = fixture_open(&fixtures[0]);
+    int64_t rows;
+    cr_expect_eq(glint_count(sum_f64s(rows_of(g, GLINT_TEXT, text_value)), &rows),
+                 GLINT_E_FUNCTION_FAILED);
+    cr_expect_not_null(strstr(glint_error(g)->cause, "cannot be added"));
+    fixture_close(g, GLINT_E_FUNCTION_FAILED);
+}
+
+static struct glint_slice slice_of(const char *text)
+{
+    return (struct glint_slice){(const uint8_t *)text, strlen(text)};
+}
+
+Test(builtin_functions, slices)
+{
+    struct glint_slice rest = slice_of(",, a b,c "), word;
+    static const char *const words[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        cr_assert(glint_next_word(&rest, ", ", &word));
+        cr_expect(equals(word, words[i]));
+    }
+    cr_expect_not(glint_next_word(&rest, ", ", &word));
+    cr_expect(equals(glint_trim(slice_of(" \t a b\r\n")), "a b"));
+    cr_expect_eq(glint_trim(slice_of(" \n ")).size, 0);
 }
