@@ -1,6 +1,7 @@
 /* pipe: the lines of a partition go through a process. With `combine` they are sorted by key before
  * it, in memory: when that is full they go through a process, and another one follows. */
 #include "ops/pipe.h"
+#include "engine/base/text.h"
 #include "ops/pipe_sort.h"
 
 #define INPUT_BYTES (128 * KIB) /* lines are collected before a write */
@@ -250,10 +251,26 @@ struct glint_rdd *glint_pipe(struct glint_rdd *rdd, const char *const *argv, con
     return glint_pipe_command(rdd, &(const struct glint_command){.argv = argv, .env = env});
 }
 
+/* The words of the command; a longer one is cut. */
+static void pipe_describe(struct glint_slice params, char *out, size_t capacity)
+{
+    struct unpacker u = unpack_begin(params), words = unpack_array(&u);
+    size_t used = 0;
+    out[0] = '\0';
+    while (words.next < words.count && !words.failed && used + 1 < capacity) {
+        const struct glint_slice word = unpack_bytes(&words);
+        const char *quote = memchr(word.data, ' ', word.size) != NULL ? "'" : "";
+        text_format(out + used, capacity - used, "%s%s%.*s%s", used > 0 ? " " : "", quote,
+                    (int)word.size, (const char *)word.data, quote);
+        used += strlen(out + used);
+    }
+}
+
 const struct op op_pipe = {.name = "pipe",
                            .kind = OP_NARROW,
                            .state_size = sizeof(struct pipe_state),
                            .open = pipe_open,
                            .push = pipe_push,
                            .finish = pipe_finish,
-                           .close = pipe_close};
+                           .close = pipe_close,
+                           .describe = pipe_describe};

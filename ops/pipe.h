@@ -3,6 +3,7 @@
 #ifndef GLINT_OPS_PIPE_H
 #define GLINT_OPS_PIPE_H
 
+#include "engine/base/thread.h"
 #include "engine/data/newlines.h"
 #include "ops/ops.h"
 
@@ -68,6 +69,8 @@ struct pipe_process {
     struct glint_emitter *out;
     struct env_child child; /* a file is -1 once it is closed */
     bool running, exited;
+    struct pipe_semaphore wake; /* posted when the task is cancelled */
+    bool has_wake;
     uint64_t active_ns; /* when something happened last */
     struct pipe_output output;
     struct pipe_errors errors;

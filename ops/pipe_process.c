@@ -1,6 +1,6 @@
 /* Runs a command. The slot's thread writes its input and reads its output: both pipes are served
  * with one poll, so a process that does not read, or never stops writing, blocks neither side and
- * needs no memory here. A poll ends after CANCEL_MS, to see whether the task was cancelled. */
+ * needs no memory here. A cancel wakes the poll. */
 #include "engine/base/text.h"
 #include "ops/pipe.h"
 
@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CANCEL_MS 50
 /* How long a process that the command has started may keep its output open without writing, once
  * the command has exited. */
 #define REST_NS      (5 * SECOND_NS)
@@ -86,6 +85,24 @@ static int set_start_error(struct pipe_process *p, int error, const char *path)
     }
 }
 
+/* Of the first process of the task; the next ones use it, too. */
+static int open_wake(struct pipe_process *p)
+{
+    if (p->has_wake || p->task->set_wake == NULL) return 0;
+    if (pipe_semaphore_open(&p->wake, &p->task->error) != 0) return p->task->error.code;
+    p->has_wake = true;
+    p->task->set_wake(p->task, &p->wake);
+    return 0;
+}
+
+static void close_wake(struct pipe_process *p)
+{
+    if (!p->has_wake) return;
+    p->task->set_wake(p->task, NULL);
+    pipe_semaphore_close(&p->wake);
+    p->has_wake = false;
+}
+
 int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
 {
     struct env *env = p->task->env;
@@ -93,7 +110,7 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
     if (pipe_output_init(&p->output, p->task, p->text) != 0) return p->task->error.code;
     char **variables = pipe_variables(p->task, p->command);
     const char *path = variables != NULL ? find_program(p) : NULL;
-    if (path == NULL) return p->task->error.code;
+    if (path == NULL || open_wake(p) != 0) return p->task->error.code;
     int r = env->spawn(env, path, p->command->words, variables, &p->child);
     if (r < 0) return set_start_error(p, r, path);
     p->out = out;
@@ -147,12 +164,19 @@ static int64_t read_errors(struct pipe_process *p)
     return r < 0 ? r : n;
 }
 
-/* The command has exited, but another process has its output open. It may still be writing, or
- * run forever. */
-static enum flow check_rest(struct pipe_process *p)
+/* How long to wait. The command may take any time; once it has exited, another process may have its
+ * output open, which may still be writing, or run forever. */
+static int wait_ms(const struct pipe_process *p)
 {
     struct env *env = p->task->env;
-    if (env->now_ns(env) - p->active_ns < REST_NS) return FLOW_MORE;
+    const uint64_t quiet_ns = env->now_ns(env) - p->active_ns;
+    if (!p->exited) return -1;
+    return quiet_ns < REST_NS ? (int)((REST_NS - quiet_ns + MS_NS - 1) / MS_NS) : 0;
+}
+
+static enum flow check_rest(struct pipe_process *p)
+{
+    if (!p->exited || wait_ms(p) > 0) return FLOW_MORE;
     pipe_errors_fail(&p->errors, p->task, GLINT_E_COMMAND_FAILED,
                      "let the command wait for the processes that it starts, or redirect their "
                      "output",
@@ -167,14 +191,16 @@ static enum flow serve(struct pipe_process *p)
     struct pollfd files[] = {{.fd = p->child.output, .events = POLLIN},
                              {.fd = p->child.errors, .events = POLLIN},
                              {.fd = p->exited ? -1 : p->child.exited, .events = POLLIN},
-                             {.fd = p->child.input, .events = POLLOUT}};
+                             {.fd = p->child.input, .events = POLLOUT},
+                             {.fd = p->has_wake ? p->wake.ends[0] : -1, .events = POLLIN}};
     if (task_is_cancelled(p->task)) {
         error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
         return FLOW_FAIL;
     }
-    int ready = env->poll(env, files, sizeof files / sizeof files[0], CANCEL_MS);
+    int ready = env->poll(env, files, sizeof files / sizeof files[0], wait_ms(p));
     if (ready < 0) return set_failed(p, ready, "wait for");
-    if (ready == 0) return p->exited ? check_rest(p) : FLOW_MORE;
+    if (ready == 0) return check_rest(p);
+    if (files[4].revents != 0) return FLOW_MORE; /* the next call sees that it is cancelled */
     p->exited = p->exited || files[2].revents != 0;
     p->active_ns = env->now_ns(env);
     enum flow flow = files[0].revents != 0 ? read_output(p) : FLOW_MORE;
@@ -258,5 +284,6 @@ enum flow pipe_process_finish(struct pipe_process *p)
 void pipe_process_close(struct pipe_process *p)
 {
     if (p->running) end_process(p);
+    close_wake(p);
     pipe_output_fini(&p->output);
 }

@@ -52,6 +52,7 @@ struct task_counters {
 };
 
 struct args_value;
+struct pipe_semaphore;
 struct run_source;
 struct shuffle_spec;
 struct stage_plan;
@@ -90,6 +91,10 @@ struct glint_task {
     /* An atomic_bool that another thread sets to cancel the task; NULL: never. Use
      * task_is_cancelled. */
     const void *cancel_flag;
+    /* Sets the semaphore that a cancel posts besides, so that it ends a wait in poll; NULL: none
+     * any more. If the task is cancelled already, posts it at once. NULL: tasks are not cancelled.
+     */
+    void (*set_wake)(struct glint_task *task, const struct pipe_semaphore *wake);
 };
 
 /* Whether the task was cancelled. Cheap enough to call once per batch or block. */

@@ -70,6 +70,11 @@ static void add_node(struct plan_line *l, const struct glint *g, const struct st
     if (rdd != NULL && rdd->estimated)
         plan_line_add(l, " (task count estimated: lines are not counted)");
     if (n->fn != NULL) plan_line_add(l, " %s", n->fn->name);
+    if (n->op->describe != NULL) {
+        char text[NAME_BYTES_MAX];
+        n->op->describe(n->params, text, sizeof text);
+        plan_line_add(l, " %s", text);
+    }
     if (shuffle && !root && rdd->stage > 0) plan_line_add(l, " from stage %u", rdd->stage - 1);
     if (shuffle && root)
         plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #define SLOT_ARENA_KEEP_BYTES (4 * MIB)
@@ -28,7 +29,8 @@ struct slot {
     /* Guarded by the executor's lock. */
     const struct message *running; /* NULL: idle */
     uint64_t attempt_id;
-    uint64_t cancel_requested_ns; /* 0: not cancelled */
+    uint64_t cancel_requested_ns;      /* 0: not cancelled */
+    const struct pipe_semaphore *wake; /* posted by a cancel; NULL: none */
 };
 
 struct executor {
@@ -65,6 +67,16 @@ bool task_counters_encode(const struct task_counters *c, struct buffer *out)
 
 /* ---- Slot threads */
 
+/* task->set_wake */
+static void set_wake(struct glint_task *task, const struct pipe_semaphore *wake)
+{
+    struct slot *slot = (struct slot *)(void *)((char *)task - offsetof(struct slot, task));
+    pthread_mutex_lock(&slot->executor->lock);
+    slot->wake = wake;
+    if (wake != NULL && atomic_load(&slot->cancel)) pipe_semaphore_post(wake);
+    pthread_mutex_unlock(&slot->executor->lock);
+}
+
 static void task_prepare(struct slot *slot, const struct message *m)
 {
     struct executor *e = slot->executor;
@@ -80,7 +92,8 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .attempt_id = slot->attempt_id,
                              .table_seed = e->table_seed,
                              .run_memory = &e->run_memory,
-                             .cancel_flag = &slot->cancel};
+                             .cancel_flag = &slot->cancel,
+                             .set_wake = set_wake};
     t->counters.used = COUNT_BUILT_IN;
 }
 
@@ -269,8 +282,10 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
 static void request_cancel(struct slot *slot)
 {
     struct env *env = slot->executor->config.env;
-    if (slot->cancel_requested_ns == 0) slot->cancel_requested_ns = env->now_ns(env);
+    const bool first = slot->cancel_requested_ns == 0;
+    if (first) slot->cancel_requested_ns = env->now_ns(env);
     atomic_store(&slot->cancel, true);
+    if (first && slot->wake != NULL) pipe_semaphore_post(slot->wake);
 }
 
 /* Kills one attempt: queued, running, or already finished with a map output that was superseded.

@@ -54,6 +54,8 @@ struct op {
     /* Actions, after `finish`: appends the partition's result for the driver. Returns 0 or a code
      * with the task's error set. NULL: no result. */
     int (*result)(void *state, struct buffer *out);
+    /* Writes what explain shows of the parameters besides the name. NULL: nothing. */
+    void (*describe)(struct glint_slice params, char *out, size_t capacity);
 };
 
 /* A function of the job, opened for one task, with its state. */
