@@ -168,7 +168,7 @@ int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint
     struct glint_slice line;
     int r;
     while ((r = line_input_next(in, &line, error)) > 0) {
-        uint32_t task;
+        uint32_t task = 0;
         if (parse_split(w, in, line, &task, error) != 0) return error->code;
         if (w->done[task])
             return line_input_fail(in, "pass each line of glint stage splits once", error,
