@@ -126,19 +126,19 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     return memory ? 0 : error_no_memory(error);
 }
 
-/* The counters go to the first task of the reader, which passes them on. */
+/* The counters go to the first task that gets lines, which passes them on. */
 static int emit_map_output(struct stage_worker *w, const struct run *run, uint32_t map,
                            struct glint_slice counters, struct glint_error *error)
 {
-    struct stage_inputs inputs = {NULL, 0, 0, false};
+    struct stage_inputs inputs = {NULL, 0, 0};
+    const struct glint_slice *with = &counters;
     int r = 0;
     for (uint32_t task = 0; task < w->reader->task_count && r == 0; task++) {
         r = stage_inputs_find(&w->reader_plan, w->reader->tasks[task].partition, &inputs, error);
-        bool reads = false;
-        for (uint32_t i = 0; i < inputs.count; i++)
-            reads = reads || inputs.items[i].shuffle == w->stage->shuffle;
-        if (r == 0 && reads)
-            r = emit_for_task(w, run, map, task, &inputs, task == 0 ? &counters : NULL, error);
+        if (r != 0 || !stage_inputs_get_lines(&inputs, w->reader_parent, w->stage->shuffle))
+            continue;
+        r = emit_for_task(w, run, map, task, &inputs, with, error);
+        with = NULL;
     }
     mem_free(inputs.items);
     return r;

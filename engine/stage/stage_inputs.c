@@ -51,8 +51,7 @@ static bool visit_next(const struct stage_plan *plan, struct visits *v, struct s
     const uint32_t partition = top->first++;
     if (n->parents[0] != STAGE_NO_PARENT) return visit_parents(plan, n, partition, v);
     if (n->op->kind == OP_WIDE) return add_input(out, n->rdd, partition);
-    out->sources = true;
-    return true;
+    return true; /* a source of files */
 }
 
 int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct stage_inputs *out,
@@ -61,13 +60,19 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
     struct visits v = {NULL, 0, 0};
     uint32_t root = plan->node_count - 1;
     out->count = 0;
-    out->sources = false;
     if (plan->nodes[root].op->kind == OP_WIDE && plan->nodes[root].parents[0] != STAGE_NO_PARENT)
         root = plan->nodes[root].parents[0]; /* the tasks are those of the map side */
     bool memory = push(&v, root, partition, partition + 1);
     while (memory && v.count > 0) memory = visit_next(plan, &v, out);
     mem_free(v.items);
     return memory ? 0 : error_no_memory(error);
+}
+
+bool stage_inputs_get_lines(const struct stage_inputs *inputs, uint32_t parent, uint64_t shuffle)
+{
+    for (uint32_t i = 0; i < inputs->count; i++)
+        if (inputs->items[i].shuffle == shuffle) return true;
+    return inputs->count == 0 && parent == 0;
 }
 
 const struct packed_stage *stage_find_reader(const struct stage_file *file,

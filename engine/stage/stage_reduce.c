@@ -181,16 +181,14 @@ static bool is_complete(const struct reduce *r)
     return r->parent == r->w->stage->parent_count;
 }
 
-static bool reads_parent(const struct reduce *r)
+static bool gets_lines(const struct reduce *r)
 {
-    for (uint32_t i = 0; i < r->inputs.count; i++)
-        if (r->inputs.items[i].shuffle == parent_stage(r)->shuffle) return true;
-    return false;
+    return stage_inputs_get_lines(&r->inputs, r->parent, parent_stage(r)->shuffle);
 }
 
 static void skip_done_parents(struct reduce *r)
 {
-    while (!is_complete(r) && (r->map == parent_stage(r)->task_count || !reads_parent(r))) {
+    while (!is_complete(r) && (r->map == parent_stage(r)->task_count || !gets_lines(r))) {
         r->parent++;
         r->map = 0;
     }

@@ -103,7 +103,7 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
 {
     const struct packed_stage *stage = &f->stages[number];
     struct stage_plan plan = {.node_count = 0};
-    struct stage_inputs inputs = {NULL, 0, 0, false};
+    struct stage_inputs inputs = {NULL, 0, 0};
     struct glint_error *error = &t->g->error;
     uint32_t readers = 0;
     for (uint32_t i = 0; i < f->stage_count; i++)
@@ -114,8 +114,6 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
     int r = stage_plan_decode(&plan, stage->plan, &t->g->config, error);
     for (uint32_t i = 0; i < stage->task_count && r == 0; i++) {
         r = stage_inputs_find(&plan, stage->tasks[i].partition, &inputs, error);
-        if (r == 0 && stage->parent_count > 0 && (inputs.sources || inputs.count == 0))
-            r = refuse(t, number, "reads files beside a shuffle");
         for (uint32_t j = 1; j < inputs.count && r == 0; j++)
             for (uint32_t k = 0; k < j && r == 0; k++)
                 if (inputs.items[j].shuffle == inputs.items[k].shuffle &&

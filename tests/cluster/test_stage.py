@@ -23,6 +23,23 @@ JOBS = {
     "top": ("top", "--by", "3", "--header", "--split-size", "1M", "5", "in", "OUT"),
     "join": ("join", *LINES, "--method", "shuffle", "in", "in", "OUT"),
     "stream": ("stream", *LINES, "--map", "cut -f 2", "--reduce", "uniq -c", "in", "OUT"),
+    "params": ("params", *ROWS, "in", "OUT"),
+    "fpr-check": ("fpr-check", "--bad-rows", "skip", "--samples", "2", "--p", "0.1", "in", "OUT"),
+    "constructions": ("constructions", "--bad-rows", "skip", "--mappers", "1,2", "few", "OUT"),
+    "membership": ("membership", *ROWS, "few", "filters", "OUT"),
+    "gap-sample": ("gap-sample", "--split-size", "1M", "in", "OUT"),
+    "admit": ("admit", "--split-size", "1M", "few", "in", "OUT"),
+    "speedup": ("speedup", "--repeats", "0", "few", "few", "OUT"),
+    "hadoop-pipeline": ("hadoop-pipeline", "--bad-rows", "skip", "--filters", "OUT-2", "in", "few", "OUT"),
+    "wordcount": ("wordcount", *LINES, "in", "OUT"),
+    "sample": ("sample", "--split-size", "1M", "in", "OUT"),
+    "grep": ("grep", "--split-size", "1M", "--regex", "7$", "in", "OUT"),
+    "dedup": ("dedup", *LINES, "--by", "2", "in", "OUT"),
+    "filter-rows": ("filter-rows", "--split-size", "1M", "--with", "filters", "few", "OUT"),
+    "union": ("union", *LINES, "in", "OUT"),
+    "filter-vs-set": ("filter-vs-set", "--repeats", "0", "few", "OUT"),
+    "empty-tasks": ("empty-tasks", "--tasks", "20"),
+    "join-steps": ("join-steps", "few", "few", "OUT-2", "OUT-3", "OUT"),
 }
 
 
@@ -83,6 +100,7 @@ class StageTest(ClusterTest):
     def setUp(self):
         super().setUp()
         os.symlink(self.ratings(100000), os.path.join(self.directory, "in"))
+        os.symlink(self.ratings(3000), os.path.join(self.directory, "few"))
         self.submit_or_fail("count-keys", *ROWS, "in", "counts")
         self.submit_or_fail("bloom-build", *ROWS, "0.01", "in", "counts", "filters")
 
