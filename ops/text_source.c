@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define FIRST_LINE_BYTES (4 * KIB)
 
@@ -15,6 +16,20 @@ static void list_free(void *source)
 {
     input_list_fini(source);
     mem_free(source);
+}
+
+/* One for each task; the process that runs it knows where its lines are. */
+static int make_stdin_splits(struct glint_rdd *rdd, uint64_t split_bytes)
+{
+    const struct split_piece piece = {.path = SPLIT_STDIN, .length = SPLIT_TO_END};
+    const struct split split = {&piece, 1};
+    struct buffer wire = {NULL, 0, 0};
+    (void)split_bytes;
+    if (!split_encode(&split, &wire)) error_no_memory(&rdd->g->error);
+    for (uint32_t i = 0; i < rdd->g->config.stdin_tasks && rdd->g->error.code == GLINT_OK; i++)
+        rdd_add_split(rdd, (struct glint_slice){wire.data, wire.size});
+    buffer_fini(&wire);
+    return rdd->g->error.code;
 }
 
 struct glint_rdd *file_source_create(struct glint *g, const char *paths,
@@ -36,8 +51,10 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     /* Paths of outputs that earlier actions of this job saved resolve to their unpublished
      * parts. */
     list->saved = g->saved;
-    if (input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
-                           &g->error) == GLINT_E_INPUT_NOT_FOUND)
+    const bool fed =
+        g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
+    if (!fed && input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT,
+                                   list, &g->error) == GLINT_E_INPUT_NOT_FOUND)
         context_hint_saved_output(g, paths);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
@@ -51,7 +68,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     rdd->unsized = list->unwritten_count > 0;
     for (uint32_t i = 0; i < list->unwritten_count; i++)
         rdd->unwritten_parts += list->unwritten[i]->parts;
-    rdd->make_splits = source->make_splits;
+    rdd->make_splits = fed ? make_stdin_splits : source->make_splits;
     return rdd;
 }
 

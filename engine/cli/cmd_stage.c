@@ -88,6 +88,8 @@ static int pack_run(const struct cli_program *program, int argc, char **argv)
     struct stage_session session = {.results = -1};
     const bool help = argc == 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     const char *path = take_option(&argc, argv, "-o"), *next = take_option(&argc, argv, "--next");
+    const char *tasks = take_option(&argc, argv, "--stdin-lines");
+    int64_t stdin_tasks = 0;
     if (help) {
         printf("Usage: %s stage pack JOB ARGUMENTS... [OPTION...] -o FILE\n"
                "       %s stage pack --next FILE -o FILE < RESULTS\n"
@@ -95,19 +97,25 @@ static int pack_run(const struct cli_program *program, int argc, char **argv)
                "engine.\n\n"
                "  -o FILE          the stage file to write\n"
                "      --next=FILE  continue the job of this file with the results of its action\n"
+               "      --stdin-lines=N  the input - is N tasks, whose lines the engine feeds\n"
                "  -h, --help       print this help\n\n"
                "Options of the job: %s submit JOB --help\n",
                program->name, program->name, program->name);
         return cli_flush_stdout(0);
     }
     if (path == NULL) return usage_error("-o FILE is missing");
+    if (tasks != NULL && (!text_parse_i64((const uint8_t *)tasks, strlen(tasks), &stdin_tasks) ||
+                          stdin_tasks < 1 || stdin_tasks > STAGE_STDIN_TASKS_MAX))
+        return usage_error("--stdin-lines: the number of tasks, from 1 to a million");
+    session.stdin_tasks = (uint32_t)stdin_tasks;
     session.out = absolute_path(path, out);
     if (next == NULL) {
         session.words = (const char *const *)argv + 1;
         session.word_count = (uint32_t)argc - 1;
         return job_run_staged(program, "glint stage pack", &session, argc, argv);
     }
-    if (argc > 1) return usage_error("with --next the job's arguments are in FILE");
+    if (argc > 1 || tasks != NULL)
+        return usage_error("with --next the job's arguments are in FILE");
     return run_next(program, "glint stage pack", next, &session);
 }
 
@@ -201,7 +209,7 @@ static void print_split(uint32_t stage, uint32_t number, const struct packed_tas
     if (u.count > 0 && split_decode(unpack_bytes(&u), &memory, &split, &ignored) == 0) {
         const struct split_piece *p = &split.pieces[0];
         print_text_for(stdout, PRINT_TERMINAL, p->path, NULL);
-        printf(":%llu", (unsigned long long)p->offset);
+        if (p->file_size > 0) printf(":%llu", (unsigned long long)p->offset);
         if (p->length != SPLIT_TO_END) printf("-%llu", (unsigned long long)(p->offset + p->length));
         if (split.count > 1) printf(" and %u more", split.count - 1);
     }
@@ -242,15 +250,31 @@ static void print_counters(const struct job_metrics *c, enum counters_format for
         json_fini(&j);
 }
 
-/* Finds the stage that the command runs: that of --stage, or the only one of its kind. */
+/* Reads the number of an option; leaves *out as it is without one. */
+static int option_number(const struct cli_line *line, const char *name, int64_t *out,
+                         struct glint_error *error)
+{
+    const char *option = cli_line_option(line, name);
+    if (option == NULL || (text_parse_i64((const uint8_t *)option, strlen(option), out) &&
+                           *out >= 0 && *out <= UINT32_MAX))
+        return 0;
+    return error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: not a number", name, option);
+}
+
+/* Finds the stage that the command runs: that of --stage, or of the first split, or the only one
+ * of its kind. */
 static int choose_stage(const struct stage_file *f, const struct cli_line *line, bool map,
-                        uint32_t *out, struct glint_error *error)
+                        struct line_input *in, uint32_t *out, struct glint_error *error)
 {
     const char *option = cli_line_option(line, "stage"), *kind = map ? "map" : "reduce";
     int64_t number = -1;
     uint32_t found = 0;
-    if (option != NULL && !text_parse_i64((const uint8_t *)option, strlen(option), &number))
-        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--stage %s: not a number", option);
+    if (option_number(line, "stage", &number, error) != 0) return error->code;
+    if (in != NULL && option == NULL) {
+        uint32_t first = UINT32_MAX;
+        if (stage_worker_peek_stage(in, &first, error) != 0) return error->code;
+        if (first < f->stage_count && f->stages[first].parent_count == 0) return *out = first, 0;
+    }
     for (uint32_t i = 0; i < f->stage_count; i++) {
         if ((f->stages[i].parent_count == 0) != map || (option != NULL && number != i)) continue;
         *out = i;
@@ -274,22 +298,45 @@ static int parse_counters(const struct cli_line *line, enum counters_format *out
     return error_set(error, GLINT_E_BAD_VALUE, "hadoop or json", "--counters %s", option);
 }
 
+/* Whether records are pairs of Hadoop's raw bytes. */
+static int parse_io(const struct cli_line *line, bool *out_raw, struct glint_error *error)
+{
+    const char *option = cli_line_option(line, "io");
+    *out_raw = option != NULL && strcmp(option, "rawbytes") == 0;
+    if (option == NULL || *out_raw || strcmp(option, "text") == 0) return 0;
+    return error_set(error, GLINT_E_BAD_VALUE, "text or rawbytes", "--io %s", option);
+}
+
+/* Runs the tasks of the input, or the one that --stdin-lines says. */
+static int run_input(struct stage_worker *w, struct line_input *in, bool map, int64_t stdin_task,
+                     struct glint_error *error)
+{
+    if (stdin_task >= 0) return stage_worker_map_lines(w, (uint32_t)stdin_task, error);
+    return map ? stage_worker_map(w, in, error) : stage_worker_reduce(w, in, error);
+}
+
 static void run_tasks(const struct cli_line *line, bool map, struct glint_error *error)
 {
     struct stage_file f = {.id = 0};
     struct stage_worker w = {.started = false};
     const struct context_config registry = registry_of(line->program);
     struct line_input in = {.env = env_real(), .file = STDIN_FILENO, .name = "standard input"};
+    int64_t stdin_task = -1;
     uint32_t number = 0;
     enum counters_format counters;
+    bool raw = false;
     int r = parse_counters(line, &counters, error);
+    if (r == 0) r = parse_io(line, &raw, error);
+    if (r == 0 && map) r = option_number(line, "stdin-lines", &stdin_task, error);
     if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
-    if (r == 0) r = choose_stage(&f, line, map, &number, error);
+    in.raw = raw && !map;
+    if (r == 0) r = choose_stage(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
     if (r == 0)
         r = stage_worker_open(&w, env_real(), &f, number, &registry,
                               cli_line_option(line, "work-dir"), error);
+    w.raw = raw;
     if (r == 0) r = enter_directory(&f, error);
-    if (r == 0) r = map ? stage_worker_map(&w, &in, error) : stage_worker_reduce(&w, &in, error);
+    if (r == 0) r = run_input(&w, &in, map, stdin_task, error);
     if (r == 0) print_counters(&w.counters, counters);
     stage_worker_close(&w);
     line_input_fini(&in);
@@ -306,11 +353,19 @@ static void reduce_execute(const struct cli_line *line, struct glint_error *erro
     run_tasks(line, false, error);
 }
 
-static const struct glint_job_option task_options[] = {
-    {"stage", "N", NULL, "the stage, if FILE has several of this kind"},
-    {"counters", "FORMAT", NULL, "print counters on standard error: hadoop or json"},
-    {"work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"},
+#define TASK_OPTIONS                                                                               \
+    {"stage", "N", NULL, "the stage, if FILE has several of this kind"},                           \
+        {"io", "FORMAT", NULL,                                                                     \
+         "format of records: text (lines), or rawbytes (pairs, as Hadoop Streaming has them)"},    \
+        {"counters", "FORMAT", NULL, "print counters on standard error: hadoop or json"},          \
+    {                                                                                              \
+        "work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"          \
+    }
+static const struct glint_job_option map_options[] = {
+    TASK_OPTIONS,
+    {"stdin-lines", "N", NULL, "run task N; standard input has the lines of its input"},
     {.name = NULL}};
+static const struct glint_job_option reduce_options[] = {TASK_OPTIONS, {.name = NULL}};
 
 static const struct cli_command pack = {
     .name = "pack", .summary = "write a job's next stages to a file", .run = pack_run};
@@ -342,7 +397,7 @@ static const struct cli_command map_command = {
                .arguments = "FILE",
                .arguments_min = 1,
                .arguments_max = 1,
-               .own = task_options},
+               .own = map_options},
     .execute = map_execute};
 static const struct cli_command reduce_command = {
     .name = "reduce",
@@ -353,7 +408,7 @@ static const struct cli_command reduce_command = {
                .arguments = "FILE",
                .arguments_min = 1,
                .arguments_max = 1,
-               .own = task_options},
+               .own = reduce_options},
     .execute = reduce_execute};
 static const struct cli_command gather = {
     .name = "gather", .summary = "end the job with its results", .run = gather_run};

@@ -333,7 +333,9 @@ static bool configure_stage(struct job_command *run, struct glint_error *error)
                   "another engine runs the tasks");
         return false;
     }
+    config->stdin_tasks = run->stage->stdin_tasks;
     if (run->stage->file != NULL) {
+        config->stdin_tasks = run->stage->file->stdin_tasks;
         config->slots = run->stage->file->slots;
         config->memory_bytes = run->stage->file->memory_bytes;
     }

@@ -7,6 +7,8 @@
 #include "engine/glint.h"
 
 #define SPLIT_TO_END UINT64_MAX
+/* The path of input whose lines another engine feeds (context_config.stdin_tasks). */
+#define SPLIT_STDIN "-"
 
 /* A range of one file. A line belongs to the piece that contains its first byte. For gzip files
  * offset and length count decompressed bytes; a file that is read whole has (0, SPLIT_TO_END). */

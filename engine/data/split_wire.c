@@ -51,7 +51,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     /* The decompressed size of a gzip file is not known here. */
     const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
-    if (out->length > most - out->offset && !(out->gzip && out->length == SPLIT_TO_END)) return 0;
+    const bool whole = out->length == SPLIT_TO_END && (out->gzip || out->offset == 0);
+    if (out->length > most - out->offset && !whole) return 0;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     return out->path != NULL && (stored[0] == '\0' || out->stored != NULL) ? 1 : -1;

@@ -31,6 +31,7 @@ struct context_config {
     const char *event_log;
     const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
     struct stage_session *stage;   /* another engine runs the tasks (engine/stage); may be NULL */
+    uint32_t stdin_tasks;          /* with it: tasks whose lines the input "-" has; 0: a file */
     uint32_t slots;                /* as in local[N]; 0: one per processor */
     uint64_t memory_bytes;         /* of the process; 0: the default, or the cluster's setting */
     const char *work_dir;          /* parent of the run's own directory; NULL: $TMPDIR or /tmp */

@@ -2,6 +2,7 @@
  * and the files that it saved. */
 #include "engine/stage/stage_worker.h"
 
+#include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/data/run.h"
 #include "engine/executor/store.h"
@@ -40,43 +41,75 @@ struct record_lines {
     struct glint_schema types;
     char prefix[64]; /* of the key, up to the partition */
     uint64_t records, checksum;
-    uint64_t number;     /* of the next line of the partition */
-    uint64_t line_start; /* in w->lines; UINT64_MAX: no line is open */
+    uint64_t number;      /* of the next line of the partition */
+    uint64_t line_start;  /* in w->lines; UINT64_MAX: no line is open */
+    uint64_t value_start; /* of a pair */
 };
 
-static bool begin_line(struct record_lines *l, uint32_t partition)
+static bool append_size(struct stage_worker *w, uint64_t size)
 {
-    l->line_start = l->w->lines.size;
-    return append(l->w, "%s.%07u.%010llu", l->prefix, partition, (unsigned long long)l->number++);
+    uint8_t bytes[4];
+    put_be32(bytes, (uint32_t)size);
+    return buffer_append(&w->lines, bytes, sizeof bytes);
+}
+
+/* Starts a line with its key, or a pair whose second size is not known yet. */
+static bool begin_line(struct record_lines *l, const char *rest_of_key)
+{
+    struct stage_worker *w = l->w;
+    if (w->raw && !append_size(w, strlen(l->prefix) + strlen(rest_of_key))) return false;
+    l->line_start = w->lines.size;
+    if (!append(w, "%s%s", l->prefix, rest_of_key) || (w->raw && !append_size(w, 0))) return false;
+    l->value_start = w->lines.size;
+    return true;
+}
+
+static bool begin_record_line(struct record_lines *l, uint32_t partition)
+{
+    char rest[40];
+    text_format(rest, sizeof rest, ".%07u.%010llu", partition, (unsigned long long)l->number++);
+    return begin_line(l, rest);
+}
+
+/* The rest of a line: its end, or the size of a pair's value. */
+static bool finish_line(struct record_lines *l)
+{
+    struct buffer *lines = &l->w->lines;
+    if (!l->w->raw) return buffer_append(lines, "\n", 1);
+    put_be32(lines->data + l->value_start - 4, (uint32_t)(lines->size - l->value_start));
+    return true;
 }
 
 static int end_line(struct record_lines *l, struct glint_error *error)
 {
     const struct buffer *lines = &l->w->lines;
+    const uint64_t size = lines->size - l->line_start;
+    if (!finish_line(l)) return error_no_memory(error);
     l->checksum =
-        stage_line_checksum(l->checksum, (struct glint_slice){lines->data + l->line_start,
-                                                              lines->size - l->line_start});
+        stage_line_checksum(l->checksum, (struct glint_slice){lines->data + l->line_start, size});
     l->line_start = UINT64_MAX;
-    if (!buffer_append(&l->w->lines, "\n", 1)) return error_no_memory(error);
     return l->w->lines.size >= FLUSH_BYTES ? flush(l->w, error) : 0;
 }
 
 static bool append_field(struct record_lines *l, enum glint_type type, struct glint_slice bytes)
 {
-    return buffer_append(&l->w->lines, "\t", 1) && stage_text_append(&l->w->lines, type, bytes);
+    struct buffer *lines = &l->w->lines;
+    if (l->w->raw)
+        return append_size(l->w, bytes.size) && buffer_append(lines, bytes.data, bytes.size);
+    return buffer_append(lines, "\t", 1) && stage_text_append(lines, type, bytes);
 }
 
 static int append_record(struct record_lines *l, uint32_t partition, struct glint_slice key,
                          struct glint_slice value, struct glint_error *error)
 {
-    bool memory = l->line_start != UINT64_MAX || begin_line(l, partition);
+    bool memory = l->line_start != UINT64_MAX || begin_record_line(l, partition);
     memory = memory && append_field(l, l->types.key, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {
         memory =
             append_field(l, l->types.value, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
-            buffer_append(&l->w->lines, "\t+", 2);
+            (l->w->raw ? append_size(l->w, RAW_CONTINUES) : buffer_append(&l->w->lines, "\t+", 2));
         if (memory && end_line(l, error) != 0) return error->code;
-        memory = memory && begin_line(l, partition);
+        memory = memory && begin_record_line(l, partition);
         value.data += STAGE_PIECE_BYTES;
         value.size -= STAGE_PIECE_BYTES;
     }
@@ -119,10 +152,12 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     if (r != 0) return r;
     const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
     const bool memory =
-        append(w, "%s.end\t%016llx\t%u\t%llu\t%016llx", l.prefix, (unsigned long long)w->file->id,
-               (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records,
+        begin_line(&l, ".end") &&
+        append(w, "%s%016llx\t%u\t%llu\t%016llx", w->raw ? "" : "\t",
+               (unsigned long long)w->file->id, (uint32_t)(w->reader - w->file->stages),
+               (unsigned long long)l.records,
                (unsigned long long)stage_line_checksum(l.checksum, fields)) &&
-        buffer_append(&w->lines, fields.data, fields.size) && buffer_append(&w->lines, "\n", 1);
+        buffer_append(&w->lines, fields.data, fields.size) && finish_line(&l);
     return memory ? 0 : error_no_memory(error);
 }
 

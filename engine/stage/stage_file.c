@@ -48,12 +48,13 @@ static int encode(const struct stage_file_head *head, struct glint_slice action,
     struct packer p = {.failed = false};
     struct buffer options = {NULL, 0, 0};
     if (job_options_encode(head->options, &options, error) != 0) return error->code;
-    pack_array(&p, 9);
+    pack_array(&p, 10);
     pack_text(&p, build_id());
     pack_u64(&p, head->id);
     pack_array(&p, head->word_count);
     for (uint32_t i = 0; i < head->word_count; i++) pack_bytes(&p, text_slice(head->words[i]));
     pack_u64(&p, head->slots);
+    pack_u64(&p, head->stdin_tasks);
     pack_u64(&p, head->memory_bytes);
     pack_u64(&p, head->options->memory_bytes);
     pack_bytes(&p, (struct glint_slice){options.data, options.size});
@@ -84,7 +85,8 @@ static int write_file(struct env *env, const char *path, uint64_t id, struct gli
     if (!text_format(attempt, sizeof attempt, "%s.attempt-%016llx", path, (unsigned long long)id))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
                          "the path is too long: %s", path);
-    int file = env->open(env, ENV_CWD, attempt, ENV_CREATE);
+    /* Engines run tasks as other users. */
+    int file = env->open(env, ENV_CWD, attempt, ENV_CREATE_PUBLIC);
     if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "create", attempt);
     int r = write_all(env, file, path, body, error);
     env->close(env, file);
@@ -230,6 +232,7 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
     f->id = unpack_u64(&u, UINT64_MAX);
     decode_words(f, &u, &failed);
     f->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
+    f->stdin_tasks = (uint32_t)unpack_u64(&u, STAGE_STDIN_TASKS_MAX);
     f->memory_bytes = unpack_u64(&u, UINT64_MAX);
     f->options.memory_bytes = unpack_u64(&u, UINT64_MAX);
     const struct glint_slice options = unpack_bytes(&u);

@@ -2,8 +2,8 @@
  *
  *     "glint stage 1\n"   magic
  *     8 bytes             XXH3-64 of what follows, little-endian
- *     msgpack array       build, id, words, directory, slots, memory, options, earlier results,
- *                         broadcasts, stages
+ *     msgpack array       build, id, words, slots, tasks that read standard input, memory of the
+ *                         process and of a task, options, earlier results, [broadcasts, stages]
  *
  * A task of a stage reads splits of files, or partitions of shuffles that stages before it write.
  * Both are fixed here, so that any process that has the file and the inputs can run any task. */
@@ -12,7 +12,8 @@
 
 #include "engine/data/task.h"
 
-#define STAGE_NO_SHUFFLE UINT64_MAX
+#define STAGE_NO_SHUFFLE      UINT64_MAX
+#define STAGE_STDIN_TASKS_MAX 1000000u
 
 /* One task: a partition of its stage, and the splits that it reads (rdd_encode_partition_splits).
  */
@@ -43,6 +44,7 @@ struct stage_file {
     uint64_t id;         /* random: tells the results of one pack from those of another */
     char **words;        /* the job's name, arguments and options */
     uint32_t word_count, slots;
+    uint32_t stdin_tasks; /* as context_config.stdin_tasks */
     uint64_t memory_bytes;
     struct task_options options; /* memory_bytes and dir, too; not work_dir */
     struct glint_slice *earlier; /* the result lines of earlier actions, one slice for each */
@@ -59,7 +61,7 @@ struct stage_file {
 struct stage_file_head {
     uint64_t id;
     const char *const *words;
-    uint32_t word_count, slots;
+    uint32_t word_count, slots, stdin_tasks;
     const struct task_options *options;
     uint64_t memory_bytes;
     const struct glint_slice *earlier;

@@ -2,6 +2,8 @@
  * complete. The lines of each map task become a run, as if it had been fetched. */
 #include "engine/stage/stage_worker.h"
 
+#include "engine/base/endian.h"
+#include "engine/data/codec.h"
 #include "engine/data/run.h"
 #include "engine/executor/store.h"
 
@@ -142,6 +144,33 @@ static int add_record(struct reduce *r, uint32_t partition, struct glint_error *
     return error->code;
 }
 
+/* Cuts a field of a record off; *fields has no data after the last one. */
+static bool next_record_field(const struct reduce *r, struct glint_slice *fields,
+                              struct glint_slice *out)
+{
+    if (!r->in->raw) return next_field(fields, out);
+    if (fields->size < 4 || get_be32(fields->data) > fields->size - 4) return false;
+    *out = (struct glint_slice){fields->data + 4, get_be32(fields->data)};
+    fields->size -= out->size + 4;
+    fields->data = fields->size > 0 ? out->data + out->size : NULL;
+    return true;
+}
+
+/* Whether this is the mark after a value that the next line continues. */
+static bool is_continued(const struct reduce *r, struct glint_slice fields)
+{
+    if (fields.data == NULL) return false;
+    if (r->in->raw) return fields.size == 4 && get_be32(fields.data) == RAW_CONTINUES;
+    return fields.size == 1 && fields.data[0] == '+';
+}
+
+static int parse_field(const struct reduce *r, struct glint_slice field, enum glint_type type,
+                       struct buffer *out, struct glint_error *error)
+{
+    if (!r->in->raw) return stage_text_parse(field, type, out, error);
+    return buffer_append(out, field.data, field.size) ? 0 : error_no_memory(error);
+}
+
 /* Fields are keys and values in turn; a value may go on in the next line. */
 static int add_fields(struct reduce *r, uint32_t partition, struct glint_slice fields,
                       struct glint_error *error)
@@ -151,14 +180,17 @@ static int add_fields(struct reduce *r, uint32_t partition, struct glint_slice f
     while (fields.data != NULL) {
         if (!r->continues) {
             r->record_key.size = r->value.size = 0;
-            next_field(&fields, &key);
-            if (stage_text_parse(key, types.key, &r->record_key, error) != 0) return error->code;
+            if (!next_record_field(r, &fields, &key)) return fail(r, error, "the line is cut");
+            if (parse_field(r, key, types.key, &r->record_key, error) != 0) return error->code;
         }
         r->continues = false;
-        if (!next_field(&fields, &value)) return fail(r, error, "the line is cut");
-        if (stage_text_parse(value, types.value, &r->value, error) != 0) return error->code;
-        r->continues = fields.data != NULL && fields.size == 1 && fields.data[0] == '+';
+        if (!next_record_field(r, &fields, &value)) return fail(r, error, "the line is cut");
+        if (parse_field(r, value, types.value, &r->value, error) != 0) return error->code;
+        r->continues = is_continued(r, fields);
         if (r->continues) return 0;
+        if (!codec_decode(types.key, bytes_of(&r->record_key), &(union glint_value){.i64 = 0}) ||
+            !codec_decode(types.value, bytes_of(&r->value), &(union glint_value){.i64 = 0}))
+            return fail(r, error, "a value is not of its type");
         if (add_record(r, partition, error) != 0) return error->code;
     }
     return 0;
@@ -250,7 +282,7 @@ static int add_line(struct reduce *r, struct glint_slice line, struct glint_erro
     struct record_key key;
     const struct glint_slice whole = line;
     struct glint_slice first;
-    if (!next_field(&line, &first) || !parse_key(first, &key) || line.data == NULL)
+    if (!line_input_take_key(r->in, &line, &first) || !parse_key(first, &key))
         return fail(r, error, "not a line of glint stage map");
     if (!r->open || key.task != r->key.task) {
         if (end_task(r, error) != 0 || begin_task(r, key.task, error) != 0) return error->code;

@@ -152,6 +152,7 @@ static int write_file(struct stage_transport *t, struct glint_slice action)
                                          .words = s->words,
                                          .word_count = s->word_count,
                                          .slots = c->slots,
+                                         .stdin_tasks = c->stdin_tasks,
                                          .memory_bytes = c->memory_bytes,
                                          .options = &options,
                                          .earlier = t->lines,

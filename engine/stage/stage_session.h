@@ -19,6 +19,7 @@ struct stage_session {
     const char *output;            /* replaces the job's first output; NULL: the same */
     const char *const *words;      /* the job's name, arguments and options, for the new file */
     uint32_t word_count;
+    uint32_t stdin_tasks; /* as context_config.stdin_tasks; with `file`: that of the file */
     /* Set by the transport. */
     bool packed;
     uint32_t stages, tasks; /* of the new file */

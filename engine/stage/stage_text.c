@@ -1,6 +1,7 @@
 /* Fields and lines of text. */
 #include "engine/stage/stage_text.h"
 
+#include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/data/codec.h"
 
@@ -151,10 +152,59 @@ static int fill(struct line_input *in, struct glint_error *error)
     return 0;
 }
 
+/* Returns the bytes that the next pair needs, at least, in a buffer with `left` bytes of it. */
+static uint64_t pair_needs(const uint8_t *start, uint64_t left)
+{
+    const uint64_t key = left >= 4 ? get_be32(start) : 0;
+    if (left < 8 + key) return 8 + key;
+    return 8 + key + get_be32(start + 4 + key);
+}
+
+static int next_pair(struct line_input *in, struct glint_slice *out, struct glint_error *error)
+{
+    for (;;) {
+        const uint8_t *start = in->bytes.data + in->at;
+        const uint64_t left = in->bytes.size - in->at, needs = pair_needs(start, left);
+        if (left == 0 && in->ended) return 0;
+        if ((left >= 4 && get_be32(start) > RAW_KEY_BYTES_MAX) || needs > STAGE_LINE_BYTES_MAX ||
+            (left < needs && in->ended))
+            return error_set(error, GLINT_E_STAGE_LINES,
+                             "Hadoop: set stream.map.output and stream.reduce.input to rawbytes",
+                             "%s: pair %llu is %s", in->name, (unsigned long long)in->number + 1,
+                             in->ended && left > 0 && needs <= STAGE_LINE_BYTES_MAX
+                                 ? "cut"
+                                 : "not one of raw bytes");
+        if (left >= needs) {
+            in->key_size = get_be32(start);
+            in->at += needs;
+            in->number++;
+            *out = (struct glint_slice){start + 4, needs - 4};
+            return 1;
+        }
+        if (fill(in, error) != 0) return error->code;
+    }
+}
+
+bool line_input_take_key(const struct line_input *in, struct glint_slice *line,
+                         struct glint_slice *out)
+{
+    if (!in->raw) return glint_next_field(line, '\t', out) && line->data != NULL;
+    *out = (struct glint_slice){line->data, in->key_size};
+    line->data += in->key_size + 4;
+    line->size -= in->key_size + 4;
+    return true;
+}
+
+void line_input_rewind(struct line_input *in)
+{
+    in->at = in->number = 0;
+}
+
 int line_input_next(struct line_input *in, struct glint_slice *out, struct glint_error *error)
 {
     struct buffer *b = &in->bytes;
     uint64_t searched = 0;
+    if (in->raw) return next_pair(in, out, error);
     for (;;) {
         const uint64_t left = b->size - in->at;
         const uint8_t *start = b->data + in->at;

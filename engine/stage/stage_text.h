@@ -9,7 +9,16 @@
  *     TASK.end                           pack's id, lines, checksum, counters
  *
  * Numbers are in decimal, text has % and all that is no printable ASCII as %XX, bytes are in
- * base64. */
+ * base64.
+ *
+ * With --io rawbytes records are pairs instead, as Hadoop Streaming calls the format:
+ *
+ *     4 bytes, big-endian   4 bytes
+ *     size of KEY           size of VALUE
+ *         |      KEY            |      VALUE
+ *
+ * KEY is the same. VALUE has the fields of the line; of records, each field is its size in 4 bytes,
+ * big-endian, and the byte form itself (data/codec.h), and RAW_CONTINUES is the mark "+". */
 #ifndef GLINT_STAGE_STAGE_TEXT_H
 #define GLINT_STAGE_STAGE_TEXT_H
 
@@ -21,6 +30,8 @@
 #define STAGE_PIECE_BYTES (48 * KIB) /* of a value or file, in one line: 64 KiB in base64 */
 /* A line ends after the record that makes it a piece; its key has up to KEY_BYTES_MAX, escaped. */
 #define STAGE_LINE_BYTES_MAX (64 * MIB)
+#define RAW_KEY_BYTES_MAX    256u
+#define RAW_CONTINUES        UINT32_MAX
 
 /* Appends a value in byte form (data/codec.h) as a field. Returns false when out of memory. */
 bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_slice bytes);
@@ -28,19 +39,26 @@ bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_sl
 int stage_text_parse(struct glint_slice field, enum glint_type type, struct buffer *out,
                      struct glint_error *error);
 
-/* Reads lines of a descriptor; bounded memory. Zeros, but the first three. */
+/* Reads lines of a descriptor; bounded memory. Zeros, but the first four. */
 struct line_input {
     struct env *env;
     int file;
     const char *name; /* for messages */
+    bool raw;         /* pairs, not lines */
     struct buffer bytes;
-    uint64_t at;     /* in bytes: of what was not returned yet */
-    uint64_t number; /* of the line returned last, from 1 */
+    uint64_t at;       /* in bytes: of what was not returned yet */
+    uint64_t number;   /* of the line returned last, from 1 */
+    uint32_t key_size; /* of the pair returned last */
     bool ended;
 };
-/* Returns 1 with the line, without its newline, valid until the next call; 0 at the end; or a
- * negative code with *error set. */
+/* Returns 1 with the line, without its newline, or the pair, without the size of its key; valid
+ * until the next call. Returns 0 at the end, or a negative code with *error set. */
 int line_input_next(struct line_input *in, struct glint_slice *out, struct glint_error *error);
+/* Returns the first line to the input. */
+void line_input_rewind(struct line_input *in);
+/* Cuts the key off a line or pair. Returns false if the line has only a key. */
+bool line_input_take_key(const struct line_input *in, struct glint_slice *line,
+                         struct glint_slice *out);
 void line_input_fini(struct line_input *in);
 /* Sets STAGE_LINES about the current line. */
 int line_input_fail(const struct line_input *in, const char *hint, struct glint_error *error,

@@ -131,7 +131,8 @@ struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct g
         m->task = task;
         m->partition = w->stage->tasks[task].partition;
     }
-    if (handle(w, m, w->stage->tasks[task].splits, error) != 0) return NULL;
+    const struct glint_slice splits = w->stage->tasks[task].splits;
+    if (handle(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0) return NULL;
     pthread_mutex_lock(&w->lock);
     while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
     struct message *outcome = w->outcome;
@@ -163,6 +164,25 @@ static int parse_split(struct stage_worker *w, const struct line_input *in, stru
     return 0;
 }
 
+int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_error *error)
+{
+    struct glint_slice line;
+    uint64_t stage;
+    const int r = line_input_next(in, &line, error);
+    if (r > 0 && stage_key_number(&line, UINT32_MAX, &stage)) *out = (uint32_t)stage;
+    line_input_rewind(in);
+    return r < 0 ? r : 0;
+}
+
+int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error)
+{
+    struct message *done = stage_worker_run(w, task, error);
+    if (done == NULL) return error->code;
+    const int r = stage_worker_emit(w, task, done, (struct glint_slice){NULL, 0}, error);
+    message_destroy(done);
+    return r;
+}
+
 int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint_error *error)
 {
     struct glint_slice line;
@@ -174,11 +194,10 @@ int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint
             return line_input_fail(in, "pass each line of glint stage splits once", error,
                                    "the split %u.%u is there twice", w->number, task);
         w->done[task] = true;
-        struct message *done = stage_worker_run(w, task, error);
-        if (done == NULL) return error->code;
-        r = stage_worker_emit(w, task, done, (struct glint_slice){NULL, 0}, error);
-        message_destroy(done);
-        if (r != 0) return r;
+        if (stage_task_reads_stdin(w, task))
+            return line_input_fail(in, "run it with --stdin-lines N, its lines as input", error,
+                                   "task %u reads lines of standard input", task);
+        if ((r = stage_worker_map_task(w, task, error)) != 0) return r;
     }
     return r;
 }

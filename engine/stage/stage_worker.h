@@ -32,8 +32,10 @@ struct stage_worker {
     struct message *outcome;
     struct glint_task io; /* for runs that the main thread reads and writes */
     atomic_uint_fast64_t run_memory;
-    int out; /* where lines go */
+    int out;  /* where lines go */
+    bool raw; /* records are pairs: --io rawbytes */
     struct buffer lines, scratch;
+    struct glint_slice fed;      /* splits of the current task; NULL: those of the file */
     bool *done;                  /* [task_count]: to reject a task that comes twice */
     struct job_metrics counters; /* of all tasks */
 };
@@ -46,12 +48,21 @@ int stage_worker_open(struct stage_worker *w, struct env *env, const struct stag
 void stage_worker_close(struct stage_worker *w);
 /* Reads lines of splits; runs each one's task, and writes what it made. */
 int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint_error *error);
+/* Runs a task with the lines of standard input as its rows. */
+int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_error *error);
+/* Reads the number of the stage in the first line of splits, and returns the line to `in`. Leaves
+ * *out as it is if there is none. */
+int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_error *error);
 /* Reads records for tasks of this stage, sorted; runs these, and writes what they made. */
 int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct glint_error *error);
 
 /* Runs one task, whose inputs the executor has. Returns its DONE message, for message_destroy, or
  * NULL with *error set. */
 struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct glint_error *error);
+/* Runs one task, and writes what it made. */
+int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error);
+/* Whether the rows of a task come from standard input. */
+bool stage_task_reads_stdin(const struct stage_worker *w, uint32_t task);
 /* Writes what the task made as lines. `forwarded`: counters of map tasks, fields with a TAB before
  * each. */
 int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct message *done,

@@ -11,9 +11,9 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
 {
     const bool whole = a->length == SPLIT_TO_END;
     if (a->header && a->offset > 0) abort();
-    if (a->path[0] == '\0' || a->length == 0 || (whole && !a->gzip)) abort();
+    if (a->path[0] == '\0' || a->length == 0 || (whole && !a->gzip && a->offset > 0)) abort();
     if (!whole && a->offset + a->length < a->offset) abort();
-    if (!a->gzip && a->offset + a->length > a->file_size) abort();
+    if (!a->gzip && !whole && a->offset + a->length > a->file_size) abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
         a->file_size != b->file_size || a->mtime_ns != b->mtime_ns || a->gzip != b->gzip ||
         a->header != b->header || (a->stored == NULL) != (b->stored == NULL) ||

@@ -1,5 +1,6 @@
 /* Arbitrary bytes as the result lines of a stage: either rejected, or the result of each task. A
- * field that is accepted is the same after a round trip. */
+ * field that is accepted is the same after a round trip. As pairs of raw bytes they are rejected,
+ * or are all of the input. */
 #include "engine/stage/stage_results.h"
 
 #include <assert.h>
@@ -21,6 +22,23 @@ static void check_results(const uint8_t *data, size_t size)
     stage_results_fini(&results);
 }
 
+static void check_pairs(const uint8_t *data, size_t size)
+{
+    struct line_input in = {.name = "fuzz", .raw = true, .ended = true};
+    struct glint_error error = {.code = GLINT_OK};
+    struct glint_slice pair, key;
+    uint64_t read = 0;
+    int r;
+    in.bytes = (struct buffer){(uint8_t *)(uintptr_t)data, size, size};
+    while ((r = line_input_next(&in, &pair, &error)) > 0) {
+        assert(line_input_take_key(&in, &pair, &key));
+        assert(key.data == data + read + 4 && pair.data == key.data + key.size + 4);
+        read += 8 + key.size + pair.size;
+        assert(read <= size);
+    }
+    assert(r == error.code && (r == 0 ? read == size : r == GLINT_E_STAGE_LINES));
+}
+
 static void check_field(enum glint_type type, struct glint_slice field)
 {
     struct buffer bytes = {NULL, 0, 0}, text = {NULL, 0, 0}, again = {NULL, 0, 0};
@@ -39,6 +57,7 @@ static void check_field(enum glint_type type, struct glint_slice field)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     check_results(data, size);
+    check_pairs(data, size);
     for (int type = GLINT_NONE; type <= GLINT_MSGPACK; type++)
         check_field((enum glint_type)type, (struct glint_slice){data, size});
     assert(mem_live_blocks() == 0);
