@@ -311,7 +311,9 @@ Test(split, malformed_split_is_rejected)
     cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "past the end");
     cr_expect_eq(decode_piece("a", 11, 1, 10, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("a", 0, 0, 10, 0), GLINT_E_PROTOCOL, "empty");
-    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0), 0, "a whole file");
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 0, 0), 0, "that is empty");
+    cr_expect_eq(decode_piece("a", 1, SPLIT_TO_END, 10, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 1), 0);
     cr_expect_eq(decode_piece("a", 5, UINT64_MAX - 3, 10, 1), GLINT_E_PROTOCOL, "wraps around");
     cr_expect_eq(decode_piece("a", 0, 10, 10, 2), 0);
