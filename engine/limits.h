@@ -31,6 +31,7 @@
 #define PARTITIONS_MAX          100000u
 #define RUN_BLOCK_BYTES         (64 * KIB)
 #define MERGE_FAN_IN_MAX        128u
+#define MERGE_RECORD_BYTES      512u /* on average: larger records are merged, not collected */
 #define KEY_BYTES_MAX           (16 * MIB)
 #define VALUE_BYTES_MAX         (4 * GIB - 1) /* the largest msgpack bin 32 */
 #define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a larger map output of a task goes to a file */

@@ -1,4 +1,5 @@
-/* Sorted runs: records in order of (partition, key), the format of map outputs and spills.
+/* Runs: records in order of the partition, the format of map outputs and spills. Spills, and the
+ * outputs of map tasks that spilled, are also in order of the key within each partition.
  *
  * A run is a stream of blocks; each partition starts on a block boundary and is found through an
  * index that stays in memory. A block of at most RUN_BLOCK_BYTES raw bytes:
@@ -58,6 +59,7 @@ struct run {
     struct run_source source; /* first: run_file_read casts it back; its name is the path */
     struct run_part *parts;   /* [partitions] */
     uint32_t partitions;
+    bool sorted; /* by key within each partition; run_writer_finish sets it to false */
     uint64_t records;
     uint8_t *memory;
     uint64_t memory_taken; /* bytes reserved in *run_memory, which run_destroy returns */
@@ -72,10 +74,11 @@ void run_destroy(struct run *run);
 struct run_slice {
     const struct run_source *source;
     struct run_part part;
+    bool sorted; /* by key */
 };
 static inline struct run_slice run_slice(const struct run *run, uint32_t partition)
 {
-    return (struct run_slice){&run->source, run->parts[partition]};
+    return (struct run_slice){&run->source, run->parts[partition], run->sorted};
 }
 
 /* Whether a record is within the size limits of a run. */
@@ -97,18 +100,19 @@ struct run_writer {
     struct buffer stored;              /* finished blocks that are not in the file */
     uint8_t *block;                    /* raw bytes of the current block */
     uint32_t block_size;
+    bool compress;                /* spills, and outputs that other processes may fetch */
     uint32_t lz4_pause, lz4_skip; /* blocks to store without trying lz4; the last such number */
     uint64_t records;
     int file; /* -1: none yet */
     char *path;
 };
-/* The run stays in memory up to `memory_max` bytes if task->run_memory has as many left; a larger
- * one is written to a new file in the work directory. All calls return 0, or a negative code with
- * the task's error set; after an error only run_writer_abort may follow. */
+/* The run stays in memory up to `memory_max` bytes (0: a spill, which does not) if task->run_memory
+ * has as many left; a larger one is written to a new file in the work directory. All calls return
+ * 0, or a negative code with the task's error set; after an error only run_writer_abort may follow.
+ */
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
                     uint64_t memory_max);
-/* Appends a record, copied. The caller adds records in order of (partition, key); only the order of
- * partitions is asserted. */
+/* Appends a record, copied. The caller adds records in order of the partition. */
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value);
 /* Moves the run to *out, which the caller owns, and closes the writer. */

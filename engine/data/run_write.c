@@ -26,6 +26,7 @@ int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t part
     assert(partitions > 0 && partitions <= PARTITIONS_MAX);
     *w = (struct run_writer){.task = task, .partitions = partitions, .memory_max = memory_max};
     w->file = -1;
+    w->compress = memory_max == 0 || task->compress_outputs;
     w->parts = mem_zalloc(partitions * sizeof *w->parts);
     w->block = mem_alloc(RUN_BLOCK_BYTES);
     if (w->parts != NULL && w->block != NULL) return 0;
@@ -100,7 +101,7 @@ static int flush_stored(struct run_writer *w)
 static uint32_t compress_payload(struct run_writer *w, const uint8_t *raw, uint32_t size,
                                  uint8_t *out)
 {
-    if (size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
+    if (w->compress && size >= LZ4_RAW_MIN && w->lz4_pause == 0) {
         uint32_t most = size - size / 8;
         int n = LZ4_compress_default((const char *)raw, (char *)out, (int)size, (int)most);
         if (n > 0) {

@@ -1,10 +1,11 @@
-/* A stable LSD radix sort that skips bytes in which all entries are equal; then groups of equal
+/* A stable MSD radix sort that skips bytes in which all entries are equal; then groups of equal
  * prefixes are sorted by the next eight bytes of their keys. */
 #include "engine/data/sort.h"
 
 #include "engine/limits.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define SMALL_COUNT 48u /* groups up to this size use insertion sort */
 #define DEPTH_MAX   64u /* bytes of common prefix; beyond, whole keys are compared */
@@ -69,45 +70,80 @@ static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
             merge_halves(s, e + i, width, count - i < 2 * width ? count - i : 2 * width);
 }
 
-/* One pass of the radix sort, by one byte of the prefix or of the reference: from -> to. */
-static void counting_pass(const struct sort_entry *from, struct sort_entry *to, uint64_t count,
-                          bool by_reference, unsigned shift)
+/* The digits of the radix sort: the bytes of the partition, then those of the prefix. */
+#define PARTITION_DIGITS ((64 - SORT_REFERENCE_BITS) / 8)
+#define DIGITS           (PARTITION_DIGITS + 8)
+
+static inline uint64_t digit_word(const struct sort_entry *e, unsigned digit)
 {
-    uint64_t next[256] = {0};
-    for (uint64_t i = 0; i < count; i++)
-        next[(by_reference ? from[i].packed_reference : from[i].prefix) >> shift & 255]++;
-    uint64_t sum = 0;
-    for (unsigned b = 0; b < 256; b++) {
-        uint64_t n = next[b];
-        next[b] = sum;
-        sum += n;
-    }
-    assert(sum == count);
-    for (uint64_t i = 0; i < count; i++)
-        to[next[(by_reference ? from[i].packed_reference : from[i].prefix) >> shift & 255]++] =
-            from[i];
+    return digit < PARTITION_DIGITS ? e->packed_reference : e->prefix;
 }
 
-/* Sorts by (partition, prefix), stable. */
-static void radix_sort(const struct sorter *s, struct sort_entry *e, uint64_t count)
+static inline unsigned digit_shift(unsigned digit)
 {
-    uint64_t prefixes = 0, packed_references = 0;
+    return 56 - 8 * (digit < PARTITION_DIGITS ? digit : digit - PARTITION_DIGITS);
+}
+
+/* Returns the first digit from `digit` on in which the entries differ, or DIGITS. */
+static unsigned first_different_digit(const struct sort_entry *e, uint64_t count, unsigned digit)
+{
+    uint64_t prefixes = 0, partitions = 0;
     for (uint64_t i = 1; i < count; i++) {
         prefixes |= e[i].prefix ^ e[0].prefix;
-        packed_references |= e[i].packed_reference ^ e[0].packed_reference;
+        partitions |= e[i].packed_reference ^ e[0].packed_reference;
     }
-    struct sort_entry *from = e, *to = s->scratch;
-    for (unsigned pass = 0; pass < 16; pass++) {
-        bool by_reference = pass >= 8;
-        unsigned shift = pass % 8 * 8;
-        if (by_reference && shift < SORT_REFERENCE_BITS) continue;
-        if (((by_reference ? packed_references : prefixes) >> shift & 255) == 0) continue;
-        counting_pass(from, to, count, by_reference, shift);
-        struct sort_entry *other = from;
-        from = to;
-        to = other;
+    const struct sort_entry differ = {prefixes, partitions};
+    while (digit < DIGITS && (digit_word(&differ, digit) >> digit_shift(digit) & 255) == 0) digit++;
+    return digit;
+}
+
+/* Counts the values of a digit: `end` gets where each value's entries end. */
+static void count_digit(const struct sort_entry *e, uint64_t count, unsigned digit, uint64_t *end)
+{
+    const unsigned shift = digit_shift(digit);
+    memset(end, 0, 256 * sizeof *end);
+    for (uint64_t i = 0; i < count; i++) end[digit_word(&e[i], digit) >> shift & 255]++;
+    for (unsigned v = 1; v < 256; v++) end[v] += end[v - 1];
+    assert(end[255] == count);
+}
+
+static void insertion_sort_prefixes(struct sort_entry *e, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++) {
+        const struct sort_entry x = e[i];
+        const uint64_t partition = x.packed_reference >> SORT_REFERENCE_BITS;
+        uint64_t at = i;
+        for (; at > 0; at--) {
+            const uint64_t before = e[at - 1].packed_reference >> SORT_REFERENCE_BITS;
+            if (before < partition || (before == partition && e[at - 1].prefix <= x.prefix)) break;
+            e[at] = e[at - 1];
+        }
+        e[at] = x;
     }
-    if (from != e) memcpy(e, from, count * sizeof *e);
+}
+
+/* Sorts `e` by (partition, prefix), stable, from digit `digit` on: before it the entries are equal.
+ * The result is in `e` if `in_place`, else in `other`. Recursion is at most DIGITS deep: after few
+ * digits the groups fit into the cache, and small ones are sorted by insertion. */
+static void radix_sort(struct sort_entry *e, struct sort_entry *other, uint64_t count,
+                       unsigned digit, bool in_place)
+{
+    const bool small = count <= SMALL_COUNT;
+    if (small) insertion_sort_prefixes(e, count);
+    if (!small) digit = first_different_digit(e, count, digit);
+    if (small || digit == DIGITS) {
+        if (!in_place) memcpy(other, e, count * sizeof *e);
+        return;
+    }
+    uint64_t end[256];
+    count_digit(e, count, digit, end);
+    const unsigned shift = digit_shift(digit);
+    for (uint64_t i = count; i-- > 0;) other[--end[digit_word(&e[i], digit) >> shift & 255]] = e[i];
+    /* Now end[v] is where the entries of v begin. */
+    for (unsigned v = 0; v < 256; v++) {
+        const uint64_t begin = end[v], size = (v < 255 ? end[v + 1] : count) - begin;
+        if (size > 0) radix_sort(other + begin, e + begin, size, digit + 1, !in_place);
+    }
 }
 
 static_assert(SORT_REFERENCE_BITS % 8 == 0, "the partition starts at a whole byte");
@@ -174,7 +210,7 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
             continue;
         } else if (depth < DEPTH_MAX && all_keys_longer(s, group, size, depth)) {
             load_prefixes(s, group, size, depth);
-            radix_sort(s, group, size);
+            radix_sort(group, s->scratch, size, PARTITION_DIGITS, true);
             sort_groups(s, group, size, depth + 8);
         } else {
             merge_sort(s, group, size);
@@ -190,6 +226,6 @@ void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64
         insertion_sort(&s, entries, count);
         return;
     }
-    radix_sort(&s, entries, count);
+    radix_sort(entries, scratch, count, 0, true);
     if (key != NULL) sort_groups(&s, entries, count, 8);
 }

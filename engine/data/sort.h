@@ -45,6 +45,12 @@ static inline uint64_t sort_key_prefix(struct glint_slice key, uint64_t depth, b
     return descending ? ~bits : bits;
 }
 
+/* Whether the eight bytes of sort_entry.prefix are the whole key: sorting then reads no keys. */
+static inline bool sort_prefix_is_key(enum glint_type key)
+{
+    return key == GLINT_I64 || key == GLINT_F64 || key == GLINT_NONE;
+}
+
 /* Returns the key that an entry refers to, borrowed during the sort. */
 typedef struct glint_slice sort_key_fn(const void *arg, uint64_t reference);
 

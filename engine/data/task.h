@@ -72,6 +72,7 @@ struct glint_task {
     /* The bytes that runs of this process may still use in memory, shared by its tasks; NULL:
      * none. */
     atomic_uint_fast64_t *run_memory;
+    bool compress_outputs; /* map outputs leave this process: lz4 saves network traffic */
     /* During fn->open: the arguments of the function, and how to get the broadcasts in them. */
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);

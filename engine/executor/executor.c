@@ -92,6 +92,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .attempt_id = slot->attempt_id,
                              .table_seed = e->table_seed,
                              .run_memory = &e->run_memory,
+                             .compress_outputs = e->config.fetcher != NULL,
                              .cancel_flag = &slot->cancel,
                              .set_wake = set_wake};
     t->counters.used = COUNT_BUILT_IN;

@@ -15,15 +15,22 @@ static bool fits_type(const struct batch_builder_column *c, struct glint_slice c
 
 static bool fits_buffer(const struct batch_builder_column *c, struct glint_slice cell)
 {
-    return !codec_type_is_bytes(c->type) || c->bytes.size + cell.size <= EMIT_BUFFER_BYTES;
+    return !codec_type_is_bytes(c->type) || c->used + cell.size <= EMIT_BUFFER_BYTES;
 }
 
 static bool add_cell(struct batch_builder_column *c, uint32_t row, struct glint_slice cell)
 {
     if (codec_type_is_bytes(c->type)) {
-        c->start[row] = (uint32_t)c->bytes.size;
-        if (!buffer_append(&c->bytes, cell.data, cell.size)) return false;
-        c->end[row] = (uint32_t)c->bytes.size;
+        uint64_t at = c->bytes.size;
+        if (c->borrowed == NULL) {
+            if (!buffer_append(&c->bytes, cell.data, cell.size)) return false;
+        } else {
+            at = (uint64_t)(cell.data - c->borrowed->data);
+            assert(at + cell.size <= c->borrowed->size);
+        }
+        c->start[row] = (uint32_t)at;
+        c->end[row] = (uint32_t)(at + cell.size);
+        c->used += cell.size;
         return true;
     }
     union glint_value v = {.i64 = 0};
@@ -32,6 +39,14 @@ static bool add_cell(struct batch_builder_column *c, uint32_t row, struct glint_
     if (c->type == GLINT_I64) c->numbers.i64[row] = v.i64;
     if (c->type == GLINT_F64) c->numbers.f64[row] = v.f64;
     return true;
+}
+
+void batch_builder_borrow(struct batch_builder *r, const struct buffer *memory, bool keys_only)
+{
+    assert(r->count == 0);
+    if (memory->size > UINT32_MAX) return;
+    r->key.borrowed = memory;
+    if (!keys_only) r->value.borrowed = memory;
 }
 
 enum batch_builder_result batch_builder_add(struct batch_builder *r, struct glint_slice key,
@@ -66,8 +81,9 @@ static struct glint_column make_column(const struct batch_builder_column *c, boo
         out.base = cell.data;
         out.size = cell.size;
     } else {
-        out.base = c->bytes.data;
-        out.size = c->bytes.size;
+        const struct buffer *bytes = c->borrowed != NULL ? c->borrowed : &c->bytes;
+        out.base = bytes->data;
+        out.size = bytes->size;
         out.start = c->start;
         out.end = c->end;
     }
@@ -86,7 +102,7 @@ void batch_builder_clear(struct batch_builder *r)
 {
     r->count = 0;
     r->full = false;
-    r->key.bytes.size = r->value.bytes.size = 0;
+    r->key.bytes.size = r->value.bytes.size = r->key.used = r->value.used = 0;
 }
 
 void batch_builder_fini(struct batch_builder *r)

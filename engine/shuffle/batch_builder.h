@@ -1,5 +1,5 @@
-/* Builds batches from records in byte form: numbers go into arrays, bytes are copied, a large
- * record is referenced. Internal to the reduce side. Task's thread. */
+/* Builds batches from records in byte form: numbers go into arrays, bytes are copied or borrowed, a
+ * large record is referenced. Internal to the reduce side. Task's thread. */
 #ifndef GLINT_SHUFFLE_BATCH_BUILDER_H
 #define GLINT_SHUFFLE_BATCH_BUILDER_H
 
@@ -11,7 +11,9 @@
 /* One column of the batch; only the arrays of its type are used. */
 struct batch_builder_column {
     enum glint_type type;
-    struct buffer bytes;
+    const struct buffer *borrowed; /* cells are in its memory and not copied; NULL: copied */
+    struct buffer bytes;           /* of copies */
+    uint64_t used;                 /* bytes of all cells */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
     union {
         int64_t i64[BATCH_ROWS_MAX];
@@ -33,6 +35,9 @@ enum batch_builder_result {
     BATCH_BUILDER_WRONG_SIZE, /* a number that is not 8 bytes, or a NONE that is not empty */
     BATCH_BUILDER_NO_MEMORY
 };
+/* Keys, and values unless `keys_only`, will be in `memory`, which is borrowed and must not change.
+ * Does nothing if offsets into it do not fit in 32 bits. */
+void batch_builder_borrow(struct batch_builder *r, const struct buffer *memory, bool keys_only);
 /* Adds a record; key and value are in byte form. They are copied, unless they do not fit into
  * EMIT_BUFFER_BYTES: then they are borrowed until batch_builder_clear and are the batch's only
  * row. */

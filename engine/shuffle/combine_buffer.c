@@ -5,12 +5,18 @@
 #include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
-#include "engine/shuffle/combine_buffer_record.h"
 
 #include <assert.h>
 
 static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
               "COMBINE_BUFFER_NO_VALUE is not the size of a value");
+
+/* Copies one record (byte form) with its partition. Returns 0, NO_MEMORY or VALUE_LIMIT. */
+static int add_record(struct combine_buffer *g, struct glint_slice key, struct glint_slice value)
+{
+    const uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
+    return record_buffer_add(&g->records, g->task, partition, key, value);
+}
 
 static bool has_numbers(const struct shuffle_spec *spec)
 {
@@ -21,7 +27,10 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
                         const struct shuffle_spec *spec, void *state)
 {
     *g = (struct combine_buffer){
-        .task = task, .spec = spec, .slot_histogram = slot_histogram_for_cpu()};
+        .task = task,
+        .spec = spec,
+        .slot_histogram = slot_histogram_for_cpu(),
+        .records = {.descending = spec->dependency.descending, .key = spec->key}};
     hash_table_init(&g->table, &g->pool, task->table_seed);
     int r = aggregator_init(&g->aggregator, task, spec, state);
     g->pool.aligned = g->aggregator.acc_struct != 0;
@@ -104,7 +113,7 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
         return r;
     /* The chunk is full: emit it as a record, and let the next value start a new accumulator. */
     const struct hash_table_key *key = &g->table.keys[slot];
-    r = combine_buffer_add_record(g, (struct glint_slice){key->data, key->size}, acc->value.bytes);
+    r = add_record(g, (struct glint_slice){key->data, key->size}, acc->value.bytes);
     acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
     return r;
 }
@@ -148,29 +157,6 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
     return combine_rows(g, batch, slots, known);
 }
 
-int combine_buffer_add_record(struct combine_buffer *g, struct glint_slice key,
-                              struct glint_slice value)
-{
-    if (!run_record_fits(key, value)) return run_set_record_too_large(g->task, key, value);
-    struct combine_buffer_record head = {(uint32_t)key.size, (uint32_t)value.size};
-    uint64_t size = (sizeof head + key.size + value.size + 7) & ~(uint64_t)7;
-    if (!buffer_reserve(&g->records, size) ||
-        !buffer_reserve(&g->entries, sizeof(struct sort_entry)))
-        return error_no_memory(&g->task->error);
-    uint8_t *out = g->records.data + g->records.size;
-    memcpy(out, &head, sizeof head);
-    bytes_copy(out + sizeof head, key.data, key.size);
-    bytes_copy(out + sizeof head + key.size, value.data, value.size);
-    /* The entry refers to the record by its offset / 8, since `records` moves when it grows. */
-    uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
-    struct sort_entry *e = (struct sort_entry *)(g->entries.data + g->entries.size);
-    *e = (struct sort_entry){sort_key_prefix(key, 0, g->spec->dependency.descending),
-                             sort_pack_reference(partition, g->records.size / 8)};
-    g->records.size += size;
-    g->entries.size += sizeof *e;
-    return 0;
-}
-
 int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_batch *batch)
 {
     assert(batch->rows <= BATCH_ROWS_MAX);
@@ -179,7 +165,7 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
         struct glint_record record = glint_batch_record(batch, i);
         struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
         struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
-        int r = combine_buffer_add_record(g, key, value);
+        int r = add_record(g, key, value);
         if (r < 0) return r;
         g->index++;
     }
@@ -192,11 +178,16 @@ uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t ex
     uint64_t each = g->spec->acc == GLINT_NONE ? 0
                     : has_numbers(g->spec)     ? sizeof *g->numbers
                                                : sizeof *g->accs;
-    /* Entries count twice: sorting needs as much scratch memory. */
-    uint64_t bytes = acc_pool_bytes(&g->pool) + g->records.size + 2 * g->entries.size;
+    uint64_t bytes = acc_pool_bytes(&g->pool) + record_buffer_memory_bytes(&g->records);
     if (slots == 0) return bytes;
     return bytes + hash_table_memory_bytes(&g->table, extra) +
            slots * (each + sizeof(struct sort_entry));
+}
+
+bool combine_buffer_has_large_records(const struct combine_buffer *g)
+{
+    const uint64_t records = g->table.slots + record_buffer_count(&g->records);
+    return (acc_pool_bytes(&g->pool) + g->records.records.size) / MERGE_RECORD_BYTES >= records;
 }
 
 void combine_buffer_fini(struct combine_buffer *g)
@@ -207,9 +198,7 @@ void combine_buffer_fini(struct combine_buffer *g)
     hash_table_fini(&g->table);
     mem_free(g->numbers);
     mem_free(g->accs);
-    buffer_fini(&g->records);
-    buffer_fini(&g->entries);
-    buffer_fini(&g->scratch);
+    record_buffer_fini(&g->records);
     combiner_fini(&g->complete);
     *g = (struct combine_buffer){.task = NULL};
 }

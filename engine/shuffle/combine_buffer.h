@@ -8,11 +8,13 @@
 
 #include "engine/batch.h"
 #include "engine/data/hash_table.h"
-#include "engine/data/run.h"
 #include "engine/shuffle/aggregator.h"
+#include "engine/shuffle/record_buffer.h"
 #include "engine/shuffle/slot_histogram.h"
 
-struct sort_entry;
+/* The size that marks an accumulator as empty: its key has emitted a chunk and got no value since.
+ * Nothing is written for it. */
+#define COMBINE_BUFFER_NO_VALUE UINT64_MAX
 
 /* Zeros before combine_buffer_init. Slots are those of the hash table, see data/hash_table.h. */
 struct combine_buffer {
@@ -22,14 +24,12 @@ struct combine_buffer {
     struct aggregator aggregator;
     struct acc_pool pool;
     struct hash_table table;
-    uint64_t values_capacity; /* of the used one of the next two, which are indexed by slot */
-    int64_t *numbers;         /* accumulators that are i64, or the bits of an f64 */
-    struct glint_acc *accs;   /* accumulators that are bytes */
-    struct buffer records; /* struct combine_buffer_record, key, value; each aligned to 8 bytes */
-    struct buffer entries; /* struct sort_entry, one per record */
-    struct buffer scratch; /* for sorting */
-    uint64_t index;        /* of the task's next record; PARTITION_SPREAD hashes it */
-    struct combiner complete; /* merges the zero of COMBINE_FOLD */
+    uint64_t values_capacity;     /* of the used one of the next two, which are indexed by slot */
+    int64_t *numbers;             /* accumulators that are i64, or the bits of an f64 */
+    struct glint_acc *accs;       /* accumulators that are bytes */
+    struct record_buffer records; /* its scratch memory also sorts the slots */
+    uint64_t index;               /* of the task's next record; PARTITION_SPREAD hashes it */
+    struct combiner complete;     /* merges the zero of COMBINE_FOLD */
 };
 /* Borrows everything. Returns 0 or a negative code with the task's error set; call
  * combine_buffer_fini in both cases. */
@@ -44,24 +44,28 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
 /* The bytes in use plus those that sorting will need, if `extra` more keys were added. The caller
  * compares it with its budget before it adds a batch. */
 uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra);
+/* Whether the records have MERGE_RECORD_BYTES or more on average. */
+bool combine_buffer_has_large_records(const struct combine_buffer *g);
 static inline bool combine_buffer_is_empty(const struct combine_buffer *g)
 {
-    return g->table.slots == 0 && g->entries.size == 0;
+    return g->table.slots == 0 && g->records.entries.size == 0;
 }
 
-/* The buffer's contents in order of (partition, key): two sorted ranges to merge. Valid until the
- * buffer changes. */
+/* The buffer's contents in order of partition or of (partition, key): two sorted ranges to merge.
+ * Valid until the buffer changes. */
 struct combine_buffer_order {
+    bool by_key;
     const struct sort_entry *slot, *slots_end, *record, *records_end;
     struct buffer memory; /* of the slots' entries, if the hash buckets were too small for them */
 };
-/* Sorts the contents. Until combine_buffer_write only the calls below are allowed, since the
- * entries overwrite the hash buckets. Returns 0, NO_MEMORY or the partitioner's error; call
- * combine_buffer_order_fini in all cases. */
-int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *out);
+/* Sorts the contents by partition, and with `by_key` by key within a partition. Until
+ * combine_buffer_write only the calls below are allowed, since the entries overwrite the hash
+ * buckets. Returns 0, NO_MEMORY or the partitioner's error; call combine_buffer_order_fini in all
+ * cases. */
+int combine_buffer_sort(struct combine_buffer *g, bool by_key, struct combine_buffer_order *out);
 void combine_buffer_order_fini(struct combine_buffer_order *order);
-/* The position of the first and of the last record. The buffer must not be empty; the keys point
- * into it. */
+/* The position of the first and of the last record in an order by key. The buffer must not be
+ * empty; the keys point into it. */
 struct shuffle_position combine_buffer_first_position(const struct combine_buffer *g,
                                                       const struct combine_buffer_order *order);
 struct shuffle_position combine_buffer_last_position(const struct combine_buffer *g,
@@ -71,6 +75,11 @@ struct shuffle_position combine_buffer_last_position(const struct combine_buffer
  * is merged into them. Returns 0 or a negative code with the task's error set. */
 int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_order *order,
                          bool complete, struct run_writer *out);
+/* Removes all keys and records; keeps the memory for the next ones. */
+void combine_buffer_reset(struct combine_buffer *g);
+/* Moves the table's accumulators to the records, in the order of their slots, and empties the
+ * table. Returns 0, NO_MEMORY or VALUE_LIMIT. */
+int combine_buffer_move_to_records(struct combine_buffer *g);
 /* Frees everything. Zeros are fine. */
 void combine_buffer_fini(struct combine_buffer *g);
 

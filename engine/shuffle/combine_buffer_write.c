@@ -1,6 +1,6 @@
 /* Sorting and writing the combine buffer: slots and records are sorted separately, then merged into
  * one run. */
-#include "engine/shuffle/combine_buffer_record.h"
+#include "engine/shuffle/combine_buffer.h"
 
 #include <assert.h>
 
@@ -13,50 +13,16 @@ static struct glint_slice slot_key(const void *arg, uint64_t slot)
     return (struct glint_slice){g->table.keys[slot].data, g->table.keys[slot].size};
 }
 
-static struct glint_slice record_key(const void *arg, uint64_t reference)
-{
-    const struct combine_buffer *g = arg;
-    struct combine_buffer_record head;
-    const uint8_t *at = g->records.data + reference * 8;
-    assert(reference * 8 < g->records.size);
-    memcpy(&head, at, sizeof head);
-    return (struct glint_slice){at + sizeof head, head.key_size};
-}
-
-static struct glint_slice record_value(const struct combine_buffer *g, uint64_t reference)
-{
-    struct combine_buffer_record head;
-    const uint8_t *at = g->records.data + reference * 8;
-    memcpy(&head, at, sizeof head);
-    return (struct glint_slice){at + sizeof head + head.key_size, head.value_size};
-}
-
-/* Returns NULL if the eight bytes of sort_entry.prefix are the whole key: sorting then reads no
- * keys. */
-static sort_key_fn *key_unless_in_prefix(const struct combine_buffer *g, sort_key_fn *key_of)
-{
-    bool whole =
-        g->spec->key == GLINT_I64 || g->spec->key == GLINT_F64 || g->spec->key == GLINT_NONE;
-    return whole ? NULL : key_of;
-}
-
-/* Not 0 bytes: sort_slots takes a NULL pointer for an error. */
-static bool reserve_scratch(struct combine_buffer *g, uint64_t bytes)
-{
-    g->scratch.size = 0;
-    return buffer_reserve(&g->scratch, bytes + 1);
-}
-
 /* Returns the sorted entries of all slots, or NULL when out of memory. They overwrite the hash
  * buckets if these are large enough: a spill happens because memory is used up, so it should
  * allocate little. */
-static struct sort_entry *sort_slots(struct combine_buffer *g)
+static struct sort_entry *sort_slots(struct combine_buffer *g, bool by_key)
 {
     uint64_t room, count = g->table.slots, bytes = count * sizeof(struct sort_entry);
     struct sort_entry *entries = hash_table_reuse_buckets(&g->table, &room);
     bool fits = entries != NULL && room >= bytes;
-    if (!reserve_scratch(g, fits ? bytes : 2 * bytes)) return NULL;
-    struct sort_entry *scratch = (struct sort_entry *)g->scratch.data;
+    if (!record_buffer_reserve_scratch(&g->records, fits ? bytes : 2 * bytes)) return NULL;
+    struct sort_entry *scratch = (struct sort_entry *)(void *)g->records.scratch.data;
     if (!fits) {
         entries = scratch;
         scratch += count;
@@ -64,20 +30,27 @@ static struct sort_entry *sort_slots(struct combine_buffer *g)
     for (uint64_t s = 0; s < count; s++) {
         struct glint_slice key = slot_key(g, s);
         uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, 0);
-        entries[s].prefix = sort_key_prefix(key, 0, g->spec->dependency.descending);
+        entries[s].prefix = by_key ? sort_key_prefix(key, 0, g->spec->dependency.descending) : 0;
         entries[s].packed_reference = sort_pack_reference(partition, s);
     }
+    const bool whole_key = !by_key || sort_prefix_is_key(g->spec->key);
     sort_entries(entries, scratch, count, g->spec->dependency.descending,
-                 key_unless_in_prefix(g, slot_key), g);
+                 whole_key ? NULL : slot_key, g);
     return entries;
 }
 
-static bool sort_records(struct combine_buffer *g)
+/* The value of a slot in byte form; `number` is its memory if it is a number. Returns false if all
+ * chunks of the key were emitted as records. */
+static bool slot_value(const struct combine_buffer *g, uint64_t slot, uint8_t *number,
+                       struct glint_slice *out)
 {
-    uint64_t count = g->entries.size / sizeof(struct sort_entry);
-    if (!reserve_scratch(g, g->entries.size)) return false;
-    sort_entries((struct sort_entry *)g->entries.data, (struct sort_entry *)g->scratch.data, count,
-                 g->spec->dependency.descending, key_unless_in_prefix(g, record_key), g);
+    union glint_value v = {.bytes = {NULL, 0}};
+    if (g->numbers != NULL)
+        v.i64 = g->numbers[slot];
+    else if (g->accs != NULL)
+        v = g->accs[slot].value;
+    if (g->accs != NULL && v.bytes.size == COMBINE_BUFFER_NO_VALUE) return false;
+    *out = codec_encode(g->spec->acc, &v, number);
     return true;
 }
 
@@ -86,14 +59,8 @@ static int write_slot(struct combine_buffer *g, const struct sort_entry *e, bool
 {
     uint64_t slot = sort_entry_reference(e);
     uint8_t number[CODEC_NUMBER_BYTES];
-    union glint_value v = {.bytes = {NULL, 0}};
-    if (g->numbers != NULL)
-        v.i64 = g->numbers[slot];
-    else if (g->accs != NULL)
-        v = g->accs[slot].value;
-    /* All chunks of this key were emitted as records. */
-    if (g->accs != NULL && v.bytes.size == COMBINE_BUFFER_NO_VALUE) return 0;
-    struct glint_slice value = codec_encode(g->spec->acc, &v, number);
+    struct glint_slice value;
+    if (!slot_value(g, slot, number, &value)) return 0;
     if (complete && g->spec->dependency.combine == COMBINE_FOLD) {
         int r = combiner_add_value(&g->complete, value, false);
         if (r == 0) r = combiner_finish_value(&g->complete, true, &value);
@@ -116,35 +83,27 @@ static void prefetch_slots(const struct combine_buffer *g, const struct sort_ent
     if (g->accs != NULL) __builtin_prefetch(&g->accs[slot]);
 }
 
-static void prefetch_record(const struct combine_buffer *g, const struct sort_entry *at,
-                            const struct sort_entry *end)
-{
-    if (end - at > PREFETCH_SLOTS)
-        __builtin_prefetch(g->records.data + sort_entry_reference(at + PREFETCH_SLOTS) * 8);
-}
-
 static int write_record(struct combine_buffer *g, const struct sort_entry *e,
                         struct run_writer *out)
 {
-    uint64_t reference = sort_entry_reference(e);
-    return run_writer_add(out, sort_entry_partition(e), record_key(g, reference),
-                          record_value(g, reference));
+    const struct buffered_record r = record_buffer_get(&g->records, sort_entry_reference(e));
+    return run_writer_add(out, sort_entry_partition(e), r.key, r.value);
 }
 
-int combine_buffer_sort(struct combine_buffer *g, struct combine_buffer_order *out)
+int combine_buffer_sort(struct combine_buffer *g, bool by_key, struct combine_buffer_order *out)
 {
-    *out = (struct combine_buffer_order){.slot = sort_slots(g)};
+    *out = (struct combine_buffer_order){.by_key = by_key, .slot = sort_slots(g, by_key)};
     if (out->slot == NULL) return error_no_memory(&g->task->error);
     out->slots_end = out->slot + g->table.slots;
-    /* If the slots' entries are in the scratch buffer, `out` takes it over: sort_records needs a
-     * scratch buffer too. */
-    if ((const uint8_t *)out->slot == g->scratch.data) {
-        out->memory = g->scratch;
-        g->scratch = (struct buffer){NULL, 0, 0};
+    /* If the slots' entries are in the scratch buffer, `out` takes it over: record_buffer_sort
+     * needs one too. */
+    if ((const uint8_t *)out->slot == g->records.scratch.data) {
+        out->memory = g->records.scratch;
+        g->records.scratch = (struct buffer){NULL, 0, 0};
     }
-    if (!sort_records(g)) return error_no_memory(&g->task->error);
-    out->record = (const struct sort_entry *)g->entries.data;
-    uint64_t records = g->entries.size / sizeof *out->record;
+    if (!record_buffer_sort(&g->records, by_key)) return error_no_memory(&g->task->error);
+    out->record = record_buffer_entries(&g->records);
+    uint64_t records = record_buffer_count(&g->records);
     out->records_end = records > 0 ? out->record + records : out->record;
     return g->task->error.code; /* of a partitioner that failed */
 }
@@ -164,10 +123,10 @@ static struct shuffle_position record_position(const struct combine_buffer *g,
                                                const struct sort_entry *e)
 {
     return (struct shuffle_position){sort_entry_partition(e),
-                                     record_key(g, sort_entry_reference(e))};
+                                     record_buffer_get(&g->records, sort_entry_reference(e)).key};
 }
 
-/* For equal keys the record goes first: it is an earlier chunk of the slot's value. */
+/* Of equal ones the record goes first: it is an earlier chunk of the slot's value. */
 static bool slot_comes_first(const struct combine_buffer *g, const struct sort_entry *slot,
                              const struct sort_entry *record)
 {
@@ -202,13 +161,16 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
     const struct sort_entry *slot = order->slot, *record = order->record;
     int r = 0;
     while (r == 0 && (slot < order->slots_end || record < order->records_end)) {
-        bool from_slots = record == order->records_end ||
-                          (slot < order->slots_end && slot_comes_first(g, slot, record));
+        bool from_slots =
+            record == order->records_end ||
+            (slot < order->slots_end &&
+             (order->by_key ? slot_comes_first(g, slot, record)
+                            : sort_entry_partition(slot) < sort_entry_partition(record)));
         if (from_slots) {
             prefetch_slots(g, slot, order->slots_end);
             r = write_slot(g, slot++, complete, out);
         } else {
-            prefetch_record(g, record, order->records_end);
+            record_buffer_prefetch(&g->records, record, order->records_end);
             r = write_record(g, record++, out);
         }
     }
@@ -216,11 +178,33 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
     return r;
 }
 
-void combine_buffer_reset(struct combine_buffer *g)
+/* Removes all keys and values from the table; keeps the memory for the next ones. */
+static void reset_table(struct combine_buffer *g)
 {
     if (g->accs != NULL)
         for (uint32_t s = 0; s < g->table.slots; s++) acc_free_large(&g->accs[s]);
     hash_table_reset(&g->table);
     acc_pool_reset(&g->pool, UINT64_MAX);
-    g->records.size = g->entries.size = 0;
+}
+
+void combine_buffer_reset(struct combine_buffer *g)
+{
+    reset_table(g);
+    record_buffer_clear(&g->records);
+}
+
+int combine_buffer_move_to_records(struct combine_buffer *g)
+{
+    int r = 0;
+    for (uint32_t s = 0; s < g->table.slots && r == 0; s++) {
+        const struct glint_slice key = slot_key(g, s);
+        uint8_t number[CODEC_NUMBER_BYTES];
+        struct glint_slice value;
+        if (!slot_value(g, s, number, &value)) continue;
+        r = record_buffer_add(&g->records, g->task,
+                              shuffle_partition_of(g->spec, key, g->task->partition, 0), key,
+                              value);
+    }
+    reset_table(g);
+    return r;
 }

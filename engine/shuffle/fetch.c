@@ -344,7 +344,7 @@ static struct run_slice add_remote_input(struct fetch *f, const struct fetch_ind
         f->window -= part.bytes < f->window ? part.bytes : f->window;
     }
     part.offset = 0;
-    return (struct run_slice){&r->source, part};
+    return (struct run_slice){&r->source, part, entry->response.sorted};
 }
 
 /* Makes the slices of all inputs with records, in map order, and the state of the remote ones. */

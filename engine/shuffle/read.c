@@ -1,10 +1,11 @@
-/* The reduce side: merges runs, combines groups of equal keys if the shuffle combines, and builds
- * batches. */
+/* The reduce side: sorts or merges the inputs, combines groups of equal keys if the shuffle
+ * combines, and builds batches. */
 #include "engine/shuffle/read.h"
 
 #include "engine/batch.h"
 #include "engine/data/bytes.h"
 #include "engine/shuffle/batch_builder.h"
+#include "engine/shuffle/gather.h"
 #include "engine/shuffle/merge_pass.h"
 
 #include <assert.h>
@@ -13,13 +14,18 @@ struct shuffle_reader {
     struct glint_task *task;
     const struct shuffle_spec *spec;
     void *state;
+    /* The records in order come from memory, or from a merge. */
+    bool gathered;
+    struct gather gather;
+    const struct sort_entry *at, *at_end; /* of the gathered records */
     struct merge merge;
+    struct glint_slice record_key, record_value; /* of the current record; value: gathered only */
     struct combiner combiner;
     struct run_slice *inputs;
     uint32_t count, capacity;
     struct run **merged; /* [capacity]; the temporary run of each input, owned; NULL: a source's */
-    bool record_pending; /* the merge's current record was not consumed yet */
-    bool ended;          /* the merge has no more records */
+    bool record_pending; /* the current record was not consumed yet */
+    bool ended;          /* there are no more records */
     bool pending;        /* `key` and `value` are the next row: the last batch was full */
     struct glint_slice key, value;
     struct buffer key_bytes; /* of the current group */
@@ -112,7 +118,48 @@ static int merge_down_to_fan_in(struct shuffle_reader *r)
     return e;
 }
 
-static int open_merge(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+/* Makes the runs that were spilled while gathering the inputs of the merge. */
+static void take_spilled_runs(struct shuffle_reader *r, struct run_slice *inputs)
+{
+    struct gather *g = &r->gather;
+    for (uint32_t i = 0; i < g->run_count; i++) inputs[i] = run_slice(g->runs[i], 0);
+    mem_free(r->inputs);
+    mem_free(r->merged);
+    r->inputs = inputs;
+    r->merged = g->runs;
+    r->count = r->capacity = g->run_count;
+    g->runs = NULL;
+    g->run_count = 0;
+}
+
+static int gather_records(struct shuffle_reader *r)
+{
+    struct gather *g = &r->gather;
+    int e = gather_inputs(g, r->task, r->spec, r->inputs, r->count);
+    if (e < 0) return e;
+    if (g->run_count > 0) {
+        struct run_slice *inputs = mem_alloc(g->run_count * sizeof *inputs);
+        if (inputs == NULL) return error_no_memory(&r->task->error);
+        take_spilled_runs(r, inputs);
+        return 0;
+    }
+    r->gathered = true;
+    r->at = record_buffer_entries(&g->buffer);
+    r->at_end = r->at + record_buffer_count(&g->buffer);
+    batch_builder_borrow(&r->builder, &g->buffer.records, combines_values(r->spec));
+    return 0;
+}
+
+/* A merge of sorted inputs reads each record once, in any amount of memory, but costs several
+ * comparisons per record; a sort in memory costs less. */
+static bool must_gather(const struct shuffle_reader *r)
+{
+    bool sorted = true;
+    for (uint32_t i = 0; i < r->count; i++) sorted = sorted && r->inputs[i].sorted;
+    return !sorted || (r->count > 1 && gather_is_cheaper(r->task, r->inputs, r->count));
+}
+
+static int open_inputs(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
 {
     r->inputs = mem_alloc(count * sizeof *r->inputs);
     r->merged = mem_zalloc(count * sizeof *r->merged);
@@ -121,8 +168,9 @@ static int open_merge(struct shuffle_reader *r, const struct run_slice *inputs, 
     /* Skip empty inputs: they would count for the fan-in. */
     for (uint32_t i = 0; i < count; i++)
         if (inputs[i].part.records > 0) r->inputs[r->count++] = inputs[i];
-    int e = merge_down_to_fan_in(r);
-    if (e < 0) return e;
+    int e = must_gather(r) ? gather_records(r) : 0;
+    if (e == 0 && !r->gathered) e = merge_down_to_fan_in(r);
+    if (e < 0 || r->gathered) return e;
     return merge_open(&r->merge, r->task, r->inputs, r->count, r->spec->dependency.descending);
 }
 
@@ -140,44 +188,65 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     r->state = state;
     r->builder.key.type = spec->key;
     r->builder.value.type = spec->acc;
-    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_merge(r, inputs, count) < 0) {
+    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_inputs(r, inputs, count) < 0) {
         shuffle_reader_close(r);
         return NULL;
     }
     return r;
 }
 
+/* Moves to the next record and sets record_key. Returns 1, 0 at the end, or a negative code. */
+static int next_record(struct shuffle_reader *r)
+{
+    int more;
+    if (r->gathered) {
+        more = r->at < r->at_end;
+        if (more == 0) return r->ended = true, 0;
+        record_buffer_prefetch(&r->gather.buffer, r->at, r->at_end);
+        const struct buffered_record record =
+            record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at++));
+        r->record_key = record.key;
+        r->record_value = record.value;
+        return 1;
+    }
+    more = merge_next(&r->merge);
+    if (more < 0) return more;
+    r->ended = more == 0;
+    r->record_key = r->merge.key;
+    return more;
+}
+
 /* The next record if nothing is combined: 1, 0 at the end, or a negative code. */
 static int next_passed(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
-    int more = merge_next(&r->merge);
-    r->ended = more == 0;
+    int more = next_record(r);
     if (more <= 0) return more;
-    r->key = r->merge.key;
-    int e = merge_value(&r->merge, &r->value);
+    r->key = r->record_key;
+    r->value = r->record_value;
+    int e = r->gathered ? 0 : merge_value(&r->merge, &r->value);
     return e < 0 ? e : 1;
 }
 
 static bool is_group_key(const struct shuffle_reader *r)
 {
-    struct glint_slice key = r->merge.key;
+    struct glint_slice key = r->record_key;
     return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
 }
 
-/* Combines the values of the current key until the next key or until a chunk is full. The merge has
- * a pending record. Returns 1 or a negative code. */
+/* Combines the values of the current key until the next key or until a chunk is full. A record is
+ * pending. Returns 1 or a negative code. */
 static int combine_group(struct shuffle_reader *r)
 {
     bool raw = !r->spec->map_side;
     do {
-        int e = combiner_add_from_merge(&r->combiner, &r->merge, raw);
+        int e = r->gathered ? combiner_add_value(&r->combiner, r->record_value, raw)
+                            : combiner_add_from_merge(&r->combiner, &r->merge, raw);
         if (e < 0) return e;
         r->record_pending = false;
         if (combiner_chunk_is_full(&r->combiner)) return 1;
-        int more = merge_next(&r->merge);
+        int more = next_record(r);
         if (more < 0) return more;
-        r->ended = more == 0;
         r->record_pending = more > 0;
     } while (r->record_pending && is_group_key(r));
     return 1;
@@ -188,16 +257,18 @@ static int next_combined(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
     if (!r->record_pending) {
-        int more = merge_next(&r->merge);
-        r->ended = more == 0;
+        int more = next_record(r);
         if (more <= 0) return more;
         r->record_pending = true;
     }
-    /* Copy the key: merge_next, which looks for more values of it, invalidates the merge's. */
-    r->key_bytes.size = 0;
-    if (!buffer_append(&r->key_bytes, r->merge.key.data, r->merge.key.size))
-        return error_no_memory(&r->task->error);
-    r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
+    r->key = r->record_key;
+    if (!r->gathered) {
+        /* Copy the key: merge_next, which looks for more values of it, invalidates the merge's. */
+        r->key_bytes.size = 0;
+        if (!buffer_append(&r->key_bytes, r->key.data, r->key.size))
+            return error_no_memory(&r->task->error);
+        r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
+    }
     int e = combine_group(r);
     if (e < 0) return e;
     /* Without map_side no map task has merged the zero, so it is merged here, once per key. */
@@ -241,6 +312,7 @@ void shuffle_reader_close(struct shuffle_reader *r)
 {
     if (r == NULL) return;
     merge_close(&r->merge);
+    gather_fini(&r->gather);
     combiner_fini(&r->combiner);
     for (uint32_t i = 0; r->merged != NULL && i < r->capacity; i++) destroy_merged(r->merged[i]);
     mem_free(r->merged);

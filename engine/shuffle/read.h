@@ -1,10 +1,11 @@
-/* The reduce side of a shuffle: merges one partition of every map output into batches.
+/* The reduce side of a shuffle: one partition of every map output, in order, as batches.
  *
  * Records are in order of their keys; equal keys are in order of the inputs, that is of the map
- * partitions. More than MERGE_FAN_IN_MAX inputs are first merged into fewer runs, in contiguous
- * ranges, so the order of merging depends only on the number of inputs and the result is the same
- * on every cluster. Memory: two blocks per input, and when combining the accumulator and one
- * value. */
+ * partitions. Inputs that fit into half of the slot's memory are collected there and sorted (most
+ * map outputs are not sorted); larger ones are merged, after they were written to disk as sorted
+ * runs if they are not sorted yet. More than MERGE_FAN_IN_MAX runs are first merged into fewer, in
+ * contiguous ranges. The result does not depend on which of these happened. Memory of a merge: two
+ * blocks per input, and when combining the accumulator and one value. */
 #ifndef GLINT_SHUFFLE_READ_H
 #define GLINT_SHUFFLE_READ_H
 
@@ -15,8 +16,8 @@
 struct shuffle_reader;
 
 /* All calls: the task's thread. `inputs`, in map order, is copied. The sources, `spec` and `state`
- * (of spec->fn, opened by the caller) are borrowed until close. Blocks while it merges too many
- * inputs into temporary runs. Returns NULL with the task's error set. */
+ * (of spec->fn, opened by the caller) are borrowed until close. Blocks while it collects or
+ * merges inputs. Returns NULL with the task's error set. */
 struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
                                            void *state, const struct run_slice *inputs,
                                            uint32_t count);

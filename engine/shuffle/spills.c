@@ -44,21 +44,17 @@ static int merge_spill_range(struct merge_pass *c, const struct spilled_run *fir
     return 0;
 }
 
-static bool combines_on_map_side(const struct shuffle_spec *spec)
-{
-    return spec->map_side && spec->dependency.combine != COMBINE_NONE;
-}
-
 /* Replaces each range of MERGE_FAN_IN_MAX spills with one merged run. On an error `s` contains the
  * runs merged so far, and the caller frees them. */
-static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct shuffle_spec *spec)
+static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct shuffle_spec *spec,
+                            bool combines)
 {
     struct glint_task *task = c->combiner.aggregator.task;
     struct spills fewer = {NULL, 0, 0};
     int r = 0;
     for (uint32_t i = 0; i < s->count && r == 0; i += MERGE_FAN_IN_MAX) {
         uint32_t n = s->count - i < MERGE_FAN_IN_MAX ? s->count - i : MERGE_FAN_IN_MAX;
-        bool combine = combines_on_map_side(spec) && (i == 0 || !aggregator_is_sequential(spec));
+        bool combine = combines && (i == 0 || !aggregator_is_sequential(spec));
         struct run_writer w;
         /* Intermediate runs are always files: the shared run memory is for the outputs. */
         r = run_writer_init(&w, task, spec->partitions, 0);
@@ -78,17 +74,16 @@ static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct
 }
 
 int spills_merge(struct spills *s, struct glint_task *task, const struct shuffle_spec *spec,
-                 void *state, struct run *out)
+                 void *state, bool combines, struct run *out)
 {
     struct merge_pass c;
     struct run_writer w = {.task = NULL};
     int r = merge_pass_init(&c, task, spec, state);
-    while (r == 0 && s->count > MERGE_FAN_IN_MAX) r = merge_all_ranges(s, &c, spec);
+    while (r == 0 && s->count > MERGE_FAN_IN_MAX) r = merge_all_ranges(s, &c, spec, combines);
     if (r == 0) r = run_writer_init(&w, task, spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
     if (r == 0)
-        r = merge_spill_range(
-            &c, s->items, s->count,
-            combines_on_map_side(spec) ? MERGE_PASS_COMBINE_FINAL : MERGE_PASS_COPY, &w);
+        r = merge_spill_range(&c, s->items, s->count,
+                              combines ? MERGE_PASS_COMBINE_FINAL : MERGE_PASS_COPY, &w);
     if (r == 0) r = run_writer_finish(&w, out);
     if (r < 0) run_writer_abort(&w);
     merge_pass_fini(&c);

@@ -18,10 +18,11 @@ struct spills {
 };
 /* Finishes `w` and appends its run. On an error `w` is aborted and the code returned. */
 int spills_add(struct spills *s, struct run_writer *w, bool raw);
-/* Merges all spills into *out, the map task's output, and frees them, also on an error. The caller
- * owns *out. Returns 0 or a negative code with the task's error set. */
+/* Merges all spills into *out, the map task's output, and frees them, also on an error. `combines`:
+ * the values of a key become one. The caller owns *out. Returns 0 or a negative code with the
+ * task's error set. */
 int spills_merge(struct spills *s, struct glint_task *task, const struct shuffle_spec *spec,
-                 void *state, struct run *out);
+                 void *state, bool combines, struct run *out);
 /* Destroys all runs and removes their files. */
 void spills_fini(struct spills *s);
 

@@ -14,12 +14,20 @@
 
 #include <assert.h>
 
+/* After so many rows of which fewer than 1/64 had an earlier key, rows are no longer combined: a
+ * lookup costs more than a record. The number is small, so that no spill comes before: whether rows
+ * are combined must not depend on memory. */
+#define COMBINE_TRIAL_ROWS    32768u
+#define COMBINE_TRIAL_SAVINGS 64u
+
 /* Records move from the combine buffer to the open run; an ended run is a spill. */
 struct shuffle_writer {
     struct glint_task *task;
     const struct shuffle_spec *spec;
     void *state;
-    uint64_t budget; /* bytes of the combine buffer */
+    uint64_t budget;     /* bytes of the combine buffer */
+    uint64_t trial_rows; /* combined so far, up to COMBINE_TRIAL_ROWS */
+    bool combines;       /* rows are combined, in the table or when spills are merged */
     struct combine_buffer combine_buffer;
     struct spills spills;
     struct run_writer run;   /* the open run; task == NULL: none */
@@ -41,16 +49,12 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
     w->spec = spec;
     w->state = state;
     w->budget = task->options->memory_bytes / 2;
+    w->combines = spec->map_side && spec->dependency.combine != COMBINE_NONE;
     if (combine_buffer_init(&w->combine_buffer, task, w->spec, state) < 0) {
         shuffle_writer_close(w);
         return NULL;
     }
     return w;
-}
-
-static bool writer_combines(const struct shuffle_writer *w)
-{
-    return w->spec->map_side && w->spec->dependency.combine != COMBINE_NONE;
 }
 
 static bool has_spilled(const struct shuffle_writer *w)
@@ -63,7 +67,7 @@ static bool has_spilled(const struct shuffle_writer *w)
  * final merge. Combining the later values first would change the rounding of sums. */
 static bool uses_table(const struct shuffle_writer *w)
 {
-    return writer_combines(w) && !(aggregator_is_sequential(w->spec) && has_spilled(w));
+    return w->combines && !(aggregator_is_sequential(w->spec) && has_spilled(w));
 }
 
 /* Ends the open run, if any: it becomes a spill. */
@@ -82,11 +86,11 @@ static bool continues_run(const struct shuffle_writer *w, struct shuffle_positio
                           bool raw)
 {
     if (w->run.task == NULL) return false;
-    if (writer_combines(w) && raw != w->run_raw && !aggregator_values_are_accumulators(w->spec))
+    if (w->combines && raw != w->run_raw && !aggregator_values_are_accumulators(w->spec))
         return false;
     struct shuffle_position last = {w->last_partition, {w->last_key.data, w->last_key.size}};
     int c = shuffle_compare_positions(w->spec, last, position);
-    return writer_combines(w) ? c < 0 : c <= 0;
+    return w->combines ? c < 0 : c <= 0;
 }
 
 /* Makes sure that the open run can take records from `first` to `last`: continues it or starts a
@@ -114,10 +118,9 @@ static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
 static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
 {
     if (combine_buffer_is_empty(&w->combine_buffer)) return 0;
-    const bool raw = !uses_table(w),
-               alone = writer_combines(w) && aggregator_is_sequential(w->spec);
+    const bool raw = !uses_table(w), alone = w->combines && aggregator_is_sequential(w->spec);
     struct combine_buffer_order order;
-    int r = combine_buffer_sort(&w->combine_buffer, &order);
+    int r = combine_buffer_sort(&w->combine_buffer, true, &order);
     if (r == 0 && alone) r = end_run(w);
     if (r == 0)
         r = begin_run(w, combine_buffer_first_position(&w->combine_buffer, &order),
@@ -156,6 +159,27 @@ static bool is_large(const struct glint_batch *batch)
     return size > BATCH_BYTES_MAX;
 }
 
+/* Stops combining if most rows so far had new keys. Only where the reduce side then has the same
+ * result: values and accumulators have one form, the order of merging does not matter, and there
+ * are no zeros or chunks. */
+static int end_trial(struct shuffle_writer *w, uint32_t rows)
+{
+    const struct shuffle_spec *spec = w->spec;
+    const struct combine_buffer *g = &w->combine_buffer;
+    if (w->trial_rows >= COMBINE_TRIAL_ROWS) return 0;
+    w->trial_rows += rows;
+    if (w->trial_rows < COMBINE_TRIAL_ROWS || has_spilled(w)) return 0;
+    const bool same_form =
+        spec->dependency.combine == COMBINE_FIRST ||
+        (spec->dependency.combine == COMBINE_REDUCE && g->aggregator.chunk_bytes_max == 0);
+    const uint64_t merged = w->trial_rows - g->table.slots;
+    if (!same_form || aggregator_is_sequential(spec) ||
+        merged > w->trial_rows / COMBINE_TRIAL_SAVINGS)
+        return 0;
+    w->combines = false;
+    return combine_buffer_move_to_records(&w->combine_buffer);
+}
+
 int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batch)
 {
     assert(batch->key.type == w->spec->key && batch->value.type == w->spec->value);
@@ -169,23 +193,29 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
         r = spill_combine_buffer(w, 0); /* 0: to disk, the spill must free memory */
     if (r < 0) return r;
     /* uses_table may have changed: in a sequential shuffle the spill switches to records. */
-    r = uses_table(w) ? combine_buffer_combine_batch(&w->combine_buffer, batch)
-                      : combine_buffer_append_batch(&w->combine_buffer, batch);
+    const bool combine = uses_table(w);
+    r = combine ? combine_buffer_combine_batch(&w->combine_buffer, batch)
+                : combine_buffer_append_batch(&w->combine_buffer, batch);
+    if (r == 0 && combine) r = end_trial(w, batch->rows);
     /* After the batch: its bytes, or accumulators that grew, may exceed the budget. */
     if (r == 0 && combine_buffer_memory_bytes(&w->combine_buffer, 0) > w->budget)
         r = spill_combine_buffer(w, 0);
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
 
-/* Writes the output if nothing was spilled. */
+/* Writes the output if nothing was spilled. Large records, such as filters, are sorted, so that the
+ * reduce side merges them one by one. Others are in order of the partition only: the reduce side
+ * sorts faster than it merges. */
 static int write_from_memory(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
     struct combine_buffer_order order;
-    int r = combine_buffer_sort(&w->combine_buffer, &order);
+    const bool by_key = combine_buffer_has_large_records(&w->combine_buffer);
+    int r = combine_buffer_sort(&w->combine_buffer, by_key, &order);
     if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, writer_combines(w), &writer);
+    if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, w->combines, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
+    if (r == 0) out->sorted = by_key;
     if (r < 0) run_writer_abort(&writer);
     combine_buffer_order_fini(&order);
     return r;
@@ -201,14 +231,16 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
     combine_buffer_fini(&w->combine_buffer); /* its memory is needed for merging */
     /* Incomplete: raw values that are not accumulators yet, or a zero that was not merged. */
     const struct spilled_run *first = &w->spills.items[0];
-    bool complete =
-        !writer_combines(w) || (w->spec->dependency.combine != COMBINE_FOLD &&
-                                (!first->raw || aggregator_values_are_accumulators(w->spec)));
-    if (w->spills.count > 1 || !complete)
-        return spills_merge(&w->spills, w->task, w->spec, w->state, out);
-    *out = first->run;
-    w->spills.count = 0;
-    return 0;
+    bool complete = !w->combines || (w->spec->dependency.combine != COMBINE_FOLD &&
+                                     (!first->raw || aggregator_values_are_accumulators(w->spec)));
+    if (w->spills.count > 1 || !complete) {
+        r = spills_merge(&w->spills, w->task, w->spec, w->state, w->combines, out);
+    } else {
+        *out = first->run;
+        w->spills.count = 0;
+    }
+    out->sorted = r == 0;
+    return r;
 }
 
 int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
@@ -217,7 +249,9 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     int r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
-    w->task->counters.values[COUNT_MAP_OUTPUT_BYTES] += (int64_t)out->source.bytes;
+    /* Before compression, so that all cluster shapes count the same. */
+    for (uint32_t p = 0; p < out->partitions; p++)
+        w->task->counters.values[COUNT_MAP_OUTPUT_BYTES] += (int64_t)out->parts[p].raw;
     return 0;
 }
 

@@ -166,12 +166,15 @@ const struct payload_format block_assignment_format = {
 /* ---- Segments of map outputs. Decoded without an unpacker, for speed: there are many, and their
  * number is known. */
 
-#define ENTRY_LOST 2u /* instead of whether the bytes are inlined */
+/* The last number of an entry. */
+#define ENTRY_INLINED 1u
+#define ENTRY_LOST    2u /* alone */
+#define ENTRY_SORTED  4u
 
 struct index_entry index_entry_create(const struct run *run, uint32_t partition, uint64_t *room)
 {
     if (run == NULL || partition >= run->partitions) return (struct index_entry){.lost = true};
-    struct index_entry a = {.part = run->parts[partition]};
+    struct index_entry a = {.part = run->parts[partition], .sorted = run->sorted};
     if (run->source.memory == NULL || a.part.bytes > *room) return a;
     a.bytes = (struct glint_slice){run->source.memory + a.part.offset, a.part.bytes};
     *room -= a.part.bytes;
@@ -196,7 +199,9 @@ int map_output_index_encode(const struct index_entry *entries, uint32_t count, s
         pack_u64(&p, entries[i].part.bytes);
         pack_u64(&p, entries[i].part.raw);
         pack_u64(&p, entries[i].part.records);
-        pack_u64(&p, entries[i].lost ? ENTRY_LOST : entries[i].bytes.size > 0);
+        pack_u64(&p, entries[i].lost ? ENTRY_LOST
+                                     : (entries[i].bytes.size > 0 ? ENTRY_INLINED : 0) |
+                                           (entries[i].sorted ? ENTRY_SORTED : 0));
     }
     int r = payload_pack_end(&p, out, before, error);
     if (r == 0) put_le64(out->data + start, XXH3_64bits(out->data + before, out->size - before));
@@ -240,6 +245,13 @@ static bool is_valid_segment(const struct run_part *p)
            p->raw / 255 <= p->bytes;
 }
 
+/* An empty segment has no bytes to inline, and only an empty one is lost. */
+static bool are_valid_flags(uint64_t flags, const struct run_part *p)
+{
+    if (p->records > 0) return (flags & ~(uint64_t)(ENTRY_INLINED | ENTRY_SORTED)) == 0;
+    return flags == 0 || flags == ENTRY_LOST || flags == ENTRY_SORTED;
+}
+
 /* Reads the list of segments, without the inlined bytes. */
 static bool consume_index(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
 {
@@ -250,15 +262,15 @@ static bool consume_index(struct glint_slice *bytes, struct index_entry *out, ui
     consume_prefix(bytes, head.head_size);
     for (uint32_t i = 0; i < count; i++) {
         struct run_part *p = &out[i].part;
-        uint64_t inlined; /* 0, 1 or ENTRY_LOST; an empty segment has no bytes to inline */
+        uint64_t flags;
         if (!consume_u64(bytes, &p->offset) || !consume_u64(bytes, &p->bytes) ||
             !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
-            !consume_u64(bytes, &inlined) || !is_valid_segment(p) ||
-            inlined > (p->records > 0 ? 1 : ENTRY_LOST) || (p->records == 0 && inlined == 1))
+            !consume_u64(bytes, &flags) || !is_valid_segment(p) || !are_valid_flags(flags, p))
             return false;
-        out[i].lost = inlined == ENTRY_LOST;
+        out[i].lost = flags == ENTRY_LOST;
+        out[i].sorted = (flags & ENTRY_SORTED) != 0;
         /* Only the size: the bytes follow the list. */
-        out[i].bytes = (struct glint_slice){NULL, inlined == 1 ? p->bytes : 0};
+        out[i].bytes = (struct glint_slice){NULL, flags & ENTRY_INLINED ? p->bytes : 0};
     }
     return true;
 }

@@ -63,6 +63,7 @@ struct index_entry {
     struct run_part part;
     struct glint_slice bytes; /* the segment inlined, borrowed; empty: must be fetched */
     bool lost;                /* there is no such map output; all else is zero */
+    bool sorted;              /* struct run_slice.sorted */
 };
 /* The entry for `partition` of a map output, lost if `run` is NULL or has no such partition.
  * Inlines the bytes if the map output is in memory and they fit into *room, which is reduced by

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .bytes = bytes, .raw = (uint64_t)data[0] | (uint64_t)data[1] << 8, .records = data[2]};
     struct glint_task task = {.env = env_real()};
     if (flags & 2) asked.source.memory = copy;
-    read_all(&task, (struct run_slice){&asked.source, part}, 1 + (flags >> 2) % 3);
+    read_all(&task, (struct run_slice){&asked.source, part, false}, 1 + (flags >> 2) % 3);
     mem_free(copy);
     return 0;
 }

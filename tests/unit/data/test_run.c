@@ -109,10 +109,29 @@ Test(run, records_round_trip)
     round_trip(3000, true, MIB);
 }
 
+/* What stays in the process is not: it is neither sent nor written to disk if memory suffices. */
+Test(run, outputs_for_other_processes_and_spills_are_compressed)
+{
+    struct test_task t;
+    test_task_init(&t, 64 * MIB);
+    struct run stays, spilled, sent;
+    cr_assert_eq(write_run(&t.task, 1000, false, 64 * MIB, &stays), 0);
+    cr_assert_eq(write_run(&t.task, 1000, false, 0, &spilled), 0);
+    t.task.compress_outputs = true;
+    cr_assert_eq(write_run(&t.task, 1000, false, 64 * MIB, &sent), 0);
+    cr_assert_eq(spilled.source.bytes, sent.source.bytes);
+    cr_assert_lt(sent.source.bytes, stays.source.bytes / 4);
+    run_destroy(&stays);
+    run_destroy(&spilled);
+    run_destroy(&sent);
+    cr_assert(test_task_fini(&t));
+}
+
 Test(run, compressible_blocks_are_compressed)
 {
     struct test_task t;
     test_task_init(&t, 64 * MIB);
+    t.task.compress_outputs = true;
     struct run plain, noise;
     cr_assert_eq(write_run(&t.task, 1000, false, 64 * MIB, &plain), 0);
     cr_assert_eq(write_run(&t.task, 1000, true, 64 * MIB, &noise), 0);
@@ -256,7 +275,7 @@ static int read_first_record(struct glint_task *task, uint64_t size, struct run_
     run_block_encode(first_block, (struct run_block){sizes, sizes}, 0);
     struct run_part part = {.bytes = size / 64, .raw = sizes + size, .records = 1};
     source = (struct run_source){.bytes = part.bytes, .read = read_part, .name = "a long record"};
-    int r = run_reader_open(out, task, (struct run_slice){&source, part});
+    int r = run_reader_open(out, task, (struct run_slice){&source, part, false});
     return r == 0 ? run_reader_next(out) : r;
 }
 

@@ -110,6 +110,39 @@ Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
         }
 }
 
+/* If nearly all keys are new, the map side soon stops combining. */
+Test(shuffle, rows_with_new_keys_are_not_combined)
+{
+    const struct workload workload = {GLINT_I64, GLINT_I64, 1000000000, 0, 0, 0};
+    struct shuffle_spec spec = {.dependency.combine = COMBINE_REDUCE,
+                                .map_side = true,
+                                .fn = &fn_sum_i64,
+                                .key = GLINT_I64,
+                                .value = GLINT_I64,
+                                .acc = GLINT_I64,
+                                .partitions = 3};
+    const struct plan plan = {&spec, 2, 1024};
+    struct records in = {.items = NULL}, expected = {.items = NULL};
+    make_records(&in, &workload, 2, 80000);
+    const uint64_t count = in.count;
+    for (uint64_t i = count - 500; i < count; i++) /* some are not new, after the decision */
+        records_add(&in, in.items[i].key, in.items[i].value, in.items[i].map);
+    expect_shuffle(&plan, &in, &expected);
+    for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
+        struct test_task t;
+        struct records got = {.items = NULL};
+        test_task_init(&t, budgets[b]);
+        cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s", t.task.error.cause);
+        compare_records(&got, &expected, false, "new keys");
+        const uint64_t records = (uint64_t)t.task.counters.values[COUNT_MAP_OUTPUT_RECORDS];
+        if (budgets[b] > MIB) cr_assert_eq(records, in.count);
+        records_fini(&got);
+        cr_assert(test_task_fini(&t));
+    }
+    records_fini(&in);
+    records_fini(&expected);
+}
+
 /* The order of additions changes the last bits of a sum. */
 Test(shuffle, double_sums_are_added_in_fixed_order)
 {

@@ -1,0 +1,151 @@
+/* See gather.h. A record that is large for the budget is not copied into the buffer: it becomes a
+ * run of its own. */
+#include "engine/shuffle/gather.h"
+
+#include "engine/shuffle/merge_pass.h"
+
+#include <assert.h>
+
+#define LARGE_SHARE 4 /* a record of more than 1/4 of the budget */
+
+static uint64_t gather_budget(const struct glint_task *task)
+{
+    return task->options->memory_bytes / 2;
+}
+
+/* If the sums of a damaged index overflow, too little is reserved at once, and nothing else
+ * happens. */
+static uint64_t inputs_bytes(const struct run_slice *inputs, uint32_t count, uint64_t *out_records,
+                             uint64_t *out_raw)
+{
+    *out_records = *out_raw = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        *out_records += inputs[i].part.records;
+        *out_raw += inputs[i].part.raw;
+    }
+    return record_buffer_bytes_of(*out_records, *out_raw);
+}
+
+bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *inputs,
+                       uint32_t count)
+{
+    uint64_t records, raw;
+    return inputs_bytes(inputs, count, &records, &raw) <= gather_budget(task) &&
+           raw / MERGE_RECORD_BYTES < records;
+}
+
+/* Finishes `w` and appends its run, on disk. On an error `w` is aborted. */
+static int add_run(struct gather *g, struct run_writer *w)
+{
+    struct run *run = NULL;
+    int r = 0;
+    if (!array_reserve(&g->runs, &g->run_capacity, g->run_count + UINT64_C(1), sizeof *g->runs) ||
+        (run = mem_zalloc(sizeof *run)) == NULL)
+        r = error_no_memory(&g->task->error);
+    if (r == 0) r = run_writer_finish(w, run);
+    if (r < 0) {
+        run_writer_abort(w);
+        mem_free(run);
+        return r;
+    }
+    g->runs[g->run_count++] = run;
+    merge_pass_count_spill(g->task, run);
+    return 0;
+}
+
+static int write_records(struct gather *g, struct run_writer *w)
+{
+    if (!record_buffer_sort(&g->buffer, true)) return error_no_memory(&g->task->error);
+    const struct sort_entry *at = record_buffer_entries(&g->buffer);
+    const struct sort_entry *end = at + record_buffer_count(&g->buffer);
+    int r = 0;
+    for (; at < end && r == 0; at++) {
+        record_buffer_prefetch(&g->buffer, at, end);
+        const struct buffered_record record =
+            record_buffer_get(&g->buffer, sort_entry_reference(at));
+        r = run_writer_add(w, 0, record.key, record.value);
+    }
+    return r;
+}
+
+/* Writes the buffer to disk as a sorted run, and empties it. */
+static int spill_buffer(struct gather *g)
+{
+    struct run_writer w;
+    if (record_buffer_count(&g->buffer) == 0) return 0;
+    int r = run_writer_init(&w, g->task, 1, 0);
+    if (r < 0) return r;
+    r = write_records(g, &w);
+    record_buffer_clear(&g->buffer);
+    if (r == 0) return add_run(g, &w);
+    run_writer_abort(&w);
+    return r;
+}
+
+static int write_large_record(struct gather *g, struct glint_slice key, struct glint_slice value)
+{
+    struct run_writer w;
+    int r = spill_buffer(g);
+    if (r == 0) r = run_writer_init(&w, g->task, 1, 0);
+    if (r < 0) return r;
+    r = run_writer_add(&w, 0, key, value);
+    if (r == 0) return add_run(g, &w);
+    run_writer_abort(&w);
+    return r;
+}
+
+static int gather_record(struct gather *g)
+{
+    struct glint_slice value;
+    const uint64_t size = g->reader.key.size + g->reader.value_size;
+    const uint64_t bytes = record_buffer_bytes_of(1, size);
+    const bool large = bytes > g->budget / LARGE_SHARE;
+    int r = 0;
+    if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget) r = spill_buffer(g);
+    if (r == 0) r = run_reader_value(&g->reader, &g->scratch, &value);
+    if (r < 0) return r;
+    return large ? write_large_record(g, g->reader.key, value)
+                 : record_buffer_add(&g->buffer, g->task, 0, g->reader.key, value);
+}
+
+static int gather_input(struct gather *g, struct run_slice input)
+{
+    int more = 0, r = run_reader_open(&g->reader, g->task, input);
+    while (r == 0 && (more = run_reader_next(&g->reader)) > 0) r = gather_record(g);
+    return r < 0 ? r : more;
+}
+
+int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
+                  const struct run_slice *inputs, uint32_t count)
+{
+    uint64_t records, raw;
+    *g = (struct gather){.task = task, .budget = gather_budget(task)};
+    g->buffer.descending = spec->dependency.descending;
+    g->buffer.key = spec->key;
+    if (inputs_bytes(inputs, count, &records, &raw) <= g->budget &&
+        !record_buffer_reserve(&g->buffer, records, raw))
+        return error_no_memory(&task->error);
+    int r = 0;
+    for (uint32_t i = 0; i < count && r == 0; i++) r = gather_input(g, inputs[i]);
+    run_reader_close(&g->reader);
+    buffer_fini(&g->scratch);
+    if (r < 0) return r;
+    if (g->run_count == 0)
+        return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
+    r = spill_buffer(g);
+    record_buffer_fini(&g->buffer); /* its memory is needed for merging */
+    return r;
+}
+
+void gather_fini(struct gather *g)
+{
+    for (uint32_t i = 0; i < g->run_count; i++) {
+        run_destroy(g->runs[i]);
+        mem_free(g->runs[i]);
+    }
+    mem_free(g->runs);
+    run_reader_close(&g->reader);
+    buffer_fini(&g->scratch);
+    record_buffer_fini(&g->buffer);
+    *g = (struct gather){.runs = NULL};
+}

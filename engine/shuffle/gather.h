@@ -1,0 +1,32 @@
+/* Reads all inputs of a reduce task, in map order, and sorts their records: in memory if they fit
+ * into the budget, else as sorted runs on disk. Equal keys keep the order of the inputs, and of the
+ * records in an input. Internal to the reduce side. Task's thread. */
+#ifndef GLINT_SHUFFLE_GATHER_H
+#define GLINT_SHUFFLE_GATHER_H
+
+#include "engine/shuffle/record_buffer.h"
+#include "engine/shuffle/shuffle_spec.h"
+
+/* Zeros before gather_inputs. */
+struct gather {
+    struct record_buffer buffer; /* all records, sorted by key, if nothing was spilled */
+    struct run **runs;           /* [run_count], to be merged in this order; owned */
+    uint32_t run_count;
+    /* Private. */
+    struct glint_task *task;
+    uint64_t budget; /* bytes of the buffer */
+    uint64_t run_capacity;
+    struct run_reader reader;
+    struct buffer scratch; /* of a value that spans blocks */
+};
+/* Whether the inputs fit into the memory of one task, and their records are small: sorting them
+ * then costs less than merging. */
+bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *inputs,
+                       uint32_t count);
+/* Returns 0 or a negative code with the task's error set; call gather_fini in both cases. */
+int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
+                  const struct run_slice *inputs, uint32_t count);
+/* Frees everything and removes the runs that are left. Zeros are fine. */
+void gather_fini(struct gather *g);
+
+#endif
