@@ -12,22 +12,30 @@ struct glint_emitter; /* where a function's output goes */
 /* Emits one record. Slices inside the input batch are passed on by reference; all others are copied
  * before the call returns. */
 void glint_emit(struct glint_emitter *out, const struct glint_record *record);
+/* The same, with the types of the record's cells. Fails the job if the function's `out` has others;
+ * bytes, text and msgpack are one type here. (A record does not say what is in it, so that
+ * glint_emit cannot check it.) */
+void glint_emit_typed(struct glint_emitter *out, struct glint_schema types,
+                      const struct glint_record *record);
 /* Emits (key, value). */
 static inline void glint_emit_i64(struct glint_emitter *out, struct glint_slice key, int64_t value)
 {
+    const struct glint_schema types = {GLINT_BYTES, GLINT_I64};
     const struct glint_record record = {.key = {.bytes = key}, .value = {.i64 = value}};
-    glint_emit(out, &record);
+    glint_emit_typed(out, types, &record);
 }
 /* Emits (key, value), and an element without a key. */
 static inline void glint_emit_f64(struct glint_emitter *out, struct glint_slice key, double value)
 {
+    const struct glint_schema types = {GLINT_BYTES, GLINT_F64};
     const struct glint_record record = {.key = {.bytes = key}, .value = {.f64 = value}};
-    glint_emit(out, &record);
+    glint_emit_typed(out, types, &record);
 }
 static inline void glint_emit_text(struct glint_emitter *out, struct glint_slice text)
 {
+    const struct glint_schema types = {GLINT_NONE, GLINT_TEXT};
     const struct glint_record record = {.key = {.i64 = 0}, .value = {.bytes = text}};
-    glint_emit(out, &record);
+    glint_emit_typed(out, types, &record);
 }
 /* Emits a batch by reference: its memory must stay valid until the call returns. Records emitted
  * earlier are passed on first. The types must be the function's output types. */

@@ -5,6 +5,7 @@
 #include "engine/data/codec.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint_schema schema,
@@ -235,13 +236,50 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 
-/* A function emitted a batch that is not what it promised. */
-static void fail_batch(struct glint_emitter *e, const char *what)
+/* A function emitted what it did not promise. */
+static void fail_emit(struct glint_emitter *e, const char *what)
 {
     const struct glint_function *fn = atomic_load(&e->task->function);
     error_set(&e->task->error, GLINT_E_PLAN_TYPE, "emit the types of the function's `out`",
-              "%s emitted a batch with %s", fn != NULL ? fn->name : "an operator", what);
+              "%s emitted %s", fn != NULL ? fn->name : "an operator", what);
     e->flow = FLOW_FAIL;
+    e->numbers = false;
+}
+
+/* Inlined, its buffer would cost each call of glint_emit_typed the stack protector. */
+__attribute__((noinline)) static void fail_types(struct glint_emitter *e, struct glint_schema types)
+{
+    char what[128];
+    if (e->flow != FLOW_MORE) return;
+    snprintf(what, sizeof what, "(%s, %s), and its output is (%s, %s)", codec_type_name(types.key),
+             codec_type_name(types.value), codec_type_name(e->key.column.type),
+             codec_type_name(e->value.column.type));
+    fail_emit(e, what);
+}
+
+/* Of a cell and its column; a cell that an operator keeps from its input replaces any other. */
+static bool type_fits(enum glint_type emitted, enum glint_type type, bool kept)
+{
+    emitted = codec_column_type(emitted);
+    return emitted == type || (codec_type_is_bytes(type) && codec_type_is_bytes(emitted)) || kept;
+}
+
+/* Checks the types of the first row, and again when they change. */
+void glint_emit_typed(struct glint_emitter *e, struct glint_schema types,
+                      const struct glint_record *record)
+{
+    if (types.key != e->fits.key || types.value != e->fits.value) {
+        const enum glint_type key = e->key.column.type, value = e->value.column.type;
+        /* An element has no room for a key, but no bytes are none. */
+        const bool no_key = key == GLINT_NONE && codec_type_is_bytes(types.key);
+        if (!(type_fits(types.key, key, e->keep_key) || (no_key && record->key.bytes.size == 0)) ||
+            !type_fits(types.value, value, e->keep_value)) {
+            fail_types(e, types);
+            return;
+        }
+        if (!no_key) e->fits = types;
+    }
+    glint_emit(e, record);
 }
 
 void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
@@ -253,7 +291,8 @@ void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
     if (e->keep_key || e->keep_value) {
         assert(e->in != NULL);
         if (e->in->rows != batch->rows) {
-            fail_batch(e, "another number of rows than its input, whose keys or values are kept");
+            fail_emit(e, "a batch with another number of rows than its input, whose keys or values "
+                         "are kept");
             return;
         }
         if (e->keep_key) spliced.key = e->in->key;
@@ -262,5 +301,5 @@ void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
     if (spliced.key.type == e->key.column.type && spliced.value.type == e->value.column.type)
         push_batch(e, &spliced);
     else
-        fail_batch(e, "other types than those of the function");
+        fail_emit(e, "a batch with other types than those of the function");
 }

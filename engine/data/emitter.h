@@ -46,6 +46,7 @@ struct glint_emitter {
     const struct glint_batch *in; /* the current input batch, which cells may reference */
     bool keep_key, keep_value;
     uint32_t kept_row;
+    struct glint_schema fits; /* types of glint_emit_typed that are known to fit; zeros: none */
     uint32_t struct_size; /* of emitted values, if the function's output is a GLINT_STRUCT; or 0 */
 };
 

@@ -68,3 +68,87 @@ Test(emitter, full_buffer_is_pushed_before_the_next_cell)
     cr_expect_eq(r.batches, 3);
     cr_expect_eq(r.largest, 2);
 }
+
+static enum flow ignore(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    (void)state, (void)batch, (void)out;
+    return FLOW_MORE;
+}
+
+/* Emits (k, number), or a text without a key, into columns of these types. Returns the error. */
+static enum glint_code emit_into(enum glint_type call, enum glint_type key, enum glint_type value)
+{
+    static const struct glint_slice k = {(const uint8_t *)"k", 1};
+    struct test_task t;
+    struct glint_emitter e;
+    test_task_init(&t, 64 * MIB);
+    emitter_init(&e, &t.task, (struct glint_schema){key, value}, ignore, NULL, NULL);
+    for (int i = 0; i < 2; i++) { /* the second one would take the fast path of numbers */
+        if (call == GLINT_I64)
+            glint_emit_i64(&e, key == GLINT_NONE ? (struct glint_slice){NULL, 0} : k, 1);
+        else if (call == GLINT_F64)
+            glint_emit_f64(&e, key == GLINT_NONE ? (struct glint_slice){NULL, 0} : k, 1);
+        else
+            glint_emit_text(&e, k);
+    }
+    const enum glint_code code = t.task.error.code;
+    cr_expect_eq(emitter_flush(&e), code == GLINT_OK ? FLOW_MORE : FLOW_FAIL);
+    cr_expect_eq(e.emitted, code == GLINT_OK ? 2 : 0);
+    cr_assert(test_task_fini(&t));
+    return code;
+}
+
+static bool is_bytes(enum glint_type type)
+{
+    return type == GLINT_BYTES || type == GLINT_TEXT || type == GLINT_MSGPACK;
+}
+
+Test(emitter, a_type_that_was_not_promised_fails_the_task)
+{
+    for (enum glint_type key = GLINT_NONE; key <= GLINT_MSGPACK; key++)
+        for (enum glint_type value = GLINT_NONE; value <= GLINT_MSGPACK; value++) {
+            const bool key_fits = key == GLINT_NONE || is_bytes(key);
+            const bool numbers[] = {key_fits && value == GLINT_I64, key_fits && value == GLINT_F64};
+            const bool text = key == GLINT_NONE && is_bytes(value);
+            cr_expect_eq(emit_into(GLINT_I64, key, value), numbers[0] ? 0 : GLINT_E_PLAN_TYPE);
+            cr_expect_eq(emit_into(GLINT_F64, key, value), numbers[1] ? 0 : GLINT_E_PLAN_TYPE);
+            cr_expect_eq(emit_into(GLINT_TEXT, key, value), text ? 0 : GLINT_E_PLAN_TYPE);
+        }
+}
+
+/* A key that an element has no room for is not dropped. */
+Test(emitter, a_key_that_was_not_promised_fails_the_task)
+{
+    struct test_task t;
+    struct glint_emitter e;
+    test_task_init(&t, 64 * MIB);
+    emitter_init(&e, &t.task, (struct glint_schema){GLINT_NONE, GLINT_I64}, ignore, NULL, NULL);
+    glint_emit_i64(&e, (struct glint_slice){(const uint8_t *)"k", 1}, 1);
+    cr_expect_eq(t.task.error.code, GLINT_E_PLAN_TYPE);
+    cr_expect_eq(emitter_flush(&e), FLOW_FAIL);
+    cr_assert(test_task_fini(&t));
+}
+
+/* What an operator keeps from its input replaces what the function emits, of any type. */
+Test(emitter, kept_cells_fit)
+{
+    const int64_t numbers[] = {7};
+    const struct glint_batch in = {.rows = 1,
+                                   .key = {.type = GLINT_I64, .i64 = numbers},
+                                   .value = {.type = GLINT_I64, .i64 = numbers}};
+    struct test_task t;
+    struct glint_emitter e;
+    test_task_init(&t, 64 * MIB);
+    emitter_init(&e, &t.task, (struct glint_schema){GLINT_I64, GLINT_TEXT}, ignore, NULL, NULL);
+    e.in = &in;
+    e.keep_key = true; /* mapValues */
+    glint_emit_text(&e, (struct glint_slice){(const uint8_t *)"text", 4});
+    cr_expect_eq(emitter_flush(&e), FLOW_MORE);
+    emitter_init(&e, &t.task, (struct glint_schema){GLINT_TEXT, GLINT_I64}, ignore, NULL, NULL);
+    e.in = &in;
+    e.keep_value = true; /* keyBy */
+    glint_emit_f64(&e, (struct glint_slice){(const uint8_t *)"key", 3}, 0);
+    cr_expect_eq(emitter_flush(&e), FLOW_MORE);
+    cr_expect_eq(t.task.error.code, GLINT_OK);
+    cr_assert(test_task_fini(&t));
+}

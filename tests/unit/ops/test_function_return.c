@@ -110,6 +110,15 @@ static int text_batch(struct glint_task *task, void *state, const struct glint_b
     return 0;
 }
 
+/* Emits a number where a text is expected. */
+static int number_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    (void)task, (void)state, (void)in;
+    glint_emit_i64(out, (struct glint_slice){(const uint8_t *)"key", 3}, 1);
+    return 0;
+}
+
 /* Emits only the first row. */
 static int short_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                        struct glint_emitter *out)
@@ -161,9 +170,12 @@ static const struct glint_function text_function = {ODD_FUNCTION("text_batch", G
                                                     .batch = text_batch};
 static const struct glint_function short_function = {ODD_FUNCTION("short_batch", GLINT_KIND_MAP),
                                                      .batch = short_batch};
+static const struct glint_function number_function =
+    GLINT_MAP("odd.number", GLINT_PAIRS(GLINT_ANY, GLINT_I64), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
+              number_each);
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-static const struct glint_function *listed[FUNCTIONS + 3];
+static const struct glint_function *listed[FUNCTIONS + 4];
 static const struct glint_module module = {"odd", listed};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
@@ -213,6 +225,7 @@ static struct glint *open_odd(bool encode)
     for (int i = 0; i < FUNCTIONS; i++) listed[i] = &functions[i];
     listed[FUNCTIONS] = &text_function;
     listed[FUNCTIONS + 1] = &short_function;
+    listed[FUNCTIONS + 2] = &number_function;
     struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
@@ -275,6 +288,19 @@ Test(function_return, wrong_batch_fails_the_job)
                             &rows);
         cr_expect_eq(r, GLINT_E_PLAN_TYPE);
         cr_expect_str_eq(glint_error(g)->cause, causes[i]);
+        fixture_close(g, GLINT_E_PLAN_TYPE);
+    }
+}
+
+Test(function_return, another_type_than_promised_fails_the_job)
+{
+    for (int i = 0; i < 2; i++) {
+        struct glint *g = open_odd(i == 1);
+        int64_t rows = 0;
+        cr_expect_eq(glint_count(glint_map(pairs_of(g), &number_function, NULL), &rows),
+                     GLINT_E_PLAN_TYPE);
+        cr_expect_str_eq(glint_error(g)->cause,
+                         "odd.number emitted (bytes, i64), and its output is (text, text)");
         fixture_close(g, GLINT_E_PLAN_TYPE);
     }
 }
