@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define EXIT_NOT_LOADED 127 /* the status of ld.so that misses a library: ld.so(8), and of sh */
 #define EXIT_REPORT_MS  1000u
 #define REGISTER_MS_MIN 8000u /* on a busy machine a process takes long to start */
 
@@ -87,6 +88,10 @@ void executor_exited_describe(const struct executor_exited *e, struct glint_erro
         error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "killed by signal %d (%s)%s",
                   WTERMSIG(status), name != NULL ? name : "unknown",
                   e->out_of_memory ? " (out of memory in its control group)" : "");
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_LOADED)
+        error_set(out, GLINT_E_EXECUTOR_LOST, "install it there: the node's log has its name",
+                  "its process exited with status %d: a library that the program needs is missing",
+                  EXIT_NOT_LOADED);
     else
         error_set(out, GLINT_E_EXECUTOR_LOST, "see its log", "its process exited with status %d",
                   WIFEXITED(status) ? WEXITSTATUS(status) : -1);

@@ -43,6 +43,9 @@ static int set_spawn_attributes(posix_spawnattr_t *attributes, const struct spaw
 int spawn_set_error(struct glint_error *error, enum glint_code code, int failed, const char *name)
 {
     struct env_stat s;
+    if (failed == -ENOEXEC)
+        return error_set(error, code, "build it on a machine of the same architecture as this one",
+                         "cannot start %s: it is no program for this machine", name);
     if (failed != -ENOENT || env_real()->stat(env_real(), NULL_DEVICE, &s) == 0)
         return error_set_system(error, code, failed, "start", name);
     return error_set(error, code, "a chroot needs it: mknod -m 666 dev/null c 1 3",

@@ -8,7 +8,7 @@ import signal
 import unittest
 
 import frames
-from cluster import SLOWDOWN, open_files, until
+from cluster import GLINT, SLOWDOWN, open_files, until
 from programs import FILES_MAX, ProgramTest, read, sha256
 from test_auth import AuthTest
 
@@ -108,7 +108,15 @@ class Programs(FakeDrivers):
     def test_bytes_that_are_no_program_are_rejected(self):
         driver = self.offer(b"hello")
         found = self.serve(driver, b"hello")
-        self.assert_is_reject(driver, found, -605, f"cannot start {self.cache}/{sha256(b'hello')}: Exec format error")
+        self.assert_is_reject(driver, found, -605,
+                              f"cannot start {self.cache}/{sha256(b'hello')}: it is no program for this machine")
+
+    def test_program_for_another_architecture_is_rejected(self):
+        program = bytearray(read(GLINT)[:4096])
+        program[18:20] = (0x1234).to_bytes(2, "little")  # e_machine
+        driver = self.offer(bytes(program))
+        found = self.serve(driver, bytes(program))
+        self.assert_is_reject(driver, found, -605, "it is no program for this machine")
 
     def test_program_that_exits_is_reported(self):
         program = b"#!/bin/sh\nexit 3\n"

@@ -265,6 +265,52 @@ class OwnProgram(ProgramTest):
             self.assertIn("the driver's program", daemon.err)
 
 
+class ProgramThatDoesNotStart(ProgramTest):
+    """tests/mistakes/starts.c, whose driver has the library that it needs beside it."""
+
+    keys = {**ProgramTest.keys, "start": "1s"}
+    executors = {"e1": {"slots": 1}}
+    starts = os.path.join(os.path.dirname(GLINT), "tests", "starts")
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(self.starts):
+            self.skipTest("libglint.a is not built with sanitizers")
+        with open(os.path.join(self.directory, "in.txt"), "w", encoding="ascii") as file:
+            file.write("line\n" * 7)
+
+    def run_lines(self, **env):
+        """On a daemon with this environment, which runs a job of its own build afterwards."""
+        daemon = self.start("e1", "executor", "--cluster", self.config, "--id", "e1", env=env)
+        daemon.until_says("executor e1 ready on ")
+        self.program = self.starts
+        job = self.submit("job", "lines", "in.txt")
+        job.wait()
+        del self.program
+        own = self.submit("own", "empty-tasks")
+        self.assertEqual(own.wait(), 0, own.err)
+        self.stop(daemon)
+        return job, daemon
+
+    def assert_fails(self, cause, **env):
+        job, daemon = self.run_lines(**env)
+        self.assertEqual(job.popen.returncode, 69, job.err)
+        self.assertIn("error[E0907]", job.err)
+        self.assertRegex(job.err, rf"cause: e1 \(127\.0\.0\.1:\d+\): {cause}\n")
+        return job, daemon
+
+    def test_reason_is_reported_and_the_daemon_continues(self):
+        job, daemon = self.assert_fails("its process exited with status 127: a library that the program needs is missing")
+        self.assertIn("hint: install it there: the node's log has its name", job.err)
+        self.assertIn("libbeside.so: cannot open shared object file", daemon.err)
+        beside = {"LD_LIBRARY_PATH": os.path.dirname(self.starts)}
+        self.assert_fails(r"killed by signal 6 \(Aborted\)", MISTAKE="start", **beside)
+        self.assert_fails(r"killed by signal 11 \(Segmentation fault\)", MISTAKE="main", **beside)
+        self.assert_fails("its process exited with status 3", MISTAKE="exit", **beside)
+        job, _ = self.run_lines(**beside)
+        self.assertEqual((job.popen.returncode, job.out), (0, "lines\t7\n"), job.err)
+
+
 class RejectedRequests(FakeDaemon):
     keys = {**FakeDaemon.keys, "start": "2s"}
 
