@@ -186,12 +186,19 @@ class Plans(Base):
             self.assertEqual((numbers.takeOrdered(2), numbers.top(3)), ([-2, 0], [9, 5, 0]))
             self.assertEqual((numbers.take(2), numbers.first()), ([5, -2], 5))
             self.assertEqual((numbers.isEmpty(), sc.parallelize([]).isEmpty()), (False, True))
-            for name, result in (("min_i64", 1), ("max_i64", 4), ("or_i64", 7), ("first", 2)):
+            results = {"min_i64": 1, "max_i64": 4, "or_i64": 7, "first": 2, "last_i64": 4}
+            for name, result in results.items():
                 rows = sc.parallelize([("k", 2), ("k", 1), ("k", 4)], 2)
                 self.assertEqual(rows.reduceByKey(name).collect(), [("k", result)])
-            for name, result in (("min_text", "a"), ("max_text", "c"), ("concat_text", "bca")):
+            results = {"min_text": "a", "max_text": "c", "concat_text": "bca", "last_text": "a"}
+            for name, result in results.items():
                 rows = sc.parallelize([("k", "b"), ("k", "c"), ("k", "a")], 2)
                 self.assertEqual(rows.reduceByKey(name).collect(), [("k", result)])
+            floats = sc.parallelize([("a", 1.5), ("b", 7.0), ("a", 2.0)], 2)
+            self.assertCountEqual(floats.meanByKey().collect(), [("a", 1.75), ("b", 7.0)])
+            self.assertEqual(dict(floats.reduceByKey("last_f64").collect()), {"a": 2.0, "b": 7.0})
+            ints = sc.parallelize([("k", 2), ("k", 1), ("k", 4)], 2)
+            self.assertEqual(ints.meanByKey().collect(), [("k", 7 / 3)])
             for call in ("first", "min", "max"):
                 with self.assertRaisesRegex(ValueError, "the RDD is empty"):
                     getattr(sc.parallelize([]), call)()

@@ -102,6 +102,7 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_
                                       struct glint_args *args);
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args);
+struct glint_rdd *glint_mean_by_key(struct glint_rdd *rdd);
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
 struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right);
 struct glint_rdd *glint_left_outer_join(struct glint_rdd *left, struct glint_rdd *right);
@@ -150,6 +151,7 @@ extern struct glint_function GLINT_OR_I64;
 extern struct glint_function GLINT_MIN_I64, GLINT_MIN_F64, GLINT_MIN_TEXT;
 extern struct glint_function GLINT_MAX_I64, GLINT_MAX_F64, GLINT_MAX_TEXT;
 extern struct glint_function GLINT_CONCAT_TEXT, GLINT_FIRST;
+extern struct glint_function GLINT_LAST_I64, GLINT_LAST_F64, GLINT_LAST_TEXT;
 extern struct glint_function GLINT_COUNT;
 extern struct glint_function GLINT_SPLIT_WORDS, GLINT_PARSE_I64, GLINT_PARSE_F64;
 extern struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;

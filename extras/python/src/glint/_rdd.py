@@ -16,7 +16,7 @@ FlatMapFunction = Literal["split_words"]
 FlatMapValuesFunction = Literal["parse_i64", "parse_f64"]
 ReduceFunction = Literal[
     "sum_i64", "sum_f64", "or_i64", "min_i64", "min_f64", "min_text", "max_i64", "max_f64",
-    "max_text", "concat_text", "first"
+    "max_text", "concat_text", "first", "last_i64", "last_f64", "last_text"
 ]
 CombineFunction = Literal["count"]
 
@@ -118,12 +118,17 @@ class RDD:
 
     def reduceByKey(self, function: ReduceFunction) -> RDD:
         """One pair per key. A function's name ends with the type of the values: i64 is int, f64
-        float, text str. sum_i64 wraps around; concat_text and first follow the order of values."""
+        float, text str. sum_i64 wraps around; concat_text, first and the last ones
+        follow the order of values."""
         return self._call("glint_reduce_by_key", *_function(function, ReduceFunction))
 
     def combineByKey(self, function: CombineFunction = "count") -> RDD:
         """count: (key, how many values)."""
         return self._call("glint_combine_by_key", *_function(function, CombineFunction))
+
+    def meanByKey(self) -> RDD:
+        """(key, the mean of its int or float values)."""
+        return self._call("glint_mean_by_key")
 
     def partitionBy(self, partitions: int) -> RDD:
         return self._call("glint_partition_by", partitions)
@@ -275,6 +280,7 @@ class RDD:
     get_num_partitions = getNumPartitions
     reduce_by_key = reduceByKey
     combine_by_key = combineByKey
+    mean_by_key = meanByKey
     partition_by = partitionBy
     sort_by_key = sortByKey
     left_outer_join = leftOuterJoin
