@@ -325,15 +325,16 @@ static void run_tasks(const struct cli_line *line, bool map, struct glint_error 
     uint32_t number = 0;
     enum counters_format counters;
     bool raw = false;
+    const char *work_dir = cli_line_option(line, "work-dir");
+    char path[PATH_MAX];
+    if (work_dir != NULL) work_dir = absolute_path(work_dir, path);
     int r = parse_counters(line, &counters, error);
     if (r == 0) r = parse_io(line, &raw, error);
     if (r == 0 && map) r = option_number(line, "stdin-lines", &stdin_task, error);
     if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
     in.raw = raw && !map;
     if (r == 0) r = choose_stage(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
-    if (r == 0)
-        r = stage_worker_open(&w, env_real(), &f, number, &registry,
-                              cli_line_option(line, "work-dir"), error);
+    if (r == 0) r = stage_worker_open(&w, env_real(), &f, number, &registry, work_dir, error);
     w.raw = raw;
     if (r == 0) r = enter_directory(&f, error);
     if (r == 0) r = run_input(&w, &in, map, stdin_task, error);

@@ -5,6 +5,7 @@
 #include "engine/base/crash.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/adapter.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/job.h"
 #include "engine/cli/plan_graph.h"
@@ -91,7 +92,9 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
                              "--cluster or --listen, the keys of the cluster's file are options, "
                              "too: glint config show --help",
         .arguments = "JOB ARGUMENTS...",
-        .common = settings_options()};
+        .own = explain ? NULL : adapter_option,
+        .common = settings_options(),
+        .common_title = "Options of every job:"};
     cli_syntax_help(&syntax);
     putchar('\n');
     cli_print_jobs(program);
@@ -381,6 +384,9 @@ static int run_job(const struct cli_program *program, const char *command, bool 
 static int submit_run(const struct cli_program *program, int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
+    int next = 0;
+    const char *engine = adapter_requested(argc, argv, &next);
+    if (engine != NULL) return adapter_exec(engine, argc, argv, next);
     return run_job(program, cli_own_command(program, "glint submit", name), false, NULL, argc,
                    argv);
 }

@@ -63,7 +63,9 @@ void cli_unknown_option(struct glint_error *error, const char *command, const ch
                         const char *suggest)
 {
     char hint[128];
-    if (suggest != NULL)
+    if (strcmp(option, "--on") == 0)
+        text_format(hint, sizeof hint, "it is the first option: glint submit --on ENGINE JOB");
+    else if (suggest != NULL)
         snprintf(hint, sizeof hint, "did you mean --%s?  all options: %s --help", suggest, command);
     else
         snprintf(hint, sizeof hint, "all options: %s --help", command);

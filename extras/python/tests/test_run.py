@@ -151,12 +151,12 @@ except glint.Error as error:
         self.assertEqual(printed.split(), ["started", "None"])
 
     def test_an_error_of_a_killed_program(self):
-        from glint._run import _result
+        from glint._run import result_of
 
         with self.assertRaisesRegex(glint.Error, "killed by SIGKILL: last words"):
-            _result(-9, "", "last words\n")
+            result_of(-9, "", "last words\n")
         with self.assertRaisesRegex(glint.Error, "ended with status 3"):
-            _result(3, "", "")
+            result_of(3, "", "")
 
     def test_threads(self):
         results = []

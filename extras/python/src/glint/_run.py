@@ -7,7 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
@@ -90,15 +90,18 @@ def run(job: str, /, *arguments: Argument, **options: Any) -> Result:
     joined by commas. Raises Error. Ctrl-C interrupts the job, which removes what it wrote; a
     second one ends it at once.
     """
-    command = [program(), "submit", job, "--json"]
+    status, output, errors = _run([program(), "submit", *words_of(job, arguments, options)])
+    return result_of(status, output, errors)
+
+
+def words_of(job: str, arguments: Iterable[Argument], options: dict[str, Any]) -> list[str]:
+    """The words of a command line that runs the job and prints its JSON object."""
+    words = [job, "--json"]
     for name, value in options.items():
         if name in _SET_HERE:
             raise ValueError(f"{name} is not an option of glint.run")
-        command += _option(name.replace("_", "-"), value)
-    command.append("--")
-    command += [_text(argument) for argument in arguments]
-    status, output, errors = _run(command)
-    return _result(status, output, errors)
+        words += _option(name.replace("_", "-"), value)
+    return [*words, "--", *(_text(argument) for argument in arguments)]
 
 
 def _text(value: Any) -> str:
@@ -147,7 +150,7 @@ def _end(process: subprocess.Popen[str], number: int) -> None:
             continue
 
 
-def _result(status: int, output: str, errors: str) -> Result:
+def result_of(status: int, output: str, errors: str) -> Result:
     try:
         report = json.loads(output)
     except ValueError:
