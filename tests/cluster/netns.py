@@ -53,6 +53,11 @@ def enter():
     write("/proc/self/setgroups", "deny")
     write("/proc/self/uid_map", f"0 {uid} 1")
     write("/proc/self/gid_map", f"0 {gid} 1")
+    add_bridge()
+
+
+def add_bridge():
+    """For a new network namespace: what nodes are connected to."""
     command("ip", "link", "set", "lo", "up")
     command("ip", "link", "add", "bridge", "type", "bridge", "stp_state", "0")
     command("ip", "address", "add", f"{PREFIX}1/24", "dev", "bridge")
