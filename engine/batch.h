@@ -29,8 +29,9 @@ struct glint_origin {
     const char *path;
     const uint8_t *base;
     uint64_t size;
-    uint64_t offset; /* in the file, after decompression */
-    bool compressed;
+    uint64_t offset;     /* in the file, after decompression; with frames_start: after that byte */
+    uint8_t compression; /* 0: none */
+    uint64_t frames_start; /* of a compressed file that is read in ranges: the range's first byte */
 };
 
 /* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and

@@ -20,8 +20,8 @@
     X(204, INPUT_CHANGED,               65, 0, "input changed while it was read")                  \
     X(205, INPUT_IO,                    74, 1, "reading the input failed")                         \
     X(206, LINE_TOO_LONG,               65, 0, "line longer than the limit")                       \
-    X(207, GZIP_TRUNCATED,              65, 0, "gzip data ends early")                             \
-    X(208, GZIP_CORRUPT,                65, 0, "gzip data is damaged")                             \
+    X(207, COMPRESSED_TRUNCATED,        65, 0, "compressed data ends early")                       \
+    X(208, COMPRESSED_CORRUPT,          65, 0, "compressed data is damaged")                       \
     X(209, MSGPACK_CORRUPT,             65, 0, "msgpack data is damaged")                          \
     X(210, BAD_ROW,                     65, 0, "bad row")                                          \
     X(211, TOO_MANY_BAD_ROWS,           65, 0, "more bad rows than allowed")                       \

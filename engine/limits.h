@@ -19,7 +19,8 @@
 
 /* Reading input files. */
 #define READ_BLOCK_BYTES       (256 * KIB)
-#define LINE_BYTES_MAX_DEFAULT (16 * MIB) /* --max-line */
+#define DECOMPRESS_MEMORY_MAX  (128 * MIB) /* what a decompressor may need, per file being read */
+#define LINE_BYTES_MAX_DEFAULT (16 * MIB)  /* --max-line */
 #define SPLIT_BYTES_MIN        MIB
 #define SPLIT_BYTES_MAX        (32 * MIB)
 #define SPLIT_TARGET_COUNT     32u

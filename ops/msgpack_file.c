@@ -156,7 +156,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
     if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */
-    if (!piece->gzip) {
+    if (piece->compression == COMPRESSION_NONE) {
         const uint64_t most = have + (piece->file_size - s->source.at);
         /* Checked before allocating: a corrupt header may claim any size. */
         if (needed > most) return set_file_truncated(s);

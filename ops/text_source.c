@@ -90,7 +90,8 @@ int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits)
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    int r = splits_make_by_bytes(rdd->source, split_bytes, &splits, &rdd->g->error);
+    int r =
+        splits_make_by_bytes(rdd->g->config.env, rdd->source, split_bytes, &splits, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;

@@ -7,16 +7,19 @@
 #include "engine/net/hello.h"
 
 #include <assert.h>
+#include <bzlib.h>
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <isa-l.h>
 #include <jansson.h>
 #include <lz4.h>
+#include <lzma.h>
 #include <msgpack.h>
 #include <openssl/crypto.h>
 #include <uthash.h>
 #include <uv.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #define TEXT_OF(macro)  TEXT_OF_(macro)
 #define TEXT_OF_(macro) #macro
@@ -46,6 +49,9 @@ static void print_libraries(void)
         {"msgpack-c", msgpack_version(), "msgpack_version"},
         {"jansson", jansson_version_str(), "jansson_version_str"},
         {"lz4", LZ4_versionString(), "LZ4_versionString"},
+        {"zstd", ZSTD_versionString(), "ZSTD_versionString"},
+        {"liblzma", lzma_version_string(), "lzma_version_string"},
+        {"bzip2", BZ2_bzlibVersion(), "BZ2_bzlibVersion"},
         {"isa-l",
          TEXT_OF(ISAL_MAJOR_VERSION) "." TEXT_OF(ISAL_MINOR_VERSION) "." TEXT_OF(
              ISAL_PATCH_VERSION),

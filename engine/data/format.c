@@ -27,18 +27,12 @@ struct format {
     const char *name, *hint;
 };
 
-#define UNPACK(how)  "decompress it first (" how "); gzip is the only compression that jobs read"
-#define CONVERT_HINT "convert it to text first, one row per line; jobs read text, plain or gzip"
+#define CONVERT_HINT                                                                               \
+    "convert it to text first, one row per line; jobs read text, plain or compressed"
 
 static const struct format formats[] = {
-    {BYTES("\x28\xb5\x2f\xfd", 0), .name = "compressed by zstd", .hint = UNPACK("zstd -d")},
-    {BYTES("BZh", 0), BYTES("1AY&SY", 4), .name = "compressed by bzip2",
-     .hint = UNPACK("bzip2 -d")},
-    {BYTES("BZh", 0), BYTES("\x17\x72\x45\x38\x50\x90", 4), .name = "compressed by bzip2",
-     .hint = UNPACK("bzip2 -d")}, /* of empty content */
-    {BYTES("\xfd\x37\x7a\x58\x5a\0", 0), .name = "compressed by xz", .hint = UNPACK("xz -d")},
-    {BYTES("\x04\x22\x4d\x18", 0), .name = "compressed by lz4", .hint = UNPACK("lz4 -d")},
-    {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4", .hint = UNPACK("lz4 -d")},
+    {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
+     .hint = "decompress it first (lz4 -d)"},
     /* 0x15 starts the first page's header, or the footer if the file has no rows. */
     {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = CONVERT_HINT},
     {BYTES("ORC", 0), .binary = true, .name = "an ORC file", .hint = CONVERT_HINT},
@@ -54,9 +48,11 @@ static const struct format formats[] = {
      .hint = "convert it first: iconv -f UTF-16 -t UTF-8"},
 };
 
+/* No bytes match anywhere. */
 static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size)
 {
-    return size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0;
+    return b->size == 0 ||
+           (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
 }
 
 static bool is_format(const struct format *f, const uint8_t *head, uint64_t size, bool nul)
@@ -67,10 +63,44 @@ static bool is_format(const struct format *f, const uint8_t *head, uint64_t size
     return f->second.size == 0 || matches_at(&f->second, head, size);
 }
 
-bool format_is_gzip(const uint8_t *head, uint64_t size)
+static bool is_gzip(const uint8_t *head, uint64_t size)
 {
     const bool magic = size >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0;
     return magic && (head[3] & 0xe0) == 0; /* the reserved flags must be 0 */
+}
+
+/* Returns the size of the skippable frame of zstd or lz4 at `at`, or 0. Text may start with the
+ * first three bytes, but has no NUL after them. */
+static uint64_t skippable_frame_bytes(const uint8_t *head, uint64_t size, uint64_t at)
+{
+    if (at > size || size - at < 8) return 0;
+    const uint8_t *p = head + at;
+    if ((p[0] & 0xf0) != 0x50 || memcmp(p + 1, "\x2a\x4d\x18", 3) != 0 || p[7] != 0) return 0;
+    return 8 + (p[4] | (uint64_t)p[5] << 8 | (uint64_t)p[6] << 16);
+}
+
+enum compression format_detect_compression(const uint8_t *head, uint64_t size)
+{
+    static const struct {
+        struct bytes first, second;
+        enum compression compression;
+    } magics[] = {
+        {BYTES("\x28\xb5\x2f\xfd", 0), {NULL, 0, 0}, COMPRESSION_ZSTD},
+        {BYTES("\x04\x22\x4d\x18", 0), {NULL, 0, 0}, COMPRESSION_LZ4},
+        {BYTES("\xfd\x37\x7a\x58\x5a\0", 0), {NULL, 0, 0}, COMPRESSION_XZ},
+        {BYTES("BZh", 0), BYTES("1AY&SY", 4), COMPRESSION_BZIP2},
+        {BYTES("BZh", 0), BYTES("\x17\x72\x45\x38\x50\x90", 4), COMPRESSION_BZIP2}, /* empty */
+    };
+    if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
+    if (is_gzip(head, size)) return COMPRESSION_GZIP;
+    uint64_t at = 0, frame;
+    while ((frame = skippable_frame_bytes(head, size, at)) > 0) at += frame;
+    if (at >= size) return at > 0 ? COMPRESSION_ZSTD : COMPRESSION_NONE;
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if (matches_at(&magics[i].first, head + at, size - at) &&
+            matches_at(&magics[i].second, head + at, size - at))
+            return magics[i].compression;
+    return COMPRESSION_NONE;
 }
 
 const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
@@ -86,5 +116,6 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool c
     if (nul == NULL || compressed) return NULL;
     text_format(reason, FORMAT_REASON_BYTES, "it is binary: byte %" PRIu64 " is NUL",
                 (uint64_t)(nul - head));
-    return "jobs read text, plain or gzip; if this is text, remove its NUL bytes: tr -d '\\000'";
+    return "jobs read text, plain or compressed; if this is text, remove its NUL bytes: tr -d "
+           "'\\000'";
 }

@@ -1,7 +1,9 @@
-/* Detects a file's format from its first bytes: text, gzip, or a format that glint cannot read.
- * Pure; any thread. */
+/* Detects a file's format from its first bytes: text, a compression, or a format that glint cannot
+ * read. Pure; any thread. */
 #ifndef GLINT_DATA_FORMAT_H
 #define GLINT_DATA_FORMAT_H
+
+#include "engine/data/decompress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,14 +12,15 @@
 #define FORMAT_HEAD_BYTES   4096u /* bytes examined: one page, one read */
 #define FORMAT_REASON_BYTES 128u
 
-/* Whether `head` is the start of a gzip stream; no text starts like this. */
-bool format_is_gzip(const uint8_t *head, uint64_t size);
+/* Returns the compression of the file that starts with `head`; no text starts like this. */
+enum compression format_detect_compression(const uint8_t *head, uint64_t size);
 
 /* Detects files in another format and binary files. Returns NULL if the bytes look like text. Else
  * returns a hint for the user (static) and writes the reason into `reason` (FORMAT_REASON_BYTES),
  * worded to follow the file's name in an error's cause. `size` may be less than FORMAT_HEAD_BYTES
- * only if the file is that short. Does not detect gzip. `compressed`: the file's name ends in .gz,
- * so NUL bytes are expected here; gunzip reports what is wrong with the file. */
+ * only if the file is that short. Does not detect what format_detect_compression
+ * does. `compressed`: the file's name says so, as .gz does, so NUL bytes are expected here; the
+ * decompressor reports what is wrong with the file. */
 const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
                                       char *reason);
 

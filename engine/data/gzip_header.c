@@ -5,6 +5,7 @@
 #include <isa-l/crc.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define FIXED_BYTES   10
 #define FLAG_CHECKSUM 0x02
@@ -20,6 +21,23 @@ static const char *parse_fixed_byte(struct gzip_header *h, uint8_t byte)
     if (h->at == 2 && byte != 8) return "unknown compression method";
     if (h->at == 3) h->flags = byte;
     return (h->flags & FLAG_RESERVED) != 0 ? "unknown flags" : NULL;
+}
+
+/* Parses the subfields of the extra field; one that is cut short is ignored. */
+static void parse_extra_byte(struct gzip_header *h, uint8_t byte)
+{
+    if (h->subfield_at < sizeof h->subfield) {
+        h->subfield[h->subfield_at++] = byte;
+        h->subfield_left = h->subfield[2] | (uint32_t)h->subfield[3] << 8;
+        if (h->subfield_left == 0 && h->subfield_at == sizeof h->subfield) h->subfield_at = 0;
+        return;
+    }
+    static const uint8_t block_size[] = {'B', 'C', 2, 0};
+    const bool wanted = memcmp(h->subfield, block_size, sizeof block_size) == 0;
+    h->subfield_left--;
+    if (wanted && h->subfield_left == 1) h->block_bytes = byte + 1u;
+    if (wanted && h->subfield_left == 0) h->block_bytes += (uint32_t)byte << 8;
+    if (h->subfield_left == 0) h->subfield_at = 0;
 }
 
 static bool phase_ends(const struct gzip_header *h, uint8_t byte)
@@ -59,6 +77,7 @@ const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte)
         h->number |= (uint32_t)byte << (8 * h->at);
     /* The optional checksum is the low 16 bits of the CRC-32 of all header bytes before it. */
     if (h->phase != HEADER_CHECKSUM) h->crc = crc32_gzip_refl(h->crc, &byte, 1);
+    if (h->phase == HEADER_EXTRA) parse_extra_byte(h, byte);
     h->at++;
     if (!phase_ends(h, byte)) return NULL;
     if (h->phase == HEADER_CHECKSUM && h->number != (h->crc & 0xffff))

@@ -22,6 +22,10 @@ struct gzip_header {
     uint32_t at;     /* bytes of the phase so far */
     uint32_t number; /* the bytes so far of the extra field's length or of the checksum */
     uint32_t crc;    /* of all bytes before the checksum */
+    /* The block's size that a BGZF header contains, in its subfield BC; 0: there is none. */
+    uint32_t block_bytes;
+    uint32_t subfield_at, subfield_left; /* bytes of the current subfield */
+    uint8_t subfield[4];                 /* its id and length */
 };
 
 /* Parses one byte; call it until the phase is HEADER_DONE. Returns NULL, or the reason (static) why

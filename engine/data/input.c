@@ -103,9 +103,20 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* Returns 1 if the file can be read, and sets *gzip; 0 if it was recorded as bad; or a code. */
+static enum compression compression_of_name(const char *path)
+{
+    static const char *const ends[COMPRESSION_COUNT] = {
+        [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst", [COMPRESSION_BZIP2] = ".bz2",
+        [COMPRESSION_XZ] = ".xz",   [COMPRESSION_LZ4] = ".lz4",
+    };
+    for (unsigned i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++)
+        if (ends_with(path, ends[i])) return (enum compression)i;
+    return COMPRESSION_NONE;
+}
+
+/* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. */
 static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
-                              bool *gzip)
+                              enum compression *out)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     char reason[FORMAT_REASON_BYTES];
@@ -115,9 +126,11 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
     w->env->close(w->env, file);
     if (size < 0) return record_failed_call(w, (int)size, "read", path);
-    *gzip = ends_with(path, ".gz") || format_is_gzip(head, (uint64_t)size);
-    if (format_is_gzip(head, (uint64_t)size)) return 1;
-    const char *hint = format_detect_unsupported(head, (uint64_t)size, *gzip, reason);
+    *out = format_detect_compression(head, (uint64_t)size);
+    if (*out != COMPRESSION_NONE) return 1;
+    *out = compression_of_name(path);
+    const char *hint =
+        format_detect_unsupported(head, (uint64_t)size, *out != COMPRESSION_NONE, reason);
     return hint == NULL ? 1 : record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
@@ -126,8 +139,8 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
                           const struct env_stat *stat)
 {
     struct input_list *list = w->list;
-    bool gzip = false;
-    int r = detect_file_format(w, path, stored, &gzip);
+    enum compression compression = COMPRESSION_NONE;
+    int r = detect_file_format(w, path, stored, &compression);
     if (r <= 0) return r;
     if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
         return error_no_memory(w->error);
@@ -141,7 +154,7 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
                                                      .mtime_ns = stat->mtime_ns,
                                                      .device = stat->device,
                                                      .inode = stat->inode,
-                                                     .gzip = gzip};
+                                                     .compression = compression};
     list->bytes += stat->size;
     return 0;
 }

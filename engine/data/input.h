@@ -7,6 +7,7 @@
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/data/decompress.h"
 
 /* The expected content. With INPUT_TEXT the first bytes of each file are examined, and files of
  * another format are rejected (data/format.h). */
@@ -18,7 +19,7 @@ struct input_file {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
-    bool gzip; /* text: the name ends in .gz, or the first bytes say so */
+    enum compression compression; /* by its first bytes (text only), or else by its name */
 };
 
 /* A directory whose files are input, as the user named it or a glob matched it. */

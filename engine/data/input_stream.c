@@ -2,7 +2,7 @@
  * again after the last read, so a concurrent write is detected, perhaps only at the end. */
 #include "engine/data/input_stream.h"
 
-#include "engine/data/gunzip.h"
+#include "engine/data/decompress.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ int input_stream_check_unchanged(struct input_stream *s)
     return 0;
 }
 
-/* A gzip stream cannot seek: decompresses and discards the bytes before `offset`. */
+/* A compressed stream cannot seek: decompresses and discards the bytes before `offset`. */
 static int skip_to_offset(struct input_stream *s, uint64_t offset)
 {
     if (offset == 0) return 0;
@@ -51,8 +51,10 @@ static int skip_to_offset(struct input_stream *s, uint64_t offset)
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
                       uint64_t offset, struct glint_error *error)
 {
-    *s = (struct input_stream){
-        .env = env, .piece = piece, .error = error, .at = piece->gzip ? 0 : offset};
+    *s = (struct input_stream){.env = env,
+                               .piece = piece,
+                               .error = error,
+                               .at = piece->compression != COMPRESSION_NONE ? 0 : offset};
     s->file =
         env->open(env, ENV_CWD, piece->stored != NULL ? piece->stored : piece->path, ENV_READ);
     if (s->file < 0)
@@ -61,26 +63,36 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
     s->open = true;
     int r = input_stream_check_unchanged(s);
     if (r < 0) return r;
-    if (!piece->gzip) {
+    if (piece->compression == COMPRESSION_NONE) {
         s->ended = s->at >= piece->file_size;
         return 0;
     }
-    s->gunzip = gunzip_create(env, s->file, piece->path);
-    if (s->gunzip == NULL) return error_no_memory(error);
+    const uint64_t to = piece->frames_end < piece->file_size ? piece->frames_end : 0;
+    s->decompressor =
+        decompressor_create(env, s->file, piece->path, piece->compression, piece->frames_start, to);
+    if (s->decompressor == NULL) return error_no_memory(error);
     return skip_to_offset(s, offset);
+}
+
+static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)
+{
+    const int64_t n = decompressor_read(s->decompressor, out, size, s->error);
+    if (n < 0) return n;
+    s->at += (uint64_t)n;
+    if (!s->past_frames && decompressor_is_past(s->decompressor)) {
+        s->past_frames = true;
+        s->frames_bytes = s->at;
+    } else {
+        s->ended = (uint64_t)n < size;
+    }
+    return n;
 }
 
 int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
 {
     assert(s->open && size > 0 && size <= INT64_MAX);
     if (s->ended) return 0;
-    if (s->gunzip != NULL) {
-        int64_t n = gunzip_read(s->gunzip, out, size, s->error);
-        if (n < 0) return n;
-        s->at += (uint64_t)n;
-        s->ended = (uint64_t)n < size;
-        return n;
-    }
+    if (s->decompressor != NULL) return read_decompressed(s, out, size);
     /* Bytes appended after the splits were made are not read; fewer bytes are an error. */
     const uint64_t left = s->piece->file_size - s->at;
     if (size > left) size = left;
@@ -95,13 +107,13 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
 
 uint64_t input_stream_disk_offset(const struct input_stream *s)
 {
-    return s->gunzip != NULL ? gunzip_offset(s->gunzip) : s->at;
+    return s->decompressor != NULL ? decompressor_offset(s->decompressor) : s->at;
 }
 
 void input_stream_close(struct input_stream *s)
 {
-    gunzip_destroy(s->gunzip);
-    s->gunzip = NULL;
+    decompressor_destroy(s->decompressor);
+    s->decompressor = NULL;
     if (s->open) s->env->close(s->env, s->file); /* read only: an error of close does not matter */
     s->open = false;
 }

@@ -9,6 +9,7 @@
  * next read: at most one line per block is copied. */
 #include "engine/data/line_reader.h"
 
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/data/format.h"
 
@@ -61,10 +62,14 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
 
 static int set_line_too_long(struct line_reader *l, uint64_t at)
 {
-    return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
-                     "check that the input is text, or raise --max-line",
-                     "%s, byte %" PRIu64 ": a line of more than %" PRIu64 " bytes begins here",
-                     current_piece(l)->path, file_offset(l, at), l->task->options->line_bytes_max);
+    char after[64] = "";
+    if (current_piece(l)->frames_start > 0)
+        text_format(after, sizeof after, " after the frame at byte %" PRIu64,
+                    current_piece(l)->frames_start);
+    return error_set(
+        &l->task->error, GLINT_E_LINE_TOO_LONG, "check that the input is text, or raise --max-line",
+        "%s, byte %" PRIu64 "%s: a line of more than %" PRIu64 " bytes begins here",
+        current_piece(l)->path, file_offset(l, at), after, l->task->options->line_bytes_max);
 }
 
 /* Moves the incomplete line so that the next block is read to buffer[to], which is aligned; grows
@@ -108,6 +113,7 @@ static int fill_buffer(struct line_reader *l)
     const int64_t n = input_stream_read(&l->source, l->buffer + l->fill, want);
     if (n < 0) return (int)n;
     l->fill += (uint64_t)n;
+    if (l->source.past_frames) l->end = l->source.frames_bytes + 1; /* see struct split_piece */
     return 0;
 }
 
@@ -117,8 +123,9 @@ static void count_bytes(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
     uint64_t bytes;
-    if (piece->gzip) {
-        bytes = input_stream_disk_offset(&l->source) - l->disk_start;
+    if (piece->compression != COMPRESSION_NONE) {
+        const uint64_t at = input_stream_disk_offset(&l->source);
+        bytes = (l->source.past_frames ? piece->frames_end : at) - l->disk_start;
     } else {
         const uint64_t at = file_offset(l, l->line);
         bytes = at <= piece->offset ? 0 : (at < l->end ? at : l->end) - piece->offset;
@@ -155,15 +162,33 @@ static int skip_to_first_line(struct line_reader *l)
     }
 }
 
-/* The driver has checked the first bytes of all files, but of gzip files only the compressed
- * ones. */
+/* The driver has checked the first bytes of all files, but of compressed files only the
+ * compressed ones. */
 static int check_decompressed_format(struct line_reader *l)
 {
     char reason[FORMAT_REASON_BYTES];
-    const char *hint = format_detect_unsupported(l->buffer, l->fill, false, reason);
+    const uint8_t *head = l->buffer + l->line;
+    const uint64_t size = l->fill - l->line;
+    const char *hint = format_detect_unsupported(head, size, false, reason);
+    if (hint == NULL && format_detect_compression(head, size) != COMPRESSION_NONE) {
+        text_format(reason, sizeof reason, "it is compressed twice");
+        hint = "decompress it once first";
+    }
     if (hint == NULL) return 0;
     return error_set(&l->task->error, GLINT_E_INPUT_FORMAT, hint, "%s, decompressed: %s",
                      current_piece(l)->path, reason);
+}
+
+/* Reads the start of a compressed file, which may be several frames. */
+static int read_head(struct line_reader *l)
+{
+    int r = 0;
+    while (r == 0 && l->fill - l->line < FORMAT_HEAD_BYTES && !l->source.ended) {
+        l->scanned = l->fill;
+        r = fill_buffer(l);
+    }
+    l->scanned = l->line;
+    return r == 0 ? check_decompressed_format(l) : r;
 }
 
 static int begin_piece(struct line_reader *l)
@@ -179,12 +204,12 @@ static int begin_piece(struct line_reader *l)
     l->disk_start = input_stream_disk_offset(&l->source);
     if (piece->offset > 0) return skip_to_first_line(l);
     if (l->source.ended) return 0;
-    r = fill_buffer(l);
-    if (r == 0 && piece->gzip) r = check_decompressed_format(l);
+    r = piece->compression != COMPRESSION_NONE ? read_head(l) : fill_buffer(l);
     if (r != 0) return r;
     if (piece->header) return skip_to_first_line(l);
     const uint64_t mark = BYTE_ORDER_MARK_SIZE;
-    if (l->fill >= mark && memcmp(l->buffer, BYTE_ORDER_MARK, mark) == 0) l->line = mark;
+    if (l->fill - l->line >= mark && memcmp(l->buffer + l->line, BYTE_ORDER_MARK, mark) == 0)
+        l->line += mark;
     return 0;
 }
 
@@ -198,7 +223,8 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
                                       .base = l->buffer + l->line,
                                       .size = at + size - l->line,
                                       .offset = file_offset(l, l->line),
-                                      .compressed = current_piece(l)->gzip};
+                                      .compression = current_piece(l)->compression,
+                                      .frames_start = current_piece(l)->frames_start};
     *out = (struct glint_batch){.rows = rows,
                                 .key = {.type = GLINT_NONE},
                                 .value = {.type = GLINT_TEXT, .base = l->buffer + at, .size = size},

@@ -27,7 +27,7 @@ struct line_reader {
     uint8_t *buffer;
     uint64_t capacity, fill, line, scanned;
     uint64_t end;        /* of the piece, as an offset in the decompressed file */
-    uint64_t disk_start; /* offset on disk where the piece started, for gzip */
+    uint64_t disk_start; /* offset on disk where the piece started, for compressed files */
     struct glint_origin origin;
     newlines_index index; /* the variant for this CPU */
     uint32_t *row_start, *row_end;
@@ -44,9 +44,9 @@ int line_reader_next(struct line_reader *l, struct glint_batch *out);
 /* Frees everything; sets task->origin to NULL if it points into the reader. Zeros are fine. */
 void line_reader_close(struct line_reader *l);
 
-/* Returns the number, from 1, of the line that contains the byte at `offset` (decompressed), or -1
- * if the file cannot be read. Reads the file up to there: for error messages only. */
-int64_t line_number_at(struct env *env, const char *path, bool compressed, uint64_t offset);
+/* Returns the number, from 1, of the line that contains the byte at o->offset + `offset`, or -1 if
+ * the file cannot be read. Reads the file up to there: for error messages only. */
+int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t offset);
 
 /* Copies the file's first line, decompressed, without byte order mark and line end, cut at
  * `capacity` bytes. Returns its size; 0 also if the file cannot be read. */

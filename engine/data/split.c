@@ -1,6 +1,7 @@
-/* Divides the input into splits: by bytes, without opening a file, or by lines. */
+/* Divides the input into splits: by bytes, which opens only compressed files, or by lines. */
 #include "engine/data/split.h"
 
+#include "engine/data/frames.h"
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
 #include "engine/limits.h"
@@ -10,6 +11,7 @@
 
 /* Collects all pieces in one array; starts[i] is the index of the first piece of split i. */
 struct split_builder {
+    struct env *env;
     struct glint_error *error;
     struct split_piece *pieces;
     uint64_t count, capacity;
@@ -64,17 +66,57 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->size == 0) return 0;
-    return add_piece_to_split(p, file, 0, file->gzip ? SPLIT_TO_END : file->size, file->size);
+    const bool compressed = file->compression != COMPRESSION_NONE;
+    return add_piece_to_split(p, file, 0, compressed ? SPLIT_TO_END : file->size, file->size);
 }
 
-/* Cuts a file into ranges whose sizes differ by at most one byte, none over 1.1 times the target:
- * the tenth avoids a tiny last split. */
-static int split_file(struct split_builder *p, const struct input_file *file)
+/* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
+ * split. */
+static uint64_t count_pieces(const struct split_builder *p, const struct input_file *file)
 {
-    if (file->gzip || file->size == 0) return add_whole_file(p, file);
     const uint64_t spare = p->split_bytes / 10;
     const uint64_t rest = file->size > spare ? file->size - spare : 1;
-    const uint64_t pieces = rest / p->split_bytes + (rest % p->split_bytes != 0);
+    return rest / p->split_bytes + (rest % p->split_bytes != 0);
+}
+
+static int add_frames(struct split_builder *p, const struct input_file *file, uint64_t start,
+                      uint64_t end)
+{
+    assert(start < end && end <= file->size);
+    if (start == 0 && end == file->size) return add_whole_file(p, file);
+    int r = add_piece_to_split(p, file, start > 0, SPLIT_TO_END, end - start);
+    if (r < 0) return r;
+    p->pieces[p->count - 1].frames_start = start;
+    p->pieces[p->count - 1].frames_end = end;
+    return 0;
+}
+
+/* Cuts a compressed file after the first frame that ends at or after each multiple of the size of a
+ * piece. Bytes in which no frame can be found belong to the last piece. */
+static int split_frames(struct split_builder *p, const struct input_file *file)
+{
+    const uint64_t pieces = count_pieces(p, file), length = file->size / pieces;
+    if (pieces == 1) return add_whole_file(p, file);
+    struct frame_scan scan;
+    uint64_t start = 0, next = length;
+    int r = frame_scan_open(&scan, p->env, file, p->error);
+    while (r == 0 && (r = frame_scan_next(&scan)) > 0) {
+        r = 0;
+        if (scan.at < next || scan.at == file->size) continue;
+        r = add_frames(p, file, start, scan.at);
+        start = scan.at;
+        next = start - start % length + length;
+    }
+    frame_scan_close(&scan);
+    return r == 0 ? add_frames(p, file, start, file->size) : r;
+}
+
+/* Cuts a file into ranges whose sizes differ by at most one byte. */
+static int split_file(struct split_builder *p, const struct input_file *file)
+{
+    if (file->size == 0) return 0;
+    if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
+    const uint64_t pieces = count_pieces(p, file);
     const uint64_t length = file->size / pieces, longer = file->size % pieces;
     uint64_t offset = 0;
     for (uint64_t i = 0; i < pieces; i++) {
@@ -121,11 +163,12 @@ uint64_t split_bytes_default(uint64_t input_bytes)
                                      : share;
 }
 
-static int add_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                     struct glint_error *error,
+static int add_files(struct env *env, const struct input_list *list, uint64_t split_bytes,
+                     struct splits *out, struct glint_error *error,
                      int (*add)(struct split_builder *p, const struct input_file *file))
 {
-    struct split_builder p = {.error = error, .split_bytes = split_bytes, .header = list->header};
+    struct split_builder p = {
+        .env = env, .error = error, .split_bytes = split_bytes, .header = list->header};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
@@ -134,16 +177,16 @@ static int add_files(const struct input_list *list, uint64_t split_bytes, struct
     return r;
 }
 
-int splits_make_by_bytes(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                         struct glint_error *error)
+int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
+                         struct splits *out, struct glint_error *error)
 {
-    return add_files(list, split_bytes, out, error, split_file);
+    return add_files(env, list, split_bytes, out, error, split_file);
 }
 
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          struct glint_error *error)
 {
-    return add_files(list, split_bytes, out, error, add_whole_file);
+    return add_files(NULL, list, split_bytes, out, error, add_whole_file);
 }
 
 /* The state while the lines of one file are counted. */
@@ -187,12 +230,13 @@ static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t s
     return r;
 }
 
-/* Adds the bytes after the last cut. The last piece of a gzip file has no end, so that its task
- * reads the whole stream and verifies the checksum. */
+/* Adds the bytes after the last cut. The last piece of a compressed file has no end, so that its
+ * task reads the whole stream and verifies the checksum. */
 static int split_remainder(struct line_splitter *c, uint64_t size)
 {
-    if (c->start < size) return end_piece_at(c, size, c->file->gzip ? SPLIT_TO_END : size);
-    if (c->file->gzip && size > 0) c->builder->pieces[c->builder->count - 1].length = SPLIT_TO_END;
+    const bool compressed = c->file->compression != COMPRESSION_NONE;
+    if (c->start < size) return end_piece_at(c, size, compressed ? SPLIT_TO_END : size);
+    if (compressed && size > 0) c->builder->pieces[c->builder->count - 1].length = SPLIT_TO_END;
     return 0;
 }
 

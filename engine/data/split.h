@@ -10,15 +10,21 @@
 /* The path of input whose lines another engine feeds (context_config.stdin_tasks). */
 #define SPLIT_STDIN "-"
 
-/* A range of one file. A line belongs to the piece that contains its first byte. For gzip files
- * offset and length count decompressed bytes; a file that is read whole has (0, SPLIT_TO_END). */
+/* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
+ * file offset and length count decompressed bytes; a file that is read whole has (0, SPLIT_TO_END).
+ *
+ * A file of many frames is cut between them. Such a piece is a range of the file on disk, whose
+ * decompressed size is unknown: offset and length count from the start of its first frame. It has
+ * the lines whose first byte is in [1, size of its frames], so that it need not look at the frame
+ * before; the file's first piece starts at 0. */
 struct split_piece {
     const char *path;
     const char *stored;      /* the path to open; NULL: `path`, which is the name in messages */
     uint64_t offset, length; /* length > 0 */
     uint64_t file_size;      /* on disk, when the splits were made; > 0 */
     int64_t mtime_ns;
-    bool gzip;
+    uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
+    enum compression compression;
     bool header; /* skip the first line; with offset 0 only */
 };
 
@@ -30,7 +36,7 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .length = SPLIT_TO_END,
                                 .file_size = file->size,
                                 .mtime_ns = file->mtime_ns,
-                                .gzip = file->gzip};
+                                .compression = file->compression};
 }
 
 struct split {
@@ -46,26 +52,27 @@ struct splits {
 };
 
 /* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
- * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size;
- * gzip files are not cut; small files share a split; empty files are left out. Paths are borrowed
- * from `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT or
- * NO_MEMORY. */
-int splits_make_by_bytes(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                         struct glint_error *error);
+ * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
+ * compressed file only between its frames, if they can be found (data/frames.h); small files share
+ * a split; empty files are left out. Paths are borrowed from `list`. `out` is zeros before; call
+ * splits_fini in any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
+int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
+                         struct splits *out, struct glint_error *error);
 /* The size of a split that 0 means there. */
 uint64_t split_bytes_default(uint64_t input_bytes);
 /* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start. */
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          struct glint_error *error);
 /* Makes splits of `lines` lines each, without the header; each file starts a new split. Reads all
- * input once. A task that reads a piece of a gzip file must decompress everything before it.
- * Returns as splits_make_by_bytes, also INPUT_* and GZIP_*. */
+ * input once. A task that reads a piece of a compressed file must decompress everything before it.
+ * Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */
 int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_t lines,
                          struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);
 
-/* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns, flags],
- * ...]; flags: 1 gzip, 2 header. Returns false when out of memory. */
+/* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
+ * compression, header, frames_start, frames_end], ...]; header: 0 or 1. Returns false when out of
+ * memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

@@ -7,9 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 7
-#define FLAG_GZIP    1u
-#define FLAG_HEADER  2u
+#define PIECE_FIELDS 10
 
 bool split_encode(const struct split *split, struct buffer *out)
 {
@@ -25,11 +23,22 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->length);
         pack_u64(&p, piece->file_size);
         pack_i64(&p, piece->mtime_ns);
-        pack_u64(&p, (piece->gzip ? FLAG_GZIP : 0) | (piece->header ? FLAG_HEADER : 0));
+        pack_u64(&p, piece->compression);
+        pack_u64(&p, piece->header);
+        pack_u64(&p, piece->frames_start);
+        pack_u64(&p, piece->frames_end);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
     return ok;
+}
+
+static bool frames_are_valid(const struct split_piece *piece)
+{
+    if (piece->frames_end == 0) return piece->frames_start == 0;
+    return piece->compression != COMPRESSION_NONE && piece->frames_start < piece->frames_end &&
+           piece->frames_end <= piece->file_size && piece->length == SPLIT_TO_END &&
+           piece->offset == (piece->frames_start > 0);
 }
 
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
@@ -44,15 +53,18 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->length = unpack_u64(&fields, UINT64_MAX);
     out->file_size = unpack_u64(&fields, INT64_MAX);
     out->mtime_ns = unpack_i64(&fields);
-    const uint64_t flags = unpack_u64(&fields, FLAG_GZIP | FLAG_HEADER);
-    out->gzip = (flags & FLAG_GZIP) != 0;
-    out->header = (flags & FLAG_HEADER) != 0;
+    out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
+    out->header = unpack_u64(&fields, 1) != 0;
+    out->frames_start = unpack_u64(&fields, INT64_MAX);
+    out->frames_end = unpack_u64(&fields, INT64_MAX);
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
-    /* The decompressed size of a gzip file is not known here. */
-    const uint64_t most = out->gzip ? INT64_MAX : out->file_size;
+    const bool compressed = out->compression != COMPRESSION_NONE;
+    /* The decompressed size is not known here. */
+    const uint64_t most = compressed ? INT64_MAX : out->file_size;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
-    const bool whole = out->length == SPLIT_TO_END && (out->gzip || out->offset == 0);
+    const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
+    if (!frames_are_valid(out)) return 0;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     return out->path != NULL && (stored[0] == '\0' || out->stored != NULL) ? 1 : -1;

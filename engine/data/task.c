@@ -48,7 +48,7 @@ void task_describe_row_location(struct glint_task *task, const uint8_t *row, cha
         return;
     }
     const uint64_t offset = o->offset + (at - base);
-    const int64_t number = line_number_at(task->env, o->path, o->compressed, offset);
+    const int64_t number = line_number_at(task->env, o, at - base);
     if (number > 0)
         text_format(out, capacity, "%s:%" PRId64, o->path, number);
     else

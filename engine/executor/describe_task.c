@@ -37,5 +37,5 @@ void describe_task(const struct glint_task *task, const struct message *m, struc
     crash_text_append(out, origin->path);
     crash_text_append(out, " from byte ");
     crash_text_append_u64(out, origin->offset);
-    if (origin->compressed) crash_text_append(out, ", decompressed");
+    if (origin->compression != 0) crash_text_append(out, ", decompressed");
 }

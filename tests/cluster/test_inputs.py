@@ -3,8 +3,10 @@ import gzip
 import io
 import json
 import os
+import struct
 import tarfile
 import unittest
+import zlib
 
 from cluster import ClusterTest
 
@@ -51,7 +53,7 @@ class Inputs(ClusterTest):
         zstd = b"\x28\xb5\x2f\xfd\x24\x05" + ROWS
         for policy in ("fail", "skip"):
             rows = ("--bad-rows", policy)
-            self.both("E0213", "zstd", self.put("rows.zst", zstd), *rows)
+            self.both("E0208", "zstd", self.put("rows.zst", zstd), *rows)
             self.both("E0213", "NUL", self.put("binary", b"tt1\t\0" + ROWS), *rows)
             self.both("E0213", "tar archive", self.put("rows.tar.gz", gzip.compress(tar(ROWS))), *rows)
             quoted = ROWS.replace(b"\t", b",") + b'"tt,1",2.0,1\n'
@@ -72,6 +74,22 @@ class Inputs(ClusterTest):
                                             *words, to)
             self.assertEqual(status, 0, err)
         self.assertEqual(self.read_output("headed"), self.read_output("here"))
+        self.assertEqual(self.read_output("cluster"), self.read_output("here"))
+
+    def test_cluster_reads_frames_like_local(self):
+        def block(content):  # of BGZF
+            packed = zlib.compressobj(6, zlib.DEFLATED, -15)
+            packed = packed.compress(content) + packed.flush()
+            return (b"\x1f\x8b\x08\x04\0\0\0\0\0\xff" + struct.pack("<H2sHH", 6, b"BC", 2, len(packed) + 25) + packed
+                    + struct.pack("<II", zlib.crc32(content), len(content)))
+
+        whole = self.put("rows.tsv", ROWS)
+        frames = self.put("rows.gz", b"".join(block(ROWS[i:i + 9999]) for i in range(0, len(ROWS), 9999)) + block(b""))
+        for to, *words in (("here", "--master", "local[1]", whole), ("frames", "--master", "local[2]", frames),
+                           ("cluster", "--cluster", self.config, "--executors", "2", frames)):
+            status, _, err = self.run_glint("submit", "count-keys", "--split-size", "10K", "--partitions", "3", *words, to)
+            self.assertEqual(status, 0, err)
+        self.assertEqual(self.read_output("frames"), self.read_output("here"))
         self.assertEqual(self.read_output("cluster"), self.read_output("here"))
 
 

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct glint_task task = {.env = &memory.env, .options = &options};
     struct splits splits = {.items = NULL};
     struct buffer got = {NULL, 0, 0}, wanted = {NULL, 0, 0};
-    if (splits_make_by_bytes(&input, split_bytes, &splits, &task.error) != 0) abort();
+    if (splits_make_by_bytes(NULL, &input, split_bytes, &splits, &task.error) != 0) abort();
     for (uint32_t i = 0; i < splits.count; i++)
         if (read_split(&task, &splits.items[i], index, memory.data, &got) != 0) abort();
     naive_lines(memory.data, memory.size, &wanted);

@@ -7,16 +7,26 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool is_compressed(const struct split_piece *piece)
+{
+    return piece->compression != COMPRESSION_NONE;
+}
+
 static void check_piece(const struct split_piece *a, const struct split_piece *b)
 {
     const bool whole = a->length == SPLIT_TO_END;
     if (a->header && a->offset > 0) abort();
-    if (a->path[0] == '\0' || a->length == 0 || (whole && !a->gzip && a->offset > 0)) abort();
+    if (a->path[0] == '\0' || a->length == 0 || (whole && !is_compressed(a) && a->offset > 0)) abort();
+    if (a->frames_end != 0 &&
+        (a->frames_start >= a->frames_end || a->frames_end > a->file_size || !whole))
+        abort();
+    if (a->frames_start != b->frames_start || a->frames_end != b->frames_end) abort();
     if (!whole && a->offset + a->length < a->offset) abort();
-    if (!a->gzip && !whole && a->offset + a->length > a->file_size) abort();
+    if (!is_compressed(a) && !whole && a->offset + a->length > a->file_size) abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
-        a->file_size != b->file_size || a->mtime_ns != b->mtime_ns || a->gzip != b->gzip ||
-        a->header != b->header || (a->stored == NULL) != (b->stored == NULL) ||
+        a->file_size != b->file_size || a->mtime_ns != b->mtime_ns ||
+        a->compression != b->compression || a->header != b->header ||
+        (a->stored == NULL) != (b->stored == NULL) ||
         (a->stored != NULL && (a->stored[0] == '\0' || strcmp(a->stored, b->stored) != 0)))
         abort();
 }

@@ -19,18 +19,12 @@ static void expect_text(const uint8_t *head, uint64_t size)
 {
     const char *hint = format_detect_unsupported(head, size, false, reason);
     cr_expect_null(hint, "%.*s: %s", (int)size, (const char *)head, reason);
-    cr_expect(!format_is_gzip(head, size), "%.*s", (int)size, (const char *)head);
+    cr_expect_eq(format_detect_compression(head, size), COMPRESSION_NONE, "%.*s", (int)size,
+                 (const char *)head);
 }
 
 Test(format, binary_formats_are_recognized)
 {
-    expect_rejected(HEAD("\x28\xb5\x2f\xfd\x24\x05"), "zstd");
-    expect_rejected(HEAD("BZh91AY&SY\x84\x32"), "bzip2");
-    expect_rejected(HEAD("BZh9\x17\x72\x45\x38\x50\x90"), "bzip2");
-    expect_rejected(HEAD("\xfd"
-                         "7zXZ\0\0\x04"),
-                    "xz");
-    expect_rejected(HEAD("\x04\x22\x4d\x18\x64"), "lz4");
     expect_rejected(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
     expect_rejected(HEAD("PAR1\x15\x04\x15"), "Parquet");
     expect_rejected(HEAD("ORC\x0a\x05\0\x08"), "ORC");
@@ -50,6 +44,32 @@ Test(format, binary_formats_are_recognized)
     uint8_t tar[512] = "a.tsv";
     memcpy(tar + 257, "ustar", 5);
     expect_rejected(tar, sizeof tar, "tar");
+}
+
+Test(format, compressions_are_recognized)
+{
+    static const struct {
+        const char *head;
+        uint64_t size;
+        enum compression wanted;
+    } heads[] = {
+        {"\x1f\x8b\x08\x00\x01", 5, COMPRESSION_GZIP},
+        {"\x28\xb5\x2f\xfd\x24\x05", 6, COMPRESSION_ZSTD},
+        {"BZh91AY&SY\x84\x32", 12, COMPRESSION_BZIP2},
+        {"BZh9\x17\x72\x45\x38\x50\x90", 10, COMPRESSION_BZIP2},
+        {"\xfd"
+         "7zXZ\0\0\x04",
+         8, COMPRESSION_XZ},
+        {"\x04\x22\x4d\x18\x64", 5, COMPRESSION_LZ4},
+        /* after skippable frames, which zstd and lz4 share; pzstd starts with one */
+        {"\x50\x2a\x4d\x18\x01\0\0\0x\x28\xb5\x2f\xfd", 13, COMPRESSION_ZSTD},
+        {"\x5f\x2a\x4d\x18\x01\0\0\0x\x04\x22\x4d\x18", 13, COMPRESSION_LZ4},
+        {"\x50\x2a\x4d\x18\x00\x00\x01\0x", 9, COMPRESSION_ZSTD}, /* longer than the head */
+        {"\x50\x2a\x4d\x18\x01\0\0\0xtext", 13, COMPRESSION_NONE},
+    };
+    for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++)
+        cr_expect_eq(format_detect_compression((const uint8_t *)heads[i].head, heads[i].size),
+                     heads[i].wanted, "%u", i);
 }
 
 Test(format, nul_byte_means_binary_and_is_located)
@@ -85,6 +105,7 @@ Test(format, text_similar_to_a_format_is_accepted)
                                         "\x1f",
                                         "\x1f\x8b",
                                         "\x28\xb5\x2f",
+                                        "P*M\x18 text",
                                         "\xff\xfe in Latin-1\n",
                                         "\xef\xbb\xbfid\n",
                                         "\x01\x02\x03\x7f\x80\xc3\x28\xff"};
@@ -98,9 +119,9 @@ Test(format, text_similar_to_a_format_is_accepted)
 
 Test(format, gzip_header_is_recognized)
 {
-    cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0\0\0\0\0\0\x03")));
-    cr_expect(format_is_gzip(HEAD("\x1f\x8b\x08\0")));
-    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08")));
-    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x08\x80")));
-    cr_expect(!format_is_gzip(HEAD("\x1f\x8b\x07\0")));
+    cr_expect_eq(format_detect_compression(HEAD("\x1f\x8b\x08\0\0\0\0\0\0\x03")), COMPRESSION_GZIP);
+    cr_expect_eq(format_detect_compression(HEAD("\x1f\x8b\x08\0")), COMPRESSION_GZIP);
+    expect_text(HEAD("\x1f\x8b\x08"));
+    expect_text(HEAD("\x1f\x8b\x08\x80"));
+    expect_text(HEAD("\x1f\x8b\x07\x01"));
 }

@@ -91,9 +91,10 @@ static void expect_bad(const char *paths, int code, const char *cause)
 Test(input, files_are_listed_in_given_order)
 {
     expect_files("a.tsv", "a.tsv");
-    cr_expect(list.files[0].size == 3 && !list.files[0].gzip && list.files[0].mtime_ns != 0);
+    cr_expect(list.files[0].size == 3 && list.files[0].compression == COMPRESSION_NONE &&
+              list.files[0].mtime_ns != 0);
     expect_files("b.gz,a.tsv,b.gz", "b.gz a.tsv b.gz");
-    cr_expect(list.files[0].gzip && list.bytes == 11);
+    cr_expect(list.files[0].compression == COMPRESSION_GZIP && list.bytes == 11);
 }
 
 Test(input, dirs_are_sorted_without_hidden_files)
@@ -188,20 +189,27 @@ Test(input, format_is_detected_by_first_bytes)
 {
     content = INPUT_TEXT;
     text_file("t.tsv", "PK\t1\n", 5);
-    text_file("t.zst", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
     text_file("t.bin", "abc\0def", 7);
     text_file("t.txt", "\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
     text_file("t.zst.gz", "\x28\xb5\x2f\xfd\x24\x05\x29", 7);
-    text_file("t.gz", "ab\0", 3); /* accepted: gunzip reports the error */
-    expect_files("t.tsv,t.txt,t.gz", "t.tsv t.txt t.gz");
-    cr_expect(!list.files[0].gzip && list.files[1].gzip);
-    expect_bad("t.tsv,t.zst,t.bin,t.zst.gz,gone", GLINT_E_INPUT_FORMAT,
-               "t.zst: it is compressed by zstd; t.bin: it is binary: byte 3 is NUL; t.zst.gz: "
-               "it is compressed by zstd; gone: No such file");
-    cr_expect(strstr(error.hint, "zstd -d") != NULL, "%s", error.hint);
+    text_file("t.old", "\x02\x21\x4c\x18\x64", 5);
+    /* accepted: the decompressor reports the error */
+    text_file("t.gz", "ab\0", 3);
+    text_file("t.xz", "ab\0", 3);
+    expect_files("t.tsv,t.txt,t.gz,t.zst.gz,t.xz", "t.tsv t.txt t.gz t.zst.gz t.xz");
+    cr_expect_eq(list.files[0].compression, COMPRESSION_NONE);
+    cr_expect_eq(list.files[1].compression, COMPRESSION_GZIP);
+    cr_expect_eq(list.files[2].compression, COMPRESSION_GZIP);
+    cr_expect_eq(list.files[3].compression, COMPRESSION_ZSTD);
+    cr_expect_eq(list.files[4].compression, COMPRESSION_XZ);
+    expect_bad("t.tsv,t.old,t.bin,gone", GLINT_E_INPUT_FORMAT,
+               "t.old: it is compressed by lz4 in its old format; t.bin: it is binary: byte 3 is "
+               "NUL; gone: No such file");
+    cr_expect(strstr(error.hint, "lz4 -d") != NULL, "%s", error.hint);
     content = INPUT_BINARY;
-    expect_files("t.tsv,t.zst,t.bin,t.txt", "t.tsv t.zst t.bin t.txt");
-    cr_expect(!list.files[3].gzip);
+    expect_files("t.tsv,t.zst.gz,t.bin,t.txt", "t.tsv t.zst.gz t.bin t.txt");
+    cr_expect_eq(list.files[1].compression, COMPRESSION_GZIP);
+    cr_expect_eq(list.files[3].compression, COMPRESSION_NONE);
 }
 
 Test(input, all_bad_paths_are_reported_at_once)

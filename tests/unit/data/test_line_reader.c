@@ -38,7 +38,7 @@ static void make_splits(const struct fixture *f, uint64_t split_bytes, struct sp
     const struct input_list list = {
         .files = &file, .count = 1, .bytes = file.size, .header = f->header};
     struct glint_error error = {.code = GLINT_OK};
-    cr_assert_eq(splits_make_by_bytes(&list, split_bytes, out, &error), 0);
+    cr_assert_eq(splits_make_by_bytes(NULL, &list, split_bytes, out, &error), 0);
 }
 
 /* Reads all splits one after the other. */
@@ -412,18 +412,20 @@ Test(line_reader, line_number_of_offset_is_found)
     struct fixture f;
     fixture_init(&f, text, strlen(text));
     struct env *env = &f.memory.env;
-    cr_expect_eq(line_number_at(env, "text", false, 0), 1);
-    cr_expect_eq(line_number_at(env, "text", false, 3), 1);
-    cr_expect_eq(line_number_at(env, "text", false, 4), 2);
-    cr_expect_eq(line_number_at(env, "text", false, 8), 3);
-    cr_expect_eq(line_number_at(env, "text", false, 9), 4);
-    cr_expect_eq(line_number_at(env, "text", false, 13), 4);
-    cr_expect_eq(line_number_at(env, "text", false, 14), -1, "past the end of the file");
-    cr_expect_eq(line_number_at(env, "text", true, 4), -1, "not a gzip file");
+    const struct glint_origin text_origin = {.path = "text"};
+    const struct glint_origin gzip_origin = {.path = "text", .compression = COMPRESSION_GZIP};
+    cr_expect_eq(line_number_at(env, &text_origin, 0), 1);
+    cr_expect_eq(line_number_at(env, &text_origin, 3), 1);
+    cr_expect_eq(line_number_at(env, &text_origin, 4), 2);
+    cr_expect_eq(line_number_at(env, &text_origin, 8), 3);
+    cr_expect_eq(line_number_at(env, &text_origin, 9), 4);
+    cr_expect_eq(line_number_at(env, &text_origin, 13), 4);
+    cr_expect_eq(line_number_at(env, &text_origin, 14), -1, "past the end of the file");
+    cr_expect_eq(line_number_at(env, &gzip_origin, 4), -1, "not a gzip file");
     for (uint64_t call = 1; call <= 4; call++) {
         f.memory.calls = 0;
         f.memory.fail_at = call;
-        cr_expect_eq(line_number_at(env, "text", false, 9), -1);
+        cr_expect_eq(line_number_at(env, &text_origin, 9), -1);
     }
     fixture_fini(&f);
 }

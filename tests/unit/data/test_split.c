@@ -1,9 +1,10 @@
 /* Splits: how input is cut by bytes, that splits by lines have N lines each, and the wire
  * format. */
-#include "engine/data/gzip.h"
 #include "engine/data/pack.h"
+#include "tests/support/compress.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
+#include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>
 
@@ -16,7 +17,7 @@ static void make_splits(struct input_file *files, uint64_t count, uint64_t split
     for (uint64_t i = 0; i < count; i++) list.bytes += files[i].size;
     splits_fini(&splits);
     error = (struct glint_error){.code = GLINT_OK};
-    splits_make_by_bytes(&list, split_bytes, &splits, &error);
+    splits_make_by_bytes(NULL, &list, split_bytes, &splits, &error);
 }
 
 static uint64_t bytes_of(const struct split *split)
@@ -73,9 +74,9 @@ Test(split, default_split_size_follows_input_size)
 Test(split, only_the_first_range_has_a_header)
 {
     struct input_file files[] = {{.path = "a", .size = 100},
-                                 {.path = "b.gz", .size = 7, .gzip = true}};
+                                 {.path = "b.gz", .size = 7, .compression = COMPRESSION_GZIP}};
     const struct input_list list = {.files = files, .count = 2, .bytes = 107, .header = true};
-    cr_assert_eq(splits_make_by_bytes(&list, 30, &splits, &error), 0);
+    cr_assert_eq(splits_make_by_bytes(NULL, &list, 30, &splits, &error), 0);
     uint32_t headers = 0, pieces_seen = 0;
     for (uint32_t i = 0; i < splits.count; i++)
         for (uint32_t n = 0; n < splits.items[i].count; n++, pieces_seen++) {
@@ -116,22 +117,102 @@ Test(split, small_files_share_a_split)
     splits_fini(&splits);
 }
 
-Test(split, gzip_file_is_not_split)
+/* Frames of 100 bytes each, about `split_bytes` of them per piece; returns the pieces. */
+static uint32_t split_frames(enum compression compression, const struct buffer *stored,
+                             uint64_t split_bytes)
 {
-    struct input_file files[] = {{.path = "a.gz", .size = 500, .gzip = true},
-                                 {.path = "b", .size = 30},
-                                 {.path = "c.gz", .size = 40, .gzip = true}};
-    make_splits(files, 3, 100);
-    cr_assert_eq(splits.count, 2);
-    cr_expect(splits.items[0].count == 1 && splits.items[0].pieces[0].length == SPLIT_TO_END);
-    cr_expect_eq(splits.items[1].count, 2);
+    struct memory_env memory;
+    memory_env_init(&memory, stored->data, stored->size);
+    struct input_file file = {.path = "x", .size = stored->size, .compression = compression};
+    const struct input_list list = {.files = &file, .count = 1, .bytes = file.size};
     splits_fini(&splits);
+    error = (struct glint_error){.code = GLINT_OK};
+    cr_assert_eq(splits_make_by_bytes(&memory.env, &list, split_bytes, &splits, &error), 0);
+    cr_expect_eq(memory.open_files, 0);
+    return splits.count;
 }
 
-static int keep(void *arg, const void *data, uint64_t size)
+Test(split, compressed_file_is_cut_between_frames)
 {
-    cr_assert(buffer_append(arg, data, size));
-    return 0;
+    uint8_t data[10000];
+    uint64_t state = 5;
+    for (unsigned i = 0; i < sizeof data; i++) data[i] = (uint8_t)test_random(&state);
+    for (enum compression c = COMPRESSION_GZIP; c < COMPRESSION_COUNT; c++) {
+        struct buffer stored = {NULL, 0, 0}, one = {NULL, 0, 0};
+        const bool found = c == COMPRESSION_GZIP || c == COMPRESSION_ZSTD;
+        compress_frames(c, data, sizeof data, 100, &stored);
+        cr_expect_eq(split_frames(c, &stored, stored.size), 1);
+        cr_expect_eq(split_frames(c, &stored, 1), found ? 100 : 1);
+        const uint32_t count = split_frames(c, &stored, 1000);
+        cr_expect(found ? count > 10 && count < 20 : count == 1, "%u", count);
+        uint64_t at = 0;
+        for (uint32_t i = 0; found && i < count; i++) {
+            const struct split_piece *p = splits.items[i].pieces;
+            cr_expect(p->frames_start == at && p->frames_end > at && p->offset == (i > 0));
+            cr_expect(p->length == SPLIT_TO_END && splits.items[i].count == 1);
+            at = p->frames_end;
+        }
+        cr_expect(!found || at == stored.size);
+        compress_frame(c, data, sizeof data, &one);
+        cr_expect_eq(split_frames(c, &one, 1000), 1, "one frame");
+        buffer_fini(&stored);
+        buffer_fini(&one);
+    }
+    splits_fini(&splits);
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+/* Frames are found up to the first bytes that are none; the rest is in the last piece, whose task
+ * reports what is wrong. */
+Test(split, scan_for_frames_stops_at_wrong_bytes)
+{
+    uint8_t data[1000] = {1};
+    for (enum compression c = COMPRESSION_GZIP; c <= COMPRESSION_ZSTD; c++) {
+        struct buffer stored = {NULL, 0, 0};
+        compress_frames(c, data, sizeof data, 100, &stored);
+        const uint64_t good = stored.size;
+        cr_assert(buffer_append(&stored, (uint8_t[100]){0}, 100));
+        cr_expect_eq(split_frames(c, &stored, 1), 11);
+        cr_expect_eq(splits.items[10].pieces->frames_start, good);
+        stored.size = good - 1; /* truncated */
+        cr_expect_eq(split_frames(c, &stored, 1), 10);
+        stored.size = good;
+        const uint64_t fifth = splits.items[4].pieces->frames_start;
+        stored.data[fifth] ^= 1;
+        cr_expect_eq(split_frames(c, &stored, 1), 5);
+        buffer_fini(&stored);
+    }
+    struct buffer reserved = {NULL, 0, 0}; /* a block of the reserved type */
+    cr_assert(buffer_append(&reserved, "\x28\xb5\x2f\xfd\x00\x58\x06\x00\x00abcdefgh", 17));
+    cr_expect_eq(split_frames(COMPRESSION_ZSTD, &reserved, 1), 1);
+    buffer_fini(&reserved);
+    splits_fini(&splits);
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+Test(split, failing_scan_for_frames_is_reported)
+{
+    uint8_t data[1000] = {1};
+    for (enum compression c = COMPRESSION_GZIP; c <= COMPRESSION_ZSTD; c++) {
+        struct buffer stored = {NULL, 0, 0};
+        compress_frames(c, data, sizeof data, 500, &stored);
+        struct input_file file = {.path = "x", .size = stored.size, .compression = c};
+        const struct input_list list = {.files = &file, .count = 1, .bytes = file.size};
+        int r = -1;
+        for (uint64_t n = 1; r < 0; n++) {
+            struct memory_env memory;
+            memory_env_init(&memory, stored.data, stored.size);
+            memory.fail_at = n;
+            error = (struct glint_error){.code = GLINT_OK};
+            r = splits_make_by_bytes(&memory.env, &list, 1, &splits, &error);
+            cr_expect(r == 0 || r == GLINT_E_INPUT_IO, "%d", r);
+            cr_expect(r < 0 || n > 3, "open and reads");
+            cr_expect_eq(memory.open_files, 0);
+            splits_fini(&splits);
+        }
+        buffer_fini(&stored);
+    }
+    cr_expect_eq(mem_live_blocks(), 0);
 }
 
 /* Each split except the last has `lines` lines, and together they are the lines of the file. */
@@ -140,12 +221,12 @@ static void check_lines(const char *text, uint64_t lines, bool gzip, bool header
     const uint8_t *data = (const uint8_t *)text;
     const uint64_t size = strlen(text);
     struct buffer stored = {NULL, 0, 0}, wanted = {NULL, 0, 0}, got = {NULL, 0, 0};
-    struct gzip_writer *w = gzip_writer_create(keep, &stored);
-    cr_assert(gzip_writer_write(w, data, size) == 0 && gzip_writer_finish(w) == 0);
-    gzip_writer_destroy(w);
+    compress_gzip(data, size, &stored);
     struct memory_env memory;
     memory_env_init(&memory, gzip ? stored.data : data, gzip ? stored.size : size);
-    struct input_file file = {.path = "x", .size = memory.size, .gzip = gzip};
+    struct input_file file = {.path = "x",
+                              .size = memory.size,
+                              .compression = gzip ? COMPRESSION_GZIP : COMPRESSION_NONE};
     const struct input_list list = {
         .files = &file, .count = 1, .bytes = file.size, .header = header};
     const struct task_options options = {.line_bytes_max = 1000};
@@ -223,12 +304,44 @@ Test(split, every_failure_while_splitting_is_reported)
 }
 
 static const struct split_piece pieces[] = {
-    {"data/a.tsv", NULL, 5, 7, 100, 1700000000123456789, false, false},
-    {"\xc3\xa9,[*].gz", NULL, 0, SPLIT_TO_END, UINT32_MAX, -1, true, false},
-    {"n-line.gz", NULL, 1000, 50, 20, 0, true, false},
-    {"header.gz", NULL, 0, SPLIT_TO_END, 20, 0, true, true},
-    {"header", NULL, 0, 20, 20, 0, false, true},
-    {"out/part-00000", ".out.glint-1/output/part-00000", 0, 20, 20, 0, false, false},
+    {.path = "data/a.tsv",
+     .offset = 5,
+     .length = 7,
+     .file_size = 100,
+     .mtime_ns = 1700000000123456789},
+    {.path = "\xc3\xa9,[*].gz",
+     .length = SPLIT_TO_END,
+     .file_size = UINT32_MAX,
+     .mtime_ns = -1,
+     .compression = COMPRESSION_GZIP},
+    {.path = "n-line.xz",
+     .offset = 1000,
+     .length = 50,
+     .file_size = 20,
+     .compression = COMPRESSION_XZ},
+    {.path = "header.gz",
+     .length = SPLIT_TO_END,
+     .file_size = 20,
+     .compression = COMPRESSION_GZIP,
+     .header = true},
+    {.path = "header", .length = 20, .file_size = 20, .header = true},
+    {.path = "out/part-00000",
+     .stored = ".out.glint-1/output/part-00000",
+     .length = 20,
+     .file_size = 20},
+    {.path = "first.zst",
+     .length = SPLIT_TO_END,
+     .file_size = 50,
+     .frames_end = 20,
+     .compression = COMPRESSION_ZSTD,
+     .header = true},
+    {.path = "second.zst",
+     .offset = 1,
+     .length = SPLIT_TO_END,
+     .file_size = 50,
+     .frames_start = 20,
+     .frames_end = 50,
+     .compression = COMPRESSION_ZSTD},
 };
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
@@ -247,9 +360,11 @@ Test(split, encoded_split_round_trips)
         cr_expect_str_eq(a->path, b->path);
         cr_expect_eq(a->stored == NULL, b->stored == NULL);
         if (a->stored != NULL) cr_expect_str_eq(a->stored, b->stored);
-        cr_expect(a->offset == b->offset && a->length == b->length && a->gzip == b->gzip);
+        cr_expect(a->offset == b->offset && a->length == b->length &&
+                  a->compression == b->compression);
         cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
         cr_expect_eq(a->header, b->header);
+        cr_expect(a->frames_start == b->frames_start && a->frames_end == b->frames_end);
     }
     for (uint64_t size = 0; size < bytes.size; size++) {
         error = (struct glint_error){.code = GLINT_OK};
@@ -265,6 +380,49 @@ Test(split, encoded_split_round_trips)
     mem_fail_at(0, false);
     buffer_fini(&bytes);
     arena_fini(&arena);
+}
+
+Test(split, impossible_ranges_of_frames_are_rejected)
+{
+    static const struct split_piece wrong[] = {
+        {.offset = 1,
+         .length = SPLIT_TO_END,
+         .frames_start = 20,
+         .frames_end = 51,
+         .compression = COMPRESSION_ZSTD},
+        {.offset = 1,
+         .length = SPLIT_TO_END,
+         .frames_start = 20,
+         .frames_end = 20,
+         .compression = COMPRESSION_ZSTD},
+        {.offset = 0,
+         .length = SPLIT_TO_END,
+         .frames_start = 20,
+         .frames_end = 50,
+         .compression = COMPRESSION_ZSTD},
+        {.offset = 1,
+         .length = 7,
+         .frames_start = 20,
+         .frames_end = 50,
+         .compression = COMPRESSION_ZSTD},
+        {.offset = 1, .length = SPLIT_TO_END, .frames_start = 20, .compression = COMPRESSION_ZSTD},
+        {.offset = 1, .length = 7, .frames_start = 20, .frames_end = 50},
+    };
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct split_piece piece = wrong[i];
+        piece.path = "x";
+        piece.file_size = 50;
+        const struct split split = {&piece, 1};
+        struct split got;
+        struct arena arena = {NULL, NULL, 0};
+        struct buffer bytes = {NULL, 0, 0};
+        error = (struct glint_error){.code = GLINT_OK};
+        cr_assert(split_encode(&split, &bytes));
+        const struct glint_slice sent = {bytes.data, bytes.size};
+        cr_expect_eq(split_decode(sent, &arena, &got, &error), GLINT_E_PROTOCOL, "%u", i);
+        buffer_fini(&bytes);
+        arena_fini(&arena);
+    }
 }
 
 Test(split, max_files_per_split_round_trip)
@@ -284,20 +442,23 @@ Test(split, max_files_per_split_round_trip)
 }
 
 static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint64_t size,
-                        uint64_t flags)
+                        uint64_t compression, uint64_t header)
 {
     struct packer p = {.failed = false};
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 7);
+    pack_array(&p, 10);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
     pack_u64(&p, length);
     pack_u64(&p, size);
     pack_i64(&p, 0);
-    pack_u64(&p, flags);
+    pack_u64(&p, compression);
+    pack_u64(&p, header);
+    pack_u64(&p, 0);
+    pack_u64(&p, 0);
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);
@@ -307,18 +468,19 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
 
 Test(split, malformed_split_is_rejected)
 {
-    cr_expect_eq(decode_piece("a", 0, 10, 10, 0), 0);
-    cr_expect_eq(decode_piece("a", 0, 11, 10, 0), GLINT_E_PROTOCOL, "past the end");
-    cr_expect_eq(decode_piece("a", 11, 1, 10, 0), GLINT_E_PROTOCOL);
-    cr_expect_eq(decode_piece("a", 0, 0, 10, 0), GLINT_E_PROTOCOL, "empty");
-    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0), 0, "a whole file");
-    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 0, 0), 0, "that is empty");
-    cr_expect_eq(decode_piece("a", 1, SPLIT_TO_END, 10, 0), GLINT_E_PROTOCOL);
-    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 1), 0);
-    cr_expect_eq(decode_piece("a", 5, UINT64_MAX - 3, 10, 1), GLINT_E_PROTOCOL, "wraps around");
-    cr_expect_eq(decode_piece("a", 0, 10, 10, 2), 0);
-    cr_expect_eq(decode_piece("a", 1, 9, 10, 2), GLINT_E_PROTOCOL, "a header after the start");
-    cr_expect_eq(decode_piece("a", 0, 10, 10, 4), GLINT_E_PROTOCOL);
-    cr_expect_eq(decode_piece("", 0, 10, 10, 0), GLINT_E_PROTOCOL);
-    cr_expect_eq(decode_piece(NULL, 0, 10, 10, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 0), 0);
+    cr_expect_eq(decode_piece("a", 0, 11, 10, 0, 0), GLINT_E_PROTOCOL, "past the end");
+    cr_expect_eq(decode_piece("a", 11, 1, 10, 0, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, 0, 10, 0, 0), GLINT_E_PROTOCOL, "empty");
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 0, 0), 0, "a whole file");
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 0, 0, 0), 0, "that is empty");
+    cr_expect_eq(decode_piece("a", 1, SPLIT_TO_END, 10, 0, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, SPLIT_TO_END, 10, 1, 0), 0);
+    cr_expect_eq(decode_piece("a", 5, UINT64_MAX - 3, 10, 1, 0), GLINT_E_PROTOCOL, "wraps around");
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 1), 0);
+    cr_expect_eq(decode_piece("a", 1, 9, 10, 0, 1), GLINT_E_PROTOCOL, "a header after the start");
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 6, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 2), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("", 0, 10, 10, 0, 0), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece(NULL, 0, 10, 10, 0, 0), GLINT_E_PROTOCOL);
 }

@@ -155,10 +155,10 @@ Test(chained_steps, failed_step_publishes_nothing)
         struct glint *g = fixture_open(w);
         cr_assert_eq(glint_save_as_text_file(glint_parallelize(g, lines, &row, 1, 1), out), 0);
         struct glint_rdd *damaged = glint_text_file(g, out);
-        cr_expect_eq(glint_save_as_text_file(damaged, second), GLINT_E_GZIP_TRUNCATED);
+        cr_expect_eq(glint_save_as_text_file(damaged, second), GLINT_E_COMPRESSED_TRUNCATED);
         snprintf(place, sizeof place, "%s/part-00000: the gzip data ends early", out);
         cr_expect_not_null(strstr(glint_error(g)->cause, place), "%s", glint_error(g)->cause);
-        fixture_close(g, GLINT_E_GZIP_TRUNCATED);
+        fixture_close(g, GLINT_E_COMPRESSED_TRUNCATED);
         expect_nothing_left();
     }
 }
