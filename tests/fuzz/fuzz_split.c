@@ -16,7 +16,8 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
 {
     const bool whole = a->length == SPLIT_TO_END;
     if (a->header && a->offset > 0) abort();
-    if (a->path[0] == '\0' || a->length == 0 || (whole && !is_compressed(a) && a->offset > 0)) abort();
+    if (a->path[0] == '\0' || a->length == 0 || (whole && !is_compressed(a) && a->offset > 0))
+        abort();
     if (a->frames_end != 0 &&
         (a->frames_start >= a->frames_end || a->frames_end > a->file_size || !whole))
         abort();
