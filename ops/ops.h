@@ -56,6 +56,7 @@ void function_op_close(void *state);
 /* ---- Saving (ops/save.c) */
 
 struct gzip_writer;
+struct zstd_writer;
 /* One attempt file that a task is writing. */
 struct save {
     struct glint_task *task;
@@ -64,14 +65,15 @@ struct save {
     int file; /* -1: not open */
     char name[64];
     struct buffer buffer;
-    struct gzip_writer *gzip;
+    struct gzip_writer *gzip; /* at most one of the two is not NULL */
+    struct zstd_writer *zstd;
     uint64_t bytes;
     bool finished;
 };
 /* Creates the attempt file of output number `output` (from 0). It has the same name in the
- * directories of all outputs of an action. `suffix` not empty: compress with gzip. Returns 0 or a
- * code with the task's error set. */
-int save_open(struct save *s, const struct op_open *o, uint32_t output, const char *suffix);
+ * directories of all outputs of an action. Returns 0 or a code with the task's error set. */
+int save_open(struct save *s, const struct op_open *o, uint32_t output,
+              enum compression compression);
 /* Ensures room for `size` bytes at buffer.data + buffer.size; may flush the buffer. Returns false
  * with the task's error set, as the next two. */
 bool save_reserve(struct save *s, uint64_t size);

@@ -4,6 +4,7 @@
  * file. */
 #include "engine/base/text.h"
 #include "engine/data/gzip.h"
+#include "engine/data/zstd_writer.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -28,18 +29,34 @@ static int save_write(void *arg, const void *data, uint64_t size)
     return error_set_write(&s->task->error, GLINT_E_OUTPUT_IO, r, path, s->bytes - size, size);
 }
 
+static int save_compress(struct save *s, const void *data, uint64_t size)
+{
+    if (s->gzip != NULL) return gzip_writer_write(s->gzip, data, size);
+    if (s->zstd != NULL) return zstd_writer_write(s->zstd, data, size);
+    return save_write(s, data, size);
+}
+
 /* Writes the buffer to the file, through the compressor if there is one. */
 static bool save_flush(struct save *s)
 {
-    int r = s->buffer.size == 0 ? 0
-            : s->gzip != NULL   ? gzip_writer_write(s->gzip, s->buffer.data, s->buffer.size)
-                                : save_write(s, s->buffer.data, s->buffer.size);
+    int r = s->buffer.size == 0 ? 0 : save_compress(s, s->buffer.data, s->buffer.size);
     s->buffer.size = 0;
     return r == 0;
 }
 
-int save_open(struct save *s, const struct op_open *o, uint32_t output, const char *suffix)
+/* Returns false when out of memory. */
+static bool create_compressor(struct save *s, enum compression compression)
 {
+    if (compression == COMPRESSION_GZIP) s->gzip = gzip_writer_create(save_write, s);
+    if (compression == COMPRESSION_ZSTD) s->zstd = zstd_writer_create(save_write, s);
+    return compression == COMPRESSION_NONE || s->gzip != NULL || s->zstd != NULL;
+}
+
+int save_open(struct save *s, const struct op_open *o, uint32_t output,
+              enum compression compression)
+{
+    static const char *const suffixes[COMPRESSION_COUNT] = {
+        [COMPRESSION_NONE] = "", [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst"};
     char path[PATH_MAX];
     s->task = o->task;
     s->schema = o->in;
@@ -49,15 +66,14 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output, const ch
     s->dir = o->outputs[output];
     /* The attempt number keeps concurrent and repeated attempts of a task apart. */
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
-                            suffix, o->task->attempt) &&
+                            suffixes[compression], o->task->attempt) &&
                 save_path(s, path, sizeof path);
     assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)
         return error_set(&s->task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
                          "the output path is too long: %s", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
-    if (suffix[0] != '\0' && (s->gzip = gzip_writer_create(save_write, s)) == NULL)
-        return error_no_memory(&s->task->error);
+    if (!create_compressor(s, compression)) return error_no_memory(&s->task->error);
     int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_CREATE_PUBLIC);
     if (file < 0)
         return error_set_shared_path(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
@@ -84,9 +100,7 @@ bool save_write_bytes(struct save *s, struct glint_slice bytes)
         return true;
     }
     if (!save_flush(s)) return false;
-    int r = s->gzip != NULL ? gzip_writer_write(s->gzip, bytes.data, bytes.size)
-                            : save_write(s, bytes.data, bytes.size);
-    return r == 0;
+    return save_compress(s, bytes.data, bytes.size) == 0;
 }
 
 enum flow save_finish(struct save *s)
@@ -94,6 +108,7 @@ enum flow save_finish(struct save *s)
     char path[PATH_MAX];
     bool ok = save_flush(s);
     if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
+    if (ok && s->zstd != NULL) ok = zstd_writer_finish(s->zstd) == 0;
     struct env *env = s->task->env;
     int file = s->file;
     if (ok) {
@@ -127,5 +142,6 @@ void save_close(struct save *s)
     if (!s->finished && s->name[0] != '\0' && save_path(s, path, sizeof path))
         s->task->env->remove(s->task->env, ENV_CWD, path, false);
     gzip_writer_destroy(s->gzip);
+    zstd_writer_destroy(s->zstd);
     buffer_fini(&s->buffer);
 }

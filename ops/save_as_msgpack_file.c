@@ -54,7 +54,7 @@ static bool write_msgpack_record(struct save *s, const struct glint_record *r)
 
 static int save_msgpack_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, 0, "");
+    return save_open(state, o, 0, COMPRESSION_NONE);
 }
 
 static enum flow save_msgpack_push(void *state, const struct glint_batch *batch,

@@ -8,12 +8,17 @@
 
 static int text_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, 0, "");
+    return save_open(state, o, 0, COMPRESSION_NONE);
 }
 
 static int gzip_open(void *state, const struct op_open *o)
 {
-    return save_open(state, o, 0, ".gz");
+    return save_open(state, o, 0, COMPRESSION_GZIP);
+}
+
+static int zstd_open(void *state, const struct op_open *o)
+{
+    return save_open(state, o, 0, COMPRESSION_ZSTD);
 }
 
 static bool is_text(enum glint_type t)
@@ -116,6 +121,7 @@ static void text_close(void *state)
 
 const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", text_open);
 const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip_open);
+const struct op op_save_as_zstd_text_file = TEXT_OP("saveAsTextFile(zstd)", zstd_open);
 
 static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
@@ -126,7 +132,11 @@ static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path
 
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)
 {
-    return save_run(rdd, &op_save_as_text_file, path);
+    static const struct op *const by_compression[COMPRESSION_COUNT] = {
+        [COMPRESSION_NONE] = &op_save_as_text_file,
+        [COMPRESSION_GZIP] = &op_save_as_gzip_text_file,
+        [COMPRESSION_ZSTD] = &op_save_as_zstd_text_file};
+    return save_run(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path);
 }
 
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path)

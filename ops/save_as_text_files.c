@@ -17,7 +17,7 @@ struct text_files {
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
-static int files_open(void *state, const struct op_open *o)
+static int open_outputs(void *state, const struct op_open *o, enum compression compression)
 {
     struct text_files *s = state;
     int r = 0;
@@ -29,10 +29,25 @@ static int files_open(void *state, const struct op_open *o)
     while (r == 0 && s->opened < s->count) {
         struct save *output = &s->outputs[s->opened];
         *output = (struct save){.task = o->task};
-        r = save_open(output, o, s->opened++, "");
+        r = save_open(output, o, s->opened++, compression);
         output->schema.key = GLINT_NONE;
     }
     return r;
+}
+
+static int files_open(void *state, const struct op_open *o)
+{
+    return open_outputs(state, o, COMPRESSION_NONE);
+}
+
+static int gzip_files_open(void *state, const struct op_open *o)
+{
+    return open_outputs(state, o, COMPRESSION_GZIP);
+}
+
+static int zstd_files_open(void *state, const struct op_open *o)
+{
+    return open_outputs(state, o, COMPRESSION_ZSTD);
 }
 
 static bool reject_number(struct text_files *s, int64_t number)
@@ -110,7 +125,8 @@ static void files_close(void *state)
     }
 }
 
-extern const struct op op_save_as_text_files;
+extern const struct op op_save_as_text_files, op_save_as_gzip_text_files,
+    op_save_as_zstd_text_files;
 
 int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count)
 {
@@ -124,16 +140,24 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
         return error_set(error, GLINT_E_PLAN_LIMIT, hint,
                          "saveAsTextFiles: %u outputs; it accepts 1 to %u", count,
                          ACTION_OUTPUTS_MAX);
-    struct action a = {
-        .op = &op_save_as_text_files, .rdd = rdd, .outputs = paths, .output_count = count};
+    static const struct op *const by_compression[COMPRESSION_COUNT] = {
+        [COMPRESSION_NONE] = &op_save_as_text_files,
+        [COMPRESSION_GZIP] = &op_save_as_gzip_text_files,
+        [COMPRESSION_ZSTD] = &op_save_as_zstd_text_files};
+    struct action a = {.op = by_compression[rdd->g->config.compress],
+                       .rdd = rdd,
+                       .outputs = paths,
+                       .output_count = count};
     return action_run(&a);
 }
 
-const struct op op_save_as_text_files = {.name = "saveAsTextFiles",
-                                         .kind = OP_ACTION,
-                                         .state_size = sizeof(struct text_files),
-                                         .open = files_open,
-                                         .push = files_push,
-                                         .finish = files_finish,
-                                         .close = files_close,
-                                         .result = files_result};
+#define FILES_OP(op_name, open_)                                                                   \
+    {                                                                                              \
+        .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct text_files),               \
+        .open = open_, .push = files_push, .finish = files_finish, .close = files_close,           \
+        .result = files_result                                                                     \
+    }
+
+const struct op op_save_as_text_files = FILES_OP("saveAsTextFiles", files_open);
+const struct op op_save_as_gzip_text_files = FILES_OP("saveAsTextFiles(gzip)", gzip_files_open);
+const struct op op_save_as_zstd_text_files = FILES_OP("saveAsTextFiles(zstd)", zstd_files_open);

@@ -70,6 +70,9 @@
     X(save_as_text_file)                                                                           \
     X(save_as_text_files)                                                                          \
     X(save_as_gzip_text_file)                                                                      \
+    X(save_as_zstd_text_file)                                                                      \
+    X(save_as_gzip_text_files)                                                                     \
+    X(save_as_zstd_text_files)                                                                     \
     X(save_as_msgpack_file)
 
 #define DECLARE(name) extern const struct op op_##name;

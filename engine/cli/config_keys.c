@@ -25,6 +25,8 @@ static const char *const colors[] = {[PRINT_COLOR_AUTO] = "auto",
                                      [PRINT_COLOR_ALWAYS] = "always",
                                      [PRINT_COLOR_NEVER] = "never",
                                      NULL};
+static const char *const compressions[] = {
+    [COMPRESSION_NONE] = "none", [COMPRESSION_GZIP] = "gzip", [COMPRESSION_ZSTD] = "zstd", NULL};
 static const char *const bad_rows[] = {[false] = "fail", [true] = "skip", NULL};
 
 const struct config_key cluster_keys[CLUSTER_KEYS] = {
@@ -138,6 +140,8 @@ const struct config_key job_keys[JOB_KEYS] = {
      .help = "replace existing outputs"},
     {"no-sync", "no-sync", NULL, KEY_BOOL, CONFIG(no_sync),
      .help = "do not sync outputs to disk; a power loss may leave them incomplete"},
+    {"compress", "compress", "none|gzip|zstd", KEY_CHOICE, CONFIG(compress),
+     "compress the parts of text outputs", .default_value = "none", .choices = compressions},
     {"bad-rows", "bad-rows", "fail|skip", KEY_CHOICE, CONFIG(skip_bad_rows),
      "what to do with invalid rows", .default_value = "fail", .choices = bad_rows},
     {"max-bad-rows", "max-bad-rows", "N", KEY_COUNT, CONFIG(bad_rows_max),

@@ -42,6 +42,9 @@ static void log_job(struct driver *d)
         {"timeout", c->timeout_ns > 0 ? timeout : NULL},
         {"bad-rows", c->skip_bad_rows ? "skip" : "fail"},
         {"overwrite", c->overwrite ? "true" : "false"},
+        {"compress", c->compress == COMPRESSION_GZIP   ? "gzip"
+                     : c->compress == COMPRESSION_ZSTD ? "zstd"
+                                                       : NULL},
         {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
     event_log_job_start(d->log,

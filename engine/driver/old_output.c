@@ -22,14 +22,15 @@ struct contents {
     int error;                  /* old_output_remove: the first negative errno */
 };
 
-/* part-00007, part-00007.gz: as ops/save.c names them. */
+/* part-00007, part-00007.gz, part-00007.zst: as ops/save.c names them. */
 bool old_output_is_job_file(const char *name)
 {
     if (strcmp(name, OLD_OUTPUT_SUCCESS) == 0) return true;
     if (strncmp(name, "part-", 5) != 0) return false;
     size_t digits = strspn(name + 5, "0123456789");
     const char *suffix = name + 5 + digits;
-    return digits >= 5 && (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0);
+    return digits >= 5 &&
+           (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0 || strcmp(suffix, ".zst") == 0);
 }
 
 /* Called for each entry. 1 ends the listing: a foreign entry was found. */

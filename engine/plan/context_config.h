@@ -2,6 +2,7 @@
 #ifndef GLINT_PLAN_CONTEXT_CONFIG_H
 #define GLINT_PLAN_CONTEXT_CONFIG_H
 
+#include "engine/data/decompress.h"
 #include "engine/glint.h"
 
 struct cluster;
@@ -41,7 +42,8 @@ struct context_config {
     /* Of one action; 0: RESULT_BYTES_MAX, which is also the maximum. */
     uint64_t result_bytes_max;
     bool overwrite;
-    bool no_sync; /* do not fsync outputs: faster, but a power loss may lose them */
+    bool no_sync;              /* do not fsync outputs: faster, but a power loss may lose them */
+    enum compression compress; /* of text outputs: none, gzip or zstd */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */
     uint64_t timeout_ns;  /* of the whole job; 0: no timeout */

@@ -1,46 +1,36 @@
 /* glint cat: copies the parts of a job's output into one file, like Hadoop's getmerge. The bytes of
- * the parts are concatenated in the order of the parts' names. */
+ * the parts, decompressed, are concatenated in the order of the parts' names. */
 #include "engine/base/mem.h"
 #include "engine/cli/signals.h"
-#include "engine/data/input.h"
+#include "engine/data/input_stream.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/output_file.h"
 
-#include <assert.h>
 #include <stddef.h>
 
 enum { COPY_BYTES = 1 << 20 };
 
-/* Copies one part, which must still have the size that it had when the parts were listed. */
-static int copy_bytes(struct output_file *out, int part, const struct input_file *from,
-                      uint8_t *data)
+/* Copies one part, which must not change since the parts were listed. */
+static int copy_bytes(struct output_file *out, struct input_stream *part, uint8_t *data)
 {
-    uint64_t at = 0;
-    while (at < from->size) {
-        const uint64_t more = from->size - at < COPY_BYTES ? from->size - at : COPY_BYTES;
-        const int64_t n = env_read_full(out->env, part, data, more, at);
+    while (!part->ended) {
+        const int64_t n = input_stream_read(part, data, COPY_BYTES);
         const enum glint_code stop = signals_pending();
         if (stop != GLINT_OK) return error_set(out->error, stop, NULL, "interrupted by a signal");
-        if (n < 0)
-            return error_set_system(out->error, GLINT_E_INPUT_IO, (int)n, "read", from->path);
-        if ((uint64_t)n < more)
-            return error_set(out->error, GLINT_E_INPUT_CHANGED, NULL,
-                             "%s was truncated while it was read", from->path);
-        int code = output_file_write(out, data, more);
+        if (n < 0) return (int)n;
+        int code = n > 0 ? output_file_write(out, data, (uint64_t)n) : 0;
         if (code != 0) return code;
-        at += more;
     }
-    assert(at == from->size);
-    return GLINT_OK;
+    return input_stream_check_unchanged(part);
 }
 
 static int copy_part(struct output_file *out, const struct input_file *from, uint8_t *data)
 {
-    const int part = out->env->open(out->env, ENV_CWD, from->path, ENV_READ);
-    if (part < 0)
-        return error_set_system(out->error, GLINT_E_INPUT_PERMISSION, part, "open", from->path);
-    const int code = copy_bytes(out, part, from, data);
-    out->env->close(out->env, part);
+    struct input_stream part;
+    const struct split_piece whole = split_whole_file(from);
+    int code = input_stream_open(&part, out->env, &whole, 0, out->error);
+    if (code == 0) code = copy_bytes(out, &part, data);
+    input_stream_close(&part);
     return code;
 }
 
@@ -77,8 +67,8 @@ const struct cli_command cmd_cat = {
     .syntax = {.command = "glint cat",
                .summary = "Writes the parts of a job's output one after another.",
                .help = "Without FILE, or for -, they go to standard output. FILE is created "
-                       "atomically, at the end. Parts are copied byte by byte, in the order of "
-                       "their names.",
+                       "atomically, at the end. Parts are copied in the order of their names; "
+                       "compressed ones are decompressed.",
                .arguments = "OUTPUT [FILE]",
                .arguments_min = 1,
                .arguments_max = 2,

@@ -1,9 +1,10 @@
 /* The decompressors on frames, padding, early ends, flipped bits and too large windows; more of
- * gzip, and the output of the gzip writer. */
+ * gzip, and the output of both writers. */
 #include "engine/base/mem.h"
 #include "engine/data/decompress.h"
 #include "engine/data/gzip.h"
 #include "engine/data/gzip_header.h"
+#include "engine/data/zstd_writer.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/test_task.h"
@@ -384,6 +385,43 @@ Test(gzip, output_is_the_same_for_any_write_size)
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
+static void compress_zstd_in_steps(const uint8_t *data, uint64_t size, uint64_t step,
+                                   struct buffer *out)
+{
+    struct zstd_writer *w = zstd_writer_create(compress_keep, out);
+    cr_assert_not_null(w);
+    for (uint64_t at = 0; at < size; at += step)
+        cr_assert_eq(zstd_writer_write(w, data + at, size - at < step ? size - at : step), 0);
+    cr_assert_eq(zstd_writer_finish(w), 0);
+    zstd_writer_destroy(w);
+}
+
+Test(zstd_writer, output_is_the_same_for_any_write_size)
+{
+    static const uint64_t sizes[] = {0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB};
+    format = COMPRESSION_ZSTD;
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint64_t size = sizes[i];
+        uint8_t *data = malloc(size + 1);
+        uint64_t state = 9;
+        for (uint64_t k = 0; k < size; k++) data[k] = "0123456789\t\n"[test_random(&state) % 12];
+        struct buffer whole = {NULL, 0, 0}, cut = {NULL, 0, 0}, out = {NULL, 0, 0};
+        struct glint_error error;
+        compress_zstd_in_steps(data, size, 4 * MIB, &whole);
+        compress_zstd_in_steps(data, size, 7777, &cut);
+        cr_assert_eq(whole.size, cut.size);
+        cr_assert_arr_eq(whole.data, cut.data, cut.size);
+        cr_assert_eq(decompress_in_steps(&whole, 0, 1 << 20, &out, &error), 0);
+        cr_assert_eq(out.size, size);
+        if (size > 0) cr_assert_arr_eq(out.data, data, size);
+        buffer_fini(&whole);
+        buffer_fini(&cut);
+        buffer_fini(&out);
+        free(data);
+    }
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
 static int refuse(void *arg, const void *data, uint64_t size)
 {
     (void)data;
@@ -406,4 +444,26 @@ Test(gzip, sink_error_is_sticky)
     free(noise);
     mem_fail_at(1, false);
     cr_expect_null(gzip_writer_create(refuse, &calls));
+}
+
+Test(zstd_writer, failures_are_reported)
+{
+    int calls = 1;
+    uint8_t *zeros = calloc(1, 3 * MIB);
+    struct zstd_writer *w = zstd_writer_create(refuse, &calls);
+    cr_expect_eq(zstd_writer_write(w, zeros, 3 * MIB), -28);
+    cr_expect_eq(zstd_writer_write(w, zeros, 1), -28);
+    cr_expect_eq(zstd_writer_finish(w), -28);
+    cr_expect_eq(calls, 0, "no call after the error");
+    zstd_writer_destroy(w);
+    free(zeros);
+    w = NULL;
+    for (int64_t n = 1; w == NULL; n++) {
+        mem_fail_at(n, false);
+        w = zstd_writer_create(refuse, &calls);
+        mem_fail_at(0, false);
+        cr_expect(w == NULL || n > 2);
+    }
+    zstd_writer_destroy(w);
+    cr_expect_eq(mem_live_blocks(), 0);
 }

@@ -60,6 +60,7 @@ Test(old_output, output_is_replaced)
 {
     make_output("out", "old");
     write_file("out/part-00001.gz", "old");
+    write_file("out/part-00002.zst", "old");
     write_file("out/part-100000", "old");
     expect_replaced("out//");
 }
