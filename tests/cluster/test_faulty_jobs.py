@@ -83,6 +83,8 @@ class Crashes(FaultyJobTest):
         self.assertEqual(self.left(), [])
 
     def test_crash_in_combine_function_is_named(self):
+        with open(self.input, "w", encoding="ascii") as file:
+            file.write("line\n" * LINES)  # keys that repeat are combined by the map task
         job = self.start("job", *self.words("add-segv"))
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
         self.assert_tells(job.err, signal.SIGSEGV, "mistake.add")
