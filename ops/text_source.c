@@ -51,6 +51,8 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     /* Paths of outputs that earlier actions of this job saved resolve to their unpublished
      * parts. */
     list->saved = g->saved;
+    if (g->config.cluster == NULL && g->config.stage == NULL && !g->config.explain)
+        list->spool = &g->spool;
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
     if (!fed && input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT,

@@ -20,7 +20,7 @@ static inline uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-enum env_kind { ENV_FILE, ENV_DIRECTORY, ENV_OTHER };
+enum env_kind { ENV_FILE, ENV_DIRECTORY, ENV_FIFO, ENV_OTHER };
 
 struct env_stat {
     enum env_kind kind;

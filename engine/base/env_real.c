@@ -114,7 +114,10 @@ static int real_sync_dir(struct env *env, int dir)
 
 static void stat_convert(const struct stat *s, struct env_stat *out)
 {
-    out->kind = S_ISREG(s->st_mode) ? ENV_FILE : S_ISDIR(s->st_mode) ? ENV_DIRECTORY : ENV_OTHER;
+    out->kind = S_ISREG(s->st_mode)    ? ENV_FILE
+                : S_ISDIR(s->st_mode)  ? ENV_DIRECTORY
+                : S_ISFIFO(s->st_mode) ? ENV_FIFO
+                                       : ENV_OTHER;
     out->size = (uint64_t)s->st_size;
     out->mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
     out->device = (uint64_t)s->st_dev;

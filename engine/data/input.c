@@ -5,36 +5,16 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/format.h"
+#include "engine/data/input_spool.h"
+#include "engine/data/input_walk.h"
 #include "engine/limits.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CAUSE_BYTES_KEPT 64 /* for "and N more" */
-
-struct input_walk {
-    struct env *env;
-    struct input_list *list;
-    struct glint_error *error;
-    /* The bad paths so far. */
-    uint64_t bad_count, bad_shown;
-    enum glint_code bad_code;                           /* the first one's */
-    char hint[sizeof(((struct glint_error *)0)->hint)]; /* the first one */
-    char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
-};
-
-/* The names of a directory, or the paths that match the components of a glob so far. */
-struct name_list {
-    struct input_walk *walk;
-    const char *pattern; /* of names; NULL: all */
-    char **items;
-    uint64_t count, capacity;
-};
 
 enum glint_code input_error_code(int error)
 {
@@ -76,12 +56,12 @@ static int record_bad_path(struct input_walk *w, enum glint_code code, const cha
 static int record_bad_kind(struct input_walk *w, const char *path, const char *reason)
 {
     return record_bad_path(w, GLINT_E_INPUT_KIND, path, reason,
-                           "jobs read regular files and directories of files: save piped data to a "
-                           "file, list nested directories separately");
+                           "jobs read files, pipes and directories of files; DIR/** reads nested "
+                           "directories, too");
 }
 
-static int record_failed_call(struct input_walk *w, int error, const char *operation,
-                              const char *path)
+int input_record_failed_call(struct input_walk *w, int error, const char *operation,
+                             const char *path)
 {
     if (is_fatal(error))
         return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
@@ -90,7 +70,7 @@ static int record_failed_call(struct input_walk *w, int error, const char *opera
                            strerror_r(-error, reason, sizeof reason), NULL);
 }
 
-static char *arena_text(struct input_walk *w, const char *text)
+char *input_copy_text(struct input_walk *w, const char *text)
 {
     char *copy = arena_strdup(&w->list->arena, text);
     if (copy == NULL) error_no_memory(w->error);
@@ -121,11 +101,11 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     uint8_t head[FORMAT_HEAD_BYTES];
     char reason[FORMAT_REASON_BYTES];
     int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
-    if (file < 0) return record_failed_call(w, file, "open", path);
+    if (file < 0) return input_record_failed_call(w, file, "open", path);
     int64_t size = 0;
     if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
     w->env->close(w->env, file);
-    if (size < 0) return record_failed_call(w, (int)size, "read", path);
+    if (size < 0) return input_record_failed_call(w, (int)size, "read", path);
     *out = format_detect_compression(head, (uint64_t)size);
     if (*out != COMPRESSION_NONE) return 1;
     *out = compression_of_name(path);
@@ -134,66 +114,35 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     return hint == NULL ? 1 : record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
+static int append_file(struct input_walk *w, const struct input_file *file)
+{
+    struct input_list *list = w->list;
+    if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
+        return error_no_memory(w->error);
+    assert(list->count < list->capacity);
+    list->files[list->count++] = *file;
+    list->bytes += file->size;
+    return 0;
+}
+
 /* `stored` is the path to open; NULL: `path`. */
 static int add_input_file(struct input_walk *w, const char *path, const char *stored,
                           const struct env_stat *stat)
 {
-    struct input_list *list = w->list;
     enum compression compression = COMPRESSION_NONE;
     int r = detect_file_format(w, path, stored, &compression);
     if (r <= 0) return r;
-    if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
-        return error_no_memory(w->error);
-    const char *copy = arena_text(w, path);
-    const char *stored_copy = stored != NULL && copy != NULL ? arena_text(w, stored) : NULL;
+    const char *copy = input_copy_text(w, path);
+    const char *stored_copy = stored != NULL && copy != NULL ? input_copy_text(w, stored) : NULL;
     if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
-    assert(list->count < list->capacity && stat->kind == ENV_FILE);
-    list->files[list->count++] = (struct input_file){.path = copy,
-                                                     .stored = stored_copy,
-                                                     .size = stat->size,
-                                                     .mtime_ns = stat->mtime_ns,
-                                                     .device = stat->device,
-                                                     .inode = stat->inode,
-                                                     .compression = compression};
-    list->bytes += stat->size;
-    return 0;
-}
-
-static int names_add(struct name_list *n, const char *name)
-{
-    if (!array_reserve(&n->items, &n->capacity, n->count + 1, sizeof *n->items))
-        return error_no_memory(n->walk->error);
-    n->items[n->count] = arena_text(n->walk, name);
-    return n->items[n->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
-}
-
-static void names_fini(struct name_list *n)
-{
-    mem_free(n->items);
-}
-
-static int collect_name(void *arg, const char *name)
-{
-    struct name_list *n = arg;
-    if (name[0] == '_' || name[0] == '.') return 0;
-    if (n->pattern != NULL && fnmatch(n->pattern, name, FNM_PERIOD) != 0) return 0;
-    return names_add(n, name) == 0 ? 0 : -ENOMEM;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno; call
- * names_fini in both cases. */
-static int list_input_names(struct name_list *n, struct input_walk *w, const char *dir,
-                            const char *pattern)
-{
-    *n = (struct name_list){.walk = w, .pattern = pattern};
-    int r = env_list_dir(w->env, dir, collect_name, n);
-    if (r == 0 && n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_names);
-    return r;
+    assert(stat->kind == ENV_FILE);
+    return append_file(w, &(struct input_file){.path = copy,
+                                               .stored = stored_copy,
+                                               .size = stat->size,
+                                               .mtime_ns = stat->mtime_ns,
+                                               .device = stat->device,
+                                               .inode = stat->inode,
+                                               .compression = compression});
 }
 
 static int add_directory_entry(struct input_walk *w, const char *path)
@@ -202,7 +151,7 @@ static int add_directory_entry(struct input_walk *w, const char *path)
     int r = w->env->stat(w->env, path, &stat);
     if (r == -ENOENT)
         return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
-    if (r < 0) return record_failed_call(w, r, "stat", path);
+    if (r < 0) return input_record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
@@ -213,7 +162,7 @@ static int record_directory(struct input_walk *w, const char *path, const struct
     struct input_list *list = w->list;
     if (!array_reserve(&list->dirs, &list->dir_capacity, list->dir_count + 1, sizeof *list->dirs))
         return error_no_memory(w->error);
-    const char *copy = arena_text(w, path);
+    const char *copy = input_copy_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
     list->dirs[list->dir_count++] = (struct input_dir){copy, stat->device, stat->inode};
     return 0;
@@ -222,8 +171,8 @@ static int record_directory(struct input_walk *w, const char *path, const struct
 static int add_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
 {
     struct name_list names;
-    int r = list_input_names(&names, w, dir, NULL);
-    if (r < 0) r = record_failed_call(w, r, "list", dir);
+    int r = input_names_list(&names, w, dir, NULL);
+    if (r < 0) r = input_record_failed_call(w, r, "list", dir);
     if (r == 0) r = record_directory(w, dir, stat);
     for (uint64_t i = 0; r == 0 && i < names.count; i++) {
         char path[PATH_MAX];
@@ -232,9 +181,9 @@ static int add_directory(struct input_walk *w, const char *dir, const struct env
         if (text_format(path, sizeof path, "%s%s%s", dir, slash, names.items[i]))
             r = add_directory_entry(w, path);
         else
-            r = record_failed_call(w, -ENAMETOOLONG, "open", dir);
+            r = input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
     }
-    names_fini(&names);
+    input_names_fini(&names);
     return r;
 }
 
@@ -255,9 +204,10 @@ static int add_saved_part(struct input_walk *w, const char *path, const struct s
     struct env_stat stat;
     if (!text_format(part, sizeof part, "%s/%s", path, name) ||
         !text_format(stored, sizeof stored, "%s/%s", saved->directory, name))
-        return record_failed_call(w, -ENAMETOOLONG, "open", path);
+        return input_record_failed_call(w, -ENAMETOOLONG, "open", path);
     int r = w->env->stat(w->env, stored, &stat);
-    return r < 0 ? record_failed_call(w, r, "stat", part) : add_input_file(w, part, stored, &stat);
+    return r < 0 ? input_record_failed_call(w, r, "stat", part)
+                 : add_input_file(w, part, stored, &stat);
 }
 
 static int record_unwritten(struct input_walk *w, const struct saved_output *saved)
@@ -278,11 +228,54 @@ static int add_saved_output(struct input_walk *w, const char *path,
 {
     struct name_list names;
     if (saved->directory == NULL) return record_unwritten(w, saved);
-    int r = list_input_names(&names, w, saved->directory, NULL);
-    if (r < 0) r = record_failed_call(w, r, "list", path);
+    int r = input_names_list(&names, w, saved->directory, NULL);
+    if (r < 0) r = input_record_failed_call(w, r, "list", path);
     for (uint64_t i = 0; r == 0 && i < names.count; i++)
         r = add_saved_part(w, path, saved, names.items[i]);
-    names_fini(&names);
+    input_names_fini(&names);
+    return r;
+}
+
+/* ---- */
+
+/* ---- Pipes */
+
+/* Adds standard input or a FIFO, to be copied when all paths are known to be good. */
+static int add_pipe(struct input_walk *w, const char *path)
+{
+    if (w->list->spool == NULL)
+        return record_bad_path(w, GLINT_E_INPUT_KIND, path,
+                               "a pipe, which only one process can read",
+                               "run the job in one process, without a cluster, or save the piped "
+                               "data to a file; explain reads files only");
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    return append_file(w, &(struct input_file){.path = copy, .pipe = true});
+}
+
+static int copy_pipe(struct input_walk *w, struct input_file *file)
+{
+    const struct spooled_input *copy;
+    struct env_stat stat;
+    int r = input_spool_copy(w->list->spool, w->env, file->path, &copy, w->error);
+    if (r < 0) return r;
+    file->stored = copy->stored;
+    r = w->env->stat(w->env, copy->stored, &stat);
+    if (r < 0) return input_record_failed_call(w, r, "stat", file->path);
+    file->size = stat.size;
+    file->mtime_ns = stat.mtime_ns;
+    file->device = stat.device;
+    file->inode = stat.inode;
+    w->list->bytes += stat.size;
+    r = detect_file_format(w, file->path, file->stored, &file->compression);
+    return r < 0 ? r : 0;
+}
+
+static int copy_pipes(struct input_walk *w)
+{
+    int r = 0;
+    for (uint64_t i = 0; r == 0 && w->bad_count == 0 && i < w->list->count; i++)
+        if (w->list->files[i].pipe) r = copy_pipe(w, &w->list->files[i]);
     return r;
 }
 
@@ -292,70 +285,15 @@ static int add_existing(struct input_walk *w, const char *path, const struct env
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
     if (stat->kind == ENV_DIRECTORY) return add_directory(w, path, stat);
+    if (stat->kind == ENV_FIFO) return add_pipe(w, path);
     return record_bad_kind(w, path, "not a regular file");
-}
-
-static bool is_glob(const char *text)
-{
-    return strpbrk(text, "*?[") != NULL;
-}
-
-static int add_match(struct name_list *paths, const char *dir, const char *name,
-                     const char *slashes)
-{
-    char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s%s%s", dir, name, slashes)) return 0; /* cannot exist */
-    return names_add(paths, path);
-}
-
-/* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
- * that cannot be listed is an error; a path that is not a directory has no matches. */
-static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
-                     const char *slashes, struct name_list *to)
-{
-    int r = 0;
-    for (uint64_t i = 0; r == 0 && i < from->count; i++) {
-        const char *dir = from->items[i];
-        if (!is_glob(name)) {
-            r = add_match(to, dir, name, slashes);
-            continue;
-        }
-        struct name_list names;
-        r = list_input_names(&names, w, dir[0] != '\0' ? dir : ".", name);
-        if (r == -ENOENT || r == -ENOTDIR)
-            r = 0;
-        else if (r < 0)
-            r = record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
-        for (uint64_t k = 0; r == 0 && k < names.count; k++)
-            r = add_match(to, dir, names.items[k], slashes);
-        names_fini(&names);
-    }
-    return r;
-}
-
-/* Expands `pattern` component by component. */
-static int glob_paths(struct input_walk *w, const char *pattern, struct name_list *out)
-{
-    int r = names_add(out, "");
-    for (const char *p = pattern; r == 0 && *p != '\0';) {
-        const size_t length = strcspn(p, "/"), slash_count = strspn(p + length, "/");
-        char name[PATH_MAX], slashes[PATH_MAX];
-        struct name_list next = {.walk = w};
-        text_format(name, sizeof name, "%.*s", (int)length, p);
-        text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
-        r = glob_step(w, out, name, slashes, &next);
-        names_fini(out);
-        *out = next;
-        p += length + slash_count;
-    }
-    return r;
 }
 
 /* Whether the last component came from a directory's listing: then at least a link exists. */
 static bool ends_in_glob(const char *pattern)
 {
     const char *slash = strrchr(pattern, '/');
-    return is_glob(slash != NULL ? slash : pattern);
+    return input_is_glob(slash != NULL ? slash : pattern);
 }
 
 /* Returns 1 if the path exists; 0 if it does not or was recorded as bad; or a code. */
@@ -369,7 +307,7 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
     }
     if (r == -ENOENT && listed)
         return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
-    return r == -ENOENT || r == -ENOTDIR ? 0 : record_failed_call(w, r, "stat", path);
+    return r == -ENOENT || r == -ENOTDIR ? 0 : input_record_failed_call(w, r, "stat", path);
 }
 
 static int add_glob(struct input_walk *w, const char *pattern)
@@ -377,14 +315,15 @@ static int add_glob(struct input_walk *w, const char *pattern)
     struct name_list paths = {.walk = w};
     uint64_t matches = 0;
     const uint64_t bad_before = w->bad_count;
-    int r = glob_paths(w, pattern, &paths);
-    if (r == 0 && paths.count > 1)
-        qsort(paths.items, paths.count, sizeof *paths.items, compare_names);
+    int r = input_glob_expand(w, pattern, &paths);
+    if (r == 0) input_names_sort(&paths);
     for (uint64_t i = 0; r >= 0 && i < paths.count; i++) {
+        /* Several ** reach a directory in more than one way. */
+        if (i > 0 && strcmp(paths.items[i], paths.items[i - 1]) == 0) continue;
         r = add_glob_match(w, paths.items[i], ends_in_glob(pattern));
         matches += r > 0;
     }
-    names_fini(&paths);
+    input_names_fini(&paths);
     if (r < 0) return r;
     if (matches > 0 || w->bad_count > bad_before) return 0;
     char hint[PATH_HINT_BYTES];
@@ -399,10 +338,9 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
 {
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(path, hint);
-    if (strcmp(path, "-") == 0)
-        return record_bad_kind(w, path, "standard input is not a regular file");
+    if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path);
     if (reason == NULL || input_error_code(error) != GLINT_E_INPUT_NOT_FOUND)
-        return record_failed_call(w, error, "stat", path);
+        return input_record_failed_call(w, error, "stat", path);
     return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
 }
 
@@ -420,7 +358,8 @@ static int add_path(struct input_walk *w, const char *text)
         r = w->env->stat(w->env, path, &stat);
     }
     if (r == 0) return add_existing(w, path, &stat);
-    return is_glob(path) && !is_fatal(r) ? add_glob(w, path) : record_missing_path(w, r, text);
+    return input_is_glob(path) && !is_fatal(r) ? add_glob(w, path)
+                                               : record_missing_path(w, r, text);
 }
 
 static int add_path_list(struct input_walk *w, const char *paths)
@@ -432,7 +371,7 @@ static int add_path_list(struct input_walk *w, const char *paths)
         if (text_format(path, sizeof path, "%.*s", (int)(comma - p), p))
             r = add_path(w, path);
         else
-            r = record_failed_call(w, -ENAMETOOLONG, "open", path);
+            r = input_record_failed_call(w, -ENAMETOOLONG, "open", path);
         p = *comma == ',' ? comma + 1 : NULL;
     }
     return r;
@@ -458,6 +397,7 @@ int input_list_resolve(struct env *env, const char *paths, enum input_content co
                      find_saved_output(&w, path_from_file_url(paths)) != NULL ||
                      env->stat(env, path_from_file_url(paths), &stat) == 0;
     int r = one ? add_path(&w, paths) : add_path_list(&w, paths);
+    if (r == 0) r = copy_pipes(&w);
     return r < 0 ? r : report_bad_paths(&w);
 }
 

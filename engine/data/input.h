@@ -19,6 +19,7 @@ struct input_file {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
+    bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
     enum compression compression; /* by its first bytes (text only), or else by its name */
 };
 
@@ -36,8 +37,11 @@ struct saved_output {
     const struct saved_output *next;
 };
 
+struct input_spool;
+
 struct input_list {
-    const struct saved_output *saved;      /* outputs of the job itself that paths may name */
+    struct input_spool *spool;        /* for standard input and FIFOs; NULL: they are rejected */
+    const struct saved_output *saved; /* outputs of the job itself that paths may name */
     const struct saved_output **unwritten; /* explain: those of them that are input */
     uint32_t unwritten_count;
     struct input_file *files;
@@ -53,13 +57,14 @@ struct input_list {
 };
 
 /* `paths` are files, directories, globs and file URLs of these (base/path.h), separated by commas.
- * If a file has exactly the given name, it is not parsed as a list, URL or glob. The files of a
- * directory and the matches of a glob are sorted by bytes; names that start with _ or . are
- * skipped. A directory inside a directory is an error and is not read. Duplicates are kept. A path
- * in out->saved means that output, even if a file has the name; `path` of its files is the one they
- * will have when it is published.
+ * In a glob, ** matches any number of directories; at its end, all files in them. Standard input
+ * (-) and FIFOs are copied (data/input_spool.h). If a file has exactly the given name, it is not
+ * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
+ * bytes; names that start with _ or . are skipped. A directory inside a directory is an error and
+ * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the
+ * name; `path` of its files is the one they will have when it is published.
  *
- * `out` is zeros except `saved`; call input_list_fini in any case. Returns 0 or a code:
+ * `out` is zeros except `saved` and `spool`; call input_list_fini in any case. Returns 0 or a code:
  * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT or INPUT_IO (of the first bad path;
  * the cause lists all), SYSTEM, NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,

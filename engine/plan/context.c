@@ -62,6 +62,7 @@ void context_init(struct glint *g, const struct context_config *config)
     g->job_id = 1; /* context_create draws a random one */
     g->next_rdd = 1;
     g->next_broadcast = 1;
+    g->spool.parent = config->work_dir;
     assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);
     live_add(g);
 }
@@ -75,6 +76,7 @@ void context_fini(struct glint *g)
     }
     for (struct glint_args *a = g->args; a != NULL; a = a->next) packer_fini(&a->pairs);
     for (struct glint_broadcast *b = g->broadcasts; b != NULL; b = b->next) mem_free(b->data);
+    input_spool_fini(&g->spool, g->config.env);
     arena_fini(&g->arena);
 }
 

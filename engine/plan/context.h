@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/data/input_spool.h"
 #include "engine/data/pack.h"
 #include "engine/limits.h"
 #include "engine/plan/context_config.h"
@@ -148,6 +149,7 @@ struct glint {
     struct glint_rdd *rdds;
     struct glint_args *args;
     struct glint_broadcast *broadcasts;
+    struct input_spool spool;         /* its copies of piped input */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

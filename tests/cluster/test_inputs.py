@@ -60,6 +60,8 @@ class Inputs(ClusterTest):
             self.both("E0213", "rows.csv:20001: quoted field", self.put("rows.csv", quoted), *rows,
                       "--delimiter", ",")
         self.both("E0201", "a URL", "s3://bucket/rows.tsv")
+        on_cluster = self.answer("--cluster", self.config, "--executors", "2", "-")
+        self.assertEqual(on_cluster, (66, "E0203", "-: a pipe, which only one process can read"))
 
     def test_cluster_drops_headers_like_local(self):
         names = [self.put("a.tsv", b"id\trating\tvotes\n" + ROWS),

@@ -117,7 +117,7 @@ Test(env, stat_reports_file_kind)
     cr_expect(env->stat(env, "file", &st) == 0 && st.kind == ENV_FILE && st.size == 5 && st.mine);
     cr_expect(env->stat(env, "link", &st) == 0 && st.kind == ENV_FILE);
     cr_expect(env->stat(env, ".", &st) == 0 && st.kind == ENV_DIRECTORY);
-    cr_expect(env->stat(env, "fifo", &st) == 0 && st.kind == ENV_OTHER);
+    cr_expect(env->stat(env, "fifo", &st) == 0 && st.kind == ENV_FIFO);
     cr_expect_eq(env->stat(env, "missing", &st), -ENOENT);
     int file = env->open(env, ENV_CWD, "fifo", ENV_READ); /* does not block */
     cr_expect_geq(file, 0);

@@ -127,6 +127,26 @@ Test(input, globs_match_sorted_paths)
     expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
 }
 
+/* A directory is listed once, however many ** reach it; links to directories are not followed. */
+Test(input, double_star_matches_directories_at_any_depth)
+{
+    cr_assert(mkdir("d/e", 0777) == 0 && mkdir("d/e/f", 0777) == 0 && mkdir("d/_h", 0777) == 0);
+    make_file("d/e/x.tsv", 1);
+    make_file("d/e/f/y.tsv", 1);
+    make_file("d/_h/z.tsv", 1);
+    cr_assert(symlink("..", "d/e/f/up") == 0 && symlink("x.tsv", "d/e/link.tsv") == 0);
+    expect_files("d/**",
+                 "d/e/f/y.tsv d/e/link.tsv d/e/x.tsv d/other d/part-1.gz d/part-10 d/part-2");
+    expect_files("**/*.tsv", "a.tsv d/e/f/y.tsv d/e/link.tsv d/e/x.tsv");
+    expect_files("d/**/**/y.tsv", "d/e/f/y.tsv");
+    expect_files("d//**//x.tsv,a.tsv", "d//e/x.tsv a.tsv");
+    expect_bad("**/none", GLINT_E_INPUT_NOT_FOUND, "**/none: no file matches");
+    expect_bad("a.tsv/**", GLINT_E_INPUT_NOT_FOUND, "a.tsv/**: no file matches");
+    unlisted = "e/f/";
+    expect_bad("d/**", GLINT_E_INPUT_PERMISSION, "d/e/f/: Permission denied");
+    unlisted = "";
+}
+
 Test(input, existing_name_is_not_a_glob)
 {
     make_file("a[1].tsv", 1);
@@ -221,7 +241,7 @@ Test(input, all_bad_paths_are_reported_at_once)
     cr_assert_eq(symlink("nowhere", "link"), 0);
     cr_assert_eq(symlink("loop", "loop"), 0);
     expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_NOT_FOUND,
-               "missing: No such file or directory; fifo: not a regular file; "
+               "missing: No such file or directory; fifo: a pipe, which only one process can read; "
                "link: No such file or directory; loop: Too many levels of symbolic links; "
                "socket: not a regular file; /dev/null: not a regular file; x*: no file matches; "
                "'': an empty path; a.tsv/b: Not a directory");
@@ -312,7 +332,7 @@ Test(input, every_failed_allocation_is_reported)
     int64_t n = 0;
     while (r != 0) {
         mem_fail_at(++n, false);
-        r = make_list("d,*/part*,a.tsv");
+        r = make_list("d,*/part*,a.tsv,**/other");
         mem_fail_at(0, false);
         cr_assert(r == 0 || r == GLINT_E_NO_MEMORY);
         input_list_fini(&list);

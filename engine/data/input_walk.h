@@ -1,0 +1,48 @@
+/* Shared by data/input.c and data/input_glob.c: the state while paths are resolved. */
+#ifndef GLINT_DATA_INPUT_WALK_H
+#define GLINT_DATA_INPUT_WALK_H
+
+#include "engine/data/input.h"
+
+#define CAUSE_BYTES_KEPT 64 /* for "and N more" */
+
+struct input_walk {
+    struct env *env;
+    struct input_list *list;
+    struct glint_error *error;
+    /* The bad paths so far. */
+    uint64_t bad_count, bad_shown;
+    enum glint_code bad_code;                           /* the first one's */
+    char hint[sizeof(((struct glint_error *)0)->hint)]; /* the first one */
+    char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
+};
+
+/* The names of a directory, or the paths that match the components of a glob so far. */
+struct name_list {
+    struct input_walk *walk;
+    const char *pattern; /* of names; NULL: all */
+    char **items;
+    uint64_t count, capacity;
+};
+
+/* Adds a copy. Returns 0 or NO_MEMORY. */
+int input_names_add(struct name_list *n, const char *name);
+/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno; call
+ * input_names_fini in both cases. */
+int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
+                     const char *pattern);
+/* Sorts by bytes. */
+void input_names_sort(struct name_list *n);
+void input_names_fini(struct name_list *n);
+/* Records a bad path, or sets the error if others would fail, too. Returns 0 or a code. */
+int input_record_failed_call(struct input_walk *w, int error, const char *operation,
+                             const char *path);
+/* Copies to the list's arena; NULL when out of memory, with the error set. */
+char *input_copy_text(struct input_walk *w, const char *text);
+
+bool input_is_glob(const char *text);
+/* Expands `pattern` component by component; `out` is empty. The paths may not exist. Returns 0 or a
+ * code. */
+int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out);
+
+#endif
