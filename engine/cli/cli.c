@@ -8,6 +8,7 @@
 #include "engine/base/text.h"
 #include "engine/cli/cluster_file.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/help.h"
 #include "engine/cli/print.h"
 #include "engine/cli/suggest.h"
 #include "engine/limits.h"
@@ -29,15 +30,8 @@ static int dispatch(const struct cli_program *program, const struct cli_command 
 static int print_commands(const struct cli_program *program, const struct cli_command *group)
 {
     const bool all = strcmp(group->syntax.command, program->name) == 0;
-    printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", group->syntax.command,
-           group->syntax.summary);
-    for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
-        printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-    printf("\nHelp for one of them: %s COMMAND --help\n", group->syntax.command);
-    if (!all) return cli_flush_stdout(0);
-    printf("\nJobs, which %s submit JOB runs, or %s JOB for short:\n\n", program->name,
-           program->name);
-    cli_print_jobs(program);
+    help_print_commands(group);
+    if (all) help_print_jobs(program);
     return cli_flush_stdout(0);
 }
 

@@ -41,7 +41,7 @@ static const struct glint_job_option own_rows[] = {
     {"listen", "HOST:PORT", NULL,
      "with --join: where other executors connect to it (default: any port; on all addresses, "
      "unless the driver is on loopback)"},
-    {"log-format", "FORMAT", "text", "log format on standard error: text or json"},
+    {"log-format", "text|json", "text", "log format on standard error"},
     {"launched", NULL, NULL,
      "exit `dead` after the last job, or if none arrives within `start`: for launch_command"},
     /* Given by a daemon to the processes that it starts. */

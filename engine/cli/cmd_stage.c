@@ -2,6 +2,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/help.h"
 #include "engine/cli/job.h"
 #include "engine/cli/print.h"
 #include "engine/data/pack.h"
@@ -82,27 +83,49 @@ static int usage_error(const char *cause)
     return cli_fail(&error);
 }
 
+/* The lines of pack and gather are those of a job, so these are for their help alone. */
+static const struct glint_job_option pack_options[] = {
+    {"output", "FILE", NULL, "the stage file to write; -o FILE for short"},
+    {"next", "FILE", NULL,
+     "continue the job of this file with the results of its action, on standard input"},
+    {"stdin-lines", "N", NULL, "the input - is N tasks, whose lines the engine feeds"},
+    {.name = NULL}};
+static const struct cli_syntax pack_syntax = {
+    .command = "glint stage pack",
+    .summary = "Writes the stages of a job's first action, or of the next one, for another engine.",
+    .help = "Options of the job: glint submit JOB --help",
+    .arguments = "JOB ARGUMENTS... -o FILE",
+    .own = pack_options};
+static const struct cli_syntax gather_syntax = {
+    .command = "glint stage gather",
+    .summary = "Ends the job with the results of its last action: publishes its outputs.",
+    .help = "Reads the results on standard input. OUTPUT replaces the job's output.",
+    .arguments = "FILE [OUTPUT]"};
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int print_own_help(const struct cli_program *program, const struct cli_syntax *syntax)
+{
+    char name[CLI_COMMAND_BYTES];
+    struct cli_syntax own = *syntax;
+    own.command = cli_own_command(program, syntax->command, name);
+    help_print_syntax(&own);
+    return cli_flush_stdout(0);
+}
+
 static int pack_run(const struct cli_program *program, int argc, char **argv)
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = -1};
-    const bool help = argc == 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    const bool help = argc == 1 || is_help(argv[1]);
     const char *path = take_option(&argc, argv, "-o"), *next = take_option(&argc, argv, "--next");
     const char *tasks = take_option(&argc, argv, "--stdin-lines");
     int64_t stdin_tasks = 0;
-    if (help) {
-        printf("Usage: %s stage pack JOB ARGUMENTS... [OPTION...] -o FILE\n"
-               "       %s stage pack --next FILE -o FILE < RESULTS\n"
-               "Writes the stages of the job's first action, or of the next one, for another "
-               "engine.\n\n"
-               "  -o FILE          the stage file to write\n"
-               "      --next=FILE  continue the job of this file with the results of its action\n"
-               "      --stdin-lines=N  the input - is N tasks, whose lines the engine feeds\n"
-               "  -h, --help       print this help\n\n"
-               "Options of the job: %s submit JOB --help\n",
-               program->name, program->name, program->name);
-        return cli_flush_stdout(0);
-    }
+    if (help) return print_own_help(program, &pack_syntax);
+    if (path == NULL) path = take_option(&argc, argv, "--output");
     if (path == NULL) return usage_error("-o FILE is missing");
     if (tasks != NULL && (!text_parse_i64((const uint8_t *)tasks, strlen(tasks), &stdin_tasks) ||
                           stdin_tasks < 1 || stdin_tasks > STAGE_STDIN_TASKS_MAX))
@@ -123,13 +146,7 @@ static int gather_run(const struct cli_program *program, int argc, char **argv)
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = STDIN_FILENO};
-    const bool help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-    if (help) {
-        printf("Usage: %s stage gather FILE [OUTPUT] < RESULTS\n"
-               "Ends the job with the results of its last action: publishes its outputs.\n",
-               program->name);
-        return cli_flush_stdout(0);
-    }
+    if (argc > 1 && is_help(argv[1])) return print_own_help(program, &gather_syntax);
     if (argc < 2 || argc > 3 || argv[1][0] == '-' || argv[argc - 1][0] == '-')
         return usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
     if (argc == 3) session.output = absolute_path(argv[2], out);
@@ -356,9 +373,9 @@ static void reduce_execute(const struct cli_line *line, struct glint_error *erro
 
 #define TASK_OPTIONS                                                                               \
     {"stage", "N", NULL, "the stage, if FILE has several of this kind"},                           \
-        {"io", "FORMAT", NULL,                                                                     \
-         "format of records: text (lines), or rawbytes (pairs, as Hadoop Streaming has them)"},    \
-        {"counters", "FORMAT", NULL, "print counters on standard error: hadoop or json"},          \
+        {"io", "text|rawbytes", NULL,                                                              \
+         "format of records: lines, or pairs as Hadoop Streaming has them"},                       \
+        {"counters", "hadoop|json", NULL, "print counters on standard error"},                     \
     {                                                                                              \
         "work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"          \
     }

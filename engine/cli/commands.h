@@ -7,7 +7,4 @@
 extern const struct cli_command cmd_submit, cmd_explain, cmd_executor, cmd_status, cmd_cancel,
     cmd_history, cmd_stage, cmd_config, cmd_secret, cmd_version, cmd_help;
 
-/* Prints a line for each job. */
-void cli_print_jobs(const struct cli_program *program);
-
 #endif

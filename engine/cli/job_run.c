@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/cli/adapter.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/help.h"
 #include "engine/cli/job.h"
 #include "engine/cli/plan_graph.h"
 #include "engine/cli/progress.h"
@@ -72,16 +73,6 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .common_title = "Options of every job:"};
 }
 
-void cli_print_jobs(const struct cli_program *program)
-{
-    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
-        char line[SYNTAX_TEXT_MAX];
-        text_format(line, sizeof line, "  %-16s %s\n", program->jobs[i]->name,
-                    program->jobs[i]->summary);
-        cli_print_wrapped(line, 0, 0);
-    }
-}
-
 /* Prints the help of submit or explain itself. */
 static int print_jobs(const struct cli_program *program, const char *command, bool explain)
 {
@@ -95,9 +86,8 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
         .own = explain ? NULL : adapter_option,
         .common = settings_options(),
         .common_title = "Options of every job:"};
-    cli_syntax_help(&syntax);
-    putchar('\n');
-    cli_print_jobs(program);
+    help_print_syntax(&syntax);
+    help_print_jobs(program);
     return cli_flush_stdout(0);
 }
 
@@ -361,7 +351,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     if (!cli_line_parse(&line, &described.syntax, argc, argv, &error)) {
         status = fail_before_start(&run, argc, argv, &error);
     } else if (line.help) {
-        cli_syntax_help(&described.syntax);
+        help_print_syntax(&described.syntax);
         status = cli_flush_stdout(0);
     } else {
         bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&

@@ -1,8 +1,9 @@
-/* One pass over the words, and help made from the same tables. */
+/* One pass over the words. */
 #include "engine/cli/options.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/help.h"
 #include "engine/cli/print.h"
 #include "engine/cli/suggest.h"
 
@@ -10,16 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HELP_BYTES_MAX 8192u
-
-enum { HELP_COLUMN = 29, HELP_COLUMNS = 79 }; /* where the texts of options begin; width */
-
 static const struct glint_job_option help_row = {"help", NULL, NULL, "print this help"};
 
 const struct glint_job_option cli_json_option[] = {{"json", NULL, NULL, "print one JSON object"},
                                                    {.name = NULL}};
 
-static char row_letter(const struct glint_job_option *row)
+char cli_option_letter(const struct glint_job_option *row)
 {
     static const char *const names[] = {"help", "quiet", "verbose"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -35,8 +32,7 @@ const struct glint_job_option *cli_option_find(const struct glint_job_option *ta
     return NULL;
 }
 
-/* Returns the n-th row over all tables; NULL after the last, which is --help. */
-static const struct glint_job_option *row_at(const struct cli_syntax *s, uint32_t n)
+const struct glint_job_option *cli_syntax_option(const struct cli_syntax *s, uint32_t n)
 {
     const struct glint_job_option *const tables[] = {s->own, s->common};
     assert(n < CLI_OPTIONS_MAX);
@@ -52,8 +48,8 @@ static const struct glint_job_option *row_at(const struct cli_syntax *s, uint32_
 static uint32_t find_row(const struct cli_syntax *s, const char *name, size_t size, char letter)
 {
     const struct glint_job_option *row;
-    for (uint32_t n = 0; (row = row_at(s, n)) != NULL; n++)
-        if (name == NULL ? row_letter(row) == letter
+    for (uint32_t n = 0; (row = cli_syntax_option(s, n)) != NULL; n++)
+        if (name == NULL ? cli_option_letter(row) == letter
                          : strlen(row->name) == size && memcmp(row->name, name, size) == 0)
             return n;
     return CLI_OPTIONS_MAX;
@@ -103,7 +99,7 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
         text_format(option, sizeof option, "%.*s", (int)size, word);
         return unknown_option(line->syntax, option, error);
     }
-    bool takes_value = row_at(line->syntax, n)->value != NULL;
+    bool takes_value = cli_syntax_option(line->syntax, n)->value != NULL;
     *out_used_next = takes_value && *end == '\0';
     line->values[n] = !takes_value ? "true" : *end == '=' ? end + 1 : next;
     if (!takes_value && *end == '=')
@@ -119,7 +115,7 @@ static bool parse_letters(struct cli_line *line, const char *word, struct glint_
     for (const char *p = word + 1; *p != '\0'; p++) {
         uint32_t n = find_row(line->syntax, NULL, 0, *p);
         if (n == CLI_OPTIONS_MAX) return unknown_option(line->syntax, word, error);
-        assert(row_at(line->syntax, n)->value == NULL);
+        assert(cli_syntax_option(line->syntax, n)->value == NULL);
         line->values[n] = "true";
     }
     return true;
@@ -187,7 +183,7 @@ bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *sy
     struct glint_error error = {.code = GLINT_OK};
     bool parsed = cli_line_parse(line, syntax, argc, argv, &error);
     if (parsed && !line->help) return true;
-    if (parsed) cli_syntax_help(syntax);
+    if (parsed) help_print_syntax(syntax);
     *status = parsed ? cli_flush_stdout(0) : cli_fail(&error);
     cli_line_fini(line);
     return false;
@@ -208,77 +204,11 @@ bool cli_line_has(const struct cli_line *line, const char *name)
 const char *cli_line_option(const struct cli_line *line, const char *name)
 {
     uint32_t n = number_of(line, name);
-    return line->values[n] != NULL ? line->values[n] : row_at(line->syntax, n)->default_value;
+    return line->values[n] != NULL ? line->values[n]
+                                   : cli_syntax_option(line->syntax, n)->default_value;
 }
 
 bool cli_line_flag(const struct cli_line *line, const char *name)
 {
     return cli_line_option(line, name) != NULL;
-}
-
-/* ---- Help */
-
-void cli_print_wrapped(const char *original, int column, int indent)
-{
-    char own[HELP_BYTES_MAX];
-    const char *text = own;
-    print_own_commands(own, sizeof own, original);
-    while (*text != '\0') {
-        int length = (int)strcspn(text, "\n"), room = HELP_COLUMNS - column;
-        if (length > room) {
-            for (length = room; length > 0 && text[length] != ' ';) length--;
-            if (length == 0) length = (int)strcspn(text, " \n"); /* a long word */
-        }
-        printf("%.*s\n", length, text);
-        text += length + (text[length] != '\0');
-        if (*text != '\0') printf("%*s", column = indent, "");
-    }
-}
-
-static void print_row(const struct glint_job_option *row)
-{
-    char text[512], letter[] = {'-', row_letter(row), ',', '\0'};
-    bool has_default = row->default_value != NULL;
-    int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name,
-                        row->value != NULL ? "=" : "", row->value != NULL ? row->value : "");
-    int gap = column < HELP_COLUMN ? HELP_COLUMN - column : 3;
-    bool fits = text_format(text, sizeof text, has_default ? "%s (default: %s)" : "%s", row->help,
-                            row->default_value);
-    assert(fits);
-    printf("%*s", gap, "");
-    cli_print_wrapped(text, column + gap, HELP_COLUMN);
-}
-
-/* Prints the rows from `begin` to `end` in alphabetical order, except hidden ones. */
-static void print_rows(const struct cli_syntax *s, uint32_t begin, uint32_t end)
-{
-    for (const char *last = "";;) {
-        const struct glint_job_option *next = NULL, *row;
-        for (uint32_t n = begin; n < end && (row = row_at(s, n)) != &help_row; n++)
-            if (row->help != NULL && strcmp(row->name, last) > 0 &&
-                (next == NULL || strcmp(row->name, next->name) < 0))
-                next = row;
-        if (next == NULL) return;
-        print_row(next);
-        last = next->name;
-    }
-}
-
-void cli_syntax_help(const struct cli_syntax *s)
-{
-    bool titles = s->own != NULL && s->common != NULL && s->common_title != NULL;
-    uint32_t own = 0;
-    while (titles && s->own[own].name != NULL) own++;
-    printf("Usage: %s [OPTION...]%s%s\n", s->command, s->arguments != NULL ? " " : "",
-           s->arguments != NULL ? s->arguments : "");
-    cli_print_wrapped(s->summary, 0, 0);
-    printf(titles ? "\n Command options:\n" : "\n");
-    print_rows(s, 0, own);
-    if (titles) printf("\n %s\n", s->common_title);
-    print_rows(s, own, CLI_OPTIONS_MAX);
-    if (titles) putchar('\n');
-    print_row(&help_row);
-    if (s->help == NULL) return;
-    putchar('\n');
-    cli_print_wrapped(s->help, 0, 0);
 }

@@ -72,11 +72,10 @@ struct suggest;
 void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table);
 /* --json, for commands without other options of their own. */
 extern const struct glint_job_option cli_json_option[];
-/* Prints usage and options to standard output. */
-void cli_syntax_help(const struct cli_syntax *syntax);
-/* Prints text, of which the first line begins at `column`; breaks long lines between words, and
- * indents all but the first. */
-void cli_print_wrapped(const char *text, int column, int indent);
+/* Returns the n-th option: own, common, then --help, the last one; NULL after it. */
+const struct glint_job_option *cli_syntax_option(const struct cli_syntax *syntax, uint32_t n);
+/* Returns the letter that is short for an option: 'q'; 0: it has none. */
+char cli_option_letter(const struct glint_job_option *option);
 /* Sets the error for an unknown option; `suggest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest);
