@@ -119,6 +119,9 @@ struct env {
     int64_t (*read)(struct env *env, int file, void *out, size_t size); /* -EAGAIN: nothing yet */
     /* Returns how many are ready; 0: none within the time. */
     int (*poll)(struct env *env, struct pollfd *files, uint32_t count, int timeout_ms);
+    /* Sends one datagram to a socket of AF_UNIX, whose name is a path or, in the abstract
+     * namespace, begins with '@'. Does not block. Returns 0 or a negative errno. */
+    int (*send_datagram)(struct env *env, const char *socket, const char *text);
     void *state; /* for tests */
 };
 

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -286,6 +288,25 @@ static int real_poll(struct env *env, struct pollfd *files, uint32_t count, int 
     return n >= 0 ? n : errno == EINTR ? 0 : -errno;
 }
 
+static int real_send_datagram(struct env *env, const char *name, const char *text)
+{
+    (void)env;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const size_t size = strlen(name);
+    if (size == 0 || size >= sizeof address.sun_path) return -EINVAL;
+    memcpy(address.sun_path, name, size);
+    if (name[0] == '@') address.sun_path[0] = '\0';
+    /* The name of an abstract socket has no NUL at its end. */
+    const socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
+    const int file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (file < 0) return -errno;
+    const ssize_t sent =
+        sendto(file, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
+    const int error = sent < 0 ? errno : 0;
+    close(file);
+    return -error;
+}
+
 struct env *env_real(void)
 {
     static struct env env = {
@@ -313,6 +334,7 @@ struct env *env_real(void)
         .reap = env_reap,
         .read = real_read,
         .poll = real_poll,
+        .send_datagram = real_send_datagram,
     };
     return &env;
 }

@@ -27,6 +27,7 @@ static void daemon_stop(struct daemon *d)
         if (!uv_is_closing((uv_handle_t *)&d->signals[i])) signal_close_and_ignore(&d->signals[i]);
     deadline_close(&d->drain_deadline, NULL);
     deadline_close(&d->idle_deadline, NULL);
+    service_notify_close(&d->service);
 }
 
 /* Whether a launched daemon has neither a driver nor an executor. */
@@ -70,6 +71,7 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     d->draining = true;
+    service_notify_stopping(&d->service);
     log_line(LOG_INFO, NULL, "draining after signal %d: %u jobs running, at most %llu ms", number,
              d->runner_count, (unsigned long long)d->cluster->drain_ms);
     /* Queued drivers never get an executor here: reject them now, so that they use other nodes. */
@@ -197,6 +199,7 @@ static int daemon_start(struct daemon *d, struct glint_error *error)
     d->idle = d->config->launched;
     if (d->idle) deadline_start(&d->idle_deadline, c->start_ms);
     print_ready(d);
+    service_notify_ready(&d->service);
     return 0;
 }
 
@@ -213,6 +216,7 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     log_limit_bytes(daemon_log_bytes_max(&d));
     deadline_init(&d.drain_deadline, &d.loop, on_drain_deadline, &d);
     deadline_init(&d.idle_deadline, &d.loop, on_idle_deadline, &d);
+    service_notify_init(&d.service, &d.loop, d.env);
     open_signals(&d);
     r = daemon_start(&d, error);
     /* After an error: closes what daemon_start opened; the loop below runs the close callbacks. */

@@ -12,6 +12,7 @@
 #include "engine/executor/daemon.h"
 #include "engine/executor/exit_report.h"
 #include "engine/executor/program_fetch.h"
+#include "engine/executor/service_notify.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/spawn.h"
@@ -80,6 +81,7 @@ struct daemon {
     struct deadline drain_deadline;
     struct deadline idle_deadline; /* launched, and no driver is connected: exit */
     uv_signal_t signals[DAEMON_SIGNALS];
+    struct service_notify service;
     struct net net;
     struct listener *listener;
     struct daemon_session *sessions;

@@ -205,8 +205,8 @@ class ClusterTest(unittest.TestCase):
         self.processes.append(process)
         return process
 
-    def executor(self, name, *options, ready=True):
-        process = self.start(name, "executor", "--cluster", self.config, "--id", name, *options)
+    def executor(self, name, *options, ready=True, env=None):
+        process = self.start(name, "executor", "--cluster", self.config, "--id", name, *options, env=env)
         process.port = self.ports[name]
         if ready:
             process.until_says(f"executor {name} ready on ")

@@ -7,7 +7,7 @@ import socket
 import time
 import unittest
 
-from cluster import (SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, listening_port, make_leftover,
+from cluster import (DEADLINE_S, SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, listening_port, make_leftover,
                      open_files, until)
 
 LONG_JOB = ("empty-tasks", "--tasks", "100000")
@@ -25,6 +25,19 @@ class Daemon(ClusterTest):
         e1 = self.executor("e1")
         e1.signal(signal.SIGINT)
         self.assertEqual(e1.wait(), 0)
+
+    def test_daemon_notifies_the_service_manager(self):
+        path = os.path.join(self.directory, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(path)
+            manager.settimeout(DEADLINE_S)
+            e1 = self.executor("e1", env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "20000"})
+            self.assertEqual([manager.recv(64) for _ in range(2)], [b"READY=1", b"WATCHDOG=1"])
+            e1.signal(signal.SIGTERM)
+            while (got := manager.recv(64)) == b"WATCHDOG=1":
+                pass
+            self.assertEqual(got, b"STOPPING=1")
+            self.assertEqual(e1.wait(), 0)
 
     def test_log_lines_can_be_json(self):
         e1 = self.executor("e1", "--log-format", "json")

@@ -211,6 +211,13 @@ static int fault_poll(struct env *env, struct pollfd *files, uint32_t count, int
     return env_real()->poll(env_real(), files, count, timeout_ms);
 }
 
+static int fault_send_datagram(struct env *env, const char *socket, const char *text)
+{
+    (void)env;
+    if (must_fail("send_datagram")) return fault_error;
+    return env_real()->send_datagram(env_real(), socket, text);
+}
+
 struct env *faults_env(void)
 {
     static struct env env = {
@@ -238,6 +245,7 @@ struct env *faults_env(void)
         .reap = fault_reap,
         .read = fault_read,
         .poll = fault_poll,
+        .send_datagram = fault_send_datagram,
     };
     return &env;
 }
