@@ -1,6 +1,7 @@
 /* A counter in front of malloc provides fault injection; arenas and buffers are built on top. */
 #include "engine/base/mem.h"
 
+#include "engine/base/mem_cache.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -59,14 +60,26 @@ static void use_huge_pages(uint8_t *block, uint64_t size)
     madvise(page, (size - (uint64_t)(page - block)) & ~(PAGE_BYTES - 1), MADV_HUGEPAGE);
 }
 
+/* Returns the size to allocate for `size` bytes. Large sizes are rounded to an eighth of a power of
+ * two, so that the blocks of similar tasks can be reused; pages that are not used cost nothing. */
+static uint64_t block_size(uint64_t size)
+{
+    const uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
+    if (whole < LARGE_BLOCK_BYTES) return whole;
+    const uint64_t step = ((uint64_t)1 << (63 - __builtin_clzll(whole))) / 8;
+    return (whole + step - 1) & ~(step - 1);
+}
+
 void *mem_alloc(uint64_t size)
 {
     if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
-    uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
-    uint8_t *block = aligned_alloc(64, whole);
+    const uint64_t whole = block_size(size);
+    uint8_t *block = whole >= LARGE_BLOCK_BYTES ? mem_cache_take(whole) : NULL;
+    if (block == NULL) block = aligned_alloc(64, whole);
+    if (block == NULL && mem_cache_clear()) block = aligned_alloc(64, whole);
     if (block == NULL) return NULL;
     /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
-    memset(block + size, 0, whole - size);
+    memset(block + size, 0, whole - size < 64 + READ_SLACK ? whole - size : READ_SLACK);
     atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;
 }
@@ -93,7 +106,8 @@ void mem_free(void *block)
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
     assert(before > 0);
-    free(block);
+    const uint64_t size = malloc_usable_size(block);
+    if (size < LARGE_BLOCK_BYTES || !mem_cache_give(block, size)) free(block);
 }
 
 char *mem_strdup(const char *text)

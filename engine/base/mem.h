@@ -23,6 +23,10 @@ char *mem_strdup(const char *text);
 /* Makes malloc keep freed memory for the next task instead of returning it to the kernel, which
  * would have to zero it again. Call it once, at the start of main. */
 void mem_set_malloc_thresholds(void);
+/* Adds to the limit, at first 0, of the bytes of freed large blocks that are kept for the next
+ * allocations; a negative number takes back. The kernel clears the pages of new blocks, which costs
+ * more than filling them. Any thread. */
+void mem_keep_large_blocks(int64_t more_bytes);
 /* Returns the number of allocated blocks: for tests that look for leaks. */
 int64_t mem_live_blocks(void);
 /* Makes the n-th allocation from now on fail (1: the next), or that and all later ones. 0: off.

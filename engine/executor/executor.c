@@ -191,6 +191,11 @@ static int start_slots(struct executor *e, struct glint_error *error)
     return r;
 }
 
+static int64_t kept_memory_bytes(const struct executor_config *config)
+{
+    return (int64_t)(config->options.memory_bytes * config->slots / KEPT_MEMORY_SHARE);
+}
+
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error)
 {
     assert(config->slots > 0 && config->slots <= SLOTS_MAX);
@@ -205,6 +210,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     }
     e->config = *config;
     e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
+    mem_keep_large_blocks(kept_memory_bytes(config));
     pthread_mutex_init(&e->lock, NULL);
     e->store = store_create();
     int r = e->store == NULL ? error_no_memory(error) : 0;
@@ -419,5 +425,6 @@ void executor_destroy(struct executor *e)
     store_destroy(e->store);
     pipe_semaphore_close(&e->work);
     pthread_mutex_destroy(&e->lock);
+    mem_keep_large_blocks(-kept_memory_bytes(&e->config));
     mem_free(e);
 }

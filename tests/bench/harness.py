@@ -88,6 +88,11 @@ class Programs:
         self.blocks = self._program("baseline_blocks", filters)
         self.test = self._program("baseline_test", filters)
         small = [BASELINE / "die.c"]
+        keyed = small + [BASELINE / f for f in ("files.c", "keyed_rows.c")]
+        self.keys = self._program("baseline_keys", keyed)
+        self.join = self._program("baseline_join", keyed)
+        self.lines_digest = self._program("lines_digest", small + [BASELINE / "files.c"])
+        self.make_keys = self._program("make_keys", small)
         self.measure = self._program("measure", small)
         self.make_ratings = self._program("make_ratings",
                                           small + [ROOT / "jobs/generate/ratings.c"])
@@ -171,6 +176,18 @@ class Bench:
             say(f"writing {path.name}, {self.rows[size]} rows")
             path.unlink(missing_ok=True)
             checked([self.glint, "generate", "visits", "--rows", str(self.rows[size]), path])
+            self._made.add(path)
+        return path
+
+    def keys(self, name, kind, first, rows, values=False):
+        """Lines with text keys, of kind distinct or zipf (baseline/make_keys.c)."""
+        path = self.directory / f"keys-{name}.tsv"
+        if path not in self._made:
+            self._check_room(rows * 24)
+            say(f"writing {path.name}, {rows} rows")
+            command = [self.programs.make_keys, kind, str(first), str(rows)]
+            with open(path, "wb") as file:
+                checked(command + (["values"] if values else []), stdout=file)
             self._made.add(path)
         return path
 

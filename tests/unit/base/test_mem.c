@@ -30,6 +30,27 @@ Test(mem, blocks_are_aligned_and_have_zeroed_slack)
     cr_expect_eq(mem_live_blocks(), live);
 }
 
+Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
+{
+    mem_keep_large_blocks(64 << 20);
+    uint8_t *first = mem_alloc(20 << 20);
+    cr_assert_not_null(first);
+    memset(first, 'x', 20 << 20);
+    mem_free(first);
+    uint8_t *small = mem_alloc(9 << 20);
+    cr_assert_neq(small, first, "half of the block would be wasted");
+    uint8_t *again = mem_alloc((20 << 20) - 300);
+    cr_assert_eq(again, first);
+    for (unsigned i = 0; i < 64; i++) cr_assert_eq(again[(20 << 20) - 300 + i], 0, "slack");
+    mem_free(again);
+    mem_free(small);
+    uint8_t *larger = mem_alloc(100 << 20);
+    mem_free(larger); /* over the limit */
+    cr_assert_eq(mem_live_blocks(), 0);
+    mem_keep_large_blocks(-(64 << 20));
+    mem_free(mem_alloc(20 << 20)); /* nothing is kept now: a leak for valgrind and the sanitizers */
+}
+
 Test(mem, huge_sizes_are_rejected)
 {
     struct arena a = {NULL, NULL, 0};
