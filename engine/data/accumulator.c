@@ -84,14 +84,24 @@ static bool extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64
     return true;
 }
 
+/* What a function of a user's program may do. */
+static int fail_number(struct glint_task *task)
+{
+    const struct glint_function *fn = atomic_load(&task->function);
+    return error_set(
+        &task->error, GLINT_E_PLAN_TYPE, "the accumulator has the type of the function's `out`",
+        "%s stores bytes in an accumulator that is a number", fn != NULL ? fn->name : "a function");
+}
+
 /* Makes the capacity at least `need`; keeps the first `keep` bytes of the value. Capacities double,
  * so that appending is linear. Old bytes in the pool are not reused before the next spill,
  * therefore values over ACC_LARGE_BYTES are on the heap. */
 static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t need, uint64_t keep)
 {
     struct acc_pool *pool = acc->memory;
-    assert(pool != NULL && keep <= acc->capacity);
     if (need <= acc->capacity) return 0;
+    if (pool == NULL || pool->numbers) return fail_number(task);
+    assert(keep <= acc->capacity);
     if (need > VALUE_BYTES_MAX)
         return error_set(&task->error, GLINT_E_VALUE_LIMIT, "make the function store less per key",
                          "a value grew to %llu bytes", (unsigned long long)need);

@@ -19,6 +19,7 @@ struct acc_pool {
     uint64_t chunk_bytes; /* allocated from the arena */
     uint64_t large_bytes; /* in heap blocks */
     bool aligned;         /* to 8 bytes: GLINT_STRUCT */
+    bool numbers;         /* accumulators are i64 or f64 (some have no pool): no bytes */
 };
 /* Returns `size` bytes, unaligned unless p->aligned, with READ_SLACK readable bytes after them, or
  * NULL when out of memory. Valid until acc_pool_reset. */

@@ -156,6 +156,7 @@ int combiner_init(struct combiner *c, struct glint_task *task, const struct shuf
     c->with_zero_acc = acc_init(&c->pool);
     int r = aggregator_init(&c->aggregator, task, spec, state);
     c->pool.aligned = c->aggregator.acc_struct != 0;
+    c->pool.numbers = !codec_type_is_bytes(c->aggregator.spec->acc);
     return r;
 }
 

@@ -34,6 +34,7 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
     hash_table_init(&g->table, &g->pool, task->table_seed);
     int r = aggregator_init(&g->aggregator, task, spec, state);
     g->pool.aligned = g->aggregator.acc_struct != 0;
+    g->pool.numbers = !codec_type_is_bytes(g->aggregator.spec->acc);
     return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
 }
 

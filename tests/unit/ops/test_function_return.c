@@ -119,6 +119,14 @@ static int number_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
+/* Stores bytes where the accumulator is a number. */
+static int bytes_merge(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
+{
+    (void)state, (void)value;
+    return glint_acc_set(task, acc, "bytes", 5);
+}
+
 /* Emits only the first row. */
 static int short_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                        struct glint_emitter *out)
@@ -173,9 +181,11 @@ static const struct glint_function short_function = {ODD_FUNCTION("short_batch",
 static const struct glint_function number_function =
     GLINT_MAP("odd.number", GLINT_PAIRS(GLINT_ANY, GLINT_I64), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
               number_each);
+static const struct glint_function bytes_function = {ODD_FUNCTION("bytes", GLINT_KIND_REDUCE),
+                                                     .merge = bytes_merge};
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-static const struct glint_function *listed[FUNCTIONS + 4];
+static const struct glint_function *listed[FUNCTIONS + 5];
 static const struct glint_module module = {"odd", listed};
 static const struct glint_module *const modules[] = {&ops_module, &module, NULL};
 
@@ -226,6 +236,7 @@ static struct glint *open_odd(bool encode)
     listed[FUNCTIONS] = &text_function;
     listed[FUNCTIONS + 1] = &short_function;
     listed[FUNCTIONS + 2] = &number_function;
+    listed[FUNCTIONS + 3] = &bytes_function;
     struct glint *g = context_create(&config, &error);
     cr_assert_not_null(g, "%s", error.cause);
     return g;
@@ -301,6 +312,23 @@ Test(function_return, another_type_than_promised_fails_the_job)
                      GLINT_E_PLAN_TYPE);
         cr_expect_str_eq(glint_error(g)->cause,
                          "odd.number emitted (bytes, i64), and its output is (text, text)");
+        fixture_close(g, GLINT_E_PLAN_TYPE);
+    }
+}
+
+/* In tasks, and on the driver. */
+Test(function_return, bytes_in_an_accumulator_of_numbers_fail_the_job)
+{
+    for (int i = 0; i < 4; i++) {
+        struct glint *g = open_odd(i % 2 == 1);
+        struct glint_rows rows = {.count = 0};
+        int64_t count = 0;
+        const int r =
+            i < 2 ? glint_count(glint_reduce_by_key(pairs_of(g), &bytes_function, NULL), &count)
+                  : glint_reduce(pairs_of(g), &bytes_function, NULL, &rows);
+        cr_expect_eq(r, GLINT_E_PLAN_TYPE);
+        cr_expect_str_eq(glint_error(g)->cause,
+                         "odd.bytes stores bytes in an accumulator that is a number");
         fixture_close(g, GLINT_E_PLAN_TYPE);
     }
 }
