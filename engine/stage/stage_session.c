@@ -271,13 +271,8 @@ static int fill_done(struct stage_transport *t, const struct message *task, stru
 
 static void answer_task(struct stage_transport *t, struct driver *driver, struct message *task)
 {
-    struct message *m = message_create(MSG_FAILED);
-    if (m != NULL) m->error = mem_zalloc(sizeof *m->error);
-    if (m == NULL || m->error == NULL) {
-        message_destroy(m);
-        error_no_memory(&t->g->error); /* the driver stops waiting after a while */
-        return;
-    }
+    struct message *m = task->outcome;
+    task->outcome = NULL;
     m->stage = task->stage;
     m->task = task->task;
     m->attempt = task->attempt;
@@ -305,6 +300,13 @@ static int stage_send(void *arg, uint32_t executor, struct message *m, struct gl
     if (m->type == MSG_CANCEL) t->cancelled = m->id != 0;
     if (m->type != MSG_TASK || runs_here(t)) return t->inner.send(t->inner.arg, executor, m, error);
     assert(m->next == NULL);
+    /* Allocated here: later, the driver could not be told. */
+    m->outcome = message_create(MSG_FAILED);
+    if (m->outcome != NULL) m->outcome->error = mem_zalloc(sizeof *m->outcome->error);
+    if (m->outcome == NULL || m->outcome->error == NULL) {
+        message_destroy(m);
+        return error_no_memory(error);
+    }
     if (t->last != NULL)
         t->last->next = m;
     else
