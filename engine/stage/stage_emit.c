@@ -102,6 +102,10 @@ static bool append_field(struct record_lines *l, enum glint_type type, struct gl
 static int append_record(struct record_lines *l, uint32_t partition, struct glint_slice key,
                          struct glint_slice value, struct glint_error *error)
 {
+    const bool open = l->line_start != UINT64_MAX;
+    if (open && l->w->lines.size - l->line_start + key.size + value.size > STAGE_PIECE_BYTES &&
+        end_line(l, error) != 0)
+        return error->code;
     bool memory = l->line_start != UINT64_MAX || begin_record_line(l, partition);
     memory = memory && append_field(l, l->types.key, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {

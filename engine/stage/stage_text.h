@@ -28,7 +28,7 @@
 #include "engine/limits.h"
 
 #define STAGE_PIECE_BYTES (48 * KIB) /* of a value or file, in one line: 64 KiB in base64 */
-/* A line ends after the record that makes it a piece; its key has up to KEY_BYTES_MAX, escaped. */
+/* A line ends before the record that makes it larger; a key has up to KEY_BYTES_MAX, escaped. */
 #define STAGE_LINE_BYTES_MAX (64 * MIB)
 #define RAW_KEY_BYTES_MAX    256u
 #define RAW_CONTINUES        UINT32_MAX
