@@ -19,8 +19,8 @@
 
 static const char *const launches[] = {
     [LAUNCH_NONE] = "none", [LAUNCH_LOCAL] = "local", [LAUNCH_SSH] = "ssh", NULL};
-static const char *const formats[] = {
-    [PLAN_TEXT] = "text", [PLAN_DOT] = "dot", [PLAN_SVG] = "svg", NULL};
+static const char *const graphs[] = {
+    [GRAPH_NONE] = "none", [GRAPH_DOT] = "dot", [GRAPH_SVG] = "svg", NULL};
 static const char *const colors[] = {[PRINT_COLOR_AUTO] = "auto",
                                      [PRINT_COLOR_ALWAYS] = "always",
                                      [PRINT_COLOR_NEVER] = "never",
@@ -157,9 +157,9 @@ const struct config_key job_keys[JOB_KEYS] = {
      .help = "write an event log to FILE, for glint history"},
     {"json", "json", NULL, KEY_BOOL, SETTING(json),
      .help = "print one JSON object on standard output at the end"},
-    {"format", "format", "text|dot|svg", KEY_CHOICE, SETTING(format),
-     "format of glint explain; dot is for Graphviz", .default_value = "text",
-     .choices = formats},
+    {"graph", "graph", "none|dot|svg", KEY_CHOICE, SETTING(graph),
+     "with glint explain: draw the plan; dot is for Graphviz", .default_value = "none",
+     .choices = graphs},
     {"quiet", "quiet", NULL, KEY_BOOL, SETTING(quiet), .help = "print only errors and warnings"},
     {"verbose", "verbose", NULL, KEY_BOOL, SETTING(verbose),
      .help = "print each stage and its time"},

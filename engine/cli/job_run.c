@@ -40,7 +40,7 @@ struct job_command {
     struct stage_session *stage; /* of glint stage; NULL: submit or explain */
     struct settings settings;
     struct progress_view progress;
-    struct plan_graph graph; /* with --format dot and svg */
+    struct plan_graph graph; /* with --graph */
     struct buffer notes;     /* with --json: lines to print in the object */
     bool notes_failed;
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
@@ -102,7 +102,7 @@ static void on_note(void *arg, const char *line)
     }
     progress_clear(&run->progress);
     bool warning = strncmp(line, "warning: ", strlen("warning: ")) == 0;
-    const bool plan = run->explain && run->settings.format == PLAN_TEXT;
+    const bool plan = run->explain && run->settings.graph == GRAPH_NONE;
     if (!plan && run->settings.quiet && !warning) return;
     FILE *out = plan ? stdout : stderr;
     print_escaped(out, line, "");
@@ -114,7 +114,7 @@ static void on_note(void *arg, const char *line)
 static int stdout_divert(struct job_command *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
-    if (!run->settings.json && run->settings.format == PLAN_TEXT) return 0;
+    if (!run->settings.json && run->settings.graph == GRAPH_NONE) return 0;
     fflush(stdout);
     int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (kept < 0 && errno != EBADF)
@@ -146,7 +146,7 @@ static void print_graph(const struct job_command *run, struct glint_error *error
 {
     const char *title = run->job->name;
     bool printed = !run->graph.failed;
-    if (printed && run->settings.format == PLAN_DOT)
+    if (printed && run->settings.graph == GRAPH_DOT)
         plan_graph_print_dot(stdout, &run->graph, title);
     else if (printed)
         printed = plan_graph_print_svg(stdout, &run->graph, title);
@@ -170,7 +170,7 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     memcpy(error->hint, hint, sizeof hint);
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
-    if (run->settings.format != PLAN_TEXT && error->code == GLINT_OK) print_graph(run, error);
+    if (run->settings.graph != GRAPH_NONE && error->code == GLINT_OK) print_graph(run, error);
     if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (run->stage != NULL && run->stage->packed)
@@ -248,7 +248,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     config->progress_arg = &run->progress;
     config->note = on_note;
     config->note_arg = run;
-    if (run->settings.format != PLAN_TEXT) config->plan = plan_graph_add;
+    if (run->settings.graph != GRAPH_NONE) config->plan = plan_graph_add;
     config->plan_arg = &run->graph;
     progress_init(&run->progress, config->env, run->settings.quiet || run->settings.json,
                   run->settings.verbose);
@@ -356,8 +356,8 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     } else {
         bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&
                      replace_output(&run, &line, &error);
-        if (sound && !explain && run.settings.format != PLAN_TEXT) {
-            error_set(&error, GLINT_E_USAGE, NULL, "--format is an option of glint explain");
+        if (sound && !explain && run.settings.graph != GRAPH_NONE) {
+            error_set(&error, GLINT_E_USAGE, NULL, "--graph is an option of glint explain");
             sound = false;
         }
         run.settings.config.job_name = run.job->name;

@@ -1,4 +1,4 @@
-/* Draws the stages of a plan: for Graphviz (`glint explain --format dot`), or as SVG. */
+/* Draws the stages of a plan: for Graphviz (`glint explain --graph dot`), or as SVG. */
 #ifndef GLINT_CLI_PLAN_GRAPH_H
 #define GLINT_CLI_PLAN_GRAPH_H
 

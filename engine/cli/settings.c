@@ -75,10 +75,10 @@ int settings_check_bad_rows(const struct context_config *config, struct glint_er
 static bool check_options(const struct settings *s, const struct cli_line *line,
                           struct glint_error *error)
 {
-    if (s->json && s->format != PLAN_TEXT)
+    if (s->json && s->graph != GRAPH_NONE)
         error_set(error, GLINT_E_USAGE, "use only one of them",
-                  "--json and --format %s both write to standard output",
-                  cli_line_option(line, "format"));
+                  "--json and --graph %s both write to standard output",
+                  cli_line_option(line, "graph"));
     settings_check_bad_rows(&s->config, error);
     if (cli_line_has(line, "master") && (cli_line_has(line, "cluster") || s->listen != NULL))
         error_set(error, GLINT_E_USAGE, "use only one of them",

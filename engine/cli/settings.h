@@ -11,7 +11,7 @@
 /* Returns the rows for struct cli_syntax.common: job_keys and the options of a cluster. */
 const struct glint_job_option *settings_options(void);
 
-enum plan_format { PLAN_TEXT, PLAN_DOT, PLAN_SVG };
+enum graph_format { GRAPH_NONE, GRAPH_DOT, GRAPH_SVG };
 
 /* The settings of one job, as read from its command line. */
 struct settings {
@@ -20,7 +20,7 @@ struct settings {
     const char *listen;           /* HOST:PORT; NULL: not given */
     uint32_t executors;           /* to wait for; 0: not given */
     enum print_color color;
-    enum plan_format format; /* of explain */
+    enum graph_format graph; /* of explain */
     bool json, quiet, verbose;
 };
 

@@ -207,7 +207,7 @@ class Lab(Record):
         """Adds a drawing of the job's stages."""
         path = os.path.join(self.out, self.current.name, f"{name}.svg")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.run("explain", "--format", "svg", job, *arguments))
+            file.write(self.run("explain", "--graph", "svg", job, *arguments))
         self.drawing(path, caption)
 
     @property

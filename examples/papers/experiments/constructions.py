@@ -173,7 +173,7 @@ def run(lab):
     saved = figure_5(lab, rows_over_p)
     q, r, complexity_matches = complexity(lab, rows_over_p)
     layouts(lab)
-    lab.plan("plan", "The construction with index lists, drawn by `glint explain --format svg`. Figure 11 of the paper shows its lineage in Spark.",
+    lab.plan("plan", "The construction with index lists, drawn by `glint explain --graph svg`. Figure 11 of the paper shows its lineage in Spark.",
              "bloom-build", "--strategy", "indexes", MAIN, lab.train, lab.counts, lab.path("plan"))
     packed = "up to 96 mappers they shuffle fewer" if at[10] is None else f"they shuffle more from {at[10]:.0f} mappers on"
     lab.measured(f"""With p = 0.01 an index takes {at[4]:.2f} bytes as Hadoop's VInt and {at[7]:.2f} bytes as our varint. Partial filters emit more bytes than

@@ -90,7 +90,7 @@ def steps(lab, visits, users):
     """Runs the same join as three steps of one job; each step reads the output of the step before. Returns whether the
     lines equal those of join, and the number of rows that pass the filter."""
     outputs = [lab.path(name) for name in ("filter", "kept", "joined")]
-    lab.plan("plan", "The steps of join-steps, drawn by `glint explain --format svg`: the first step saves a filter of the right side, the second the left rows that "
+    lab.plan("plan", "The steps of join-steps, drawn by `glint explain --graph svg`: the first step saves a filter of the right side, the second the left rows that "
              "pass it, and the third joins these rows. The job commits all outputs together after the last step.", "join-steps", visits, users, *outputs)
     lab.submit("join-steps", visits, users, *outputs)
     join(lab, "shuffle", "inner", visits, users)

@@ -67,7 +67,7 @@ def run(lab):
     params_used, near = run_second_stage(lab, own)
     total, largest = sum(row[1] for row in rows), max(size[2] for size in sizes[0.01])
     bits = sum(size[2] for size in sizes[0.01])
-    lab.plan("plan", "The stages of the job, drawn by `glint explain --format svg`. Figure 10 of the paper shows its lineage in Spark.",
+    lab.plan("plan", "The stages of the job, drawn by `glint explain --graph svg`. Figure 10 of the paper shows its lineage in Spark.",
              "params", lab.train, lab.path("plan"))
     lab.measured(f"""The mappers read {done.counter("rows read"):,} rows and emit {done.counter("map output records"):,} counts. All filters
         together take {bits / 8e3:,.0f} kB for p = 0.01, and {sum(row[-2] for row in rows) / 8e3:,.0f} kB with each rating's own p.
