@@ -56,7 +56,7 @@ enum bloom_result {
     /* -17 was an error of a library that is no longer used */
     BLOOM_ERR_LAYOUT = -18,   /* unknown layout */
     BLOOM_ERR_PAIR = -19,     /* the layout does not support the scheme */
-    BLOOM_ERR_BLOCKS = -20,   /* m is not a whole number of blocks */
+    BLOOM_ERR_BLOCKS = -20,   /* m is not a whole number of blocks, or of the scheme's words */
     BLOOM_ERR_K_LAYOUT = -21, /* invalid number of hashes for the layout */
     BLOOM_ERR_P_LAYOUT = -22, /* the layout cannot reach such a small p */
     BLOOM_ERR_BITS = -23,     /* fewer than 1 bit per id, or not a number */
@@ -85,12 +85,19 @@ enum bloom_scheme {
     BLOOM_XXH64,        /* XXH64(id, seed 0), only for block layouts */
     BLOOM_HADOOP_BLOOM, /* s mod m|, where s is Hadoop's MurmurHash(id, previous s), starting with
                            0, as in org.apache.hadoop.util.bloom.BloomFilter */
-    BLOOM_SCHEMES,      /* number of schemes */
+    /* Spark's org.apache.spark.util.sketch.BloomFilter; h1 = H(id, seed 0), h2 = H(id, seed h1) of
+     * its own MurmurHash3, i = 1..k, m a multiple of 64. Versions differ in their arithmetic: */
+    BLOOM_SPARK_BLOOM,    /* c or ~c, the one >= 0, mod m; c = h1 + i * h2 in 32 bits */
+    BLOOM_SPARK_BLOOM_V2, /* the same; c = h1 * (2^31 - 1) + i * h2 in 64 bits */
+    BLOOM_GUAVA,          /* (low64 + i * high64 mod 2^63) mod m of MurmurHash3_x64_128(id), as in
+                             Guava's MURMUR128_MITZ_64; m a multiple of 64 */
+    BLOOM_RBLOOM,  /* (s / 2^32 mod 2^64) mod m; s = MurmurHash3_x64_128(id) as one number, then
+                      each time s * LCG + 1 mod 2^128, as in Python's rbloom; m a multiple of 8 */
+    BLOOM_SCHEMES, /* number of schemes */
 };
 
 /* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide", "xxh64",
- * "hadoop-bloom".
- */
+ * "hadoop-bloom", "spark-bloom", "spark-bloom-v2", "guava", "rbloom". */
 const char *bloom_scheme_name(enum bloom_scheme scheme);
 enum bloom_result bloom_scheme_parse(const char *name, uint64_t size,
                                      enum bloom_scheme *out_scheme);
@@ -154,7 +161,8 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
  * sizing by bits gets the optimal k, for which the scheme may have too few seeds. Returns SEEDED
  * for other schemes. */
 enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *seeds);
-/* The params for n ids. m is rounded up to whole blocks. Seeds are borrowed from the sizing. */
+/* The params for n ids. m is rounded up to whole blocks, or words of the scheme. Seeds are borrowed
+ * from the sizing. */
 enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_t n,
                                       struct bloom_params *out_params);
 /* Both in one call, for the classic layout. */
@@ -162,7 +170,8 @@ enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double 
                                    struct bloom_params *out_params);
 
 /* Checks the limits: n >= 1; 1 <= k <= BLOOM_K_MAX, <= 8 for poly-abs, <= 5 for poly-mod; 1 <= m, m
- * < 2^31 for the 32-bit schemes, m <= BLOOM_M_MAX for wide. poly-mod also rejects any m with which
+ * < 2^31 for the 32-bit schemes, m <= BLOOM_M_MAX for the 64-bit ones; m a whole number of the
+ * scheme's words. poly-mod also rejects any m with which
  * R * h + unit can exceed 2^31 - 1 for the largest R that k uses: the published arithmetic would
  * wrap to negative indexes (k = 5: m <= 32,735). With custom seeds both support any k and m; those
  * of poly-mod are below 2^31. Block layouts: scheme xxh64 or wide, m a whole number of blocks and
@@ -171,7 +180,8 @@ enum bloom_result bloom_params_check(const struct bloom_params *params);
 
 uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
 
-/* Returns true if indexes have 64 bits, here and in batches: wide and the block layouts. */
+/* Returns true if indexes have 64 bits, here and in batches: wide, spark-bloom-v2, guava, rbloom
+ * and the block layouts. */
 bool bloom_indexes_are_wide(const struct bloom_params *params);
 
 /* The expected false positive rate of a filter with n ids. classic: (1 - e^(-kn/m))^k. Block

@@ -25,6 +25,8 @@ enum { BLOOM_MD5_BYTES = 16 };
 void bloom_md5(const void *data, uint64_t size, uint8_t out[BLOOM_MD5_BYTES]);
 
 uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* number of seeds; 0: no classic filters */
+/* m is a multiple of it: bits of a block, or of a word of the scheme. */
+uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout);
 bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* supports custom seeds */
 /* Compares k seeds; NULL: the scheme's published seeds. */
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
@@ -33,10 +35,10 @@ uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
 
 /* ---- one id (index.c, strings.c) ---- */
 
-/* The k indexes under any classic scheme but wide. */
+/* The k indexes under a classic scheme whose indexes have 32 bits. */
 void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
                           uint32_t *out_indexes);
-/* The k indexes under wide, classic. */
+/* The same for 64 bits. */
 void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
                         uint64_t *out_indexes);
 

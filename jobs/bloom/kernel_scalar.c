@@ -120,7 +120,7 @@ static void scalar_add(struct bloom_adder *adder, const struct bloom_rows *rows)
         group->rows = left < BLOOM_GROUP ? left : BLOOM_GROUP;
         for (uint32_t r = 0; r < group->rows; r++)
             group->base[r] = set->bits + set->table->slot[rows->filter[first + r]].offset;
-        if (set->scheme == BLOOM_WIDE) {
+        if (set->wide) {
             hash_wide(set, rows, first, group);
             adder_turn(adder, set->k, true);
         } else {

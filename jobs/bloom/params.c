@@ -6,16 +6,22 @@
 static const struct {
     const char *name;
     uint32_t k_max;
+    uint32_t word_bits; /* m is a multiple of it */
+    bool wide;          /* indexes have 64 bits */
 } schemes[BLOOM_SCHEMES] = {
-    [BLOOM_SPARK] = {"spark", BLOOM_K_MAX},
-    [BLOOM_HADOOP] = {"hadoop", BLOOM_K_MAX},
-    [BLOOM_PLAIN] = {"plain", BLOOM_K_MAX},
-    [BLOOM_POLY_ABS] = {"poly-abs", BLOOM_POLY_ABS_SEEDS},
-    [BLOOM_POLY_MOD] = {"poly-mod", BLOOM_POLY_MOD_SEEDS},
-    [BLOOM_MD5_RANDOM] = {"md5-random", BLOOM_K_MAX},
-    [BLOOM_WIDE] = {"wide", BLOOM_K_MAX},
-    [BLOOM_XXH64] = {"xxh64", 0},
-    [BLOOM_HADOOP_BLOOM] = {"hadoop-bloom", BLOOM_K_MAX},
+    [BLOOM_SPARK] = {"spark", BLOOM_K_MAX, 1, false},
+    [BLOOM_HADOOP] = {"hadoop", BLOOM_K_MAX, 1, false},
+    [BLOOM_PLAIN] = {"plain", BLOOM_K_MAX, 1, false},
+    [BLOOM_POLY_ABS] = {"poly-abs", BLOOM_POLY_ABS_SEEDS, 1, false},
+    [BLOOM_POLY_MOD] = {"poly-mod", BLOOM_POLY_MOD_SEEDS, 1, false},
+    [BLOOM_MD5_RANDOM] = {"md5-random", BLOOM_K_MAX, 1, false},
+    [BLOOM_WIDE] = {"wide", BLOOM_K_MAX, 1, true},
+    [BLOOM_XXH64] = {"xxh64", 0, 1, true},
+    [BLOOM_HADOOP_BLOOM] = {"hadoop-bloom", BLOOM_K_MAX, 1, false},
+    [BLOOM_SPARK_BLOOM] = {"spark-bloom", BLOOM_K_MAX, 64, false},
+    [BLOOM_SPARK_BLOOM_V2] = {"spark-bloom-v2", BLOOM_K_MAX, 64, true},
+    [BLOOM_GUAVA] = {"guava", BLOOM_K_MAX, 64, true},
+    [BLOOM_RBLOOM] = {"rbloom", BLOOM_K_MAX, 8, true},
 };
 
 static const struct {
@@ -52,7 +58,8 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_PAIR:
         return "the layout does not support the scheme: block512 and split-block support xxh64 and "
                "wide, classic all but xxh64";
-    case BLOOM_ERR_BLOCKS: return "the number of bits is not a whole number of blocks";
+    case BLOOM_ERR_BLOCKS:
+        return "the number of bits is not a whole number of blocks, or of the scheme's words";
     case BLOOM_ERR_K_LAYOUT:
         return "invalid number of hashes for the layout: block512 has 1 to 24, split-block 8";
     case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach such a small probability";
@@ -123,14 +130,20 @@ uint32_t bloom_scheme_k_max(enum bloom_scheme scheme)
     return schemes[scheme].k_max;
 }
 
+uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout)
+{
+    assert((unsigned)scheme < BLOOM_SCHEMES);
+    return bloom_has_blocks(layout) ? bloom_block_bits(layout) : schemes[scheme].word_bits;
+}
+
 bool bloom_indexes_are_wide(const struct bloom_params *params)
 {
-    return params->scheme == BLOOM_WIDE || bloom_has_blocks(params->layout);
+    return schemes[params->scheme].wide || bloom_has_blocks(params->layout);
 }
 
 static uint64_t m_max(const struct bloom_params *params)
 {
-    if (params->scheme == BLOOM_WIDE) return BLOOM_M_MAX;
+    if (schemes[params->scheme].wide) return BLOOM_M_MAX;
     if (params->scheme != BLOOM_POLY_MOD || params->seeds != NULL) return INT32_MAX;
     uint32_t largest = bloom_poly_mod_seeds[params->k - 1];
     return ((uint64_t)INT32_MAX - UINT16_MAX) / largest;
@@ -163,7 +176,8 @@ static enum bloom_result check_classic(const struct bloom_params *params)
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
     if (params->seeds != NULL && !seeds_fit(params)) return BLOOM_ERR_SEEDED;
     if (params->seeds == NULL && params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
-    return params->m > m_max(params) ? BLOOM_ERR_M : BLOOM_OK;
+    if (params->m > m_max(params)) return BLOOM_ERR_M;
+    return params->m % schemes[params->scheme].word_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
 }
 
 static enum bloom_result check_blocks(const struct bloom_params *params)

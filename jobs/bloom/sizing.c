@@ -198,9 +198,9 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
                                       struct bloom_params *out_params)
 {
     if (n == 0) return BLOOM_ERR_N;
-    uint32_t block = bloom_block_bits(sizing->layout);
-    double m = sizing->p > 0 ? classic_bits((double)n, sizing->p)
-                             : ceil((double)n * sizing->bits / block) * block;
+    const uint32_t unit = bloom_unit_bits(sizing->scheme, sizing->layout);
+    double m = sizing->p > 0 ? classic_bits((double)n, sizing->p) : (double)n * sizing->bits;
+    m = ceil(m / unit) * unit;
     assert(m >= 1);
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     *out_params = (struct bloom_params){.scheme = sizing->scheme,

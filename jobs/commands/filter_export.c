@@ -1,34 +1,31 @@
 /* glint filter export: writes each filter for other programs, one file per key: only its bits, or
- * the format of Hadoop's BloomFilter. */
+ * the format of another system (jobs/bloom/formats.h). */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/signals.h"
+#include "jobs/bloom/formats.h"
 #include "jobs/commands/atomic_output.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
-#include "jobs/commands/hadoop_file.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum export_format { FORMAT_BITS, FORMAT_HADOOP, FORMATS };
-
-static const char *const format_names[FORMATS] = {"bits", "hadoop"}; /* file extensions */
-
 struct export
 {
     struct env *env;
-    enum export_format format;
+    enum bloom_format format;
     struct atomic_output dir;
     struct filter_parts parts;
     struct glint_error error;
 };
 
 enum { COPY_BYTES = 1 << 20 };
+static_assert(COPY_BYTES % BLOOM_FORMAT_WORD == 0, "a piece is a whole number of words");
 
 /* Percent-encodes as RFC 3986, and also a leading dot, because it would hide the file. Returns
  * false if the buffer is too small. */
@@ -61,6 +58,7 @@ static int copy_segments(struct export *x, int file, const struct filter_whole *
         for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
             const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
             code = filter_parts_read(&x->parts, &whole->first[i], at, data, more, &x->error);
+            if (code == 0) bloom_format_convert(x->format, data, more);
             int failed = code == 0 ? env_write_all(x->env, file, data, more) : 0;
             if (failed != 0)
                 code = error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
@@ -72,19 +70,19 @@ static int copy_segments(struct export *x, int file, const struct filter_whole *
     return code;
 }
 
+/* The record with the filter's bits is the caller's, and not used afterwards. */
 static int write_contents(struct export *x, int file, const struct bloom_filter *filter,
                           const struct filter_whole *whole)
 {
     const struct bloom_params *params =
         filter != NULL ? &filter->params : &whole->first->segment.params;
-    uint8_t head[HADOOP_HEAD_BYTES];
-    int failed = 0;
-    if (x->format == FORMAT_HADOOP) {
-        hadoop_file_encode_head(params, head);
-        failed = env_write_all(x->env, file, head, sizeof head);
-    }
-    if (failed == 0 && filter != NULL)
+    uint8_t head[BLOOM_FORMAT_HEAD_MAX];
+    const uint32_t size = bloom_format_encode_head(x->format, params, head);
+    int failed = env_write_all(x->env, file, head, size);
+    if (failed == 0 && filter != NULL) {
+        bloom_format_convert(x->format, filter->bits, bloom_bytes(params->m));
         failed = env_write_all(x->env, file, filter->bits, bloom_bytes(params->m));
+    }
     if (failed != 0)
         return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
     return filter == NULL ? copy_segments(x, file, whole) : GLINT_OK;
@@ -113,7 +111,7 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     enum glint_code stop = signals_pending();
     assert((filter == NULL) != (whole == NULL));
     if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "interrupted by a signal");
-    const char *format = format_names[x->format];
+    const char *format = bloom_format_name(x->format);
     if (!encode_key(key, name, sizeof name - strlen(format) - 2) ||
         !text_format(path, sizeof path, "%s/%s.%s", x->dir.hidden, name, format))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
@@ -129,12 +127,22 @@ static int check_format(struct export *x, const struct filter_record *record)
 {
     const struct bloom_params *params =
         filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
-    if (x->format != FORMAT_HADOOP || params->scheme == BLOOM_HADOOP_BLOOM) return GLINT_OK;
-    return error_set(
-        &x->error, GLINT_E_FILTER_MISMATCH,
-        "build it with --scheme hadoop-bloom, or export it with --format bits",
-        "%s, byte %llu: the filter has the scheme %s; Hadoop's BloomFilter needs hadoop-bloom",
-        record->path, (unsigned long long)record->offset, bloom_scheme_name(params->scheme));
+    const unsigned long long most = bloom_format_m_max(x->format), at = record->offset;
+    char hint[128];
+    if (bloom_format_fits(x->format, params) && params->m <= most) return GLINT_OK;
+    if (bloom_format_fits(x->format, params))
+        return error_set(&x->error, GLINT_E_FILTER_LIMIT, "build it for a larger P",
+                         "%s, byte %llu: the filter has %llu bits; %s has at most %llu",
+                         record->path, at, (unsigned long long)params->m,
+                         bloom_format_program(x->format), most);
+    text_format(hint, sizeof hint, "build it with --format %s, or export it with --format bits",
+                bloom_format_name(x->format));
+    return error_set(&x->error, GLINT_E_FILTER_MISMATCH, hint,
+                     "%s, byte %llu: the filter has scheme %s, layout %s; %s needs %s, %s",
+                     record->path, at, bloom_scheme_name(params->scheme),
+                     bloom_layout_name(params->layout), bloom_format_program(x->format),
+                     bloom_scheme_name(bloom_format_scheme(x->format)),
+                     bloom_layout_name(bloom_format_layout(x->format)));
 }
 
 static int export_record(void *arg, struct filter_record *record)
@@ -162,10 +170,9 @@ static int export_parts(struct export *x)
 static int export_all(struct export *x, const struct cli_line *line)
 {
     const char *format = cli_line_option(line, "format"), *output = cli_line_option(line, "output");
-    while (x->format < FORMATS && strcmp(format, format_names[x->format]) != 0) x->format++;
-    if (x->format == FORMATS)
-        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
-                         "--format %s: it must be bits or hadoop", format);
+    if (!bloom_format_parse(format, strlen(format), &x->format))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "use one of: " BLOOM_FORMAT_NAMES,
+                         "unknown --format \"%s\"", format);
     if (output == NULL)
         return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter export needs --output DIR");
     int code = atomic_output_open_dir(&x->dir, x->env, output, &x->error);
@@ -187,8 +194,8 @@ static void export_filters(const struct cli_line *line, struct glint_error *erro
 static const struct glint_job_option export_options[] = {
     {"output", "DIR", NULL, "directory to create; it must not exist"},
     {"format", "FORMAT", "bits",
-     "bits: bit i is bit (i mod 8) of byte i / 8; hadoop: the format of Hadoop's BloomFilter "
-     "class, for filters of the scheme hadoop-bloom only"},
+     "bits: bit i is bit (i mod 8) of byte i / 8; spark, spark-v2, hadoop, guava, parquet, rbloom: "
+     "files of their own, for filters built with the same --format"},
     {NULL, NULL, NULL, NULL}};
 
 const struct cli_command filter_export = {

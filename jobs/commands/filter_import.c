@@ -1,6 +1,7 @@
-/* glint filter import: converts files of Hadoop's BloomFilter to filters with keys, as bloom-build
- * writes them. Lists the files and sorts their keys first, so that a duplicate key is rejected
- * before anything is written, and the output does not depend on the order of the arguments. */
+/* glint filter import: converts files of other systems (jobs/bloom/formats.h) to filters with keys,
+ * as bloom-build writes them. Lists the files and sorts their keys first, so that a duplicate key
+ * is rejected before anything is written, and the output does not depend on the order of the
+ * arguments. */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
@@ -8,10 +9,10 @@
 #include "engine/cli/signals.h"
 #include "engine/data/input.h"
 #include "engine/data/pack.h"
+#include "jobs/bloom/formats.h"
 #include "jobs/commands/atomic_output.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_file.h"
-#include "jobs/commands/hadoop_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,20 +20,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDING ".hadoop"
-
-struct hadoop_source {
+struct source_file {
     char *path;            /* owned */
     struct filter_key key; /* owned */
 };
 
 struct import {
     struct env *env;
-    struct hadoop_source *sources;
+    struct source_file *sources;
     uint64_t count, capacity;
     const char *key;     /* --key; NULL: from the file name */
     const char *listing; /* the directory being listed */
-    uint64_t n;          /* --n; 0: estimated */
+    enum bloom_format format;
+    char ending[32];            /* of names of files */
+    struct bloom_params params; /* n: --n, or 0: estimated; of bits also scheme, k and m */
     struct atomic_output dir;
     struct glint_error error;
 };
@@ -82,7 +83,7 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
     uint64_t size = strlen(text);
     *out = (struct filter_key){.text = mem_strdup(text)};
     if (out->text == NULL) return error_no_memory(&x->error);
-    if (x->key == NULL && ends_with(name, ENDING)) size -= strlen(ENDING);
+    if (x->key == NULL && ends_with(name, x->ending)) size -= strlen(x->ending);
     if (x->key == NULL && !decode_percents(out->text, &size))
         return error_set(&x->error, GLINT_E_BAD_VALUE, "pass the key with --key",
                          "%s: the file name is not a percent-encoded key", path);
@@ -96,8 +97,8 @@ static int add_source(struct import *x, const char *path)
 {
     if (!array_reserve(&x->sources, &x->capacity, x->count + 1, sizeof *x->sources))
         return error_no_memory(&x->error);
-    struct hadoop_source *source = &x->sources[x->count++];
-    *source = (struct hadoop_source){.path = mem_strdup(path)};
+    struct source_file *source = &x->sources[x->count++];
+    *source = (struct source_file){.path = mem_strdup(path)};
     if (source->path == NULL) return error_no_memory(&x->error);
     return make_key(x, path, &source->key);
 }
@@ -106,7 +107,7 @@ static int add_listed(void *arg, const char *name)
 {
     struct import *x = arg;
     char path[PATH_MAX];
-    if (!ends_with(name, ENDING)) return 0;
+    if (!ends_with(name, x->ending)) return 0;
     if (text_format(path, sizeof path, "%s/%s", x->listing, name)) return add_source(x, path);
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s/%s: the path is too long",
                      x->listing, name);
@@ -129,12 +130,12 @@ static int add_path(struct import *x, const char *path)
     if (x->count > before) return GLINT_OK;
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND,
                      "name the files one by one if their names end differently",
-                     "%s has no file *" ENDING, path);
+                     "%s has no file *%s", path, x->ending);
 }
 
 static int compare_sources(const void *a, const void *b)
 {
-    const struct hadoop_source *x = a, *y = b;
+    const struct source_file *x = a, *y = b;
     const int c = filter_key_compare(&x->key, &y->key);
     return c != 0 ? c : strcmp(x->path, y->path);
 }
@@ -148,7 +149,7 @@ static int list_sources(struct import *x, const struct cli_line *line)
     assert(x->count > 0);
     qsort(x->sources, x->count, sizeof *x->sources, compare_sources);
     for (uint64_t i = 1; i < x->count; i++) {
-        const struct hadoop_source *a = &x->sources[i - 1], *b = &x->sources[i];
+        const struct source_file *a = &x->sources[i - 1], *b = &x->sources[i];
         if (filter_key_compare(&a->key, &b->key) == 0)
             return error_set(&x->error, x->key != NULL ? GLINT_E_USAGE : GLINT_E_FILTER_INVALID,
                              x->key != NULL ? "--key needs exactly one file" : NULL,
@@ -157,12 +158,13 @@ static int list_sources(struct import *x, const struct cli_line *line)
     return GLINT_OK;
 }
 
-static int invalid_hadoop_file(struct import *x, const char *path, uint64_t at, const char *reason)
+static int invalid_file(struct import *x, const char *path, uint64_t at, const char *reason)
 {
-    return error_set(&x->error, GLINT_E_FILTER_INVALID,
-                     "use a file written by BloomFilter.write of org.apache.hadoop.util.bloom, "
-                     "with Hash.MURMUR_HASH",
-                     "%s, byte %llu: %s", path, (unsigned long long)at, reason);
+    char hint[128];
+    text_format(hint, sizeof hint, "--format %s: the file must be %s", bloom_format_name(x->format),
+                bloom_format_program(x->format));
+    return error_set(&x->error, GLINT_E_FILTER_INVALID, hint, "%s, byte %llu: %s", path,
+                     (unsigned long long)at, reason);
 }
 
 /* Reads [0, size) of the file. */
@@ -180,28 +182,30 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
                        struct bloom_filter *out)
 {
     struct env_stat stat;
-    uint8_t head[HADOOP_HEAD_BYTES] = {0};
+    uint8_t head[BLOOM_FORMAT_HEAD_MAX] = {0};
     uint64_t at;
+    uint32_t head_size;
     int failed = x->env->stat_open(x->env, file, &stat);
     if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "stat", path);
     if (stat.kind != ENV_FILE)
         return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     int code = read_bytes(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
-    const char *wrong = hadoop_file_decode_head(head, stat.size, &out->params, &at);
-    if (wrong != NULL) return invalid_hadoop_file(x, path, at, wrong);
+    out->params = x->params;
+    const char *wrong =
+        bloom_format_decode_head(x->format, head, stat.size, &out->params, &head_size, &at);
+    if (wrong != NULL) return invalid_file(x, path, at, wrong);
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
     code = read_bytes(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
     bytes->size = stat.size;
-    wrong = hadoop_file_decode(bytes->data, bytes->size, out, &at);
-    return wrong == NULL ? GLINT_OK : invalid_hadoop_file(x, path, at, wrong);
+    wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &x->params, out, &at);
+    return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong);
 }
 
 static int set_n(struct import *x, const char *path, struct bloom_filter *filter)
 {
-    filter->params.n = x->n;
-    if (x->n > 0) return GLINT_OK;
+    if (filter->params.n > 0) return GLINT_OK;
     const uint64_t bits_set = bloom_bits_set(filter);
     if (bits_set == filter->params.m)
         return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass it with --n",
@@ -209,6 +213,18 @@ static int set_n(struct import *x, const char *path, struct bloom_filter *filter
     const double estimate = bloom_ids_estimate(&filter->params, bits_set);
     filter->params.n = estimate > 1 ? (uint64_t)llround(estimate) : 1;
     return GLINT_OK;
+}
+
+/* The scheme may have limits of its own: raw bits can be anything. */
+static int check_params(struct import *x, const char *path, const struct bloom_params *params)
+{
+    const enum bloom_result result = bloom_params_check(params);
+    if (result == BLOOM_OK) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_FILTER_INVALID,
+                     "see docs/filter-format.md for the bounds of each scheme",
+                     "%s: scheme %s, %llu bits, %u hashes: %s", path,
+                     bloom_scheme_name(params->scheme), (unsigned long long)params->m, params->k,
+                     bloom_strerror(result));
 }
 
 static int write_record(struct import *x, int file, const struct filter_key *key,
@@ -234,7 +250,7 @@ static int write_record(struct import *x, int file, const struct filter_key *key
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
 }
 
-static int import_source(struct import *x, int file, const struct hadoop_source *source)
+static int import_source(struct import *x, int file, const struct source_file *source)
 {
     struct buffer bytes = {.data = NULL};
     struct bloom_filter filter = {.bits = NULL};
@@ -246,6 +262,7 @@ static int import_source(struct import *x, int file, const struct hadoop_source 
     int code = read_filter(x, from, source->path, &bytes, &filter);
     x->env->close(x->env, from);
     if (code == 0) code = set_n(x, source->path, &filter);
+    if (code == 0) code = check_params(x, source->path, &filter.params);
     if (code == 0) code = write_record(x, file, &source->key, &filter);
     buffer_fini(&bytes);
     return code;
@@ -268,18 +285,53 @@ static int write_file(struct import *x, const char *name, bool filled)
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
 }
 
+/* A whole number from 1 to `most`; 0 if the option is not given. */
+static int read_number(struct import *x, const struct cli_line *line, const char *name,
+                       uint64_t most, uint64_t *out)
+{
+    const char *text = cli_line_option(line, name);
+    int64_t number = 0;
+    if (text != NULL && (!text_parse_i64((const uint8_t *)text, strlen(text), &number) ||
+                         number < 1 || (uint64_t)number > most))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
+                         "--%s %s: it must be a whole number from 1 to %llu", name, text,
+                         (unsigned long long)most);
+    *out = (uint64_t)number;
+    return GLINT_OK;
+}
+
+/* The files of a format have their own scheme, k and m, except raw bits. */
+static int read_bits_options(struct import *x, const struct cli_line *line)
+{
+    static const char *const names[] = {"scheme", "k", "m"};
+    const char *scheme = cli_line_option(line, "scheme");
+    uint64_t k = 0;
+    for (size_t i = 0; x->format != BLOOM_FORMAT_BITS && i < sizeof names / sizeof *names; i++)
+        if (cli_line_option(line, names[i]) != NULL)
+            return error_set(&x->error, GLINT_E_USAGE, "use only one of them",
+                             "--%s is for --format bits; files of --format %s have it", names[i],
+                             bloom_format_name(x->format));
+    int code = read_number(x, line, "k", BLOOM_K_MAX, &k);
+    if (code == 0) code = read_number(x, line, "m", BLOOM_M_MAX, &x->params.m);
+    if (code != 0 || x->format != BLOOM_FORMAT_BITS) return code;
+    x->params.k = (uint32_t)k;
+    if (scheme == NULL || k == 0)
+        return error_set(&x->error, GLINT_E_USAGE, NULL, "--format bits needs --scheme and --k");
+    if (bloom_scheme_parse(scheme, strlen(scheme), &x->params.scheme) == BLOOM_OK) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_BAD_VALUE, "docs/filter-format.md lists them",
+                     "unknown --scheme \"%s\"", scheme);
+}
+
 static int read_options(struct import *x, const struct cli_line *line)
 {
-    const char *format = cli_line_option(line, "format"), *n = cli_line_option(line, "n");
-    int64_t number = 0;
-    if (strcmp(format, "hadoop") != 0)
-        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "--format %s: it must be hadoop",
-                         format);
-    if (n != NULL && (!text_parse_i64((const uint8_t *)n, strlen(n), &number) || number < 1))
-        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL,
-                         "--n %s: it must be a whole number from 1 to %lld", n,
-                         (long long)INT64_MAX);
-    x->n = (uint64_t)number;
+    const char *format = cli_line_option(line, "format");
+    if (!bloom_format_parse(format, strlen(format), &x->format))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "use one of: " BLOOM_FORMAT_NAMES,
+                         "unknown --format \"%s\"", format);
+    text_format(x->ending, sizeof x->ending, ".%s", format);
+    int code = read_number(x, line, "n", INT64_MAX, &x->params.n);
+    if (code == 0) code = read_bits_options(x, line);
+    if (code != 0) return code;
     x->key = cli_line_option(line, "key");
     if (cli_line_option(line, "output") != NULL) return GLINT_OK;
     return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter import needs --output DIR");
@@ -312,22 +364,26 @@ static void import_filters(const struct cli_line *line, struct glint_error *erro
 
 static const struct glint_job_option import_options[] = {
     {"output", "DIR", NULL, "directory to create; it must not exist"},
-    {"format", "FORMAT", "hadoop", "hadoop: the format of Hadoop's BloomFilter class, with Murmur"},
+    {"format", "FORMAT", "hadoop", "format of the files: " BLOOM_FORMAT_NAMES},
     {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
     {"n", "N", NULL,
      "number of ids in each filter, which a file does not contain (default: estimated from the "
      "X set bits: -m/k ln(1 - X/m))"},
+    {"scheme", "NAME", NULL, "with --format bits: the index rule, as for bloom-build"},
+    {"k", "K", NULL, "with --format bits: number of hashes per id"},
+    {"m", "M", NULL, "with --format bits: number of bits (default: all of the file)"},
     {NULL, NULL, NULL, NULL}};
 
 const struct cli_command filter_import = {
     .name = "import",
     .summary = "convert the filters of other programs",
     .syntax = {.command = "glint filter import",
-               .summary = "Converts files KEY.hadoop to filters, as bloom-build writes them.",
-               .help = "A PATH is a file, or a directory, of which all files *.hadoop are read, as "
-                       "glint filter export writes them. File names are percent-encoded keys; a "
-                       "key that is an integer becomes a number, any other a string. The scheme is "
-                       "hadoop-bloom. DIR is created atomically, at the end.",
+               .summary = "Converts files KEY.FORMAT to filters, as bloom-build writes them.",
+               .help =
+                   "A PATH is a file, or a directory, of which all files *.FORMAT are read, as "
+                   "glint filter export writes them. File names are percent-encoded keys; a "
+                   "key that is an integer becomes a number, any other a string. DIR is created "
+                   "atomically, at the end.",
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,

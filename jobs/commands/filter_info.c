@@ -93,20 +93,23 @@ static double fill_of(const struct info_row *row)
 static void print_table(const struct info *info)
 {
     static const char title[] = "KEY";
-    int width = (int)sizeof title - 1;
-    for (uint64_t i = 0; i < info->count; i++)
+    int width = (int)sizeof title - 1, scheme = 10;
+    for (uint64_t i = 0; i < info->count; i++) {
+        const int name = (int)strlen(bloom_scheme_name(info->rows[i].params.scheme));
         if (info->rows[i].key.size < 40 && (int)info->rows[i].key.size > width)
             width = (int)info->rows[i].key.size;
+        if (name > scheme) scheme = name;
+    }
     const bool segments = info->parts.count > 0;
-    printf("%-*s %12s %13s %3s  %-10s  %-11s %13s %7s  %s%s\n", width, title, "N", "M", "K",
+    printf("%-*s %12s %13s %3s  %-*s  %-11s %13s %7s  %s%s\n", width, title, "N", "M", "K", scheme,
            "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "", "EXPECTED RATE");
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
         int gap = width > (int)row->key.size ? width - (int)row->key.size : 0;
         print_escaped(stdout, row->key.text, " ");
-        printf("%*s %12llu %13llu %3u  %-10s  %-11s %13llu %6.2f%%  ", gap, "",
+        printf("%*s %12llu %13llu %3u  %-*s  %-11s %13llu %6.2f%%  ", gap, "",
                (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
-               bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
+               scheme, bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
                (unsigned long long)row->bits_set, 100 * fill_of(row));
         if (segments) printf("%8llu  ", (unsigned long long)row->segments);
         printf("%.6g\n", bloom_expected_rate(&row->params));

@@ -70,9 +70,10 @@ static inline uint64_t sizes_estimate_rows(const struct glint_rdd *lines)
  * context's code. */
 int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count);
 
-/* ---- sizes_options.c: --scheme, --layout, --seeds, --seed */
+/* ---- sizes_options.c: --scheme, --layout, --format, --seeds, --seed */
 
-/* Reads only scheme and layout of SIZES_OPTIONS; the default scheme depends on the layout. */
+/* Reads only scheme and layout of SIZES_OPTIONS, or the format that implies them; the default
+ * scheme depends on the layout. */
 int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
                             struct bloom_sizing *out);
 /* Reads --scheme and --layout (SIZES_OPTIONS) for a false positive rate of p. Returns 0 or the
@@ -92,12 +93,18 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
         "seeds", "published|random", "published",                                                  \
             "seeds of poly-abs and poly-mod: the published ones, or random ones drawn with --seed" \
     }
+/* The schemes of the layout classic, for help and hints. */
+#define SIZES_CLASSIC_SCHEMES                                                                      \
+    "spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, spark-bloom, "            \
+    "spark-bloom-v2, guava, rbloom, wide"
 #define SIZES_OPTIONS                                                                              \
     {"scheme", "NAME", NULL,                                                                       \
-     "index rule: spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide; of "   \
-     "blocks: xxh64, wide (spark, of blocks xxh64)"},                                              \
+     "index rule: " SIZES_CLASSIC_SCHEMES "; of blocks: xxh64, wide (spark, of blocks xxh64)"},    \
         {"layout", "NAME", "classic",                                                              \
          "where the bits of an id are: classic, block512, split-block"},                           \
+        {"format", "NAME", NULL,                                                                   \
+         "the scheme and layout that files of another system need (glint filter export): spark, "  \
+         "spark-v2, hadoop, guava, parquet, rbloom"},                                              \
         SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
         "seed", "N", "42", "seed of --seeds random"                                                \

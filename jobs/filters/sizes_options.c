@@ -1,4 +1,5 @@
 /* The options for the size and the hashing of filters. */
+#include "jobs/bloom/formats.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/generate/draw.h"
 
@@ -8,21 +9,39 @@
 
 enum { POLY_ABS_SEEDS_END = 100 };
 
+static int kind_of_format(struct glint *g, const struct glint_job_args *args, const char *name,
+                          struct bloom_sizing *out)
+{
+    enum bloom_format format;
+    if (!bloom_format_parse(name, strlen(name), &format) || format == BLOOM_FORMAT_BITS)
+        return glint_abort(g, GLINT_E_BAD_VALUE,
+                           "use spark, spark-v2, hadoop, guava, parquet or rbloom",
+                           "unknown --format \"%s\"", name);
+    if (glint_job_option(args, "scheme") != NULL || out->layout != BLOOM_CLASSIC)
+        return glint_abort(g, GLINT_E_USAGE, "use only one of them",
+                           "--format %s implies --scheme %s --layout %s", name,
+                           bloom_scheme_name(bloom_format_scheme(format)),
+                           bloom_layout_name(bloom_format_layout(format)));
+    out->scheme = bloom_format_scheme(format);
+    out->layout = bloom_format_layout(format);
+    return 0;
+}
+
 int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
                             struct bloom_sizing *out)
 {
     const char *layout = glint_job_option(args, "layout"),
-               *scheme = glint_job_option(args, "scheme");
+               *scheme = glint_job_option(args, "scheme"),
+               *format = glint_job_option(args, "format");
     if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
         return glint_abort(g, GLINT_E_BAD_VALUE, "use classic, block512 or split-block",
                            "unknown --layout \"%s\"", layout);
+    if (format != NULL) return kind_of_format(g, args, format, out);
     out->scheme = bloom_layout_scheme(out->layout);
     if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
         return 0;
-    return glint_abort(
-        g, GLINT_E_BAD_VALUE,
-        "use spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, wide or xxh64",
-        "unknown --scheme \"%s\"", scheme);
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use one of: " SIZES_CLASSIC_SCHEMES ", xxh64",
+                       "unknown --scheme \"%s\"", scheme);
 }
 
 int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,

@@ -104,9 +104,7 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.01,0.05,0.1", "false positive probabilities"},
-    {"scheme", "NAME,...", "spark,hadoop",
-     "index rules: spark, hadoop, plain, poly-abs, poly-mod, md5-random, "
-     "hadoop-bloom, wide"},
+    {"scheme", "NAME,...", "spark,hadoop", "index rules: " SIZES_CLASSIC_SCHEMES},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job fpr_table_job = {

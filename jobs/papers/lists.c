@@ -99,8 +99,7 @@ int list_schemes(struct glint *g, const struct glint_job_args *args, const char 
         if (out->count == LIST_MAX) return list_full(g, option);
         if (bloom_scheme_parse((const char *)item.data, item.size, &out->items[out->count]) !=
             BLOOM_OK)
-            return item_fail(g, option, item,
-                             "use spark, hadoop, plain, poly-abs, poly-mod, md5-random or wide");
+            return item_fail(g, option, item, "use one of: " SIZES_CLASSIC_SCHEMES);
         out->count++;
     }
     assert(out->count > 0);

@@ -55,7 +55,7 @@ class Run(unittest.TestCase):
             result = glint.run("wordcount", self.words, counts, overwrite=True, no_sync=False,
                                master="local[1]", partitions=3, timeout=None)
         self.assertEqual(len(result.outputs[0].parts), 3)
-        for name in ("json", "help"):
+        for name in ("json", "help", "graph"):
             with self.assertRaises(ValueError):
                 glint.run("wordcount", self.words, counts, **{name: True})
         with self.assertRaises(TypeError):
@@ -83,6 +83,23 @@ class Run(unittest.TestCase):
         with self.assertRaises(glint.Error) as raised:
             glint.Bloom.load(built.outputs[0].parts[0])
         self.assertIn("glint.load_filters", raised.exception.hint)
+
+    def test_filters_of_other_systems(self):
+        table = self.work / "table"
+        table.write_text("".join(f"tt{i:07d}\t{i % 2 + 1}\t1\n" for i in range(1000)))
+        glint.run("count-keys", table, self.work / "counts")
+        for name in ("spark", "spark-v2", "hadoop", "guava", "parquet", "rbloom"):
+            built = glint.run("bloom-build", 0.001, table, self.work / "counts", self.work / name,
+                              format=name)
+            filters = built.outputs[0].filters()
+            ids = [f"tt{i:07d}" for i in range(1, 1000, 2)]
+            with self.subTest(name):
+                self.assertTrue(all(filters[2].contains_many(ids)))
+                self.assertTrue(all(id in filters[2] for id in ids))
+                self.assertLess(sum(filters[1].contains_many(ids)), 10)
+                again = glint.Bloom(500, 0.001, scheme=filters[2].scheme, layout=filters[2].layout)
+                again.add_many(ids)
+                self.assertEqual(again, filters[2])
 
     # ---- errors
 

@@ -59,7 +59,7 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_CHECKSUM = -15,  /* the checksum does not match: the filter is damaged */
     GLINT_BLOOM_ERR_LAYOUT = -18,    /* unknown layout */
     GLINT_BLOOM_ERR_PAIR = -19,      /* the layout does not support the scheme */
-    GLINT_BLOOM_ERR_BLOCKS = -20,    /* the bits are not a whole number of blocks */
+    GLINT_BLOOM_ERR_BLOCKS = -20,    /* not a whole number of blocks, or of the scheme's words */
     GLINT_BLOOM_ERR_K_LAYOUT = -21,  /* invalid number of hashes for the layout */
     GLINT_BLOOM_ERR_P_LAYOUT = -22,  /* the layout cannot reach such a small rate */
     GLINT_BLOOM_ERR_BITS = -23,      /* fewer than 1 bit per id */
@@ -86,7 +86,11 @@ enum glint_bloom_scheme {
     GLINT_BLOOM_MD5_RANDOM = 5,
     GLINT_BLOOM_WIDE = 6,
     GLINT_BLOOM_XXH64 = 7,
-    GLINT_BLOOM_HADOOP_BLOOM = 8 /* org.apache.hadoop.util.bloom.BloomFilter, by MurmurHash */
+    GLINT_BLOOM_HADOOP_BLOOM = 8,    /* org.apache.hadoop.util.bloom.BloomFilter, by MurmurHash */
+    GLINT_BLOOM_SPARK_BLOOM = 9,     /* org.apache.spark.util.sketch.BloomFilter, version 1 */
+    GLINT_BLOOM_SPARK_BLOOM_V2 = 10, /* and version 2 */
+    GLINT_BLOOM_GUAVA = 11,          /* com.google.common.hash.BloomFilter, MURMUR128_MITZ_64 */
+    GLINT_BLOOM_RBLOOM = 12          /* Python's rbloom, with hash mmh3.hash128(id, signed=True) */
 };
 
 /* Positions of an id's bits: anywhere, in one cache line, or in one block of 256 bits as in

@@ -150,7 +150,7 @@ Test(many, blocks_larger_than_a_cache)
 
 Test(many, classic)
 {
-    for (int scheme = GLINT_BLOOM_SPARK; scheme <= GLINT_BLOOM_HADOOP_BLOOM; scheme++)
+    for (int scheme = GLINT_BLOOM_SPARK; scheme <= GLINT_BLOOM_RBLOOM; scheme++)
         if (scheme != GLINT_BLOOM_XXH64 && scheme != GLINT_BLOOM_POLY_MOD)
             expect_all_kinds((enum glint_bloom_scheme)scheme, GLINT_BLOOM_CLASSIC, 3001);
 }

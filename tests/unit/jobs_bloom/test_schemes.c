@@ -79,6 +79,17 @@ Test(schemes, out_of_bounds_parameters_are_rejected)
         {{BLOOM_POLY_MOD, 1, 32736, 5, BLOOM_CLASSIC, NULL}, BLOOM_ERR_M},
         {{BLOOM_POLY_MOD, 1, 32736, 4, BLOOM_CLASSIC, NULL}, BLOOM_OK},
         {{BLOOM_MD5_RANDOM, 1, 100, 6, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM, 1, INT32_MAX - 63, 7, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM, 1, 1ull << 31, 7, BLOOM_CLASSIC, NULL}, BLOOM_ERR_M},
+        {{BLOOM_SPARK_BLOOM, 1, 96, 7, BLOOM_CLASSIC, NULL}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_SPARK_BLOOM_V2, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM_V2, 1, 72, 7, BLOOM_CLASSIC, NULL}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_GUAVA, 1, 72, 7, BLOOM_CLASSIC, NULL}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_GUAVA, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_RBLOOM, 1, 72, 7, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_RBLOOM, 1, 73, 7, BLOOM_CLASSIC, NULL}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_RBLOOM, 1, BLOOM_M_MAX, 7, BLOOM_CLASSIC, NULL}, BLOOM_OK},
+        {{BLOOM_GUAVA, 1, 64, 7, BLOOM_BLOCK512, NULL}, BLOOM_ERR_PAIR},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert_eq(bloom_params_check(&cases[i].params), cases[i].result, "case %zu", i);

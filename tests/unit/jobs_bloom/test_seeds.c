@@ -281,12 +281,13 @@ Test(seeds, filters_of_a_set_share_seeds)
 Test(seeds, filters_of_a_set_may_differ_in_hashes)
 {
     static const enum bloom_scheme schemes[] = {BLOOM_SPARK, BLOOM_HADOOP,     BLOOM_PLAIN,
-                                                BLOOM_WIDE,  BLOOM_MD5_RANDOM, BLOOM_HADOOP_BLOOM};
-    for (int i = 0; i < 6; i++) {
+                                                BLOOM_WIDE,  BLOOM_MD5_RANDOM, BLOOM_HADOOP_BLOOM,
+                                                BLOOM_GUAVA};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         struct bloom_params params[4];
         for (uint32_t f = 0; f < 4; f++)
             params[f] = (struct bloom_params){
-                .scheme = schemes[i], .n = 9, .m = 3000 + 997 * f, .k = 1 + f * 5 % 7};
+                .scheme = schemes[i], .n = 9, .m = 3008 + 960 * f, .k = 1 + f * 5 % 7};
         check_set(params, 4);
         params[1].scheme = BLOOM_POLY_ABS;
         cr_assert_eq(bloom_set_check(params, 4), BLOOM_ERR_MISMATCH);

@@ -51,7 +51,11 @@ enum glint_bloom_scheme {
     GLINT_BLOOM_MD5_RANDOM = 5,
     GLINT_BLOOM_WIDE = 6,
     GLINT_BLOOM_XXH64 = 7,
-    GLINT_BLOOM_HADOOP_BLOOM = 8
+    GLINT_BLOOM_HADOOP_BLOOM = 8,
+    GLINT_BLOOM_SPARK_BLOOM = 9,
+    GLINT_BLOOM_SPARK_BLOOM_V2 = 10,
+    GLINT_BLOOM_GUAVA = 11,
+    GLINT_BLOOM_RBLOOM = 12
 };
 
 enum glint_bloom_layout {

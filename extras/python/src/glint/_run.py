@@ -16,7 +16,7 @@ from ._errors import Error
 
 Argument = Union[str, bytes, int, float, "os.PathLike[str]", "os.PathLike[bytes]"]
 
-_SET_HERE = ("json", "help", "format", "color", "quiet", "verbose")
+_SET_HERE = ("json", "help", "graph", "color", "quiet", "verbose")
 
 
 def program() -> str:
