@@ -37,8 +37,7 @@ Test(index_codes, codes_round_trip)
     }
 }
 
-/* What Hadoop 3.3.4 writes: tests/parity/hadoop compares with the class itself if Java is
- * installed. */
+/* What WritableUtils.writeVLong of Hadoop 3.3.4 writes. */
 Test(index_codes, vint_equals_hadoop)
 {
     static const struct {
