@@ -197,3 +197,17 @@ class Command(unittest.TestCase):
             self.assertTrue(done.stdout.startswith("glint "), done.stdout)
         done = subprocess.run([script, "submit", "nothing"], check=False, capture_output=True)
         self.assertEqual(done.returncode, 64)
+
+    def test_adapters_of_engines(self):
+        """They are found, and say what is missing; the modules need it only to run."""
+        import glint.dask
+        import glint.spark
+
+        script = pathlib.Path(sys.executable).parent / "glint"
+        with tempfile.TemporaryDirectory() as work:
+            (pathlib.Path(work) / "in").write_text("1\n")
+            for engine, package in (("dask", "distributed"), ("spark", "pyspark")):
+                command = [script, "submit", "--on", engine, "distinct", "in", "out"]
+                done = subprocess.run(command, capture_output=True, text=True, cwd=work)
+                self.assertEqual((done.returncode, done.stdout), (69, ""), done.stderr)
+                self.assertIn(f"No module named '{package}'", done.stderr)
