@@ -347,6 +347,11 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
 /* Skips the first line of each file. `lines` must be a source of text lines that was just created.
  * Returns `lines`. */
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);
+/* Reads `lines` as CSV (RFC 4180) with this delimiter: a row is a record, its fields, without their
+ * quotes, are separated by the byte 0x1f. A record that is not valid, or contains this byte, is a
+ * bad row. Text outputs of the job are then CSV, too, with this delimiter, and with a tab between
+ * key and value. `lines` as for glint_with_header. Returns `lines`. */
+struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
 /* Requests splits of at least this many bytes (text sources only; --split-size takes precedence).
  * Returns `rdd`. */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);

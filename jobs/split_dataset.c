@@ -81,7 +81,9 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    uint8_t separator, csv;
+    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0) return glint_error(g)->code;
+    struct glint_rdd *lines = fields_source(glint_text_file(g, args->positional[0]), csv, false);
     const bool header = glint_job_option(args, "header") != NULL;
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
@@ -99,6 +101,8 @@ static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
     HEADER_OPTION,
+    CSV_OPTION,
+    {"delimiter", "C", "\\t", "with --csv: one byte instead of a comma"},
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 

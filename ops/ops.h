@@ -67,6 +67,7 @@ struct save {
     struct buffer buffer;
     struct gzip_writer *gzip; /* at most one of the two is not NULL */
     struct zstd_writer *zstd;
+    uint8_t csv; /* the delimiter of CSV; 0: plain lines */
     uint64_t bytes;
     bool finished;
 };
@@ -83,6 +84,9 @@ bool save_write_bytes(struct save *s, struct glint_slice bytes);
 enum flow save_finish(struct save *s);
 /* Appends the attempt file's name, by which the driver commits it. Returns 0 or NO_MEMORY. */
 int save_result(struct save *s, struct buffer *out);
+/* Runs an action that saves text: adds the parameters that save_open reads. Returns 0 or the
+ * context's code. */
+int save_text_run(struct action *a);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
 /* Closes the file and frees memory; removes the file unless save_finish succeeded. */

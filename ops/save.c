@@ -4,6 +4,7 @@
  * file. */
 #include "engine/base/text.h"
 #include "engine/data/gzip.h"
+#include "engine/data/pack.h"
 #include "engine/data/zstd_writer.h"
 #include "ops/ops.h"
 
@@ -61,6 +62,13 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     s->task = o->task;
     s->schema = o->in;
     s->file = -1;
+    if (o->params.size > 0) {
+        struct unpacker u = unpack_begin(o->params);
+        s->csv = (uint8_t)unpack_u64(&u, UINT8_MAX);
+        if (!unpack_is_complete(&u))
+            return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
+                             "an output has wrong options");
+    }
     if (output >= o->output_count)
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage has too few outputs");
     s->dir = o->outputs[output];
@@ -79,6 +87,19 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
         return error_set_shared_path(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
     s->file = file;
     return 0;
+}
+
+int save_text_run(struct action *a)
+{
+    struct glint *g = a->rdd->g;
+    struct packer p = {.failed = false};
+    if (g->csv == 0) return action_run(a);
+    pack_array(&p, 1);
+    pack_u64(&p, g->csv);
+    a->params = (struct glint_slice){p.out.data, p.out.size};
+    int r = p.failed ? error_no_memory(&g->error) : action_run(a);
+    packer_fini(&p);
+    return r;
 }
 
 bool save_reserve(struct save *s, uint64_t size)

@@ -1,6 +1,7 @@
 /* saveAsTextFile: one line per record, the value or key TAB value. */
 #include "engine/batch.h"
 #include "engine/data/codec.h"
+#include "engine/data/csv.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -51,8 +52,19 @@ static bool write_lines(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
+/* Without a key, a row of CSV. A key and a value stay apart by a tab, so cells that contain one are
+ * quoted. */
+static bool write_csv(struct save *s, struct glint_slice text)
+{
+    const bool row = s->schema.key == GLINT_NONE;
+    if (csv_append_row(&s->buffer, text, row ? s->csv : '\t')) return save_reserve(s, 1);
+    error_no_memory(&s->task->error);
+    return false;
+}
+
 static bool write_text_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
+    if (is_text(type) && s->csv != 0) return write_csv(s, v->bytes);
     if (is_text(type)) return save_write_bytes(s, v->bytes);
     if (type == GLINT_I64 || type == GLINT_F64) {
         return save_reserve(s, 64) && codec_print(type, v, &s->buffer);
@@ -82,7 +94,8 @@ static bool write_text_record(struct save *s, const struct glint_record *r)
 bool save_write_lines(struct save *s, const struct glint_batch *batch)
 {
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    if (s->schema.key == GLINT_NONE && is_text(s->schema.value) && batch->value.start != NULL)
+    if (s->csv == 0 && s->schema.key == GLINT_NONE && is_text(s->schema.value) &&
+        batch->value.start != NULL)
         return write_lines(s, batch);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
@@ -127,7 +140,7 @@ static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path
 {
     if (rdd == NULL) return rdd_null_error(op->name);
     struct action a = {.op = op, .rdd = rdd, .outputs = &path, .output_count = 1};
-    return action_run(&a);
+    return save_text_run(&a);
 }
 
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)

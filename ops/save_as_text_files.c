@@ -148,7 +148,7 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
                        .rdd = rdd,
                        .outputs = paths,
                        .output_count = count};
-    return action_run(&a);
+    return save_text_run(&a);
 }
 
 #define FILES_OP(op_name, open_)                                                                   \

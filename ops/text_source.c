@@ -1,6 +1,7 @@
 /* Shared by all file sources: lists the input when the RDD is created, cuts it into splits when
  * partitions are counted, and reads a split on the executor. */
 #include "engine/batch.h"
+#include "engine/data/csv.h"
 #include "engine/data/input.h"
 #include "engine/data/line_reader.h"
 #include "engine/data/pack.h"
@@ -99,6 +100,81 @@ int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     return r;
 }
 
+/* Records of CSV as plain rows, at the offsets that they have in the batch that was read: so a
+ * row's place in the file is known. */
+struct csv_rows {
+    struct glint_origin origin;
+    uint8_t *bytes;
+    uint64_t capacity;
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+};
+
+static int reserve_csv_bytes(struct csv_rows *c, struct glint_task *task, uint64_t size)
+{
+    if (size <= c->capacity) return 0;
+    mem_free(c->bytes);
+    c->capacity = 0;
+    c->bytes = mem_alloc(size);
+    if (c->bytes == NULL) return error_no_memory(&task->error);
+    c->capacity = size;
+    return 0;
+}
+
+/* Replaces the rows of a batch. Returns 0 or a code; a bad row may be skipped. */
+static int convert_csv(struct csv_rows *c, struct glint_task *task, uint8_t delimiter,
+                       struct glint_batch *batch)
+{
+    struct glint_column *v = &batch->value;
+    int r = reserve_csv_bytes(c, task, v->size);
+    uint32_t rows = 0;
+    uint64_t whole = 0; /* the size of the only row of a batch without offsets */
+    task->origin = batch->origin;
+    for (uint32_t i = 0; r == 0 && i < batch->rows; i++) {
+        const struct glint_slice row = glint_column_slice(v, i);
+        const uint64_t at = (uint64_t)(row.data - v->base);
+        const char *problem = csv_to_plain(row.data, row.size, delimiter, c->bytes + at, &whole);
+        if (problem != NULL) {
+            r = glint_bad_row(task, row, problem);
+            continue;
+        }
+        if (v->start != NULL) {
+            c->start[rows] = (uint32_t)at;
+            c->end[rows] = (uint32_t)(at + whole);
+        }
+        rows++;
+    }
+    c->origin = *batch->origin;
+    c->origin.base = c->bytes + (batch->origin->base - v->base);
+    if (v->start == NULL) v->size = whole;
+    v->base = c->bytes;
+    v->lines = NULL;
+    if (v->start != NULL) {
+        v->start = c->start;
+        v->end = c->end;
+    }
+    batch->rows = rows;
+    batch->origin = &c->origin;
+    return r;
+}
+
+static enum flow read_csv_rows(struct line_reader *lines, struct glint_task *task,
+                               enum flow (*push)(void *arg, const struct glint_batch *lines),
+                               void *arg)
+{
+    struct csv_rows *c = task_alloc(task, sizeof *c);
+    struct glint_batch batch;
+    enum flow flow = FLOW_MORE;
+    int r = c == NULL ? GLINT_E_NO_MEMORY : 0;
+    if (c != NULL) *c = (struct csv_rows){.bytes = NULL};
+    while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
+        r = convert_csv(c, task, lines->csv, &batch);
+        if (r == 0 && batch.rows > 0) flow = push(arg, &batch);
+    }
+    task->origin = NULL;
+    if (c != NULL) mem_free(c->bytes);
+    return r < 0 ? FLOW_FAIL : flow;
+}
+
 enum flow text_source_read_split(struct glint_task *task, struct glint_slice split,
                                  enum flow (*push)(void *arg, const struct glint_batch *lines),
                                  void *arg)
@@ -109,7 +185,9 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
     int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
-    if (r == 0) {
+    if (r == 0 && s.pieces[0].csv != 0) {
+        flow = read_csv_rows(&lines, task, push, arg);
+    } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
             flow = push(arg, &batch);
     }
@@ -127,7 +205,7 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     if (first == list->count) return none;
     uint8_t line[FIRST_LINE_BYTES];
     const uint64_t size =
-        read_first_line(lines->g->config.env, &list->files[first], line, sizeof line);
+        read_first_line(lines->g->config.env, &list->files[first], list->csv, line, sizeof line);
     return context_copy_slice(lines->g, (struct glint_slice){line, size});
 }
 
@@ -140,6 +218,21 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
             lines, GLINT_E_PLAN_ARGUMENT,
             "withHeader needs a source of text lines whose partitions are not computed yet");
     list->header = lines->header = true;
+    return lines;
+}
+
+struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
+{
+    if (lines == NULL) return rdd_fail_null("withCsv");
+    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
+    if (list == NULL || list->content != INPUT_TEXT || lines->counted)
+        return rdd_fail(
+            lines, GLINT_E_PLAN_ARGUMENT,
+            "withCsv needs a source of text lines whose partitions are not computed yet");
+    if (delimiter == '\0' || strchr("\"\n\r\x1f", delimiter) != NULL)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
+                        "withCsv: the delimiter cannot be a quote, a line end or the byte 0x1f");
+    list->csv = lines->g->csv = (uint8_t)delimiter;
     return lines;
 }
 

@@ -1,11 +1,19 @@
 /* Reads a file's first line before tasks read its lines. Errors are ignored: the tasks report
  * them. */
+#include "engine/data/csv.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>
 #include <string.h>
 
-uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t *out,
+static const uint8_t *find_end(uint8_t csv, const uint8_t *text, uint64_t size)
+{
+    bool open = false;
+    if (size == 0) return NULL;
+    return csv != 0 ? csv_find_row_end(text, text + size, &open) : memchr(text, '\n', size);
+}
+
+uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint8_t *out,
                          uint64_t capacity)
 {
     const struct split_piece whole = split_whole_file(file);
@@ -20,8 +28,9 @@ uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t
         size -= BYTE_ORDER_MARK_SIZE;
         memmove(out, out + BYTE_ORDER_MARK_SIZE, size);
     }
-    const uint8_t *lf = size > 0 ? memchr(out, '\n', size) : NULL;
-    if (lf == NULL) return size;
-    size = (uint64_t)(lf - out);
-    return size > 0 && out[size - 1] == '\r' ? size - 1 : size;
+    const uint8_t *lf = find_end(csv, out, size);
+    if (lf != NULL) size = (uint64_t)(lf - out);
+    if (lf != NULL && size > 0 && out[size - 1] == '\r') size--;
+    if (csv != 0 && csv_to_plain(out, size, csv, out, &size) != NULL) return 0;
+    return size;
 }

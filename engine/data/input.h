@@ -50,6 +50,7 @@ struct input_list {
     enum input_content content;
     /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
     bool header;
+    uint8_t csv; /* the delimiter of records of CSV, as `header`; 0: rows are lines */
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;

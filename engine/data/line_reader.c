@@ -11,6 +11,7 @@
 
 #include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/data/csv.h"
 #include "engine/data/format.h"
 
 #include <assert.h>
@@ -143,14 +144,21 @@ static int finish_piece(struct line_reader *l)
     return 0;
 }
 
+/* Finds the end of the row in buffer[l->scanned, end): the LF, or NULL. */
+static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
+{
+    const uint8_t *from = l->buffer + l->scanned;
+    if (end <= l->scanned) return NULL;
+    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->open_quote);
+    return memchr(from, '\n', end - l->scanned);
+}
+
 /* Skips to the piece's first line: to the first LF at or after the byte before the piece, or to the
  * end of the header. If no line starts in this piece, finishes it. */
 static int skip_to_first_line(struct line_reader *l)
 {
     for (;;) {
-        const uint64_t body = body_end(l);
-        const uint8_t *from = l->buffer + l->scanned;
-        const uint8_t *lf = body > l->scanned ? memchr(from, '\n', body - l->scanned) : NULL;
+        const uint8_t *lf = find_row_end(l, body_end(l));
         if (lf != NULL) {
             l->line = l->scanned = (uint64_t)(lf - l->buffer) + 1;
             return 0;
@@ -199,6 +207,8 @@ static int begin_piece(struct line_reader *l)
     const uint64_t from = piece->offset > 0 ? piece->offset - 1 : 0;
     l->end = to_end ? SPLIT_TO_END : piece->offset + piece->length;
     l->line = l->scanned = l->fill = 0;
+    l->csv = piece->csv;
+    l->open_quote = false;
     int r = input_stream_open(&l->source, l->task->env, piece, from, &l->task->error);
     if (r < 0) return r;
     l->disk_start = input_stream_disk_offset(&l->source);
@@ -272,6 +282,29 @@ static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
     return 0;
 }
 
+/* As body_batch, for records of CSV that end before `end`. */
+static int csv_batch(struct line_reader *l, uint64_t base_at, uint64_t end, struct glint_batch *out)
+{
+    const uint8_t *lf = NULL;
+    uint64_t row = l->line;
+    uint32_t rows = 0;
+    while (rows < BATCH_ROWS_MAX && (lf = find_row_end(l, end)) != NULL) {
+        l->row_start[rows] = (uint32_t)(row - base_at);
+        l->row_end[rows++] = (uint32_t)((uint64_t)(lf - l->buffer) - base_at);
+        row = l->scanned = (uint64_t)(lf - l->buffer) + 1;
+    }
+    if (lf == NULL) l->scanned = end;
+    if (rows == 0) return 0;
+    strip_cr(l->buffer + base_at, l->row_start, l->row_end, rows);
+    int r = check_lengths(l, base_at, rows);
+    if (r < 0) return r;
+    emit_rows(l, out, rows, base_at, l->row_end[rows - 1]);
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    l->line = row;
+    return 1;
+}
+
 /* Sets *out to a batch of lines that end in the body and returns 1, or 0 if none ends in the bytes
  * scanned. */
 static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *out)
@@ -279,11 +312,12 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
     const uint64_t base_at = l->line & ~(uint64_t)(ALIGN - 1);
     const uint8_t *base = l->buffer + base_at;
     if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* larger than a batch */
-        const uint8_t *lf = memchr(l->buffer + l->scanned, '\n', body - l->scanned);
+        const uint8_t *lf = find_row_end(l, body);
         l->scanned = body;
         return lf != NULL ? emit_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
     }
     const uint64_t room = base_at + BATCH_BYTES_MAX;
+    if (l->csv != 0) return csv_batch(l, base_at, body < room ? body : room, out);
     const struct newlines found =
         l->index(base, (uint32_t)(l->scanned - base_at),
                  (uint32_t)((body < room ? body : room) - base_at), l->row_start, l->row_end);
@@ -308,8 +342,7 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
  * are needed or no line is left, or a code. */
 static int tail_batch(struct line_reader *l, struct glint_batch *out)
 {
-    const uint64_t left = l->fill - l->scanned;
-    const uint8_t *lf = left > 0 ? memchr(l->buffer + l->scanned, '\n', left) : NULL;
+    const uint8_t *lf = find_row_end(l, l->fill);
     if (lf == NULL && !l->source.ended) {
         l->scanned = l->fill;
         return fill_buffer(l);

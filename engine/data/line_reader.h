@@ -26,6 +26,8 @@ struct line_reader {
     /* [0, fill) is read; the next line starts at `line`, and [line, scanned) contains no LF. */
     uint8_t *buffer;
     uint64_t capacity, fill, line, scanned;
+    uint8_t csv;         /* the delimiter; 0: rows are lines */
+    bool open_quote;     /* CSV: buffer[scanned] is inside quotes */
     uint64_t end;        /* of the piece, as an offset in the decompressed file */
     uint64_t disk_start; /* offset on disk where the piece started, for compressed files */
     struct glint_origin origin;
@@ -49,8 +51,9 @@ void line_reader_close(struct line_reader *l);
 int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t offset);
 
 /* Copies the file's first line, decompressed, without byte order mark and line end, cut at
- * `capacity` bytes. Returns its size; 0 also if the file cannot be read. */
-uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t *out,
+ * `capacity` bytes. `csv` is the delimiter of CSV: it is a record, as a plain row; 0: a line.
+ * Returns its size; 0 also if the file cannot be read. */
+uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint8_t *out,
                          uint64_t capacity);
 
 #endif

@@ -1,6 +1,7 @@
 /* Divides the input into splits: by bytes, which opens only compressed files, or by lines. */
 #include "engine/data/split.h"
 
+#include "engine/data/csv.h"
 #include "engine/data/frames.h"
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
@@ -19,6 +20,7 @@ struct split_builder {
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     bool header;
+    uint8_t csv;
 };
 
 static int begin_split(struct split_builder *p)
@@ -46,6 +48,7 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
     piece->offset = offset;
     piece->length = length;
     piece->header = p->header && offset == 0;
+    piece->csv = p->csv;
     return 0;
 }
 
@@ -111,10 +114,66 @@ static int split_frames(struct split_builder *p, const struct input_file *file)
     return r == 0 ? add_frames(p, file, start, file->size) : r;
 }
 
+/* The state while the records of one file are searched for cuts. */
+struct csv_splitter {
+    struct split_builder *builder;
+    const struct input_file *file;
+    uint64_t start, next, length; /* of the current piece; where it may end; of a piece */
+    bool open;                    /* inside quotes */
+};
+
+/* Ends pieces after the first record that ends at or after each multiple of the size of a piece. */
+static int split_csv_block(struct csv_splitter *c, const uint8_t *block, uint64_t size,
+                           uint64_t offset)
+{
+    uint64_t at = 0;
+    int r = 0;
+    while (r == 0 && at < size) {
+        const uint64_t skip = c->next > offset + at ? c->next - (offset + at) : 0;
+        const uint64_t n = skip < size - at ? skip : size - at;
+        c->open ^= csv_has_odd_quotes(block + at, n);
+        at += n;
+        const uint8_t *lf = csv_find_row_end(block + at, block + size, &c->open);
+        if (lf == NULL) break;
+        at = (uint64_t)(lf - block) + 1;
+        const uint64_t cut = offset + at;
+        if (cut == c->file->size) break;
+        r = add_piece_to_split(c->builder, c->file, c->start, cut - c->start, cut - c->start);
+        c->start = cut;
+        c->next = cut - cut % c->length + c->length;
+    }
+    return r;
+}
+
+static int split_csv(struct split_builder *p, const struct input_file *file)
+{
+    const uint64_t pieces = count_pieces(p, file);
+    if (file->compression != COMPRESSION_NONE || pieces == 1) return add_whole_file(p, file);
+    struct csv_splitter c = {.builder = p, .file = file, .length = file->size / pieces};
+    const struct split_piece whole = split_whole_file(file);
+    struct input_stream s = {.open = false};
+    uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
+    c.next = c.length;
+    int r = block != NULL ? input_stream_open(&s, p->env, &whole, 0, p->error)
+                          : error_no_memory(p->error);
+    while (r == 0 && !s.ended) {
+        const uint64_t offset = s.at;
+        const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
+        r = n < 0 ? (int)n : split_csv_block(&c, block, (uint64_t)n, offset);
+    }
+    if (r == 0) r = input_stream_check_unchanged(&s);
+    const uint64_t rest = file->size - c.start;
+    if (r == 0) r = add_piece_to_split(p, file, c.start, rest, rest);
+    input_stream_close(&s);
+    mem_free(block);
+    return r;
+}
+
 /* Cuts a file into ranges whose sizes differ by at most one byte. */
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->size == 0) return 0;
+    if (p->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
     const uint64_t pieces = count_pieces(p, file);
     const uint64_t length = file->size / pieces, longer = file->size % pieces;
@@ -167,8 +226,11 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                      struct splits *out, struct glint_error *error,
                      int (*add)(struct split_builder *p, const struct input_file *file))
 {
-    struct split_builder p = {
-        .env = env, .error = error, .split_bytes = split_bytes, .header = list->header};
+    struct split_builder p = {.env = env,
+                              .error = error,
+                              .split_bytes = split_bytes,
+                              .header = list->header,
+                              .csv = list->csv};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
@@ -260,6 +322,9 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
                          struct splits *out, struct glint_error *error)
 {
     assert(lines > 0);
+    if (list->csv != 0)
+        return error_set(error, GLINT_E_PLAN_ARGUMENT, "choose the size of splits: --split-size",
+                         "records of CSV cannot be counted by lines");
     struct split_builder p = {.error = error, .header = list->header};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);

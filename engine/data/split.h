@@ -26,6 +26,7 @@ struct split_piece {
     uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
     enum compression compression;
     bool header; /* skip the first line; with offset 0 only */
+    uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
 };
 
 /* The piece that is a whole file, without its header. */
@@ -54,7 +55,8 @@ struct splits {
 /* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
  * compressed file only between its frames, if they can be found (data/frames.h); small files share
- * a split; empty files are left out. Paths are borrowed from `list`. `out` is zeros before; call
+ * a split; empty files are left out. CSV is cut between records, which the driver finds by reading
+ * the file; compressed CSV is not cut. Paths are borrowed from `list`. `out` is zeros before; call
  * splits_fini in any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
@@ -71,8 +73,8 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
 void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
- * compression, header, frames_start, frames_end], ...]; header: 0 or 1. Returns false when out of
- * memory. */
+ * compression, header, csv, frames_start, frames_end], ...]; header: 0 or 1. Returns false when out
+ * of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 10
+#define PIECE_FIELDS 11
 
 bool split_encode(const struct split *split, struct buffer *out)
 {
@@ -25,6 +25,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_i64(&p, piece->mtime_ns);
         pack_u64(&p, piece->compression);
         pack_u64(&p, piece->header);
+        pack_u64(&p, piece->csv);
         pack_u64(&p, piece->frames_start);
         pack_u64(&p, piece->frames_end);
     }
@@ -55,6 +56,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->mtime_ns = unpack_i64(&fields);
     out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
     out->header = unpack_u64(&fields, 1) != 0;
+    out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
     out->frames_start = unpack_u64(&fields, INT64_MAX);
     out->frames_end = unpack_u64(&fields, INT64_MAX);
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;

@@ -149,7 +149,8 @@ struct glint {
     struct glint_rdd *rdds;
     struct glint_args *args;
     struct glint_broadcast *broadcasts;
-    struct input_spool spool;         /* its copies of piped input */
+    struct input_spool spool; /* its copies of piped input */
+    uint8_t csv; /* the delimiter of its input, and so of text outputs, that are CSV; 0: none */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

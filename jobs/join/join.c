@@ -52,7 +52,7 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     f->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
     if (name_option(j, args, kinds[side], kind_names, 2, "use text or int", &kind) != 0 ||
-        fields_delimiter(j->g, args, delimiters[side], &f->delimiter) != 0)
+        fields_delimiter(j->g, args, delimiters[side], &f->delimiter, &f->csv) != 0)
         return glint_error(j->g)->code;
     f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
     f->key_column = fields_column(j->g, args, columns[side], j->paths[side], f);

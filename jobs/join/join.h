@@ -58,7 +58,8 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    {"header", NULL, NULL, "both sides: the first line of each input file is a header"},           \
+    CSV_OPTION,                                                                                    \
+        {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
         {"left-key-column", "COL", "1", "LEFT's key: number or, with a header, name"},             \
         {"right-key-column", "COL", "1", "RIGHT's key: number or name"},                           \

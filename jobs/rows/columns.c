@@ -88,15 +88,15 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
 {
     *out = (struct table){.g = g, .paths = paths};
     out->header = glint_job_option(args, "header") != NULL;
-    if (fields_delimiter(g, args, "delimiter", &out->delimiter) != 0) return glint_error(g)->code;
+    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0)
+        return glint_error(g)->code;
     out->lines = table_read_again(out);
     return glint_error(g)->code;
 }
 
 struct glint_rdd *table_read_again(const struct table *t)
 {
-    struct glint_rdd *lines = glint_text_file(t->g, t->paths);
-    return t->header ? glint_with_header(lines) : lines;
+    return fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
 }
 
 /* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */

@@ -14,7 +14,7 @@ enum { COLUMNS_MAX = 64 };
 
 /* Options of every job with an input table. */
 #define TABLE_OPTIONS                                                                              \
-    HEADER_OPTION,                                                                                 \
+    HEADER_OPTION, CSV_OPTION,                                                                     \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
@@ -24,10 +24,11 @@ struct table {
     const char *paths;
     struct glint_rdd *lines; /* without header lines */
     uint8_t delimiter;
+    uint8_t csv; /* as struct fields */
     bool header;
 };
 
-/* Creates the source by --header and --delimiter. Returns 0 or the context's code. */
+/* Creates the source by --header, --csv and --delimiter. Returns 0 or the context's code. */
 int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
                struct table *out);
 /* The lines again, for an action of its own. */

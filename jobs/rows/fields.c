@@ -13,6 +13,8 @@
 #include <immintrin.h>
 #endif
 
+#define PLAIN_SEPARATOR 0x1f /* of the rows that glint_with_csv gives */
+
 #define WINDOW 32u /* bytes of a row that are searched at once; every batch has this much slack */
 
 /* Bit i: row[i] is the delimiter. */
@@ -246,15 +248,23 @@ enum glint_type fields_key_type(const struct fields *f)
 }
 
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
-                     uint8_t *out)
+                     uint8_t *out, uint8_t *out_csv)
 {
     const char *text = glint_job_option(args, option);
-    *out = '\t';
-    if (strcmp(text, "\\t") == 0) return glint_error(g)->code;
-    *out = (uint8_t)text[0];
-    if (strlen(text) == 1 && text[0] != '\n') return glint_error(g)->code;
+    const bool csv = glint_job_option(args, "csv") != NULL, tab = strcmp(text, "\\t") == 0;
+    const uint8_t delimiter = !tab ? (uint8_t)text[0] : csv ? ',' : '\t';
+    *out = csv ? PLAIN_SEPARATOR : delimiter;
+    *out_csv = csv ? delimiter : 0;
+    if (tab || (strlen(text) == 1 && strchr(csv ? "\n\"" : "\n", text[0]) == NULL))
+        return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
                        "--%s \"%s\" is not one byte", option, text);
+}
+
+struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header)
+{
+    if (csv != 0) lines = glint_with_csv(lines, (char)csv);
+    return header ? glint_with_header(lines) : lines;
 }
 
 uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
@@ -268,8 +278,9 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
         return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
     const struct table table = {.g = g,
                                 .paths = paths,
-                                .lines = glint_text_file(g, paths),
+                                .lines = fields_source(glint_text_file(g, paths), f->csv, false),
                                 .delimiter = f->delimiter,
+                                .csv = f->csv,
                                 .header = true};
     columns_option(&table, args, option, "", &columns);
     if (columns.count > 1)
@@ -282,7 +293,8 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, const 
 {
     memset(out, 0, sizeof *out);
     out->header = glint_job_option(args, "header") != NULL;
-    if (fields_delimiter(g, args, "delimiter", &out->delimiter) != 0) return glint_error(g)->code;
+    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0)
+        return glint_error(g)->code;
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
@@ -310,15 +322,13 @@ int fields_options(struct glint *g, const struct glint_job_args *args, const cha
 
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
-    struct glint_rdd *lines = glint_text_file(g, paths);
-    return f->header ? glint_with_header(lines) : lines;
+    return fields_source(glint_text_file(g, paths), f->csv, f->header);
 }
 
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f)
 {
-    struct glint_rdd *rows = glint_n_line_text_file(g, paths, lines);
-    return f->header ? glint_with_header(rows) : rows;
+    return fields_source(glint_n_line_text_file(g, paths, lines), f->csv, f->header);
 }
 
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,

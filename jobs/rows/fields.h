@@ -26,6 +26,7 @@ struct fields {
     uint32_t id_column, key_column; /* from 0 */
     uint8_t delimiter;
     enum fields_key key;
+    uint8_t csv;                        /* the delimiter of CSV; 0: plain lines; driver only */
     bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */
     bool quotes;                        /* a field that begins with a quote is an error */
@@ -47,9 +48,17 @@ struct fields {
         "header", NULL, NULL, "the first line of each input file is a header"                      \
     }
 
+/* Also of every such job; not of jobs that take rows as lines without fields. */
+#define CSV_OPTION                                                                                 \
+    {                                                                                              \
+        "csv", NULL, NULL,                                                                         \
+            "rows are CSV with quotes, and commas by default; text outputs are CSV, too"           \
+    }
+
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    HEADER_OPTION, {"id-column", "COL", "1", "column of the id: number or, with --header, name"},  \
+    HEADER_OPTION, CSV_OPTION,                                                                     \
+        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
@@ -60,7 +69,8 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    HEADER_OPTION, {"id-column", "COL", "1", "column of the id: number or, with --header, name"},  \
+    HEADER_OPTION, CSV_OPTION,                                                                     \
+        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
@@ -75,9 +85,12 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, const 
  * context's error. */
 uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
                        const char *paths, const struct fields *f);
-/* Reads an option that is a delimiter. Returns 0 or the context's code. */
+/* Reads an option that is a delimiter. With --csv that is *out_csv, else 0, and *out the separator
+ * of plain rows (glint_with_csv). Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
-                     uint8_t *out);
+                     uint8_t *out, uint8_t *out_csv);
+/* Applies --csv and --header to a source. */
+struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header);
 /* The rows of files, as lines, without header lines if the options say so. */
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,

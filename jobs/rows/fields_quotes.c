@@ -1,7 +1,7 @@
 /* Quoted fields: with commas or semicolons as delimiters they are CSV, where a quoted field may
  * contain delimiters and line ends. Splitting such a row at each delimiter would silently give
- * wrong fields, so a field that begins with a quote fails the job. Quotes elsewhere in a field are
- * data, as are all quotes if the delimiter is a tab or another character. */
+ * wrong fields, so without --csv a field that begins with a quote fails the job. Quotes elsewhere
+ * in a field are data, as are all quotes if the delimiter is a tab or another character. */
 #include "jobs/rows/fields_quotes.h"
 #include "engine/batch.h"
 
@@ -23,8 +23,7 @@ static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
 static int quoted_row_error(struct glint_task *task, struct glint_slice row)
 {
     return glint_fail_row(task, GLINT_E_INPUT_FORMAT, row,
-                          "quoted CSV is not supported: convert it to tabs without quotes; in "
-                          "tab-separated text, quotes are part of the field",
+                          "add --csv; in tab-separated text, quotes are part of the field",
                           "quoted field");
 }
 

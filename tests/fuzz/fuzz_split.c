@@ -26,7 +26,7 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
     if (!is_compressed(a) && !whole && a->offset + a->length > a->file_size) abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
         a->file_size != b->file_size || a->mtime_ns != b->mtime_ns ||
-        a->compression != b->compression || a->header != b->header ||
+        a->compression != b->compression || a->csv != b->csv || a->header != b->header ||
         (a->stored == NULL) != (b->stored == NULL) ||
         (a->stored != NULL && (a->stored[0] == '\0' || strcmp(a->stored, b->stored) != 0)))
         abort();

@@ -436,7 +436,7 @@ static void expect_first(const char *text, uint64_t capacity, const char *wanted
     uint8_t got[64];
     fixture_init(&f, text, strlen(text));
     const struct input_file file = {.path = "text", .size = f.memory.size};
-    const uint64_t size = read_first_line(&f.memory.env, &file, got, capacity);
+    const uint64_t size = read_first_line(&f.memory.env, &file, 0, got, capacity);
     cr_expect(size == strlen(wanted) && memcmp(got, wanted, size) == 0, "%s: %.*s", text, (int)size,
               (const char *)got);
     fixture_fini(&f);
@@ -456,7 +456,7 @@ Test(line_reader, first_line_is_read)
     f.memory.error = -EIO;
     for (f.memory.fail_at = 1; f.memory.fail_at <= 2; f.memory.fail_at++) {
         f.memory.calls = 0;
-        cr_expect_eq(read_first_line(&f.memory.env, &file, got, sizeof got), 0);
+        cr_expect_eq(read_first_line(&f.memory.env, &file, 0, got, sizeof got), 0);
     }
     fixture_fini(&f);
 }

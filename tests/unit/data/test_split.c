@@ -324,7 +324,7 @@ static const struct split_piece pieces[] = {
      .file_size = 20,
      .compression = COMPRESSION_GZIP,
      .header = true},
-    {.path = "header", .length = 20, .file_size = 20, .header = true},
+    {.path = "header", .length = 20, .file_size = 20, .header = true, .csv = ';'},
     {.path = "out/part-00000",
      .stored = ".out.glint-1/output/part-00000",
      .length = 20,
@@ -363,7 +363,7 @@ Test(split, encoded_split_round_trips)
         cr_expect(a->offset == b->offset && a->length == b->length &&
                   a->compression == b->compression);
         cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
-        cr_expect_eq(a->header, b->header);
+        cr_expect(a->header == b->header && a->csv == b->csv);
         cr_expect(a->frames_start == b->frames_start && a->frames_end == b->frames_end);
     }
     for (uint64_t size = 0; size < bytes.size; size++) {
@@ -448,7 +448,7 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 10);
+    pack_array(&p, 11);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -457,6 +457,7 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     pack_i64(&p, 0);
     pack_u64(&p, compression);
     pack_u64(&p, header);
+    pack_u64(&p, 0);
     pack_u64(&p, 0);
     pack_u64(&p, 0);
     error = (struct glint_error){.code = GLINT_OK};

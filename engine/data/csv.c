@@ -1,0 +1,116 @@
+/* A quote toggles "inside quotes", also in a doubled quote, which toggles twice. */
+#include "engine/data/csv.h"
+
+#include <string.h>
+
+#define QUOTE '"'
+
+const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *open)
+{
+    const uint8_t *lf = NULL; /* the first one at or after `at`; NULL: not searched */
+    while (at < end) {
+        if (!*open && (lf == NULL || lf < at)) {
+            lf = memchr(at, '\n', (size_t)(end - at));
+            if (lf == NULL) lf = end;
+        }
+        const uint8_t *quote = memchr(at, QUOTE, (size_t)((*open ? end : lf) - at));
+        if (quote == NULL) return !*open && lf < end ? lf : NULL;
+        *open = !*open;
+        at = quote + 1;
+    }
+    return NULL;
+}
+
+bool csv_has_odd_quotes(const uint8_t *at, uint64_t size)
+{
+    uint64_t quotes = 0;
+    for (uint64_t i = 0; i < size; i++) quotes += at[i] == QUOTE;
+    return quotes % 2 == 1;
+}
+
+/* Copies a quoted field without its quotes; *at is after the first one. */
+static const char *copy_quoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                               uint8_t **out)
+{
+    for (;;) {
+        const uint8_t *quote = memchr(*at, QUOTE, (size_t)(end - *at));
+        if (quote == NULL) return "a quoted field has no closing quote";
+        const bool doubled = quote + 1 < end && quote[1] == QUOTE;
+        const size_t size = (size_t)(quote - *at) + doubled;
+        if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
+        memmove(*out, *at, size);
+        *out += size;
+        *at = quote + 1 + doubled;
+        if (doubled) continue;
+        return *at == end || **at == delimiter ? NULL : "a quoted field continues after its quote";
+    }
+}
+
+static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                                 uint8_t **out)
+{
+    const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
+    const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
+    if (memchr(*at, QUOTE, size) != NULL) return "a field without quotes contains a quote";
+    if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
+    memmove(*out, *at, size);
+    *out += size;
+    *at += size;
+    return NULL;
+}
+
+const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out,
+                         uint64_t *out_size)
+{
+    const uint8_t *at = row, *end = row + size;
+    uint8_t *to = out;
+    for (;;) {
+        const bool quoted = at < end && *at == QUOTE;
+        at += quoted;
+        const char *problem = quoted ? copy_quoted(&at, end, delimiter, &to)
+                                     : copy_unquoted(&at, end, delimiter, &to);
+        if (problem != NULL) return problem;
+        if (at == end) break;
+        at++;
+        *to++ = CSV_SEPARATOR;
+    }
+    *out_size = (uint64_t)(to - out);
+    return NULL;
+}
+
+static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
+{
+    for (uint64_t i = 0; i < field.size; i++) {
+        const uint8_t byte = field.data[i];
+        if (byte == delimiter || byte == QUOTE || byte == '\n' || byte == '\r') return true;
+    }
+    return false;
+}
+
+static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter)
+{
+    if (!needs_quotes(field, delimiter)) return buffer_append(out, field.data, field.size);
+    if (!buffer_reserve(out, 2 * field.size + 2)) return false;
+    uint8_t *to = out->data + out->size;
+    *to++ = QUOTE;
+    for (uint64_t i = 0; i < field.size; i++) {
+        if (field.data[i] == QUOTE) *to++ = QUOTE;
+        *to++ = field.data[i];
+    }
+    *to++ = QUOTE;
+    out->size = (uint64_t)(to - out->data);
+    return true;
+}
+
+bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter)
+{
+    const uint8_t *at = row.data, *end = row.data + row.size;
+    for (;;) {
+        const uint8_t *stop = at < end ? memchr(at, CSV_SEPARATOR, (size_t)(end - at)) : NULL;
+        const uint64_t size = (uint64_t)((stop != NULL ? stop : end) - at);
+        if (!append_field(out, (struct glint_slice){at, size}, delimiter)) return false;
+        if (stop == NULL) return true;
+        if (!buffer_append(out, &delimiter, 1)) return false;
+        at = stop + 1;
+    }
+}

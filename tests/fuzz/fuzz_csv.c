@@ -1,0 +1,68 @@
+/* Arbitrary bytes as CSV, cut into splits of any size, give the same records; a record that is
+ * valid is the same row after it was written and read again. */
+#include "engine/data/csv.h"
+#include "tests/support/memory_env.h"
+#include "tests/support/naive_lines.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_record(const uint8_t *record, uint64_t size, uint8_t delimiter)
+{
+    uint8_t *plain = malloc(size + 1), *again = malloc(2 * size + 3);
+    uint64_t plain_size = 0, again_size = 0;
+    struct buffer written = {NULL, 0, 0};
+    if (plain == NULL || again == NULL) abort();
+    if (csv_to_plain(record, size, delimiter, plain, &plain_size) == NULL) {
+        if (plain_size > size) abort();
+        if (!csv_append_row(&written, (struct glint_slice){plain, plain_size}, delimiter)) abort();
+        if (written.size > 2 * size + 2 || csv_has_odd_quotes(written.data, written.size)) abort();
+        if (csv_to_plain(written.data, written.size, delimiter, again, &again_size) != NULL)
+            abort();
+        if (again_size != plain_size || memcmp(plain, again, plain_size) != 0) abort();
+    }
+    buffer_fini(&written);
+    free(plain);
+    free(again);
+}
+
+static void read_records(const struct memory_env *memory, const struct input_list *input,
+                         uint64_t split_bytes, struct buffer *out)
+{
+    const struct task_options options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT};
+    struct env *env = (struct env *)(uintptr_t)&memory->env;
+    struct glint_task task = {.env = env, .options = &options};
+    struct splits splits = {.items = NULL};
+    if (splits_make_by_bytes(env, input, split_bytes, &splits, &task.error) != 0) abort();
+    for (uint32_t i = 0; i < splits.count; i++)
+        if (read_split(&task, &splits.items[i], NULL, memory->data, out) != 0) abort();
+    if (task.counters.values[COUNT_BYTES_READ] != (int64_t)memory->size) abort();
+    splits_fini(&splits);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 4) return 0;
+    struct memory_env memory;
+    memory_env_init(&memory, data + 2, size - 2);
+    struct input_file file = {.path = "fuzz", .size = memory.size};
+    const struct input_list input = {.files = &file,
+                                     .count = 1,
+                                     .bytes = file.size,
+                                     .header = data[0] >= 128,
+                                     .csv = data[0] % 2 == 0 ? ',' : ';'};
+    struct buffer whole = {NULL, 0, 0}, cut = {NULL, 0, 0};
+    read_records(&memory, &input, 2 * memory.size, &whole);
+    read_records(&memory, &input, 1 + size / 256 + data[1], &cut);
+    if (whole.size != cut.size || (cut.size > 0 && memcmp(whole.data, cut.data, cut.size) != 0))
+        abort();
+    for (uint64_t at = 0; at < whole.size;) {
+        uint64_t record = 0;
+        memcpy(&record, whole.data + at, sizeof record);
+        check_record(whole.data + at + sizeof record, record, input.csv);
+        at += sizeof record + record;
+    }
+    buffer_fini(&whole);
+    buffer_fini(&cut);
+    if (mem_live_blocks() != 0 || memory.open_files != 0) abort();
+    return 0;
+}
