@@ -15,7 +15,7 @@ struct shuffle_reader {
     const struct shuffle_spec *spec;
     void *state;
     /* The records in order come from memory, or from a merge. */
-    bool gathered;
+    bool gathered, passes_single; /* gathered, and single_value may be used */
     struct gather gather;
     const struct sort_entry *at, *at_end; /* of the gathered records */
     struct merge merge;
@@ -143,6 +143,10 @@ static int gather_records(struct shuffle_reader *r)
         take_spilled_runs(r, inputs);
         return 0;
     }
+    /* Values must have the form of accumulators, and no zero may be missing. */
+    r->passes_single = aggregator_values_are_accumulators(r->spec) &&
+                       r->combiner.aggregator.acc_struct == 0 &&
+                       (r->spec->dependency.combine != COMBINE_FOLD || r->spec->map_side);
     r->gathered = true;
     r->at = record_buffer_entries(&g->buffer);
     r->at_end = r->at + record_buffer_count(&g->buffer);
@@ -252,6 +256,21 @@ static int combine_group(struct shuffle_reader *r)
     return 1;
 }
 
+/* If the current record is the only one of its key, and its value is the result as it is, consumes
+ * it: most keys of an aggregation that hardly combines. Returns 1, or 0: use combine_group. */
+static int single_value(struct shuffle_reader *r)
+{
+    if (!r->passes_single) return 0;
+    if (r->at < r->at_end) {
+        const struct glint_slice next =
+            record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at)).key;
+        if (next.size == r->key.size && bytes_equal(next.data, r->key.data, next.size)) return 0;
+    }
+    r->value = r->record_value;
+    r->record_pending = false;
+    return 1;
+}
+
 /* The next combined record: 1, 0 at the end, or a negative code. */
 static int next_combined(struct shuffle_reader *r)
 {
@@ -269,6 +288,8 @@ static int next_combined(struct shuffle_reader *r)
             return error_no_memory(&r->task->error);
         r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
     }
+    const int single = single_value(r);
+    if (single != 0) return single;
     int e = combine_group(r);
     if (e < 0) return e;
     /* Without map_side no map task has merged the zero, so it is merged here, once per key. */
