@@ -186,6 +186,19 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
  * is never split; small files share a partition. */
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
                                      struct glint_schema schema);
+/* Each file as one pair: (path, content). wholeTextFiles decompresses; binaryFiles gives the
+ * bytes as they are. Empty files are pairs, too; small files share a partition. A content has less
+ * than 4 GiB and must fit into memory. Paths as in textFile. Differs from Spark: the key is the path
+ * as given or listed, not a URI. */
+struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths);
+struct glint_rdd *glint_binary_files(struct glint *g, const char *paths);
+/* Files of records of `record_bytes` each (1 byte to 1 MiB), as (none, bytes). The size of each file
+ * must be a multiple; compressed files are an error. */
+struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes);
+/* The integers from `start` up to, not including, `end`, by `step` (not 0), as (none, i64), in
+ * `partitions` partitions (0: 1). */
+struct glint_rdd *glint_range(struct glint *g, int64_t start, int64_t end, int64_t step,
+                              uint32_t partitions);
 /* Distributes records of this process evenly over `partitions` partitions (0: 1). The records are
  * copied. The schema must not be (none, none). */
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
@@ -310,6 +323,12 @@ struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
 /* Each element with its index, (element, i64), counted over the partitions in order. The input's
  * key must be NONE. With more than one partition, the input is read once more to count it. */
 struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
+/* Each element with a unique number, (element, i64): the i-th element of partition k of n gets
+ * k + i * n. Reads the input once. The input's key must be NONE. */
+struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd);
+/* One element per partition: the msgpack array of its elements (glint_unpack_cells), of pairs as
+ * arrays of two. As in Spark, a partition must fit into memory; at most 4 GiB. */
+struct glint_rdd *glint_glom(struct glint_rdd *rdd);
 /* Sorts by key, within and across partitions. Range bounds come from a sample; unless there is only
  * one partition, the input is read once more to take it. Stable. Differs from Spark: with few
  * distinct keys, some partitions are empty. */

@@ -26,6 +26,8 @@
 #define SPLIT_TARGET_COUNT     32u
 #define SPLIT_FILES_MAX        4096u /* small files packed into one split */
 
+#define BINARY_RECORD_BYTES_MAX MIB /* binaryRecords */
+
 /* Shuffle. */
 #define PARTITION_INPUT_BYTES   (64 * MIB) /* input bytes per reduce partition */
 #define PARTITIONS_DEFAULT_MAX  200u
@@ -49,6 +51,7 @@
 #define PLAN_NODES_MAX        4096u
 #define ARGS_BYTES_MAX        MIB
 #define STRUCT_BYTES_MAX      (MIB - 1) /* GLINT_STRUCT */
+#define HISTOGRAM_BUCKETS_MAX 65536u
 #define ACTION_OUTPUTS_MAX    16u       /* directories per action; a task has a file open in each */
 #define OUTPUT_PATH_BYTES_MAX 1024u
 #define EXPLAIN_ACTIONS_MAX   100u /* empty results per job, to end a loop that waits for one */
@@ -94,6 +97,7 @@ static_assert(PARTITIONS_DEFAULT_MAX <= PARTITIONS_MAX, "the default is within t
 static_assert(MAP_OUTPUT_MEMORY_BYTES <= SLOT_MEMORY_BYTES_MIN,
               "a map output in memory fits into a slot");
 static_assert(ARGS_BYTES_MAX <= UINT32_MAX, "arguments fit one msgpack bin");
+static_assert(BINARY_RECORD_BYTES_MAX <= BATCH_BYTES_MAX, "a binary record fits a batch");
 static_assert(PARTITIONS_MAX * 10 + KIB <= GET_FRAME_BYTES_MAX,
               "one GET can name every map output");
 static_assert(FETCH_CHUNK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a chunk fits one frame");

@@ -313,7 +313,7 @@ static void msgpack_close(void *state)
 static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    int r = splits_make_by_files(rdd->source, split_bytes, &splits, &rdd->g->error);
+    int r = splits_make_by_files(rdd->source, split_bytes, &splits, false, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;

@@ -7,7 +7,11 @@
     X(key_value_text_file)                                                                         \
     X(n_line_text_file)                                                                            \
     X(msgpack_file)                                                                                \
+    X(whole_text_files)                                                                            \
+    X(binary_files)                                                                                \
+    X(binary_records)                                                                              \
     X(parallelize)                                                                                 \
+    X(range)                                                                                       \
     X(map)                                                                                         \
     X(flat_map)                                                                                    \
     X(filter)                                                                                      \
@@ -46,6 +50,8 @@
     X(record_pack)                                                                                 \
     X(record_unpack)                                                                               \
     X(zip_with_index)                                                                              \
+    X(zip_with_unique_id)                                                                          \
+    X(glom)                                                                                        \
     X(partition_by)                                                                                \
     X(repartition)                                                                                 \
     X(repartition_and_sort_within_partitions)                                                      \
@@ -65,6 +71,8 @@
     X(fold)                                                                                        \
     X(aggregate)                                                                                   \
     X(sum)                                                                                         \
+    X(stats)                                                                                       \
+    X(histogram)                                                                                   \
     X(lookup)                                                                                      \
     X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \

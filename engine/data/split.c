@@ -65,12 +65,16 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
     return r;
 }
 
+static int add_any_file(struct split_builder *p, const struct input_file *file)
+{
+    const bool to_end = file->compression != COMPRESSION_NONE || file->size == 0;
+    return add_piece_to_split(p, file, 0, to_end ? SPLIT_TO_END : file->size, file->size);
+}
+
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
-    if (file->size == 0) return 0;
-    const bool compressed = file->compression != COMPRESSION_NONE;
-    return add_piece_to_split(p, file, 0, compressed ? SPLIT_TO_END : file->size, file->size);
+    return file->size > 0 ? add_any_file(p, file) : 0;
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -246,9 +250,10 @@ int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_
 }
 
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                         struct glint_error *error)
+                         bool with_empty, struct glint_error *error)
 {
-    return add_files(NULL, list, split_bytes, out, error, add_whole_file);
+    return add_files(NULL, list, split_bytes, out, error,
+                     with_empty ? add_any_file : add_whole_file);
 }
 
 /* The state while the lines of one file are counted. */

@@ -11,7 +11,8 @@
 #define SPLIT_STDIN "-"
 
 /* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
- * file offset and length count decompressed bytes; a file that is read whole has (0, SPLIT_TO_END).
+ * file offset and length count decompressed bytes; a file that is read whole, and an empty
+ * one, has (0, SPLIT_TO_END).
  *
  * A file of many frames is cut between them. Such a piece is a range of the file on disk, whose
  * decompressed size is unknown: offset and length count from the start of its first frame. It has
@@ -21,7 +22,7 @@ struct split_piece {
     const char *path;
     const char *stored;      /* the path to open; NULL: `path`, which is the name in messages */
     uint64_t offset, length; /* length > 0 */
-    uint64_t file_size;      /* on disk, when the splits were made; > 0 */
+    uint64_t file_size;      /* on disk, when the splits were made */
     int64_t mtime_ns;
     uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
     enum compression compression;
@@ -62,9 +63,10 @@ int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_
                          struct splits *out, struct glint_error *error);
 /* The size of a split that 0 means there. */
 uint64_t split_bytes_default(uint64_t input_bytes);
-/* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start. */
+/* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start.
+ * `with_empty`: empty files are not left out. */
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
-                         struct glint_error *error);
+                         bool with_empty, struct glint_error *error);
 /* Makes splits of `lines` lines each, without the header; each file starts a new split. Reads all
  * input once. A task that reads a piece of a compressed file must decompress everything before it.
  * Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */

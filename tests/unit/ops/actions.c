@@ -72,6 +72,45 @@ void action_expect_error(rows_action run, void *arg, const struct fixture *base,
     }
 }
 
+void action_expect_no_memory(rows_action run, void *arg)
+{
+    bool done = false;
+    for (int64_t n = 1; !done; n++) {
+        struct glint_rows rows = {.count = 0};
+        struct glint *g = fixture_open(&fixtures[0]);
+        const int64_t live = mem_live_blocks();
+        mem_fail_at(n, n % 2 == 0);
+        run(g, arg, &rows);
+        mem_fail_at(0, false);
+        glint_rows_free(&rows);
+        const enum glint_code code = glint_error(g)->code;
+        cr_assert(code == GLINT_OK || code == GLINT_E_NO_MEMORY, "allocation %lld: %s",
+                  (long long)n, glint_error(g)->cause);
+        cr_assert_geq(mem_live_blocks(), live);
+        done = code == GLINT_OK && n % 2 == 0;
+        glint_finish(g);
+        glint_destroy(g);
+        cr_assert(n > 10 || !done, "no allocation failed");
+    }
+}
+
+struct collecting {
+    plan_make make;
+    void *arg;
+};
+
+static int run_collect(struct glint *g, void *arg, struct glint_rows *out)
+{
+    const struct collecting *c = arg;
+    struct glint_rdd *rdd = c->make(g, c->arg);
+    return rdd != NULL ? glint_collect(rdd, out) : (int)glint_error(g)->code;
+}
+
+void plan_expect_no_memory(plan_make make, void *arg)
+{
+    action_expect_no_memory(run_collect, &(struct collecting){make, arg});
+}
+
 /* ---- Order */
 
 struct place {

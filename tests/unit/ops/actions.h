@@ -15,6 +15,11 @@ void action_expect(rows_action run, void *arg, const struct fixture *base,
 /* Both the action and the job must fail with `code`; the cause must contain `cause`. */
 void action_expect_error(rows_action run, void *arg, const struct fixture *base,
                          enum glint_code code, const char *cause);
+/* Runs the action while the n-th allocation fails, or that and all later ones, for every n: it must
+ * fail with NO_MEMORY and leak nothing, or succeed, because a retry of the task did. */
+void action_expect_no_memory(rows_action run, void *arg);
+/* The same for collect of a plan. */
+void plan_expect_no_memory(plan_make make, void *arg);
 /* `base` with the name, slots and encoding of `w`; NULL: `w`. */
 struct fixture fixture_like(const struct fixture *w, const struct fixture *base);
 

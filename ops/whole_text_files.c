@@ -1,0 +1,130 @@
+/* wholeTextFiles and binaryFiles: one record per file, (path, content). The content of a file is in
+ * memory as a whole, as in Spark, and passed on by reference; the next file reuses the memory.
+ * Small files share a partition; empty ones are records, too. wholeTextFiles decompresses. */
+#include "engine/data/input_stream.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct whole_files_state {
+    struct glint_task *task;
+    bool raw; /* binaryFiles: compressed files are not decompressed */
+    struct buffer content;
+};
+
+static int whole_files_open(void *state, const struct op_open *o)
+{
+    struct whole_files_state *s = state;
+    s->task = o->task;
+    s->raw = o->out.value == GLINT_BYTES;
+    return 0;
+}
+
+/* Ensures room for more of the content, of which `left` bytes are known to follow. */
+static int content_reserve(struct whole_files_state *s, const char *path, uint64_t left)
+{
+    if (s->content.size + left > VALUE_BYTES_MAX)
+        return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, "read it as lines: textFile",
+                         "%s: a file that is read as one value has at most %llu bytes", path,
+                         (unsigned long long)VALUE_BYTES_MAX);
+    return buffer_reserve(&s->content, left) ? 0 : error_no_memory(&s->task->error);
+}
+
+static int read_content(struct whole_files_state *s, struct input_stream *in)
+{
+    while (!in->ended) {
+        const bool known = in->decompressor == NULL;
+        const uint64_t left = known ? in->piece->file_size - in->at : READ_BLOCK_BYTES;
+        if (task_is_cancelled(s->task))
+            return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+        int r = content_reserve(s, in->piece->path, left);
+        if (r < 0) return r;
+        const uint64_t size = left < BATCH_BYTES_MAX ? left : BATCH_BYTES_MAX;
+        const int64_t n = input_stream_read(in, s->content.data + s->content.size, size);
+        if (n < 0) return (int)n;
+        s->content.size += (uint64_t)n;
+    }
+    return input_stream_check_unchanged(in);
+}
+
+static enum flow read_whole_file(struct whole_files_state *s, const struct split_piece *from,
+                                 struct glint_emitter *out)
+{
+    struct split_piece piece = *from;
+    struct input_stream in;
+    if (s->raw) piece.compression = COMPRESSION_NONE;
+    s->content.size = 0;
+    int r = input_stream_open(&in, s->task->env, &piece, 0, &s->task->error);
+    if (r == 0) r = read_content(s, &in);
+    if (r == 0) {
+        const struct glint_record file = {
+            .key.bytes = {(const uint8_t *)piece.path, strlen(piece.path)},
+            .value.bytes = {s->content.data, s->content.size}};
+        s->task->counters.values[COUNT_ROWS_READ]++;
+        s->task->counters.values[COUNT_BYTES_READ] += (int64_t)input_stream_disk_offset(&in);
+        glint_emit(out, &file);
+    }
+    input_stream_close(&in);
+    return r < 0 ? FLOW_FAIL : out->flow;
+}
+
+static enum flow whole_files_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
+{
+    struct whole_files_state *s = state;
+    struct split split;
+    if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
+    enum flow flow = FLOW_MORE;
+    for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
+        flow = read_whole_file(s, &split.pieces[i], out);
+    return flow;
+}
+
+static void whole_files_close(void *state)
+{
+    buffer_fini(&((struct whole_files_state *)state)->content);
+}
+
+/* ---- Driver side */
+
+static int whole_files_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
+{
+    const struct input_list *list = rdd->source;
+    struct splits splits = {NULL, 0, {NULL, NULL, 0}};
+    if (list->header) {
+        rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "withHeader is for sources of lines");
+        return rdd->g->error.code;
+    }
+    int r = splits_make_by_files(list, split_bytes, &splits, true, &rdd->g->error);
+    if (r == 0) r = text_source_add_splits(rdd, &splits);
+    splits_fini(&splits);
+    return r;
+}
+
+extern const struct op op_whole_text_files, op_binary_files;
+
+struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths)
+{
+    const struct file_source source = {.op = &op_whole_text_files,
+                                       .schema = {GLINT_TEXT, GLINT_TEXT},
+                                       .make_splits = whole_files_make_splits};
+    return file_source_create(g, paths, &source);
+}
+
+struct glint_rdd *glint_binary_files(struct glint *g, const char *paths)
+{
+    const struct file_source source = {.op = &op_binary_files,
+                                       .schema = {GLINT_TEXT, GLINT_BYTES},
+                                       .binary = true,
+                                       .make_splits = whole_files_make_splits};
+    return file_source_create(g, paths, &source);
+}
+
+#define WHOLE_FILES_OP(op_name)                                                                    \
+    {                                                                                              \
+        .name = op_name, .kind = OP_SOURCE, .state_size = sizeof(struct whole_files_state),        \
+        .open = whole_files_open, .run = whole_files_run, .close = whole_files_close               \
+    }
+
+const struct op op_whole_text_files = WHOLE_FILES_OP("wholeTextFiles");
+const struct op op_binary_files = WHOLE_FILES_OP("binaryFiles");
