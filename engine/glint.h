@@ -188,12 +188,12 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
                                      struct glint_schema schema);
 /* Each file as one pair: (path, content). wholeTextFiles decompresses; binaryFiles gives the
  * bytes as they are. Empty files are pairs, too; small files share a partition. A content has less
- * than 4 GiB and must fit into memory. Paths as in textFile. Differs from Spark: the key is the path
- * as given or listed, not a URI. */
+ * than 4 GiB and must fit into memory. Paths as in textFile. Differs from Spark: the key is the
+ * path as given or listed, not a URI. */
 struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths);
 struct glint_rdd *glint_binary_files(struct glint *g, const char *paths);
-/* Files of records of `record_bytes` each (1 byte to 1 MiB), as (none, bytes). The size of each file
- * must be a multiple; compressed files are an error. */
+/* Files of records of `record_bytes` each (1 byte to 1 MiB), as (none, bytes). The size of each
+ * file must be a multiple; compressed files are an error. */
 struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes);
 /* The integers from `start` up to, not including, `end`, by `step` (not 0), as (none, i64), in
  * `partitions` partitions (0: 1). */
@@ -314,6 +314,8 @@ struct glint_rdd *glint_full_outer_join(struct glint_rdd *left, struct glint_rdd
  * first all of the left side (0), then all of the right side (1). Differs from Spark: nothing is
  * collected; a GROUP function sees the two lists one after the other. */
 struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right);
+/* cogroup of 1 to 127 RDDs; the side is the RDD's index. */
+struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count);
 /* The records of `rdd` whose key does not occur in `other`. */
 struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other);
 /* The records that are in both, each once. The schemas must be equal; pairs are at most 16 MiB. */
@@ -326,6 +328,20 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
 /* Each element with a unique number, (element, i64): the i-th element of partition k of n gets
  * k + i * n. Reads the input once. The input's key must be NONE. */
 struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd);
+/* The i-th element of `left` with the i-th of `right`, as (left, right). Both must have as many
+ * partitions, and as many elements in each: else PLAN_ARGUMENT. Keys must be NONE. The right
+ * partition is kept, in memory up to a share of the slot's memory, then on disk. */
+struct glint_rdd *glint_zip(struct glint_rdd *left, struct glint_rdd *right);
+/* [FLAT_MAP, with or without `end`] mapPartitions over partition p of `a`, then partition p of `b`,
+ * which must have as many partitions. Values are msgpack [side, value], as in cogroup; keys, of one
+ * type or NONE, are kept. Differs from Spark: the function sees the two one after the other. */
+struct glint_rdd *glint_zip_partitions(struct glint_rdd *a, struct glint_rdd *b,
+                                       const struct glint_function *function,
+                                       struct glint_args *args);
+/* Each element of `left` with each of `right`, as (left, right), in one partition for each pair of
+ * partitions. Keys must be NONE. The right partition is kept as in zip, and read once per left
+ * element: put the smaller one right. */
+struct glint_rdd *glint_cartesian(struct glint_rdd *left, struct glint_rdd *right);
 /* One element per partition: the msgpack array of its elements (glint_unpack_cells), of pairs as
  * arrays of two. As in Spark, a partition must fit into memory; at most 4 GiB. */
 struct glint_rdd *glint_glom(struct glint_rdd *rdd);

@@ -68,14 +68,14 @@ struct glint_stats {
     double mean, sum, min, max, variance, stdev, sample_variance, sample_stdev;
 };
 int glint_stats(struct glint_rdd *rdd, struct glint_stats *out);
-/* Counts i64 or f64 values in `buckets` buckets (1 to 65,536): bucket i is from bounds[i] up to, not
- * including, bounds[i + 1], but the last includes its upper bound. Values outside, and NaN, are not
- * counted. The `buckets` + 1 bounds must ascend. */
+/* Counts i64 or f64 values in `buckets` buckets (1 to 65,536): bucket i is from bounds[i] up to,
+ * not including, bounds[i + 1], but the last includes its upper bound. Values outside, and NaN, are
+ * not counted. The `buckets` + 1 bounds must ascend. */
 int glint_histogram(struct glint_rdd *rdd, const double *bounds, uint32_t buckets,
                     int64_t *out_counts);
-/* Computes the bounds of *buckets buckets of equal width, from the least to the greatest value; sets
- * *buckets to 1 if these are equal. `out_bounds` has room for *buckets + 1. EMPTY_COLLECTION without
- * values, BAD_VALUE if some are not finite. */
+/* Computes the bounds of *buckets buckets of equal width, from the least to the greatest value;
+ * sets *buckets to 1 if these are equal. `out_bounds` has room for *buckets + 1. EMPTY_COLLECTION
+ * without values, BAD_VALUE if some are not finite. */
 int glint_histogram_bounds(struct glint_rdd *rdd, uint32_t *buckets, double *out_bounds);
 /* The values of one key. Reads a single partition if the RDD is partitioned by the key's hash. */
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out);

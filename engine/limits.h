@@ -52,7 +52,7 @@
 #define ARGS_BYTES_MAX        MIB
 #define STRUCT_BYTES_MAX      (MIB - 1) /* GLINT_STRUCT */
 #define HISTOGRAM_BUCKETS_MAX 65536u
-#define ACTION_OUTPUTS_MAX    16u       /* directories per action; a task has a file open in each */
+#define ACTION_OUTPUTS_MAX    16u /* directories per action; a task has a file open in each */
 #define OUTPUT_PATH_BYTES_MAX 1024u
 #define EXPLAIN_ACTIONS_MAX   100u /* empty results per job, to end a loop that waits for one */
 #define COUNTERS_MAX          256u /* named counters per task */

@@ -38,13 +38,11 @@ static int records_open(void *state, const struct op_open *o)
 static enum flow emit_block(struct records_state *s, uint64_t size, struct glint_emitter *out)
 {
     assert(size > 0 && size % s->record_bytes == 0);
-    const struct glint_batch batch = {.rows = (uint32_t)(size / s->record_bytes),
-                                      .key = {.type = GLINT_NONE},
-                                      .value = {.type = GLINT_BYTES,
-                                                .base = s->block,
-                                                .start = s->start,
-                                                .end = s->end,
-                                                .size = size}};
+    const struct glint_batch batch = {
+        .rows = (uint32_t)(size / s->record_bytes),
+        .key = {.type = GLINT_NONE},
+        .value = {
+            .type = GLINT_BYTES, .base = s->block, .start = s->start, .end = s->end, .size = size}};
     s->task->counters.values[COUNT_ROWS_READ] += batch.rows;
     s->task->counters.values[COUNT_BYTES_READ] += (int64_t)size;
     glint_emit_batch(out, &batch);

@@ -23,7 +23,7 @@ static int side_open(void *state, const struct op_open *o)
     struct side_state *s = state;
     s->task = o->task;
     struct unpacker u = unpack_begin(o->params);
-    s->side = (uint8_t)unpack_u64(&u, SIDE_RIGHT);
+    s->side = (uint8_t)unpack_u64(&u, SIDES_MAX - 1);
     bool keys_only = unpack_u64(&u, 1) != 0;
     bool sound = unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
     s->type = keys_only ? GLINT_NONE : o->in.value;
@@ -145,7 +145,7 @@ bool side_group_begin(struct side_group *g, struct glint_slice key)
 
 /* ---- Driver side */
 
-static struct glint_rdd *make_side_rdd(struct glint_rdd *rdd, enum side side, bool keys_only)
+struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only)
 {
     if (rdd == NULL) return NULL;
     struct packer p = {.failed = false};
@@ -167,8 +167,8 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec)
     if (left->schema.key != right->schema.key)
         return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s", name,
                         codec_type_name(left->schema.key), codec_type_name(right->schema.key));
-    left = make_side_rdd(left, SIDE_LEFT, false);
-    right = make_side_rdd(right, SIDE_RIGHT, spec->keys_only);
+    left = side_rdd(left, SIDE_LEFT, false);
+    right = side_rdd(right, SIDE_RIGHT, spec->keys_only);
     /* The order of the parents in the union decides which side comes first in each group. */
     bool left_first = spec->first == SIDE_LEFT;
     struct glint_rdd *both = glint_union(left_first ? left : right, left_first ? right : left);

@@ -13,6 +13,7 @@
 #include "ops/ops.h"
 
 enum side { SIDE_LEFT, SIDE_RIGHT };
+#define SIDES_MAX 127u /* of groupWith: a side is one byte of msgpack */
 
 /* The parameters of sides_rdd. */
 struct sides_spec {
@@ -22,6 +23,9 @@ struct sides_spec {
     bool keys_only;  /* drop the right side's values: they become nil */
     bool grouped;    /* the result is a grouped RDD */
 };
+/* Replaces each value by [side, value]; `keys_only`: by [side, nil]. Returns NULL with the error
+ * set. */
+struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only);
 /* Creates the shuffle RDD: (key, msgpack). Returns NULL with the error set: PLAN_TYPE if a side has
  * no keys, or the key types differ. */
 struct glint_rdd *sides_rdd(const struct sides_spec *spec);

@@ -36,6 +36,19 @@ int spool_add(struct spool *h, struct glint_slice value)
     return 0;
 }
 
+int spool_add_values(struct spool *h, const struct glint_batch *batch)
+{
+    const bool is_bytes = codec_type_is_bytes(batch->value.type);
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const union glint_value v = glint_column_value(&batch->value, row);
+        /* Numbers as they are in memory: their byte form has no -0.0, and they are not compared. */
+        int r = spool_add(
+            h, is_bytes ? v.bytes : (struct glint_slice){(const uint8_t *)&v.i64, sizeof v.i64});
+        if (r < 0) return r;
+    }
+    return 0;
+}
+
 int spool_rewind(struct spool *h)
 {
     h->at = 0;
@@ -63,6 +76,20 @@ int spool_next(struct spool *h, struct glint_slice *out)
     if (more <= 0) return more;
     int r = run_reader_value(&h->reader, &h->scratch, out);
     return r < 0 ? r : 1;
+}
+
+int spool_next_value(struct spool *h, enum glint_type type, union glint_value *out)
+{
+    struct glint_slice bytes;
+    int r = spool_next(h, &bytes);
+    if (r <= 0) return r;
+    if (codec_type_is_bytes(type)) {
+        out->bytes = bytes;
+    } else {
+        assert(bytes.size == sizeof out->i64); /* checksums have detected any damage on disk */
+        memcpy(&out->i64, bytes.data, sizeof out->i64);
+    }
+    return r;
 }
 
 void spool_clear(struct spool *h)

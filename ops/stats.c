@@ -68,8 +68,8 @@ static enum flow stats_push(void *state, const struct glint_batch *batch, struct
     (void)out;
     struct stats_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++)
-        moments_add(&s->moments, s->type == GLINT_I64 ? (double)batch->value.i64[row]
-                                                      : batch->value.f64[row]);
+        moments_add(&s->moments,
+                    s->type == GLINT_I64 ? (double)batch->value.i64[row] : batch->value.f64[row]);
     return FLOW_MORE;
 }
 

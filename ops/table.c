@@ -40,6 +40,7 @@
     X(full_outer_join)                                                                             \
     X(join_pairs)                                                                                  \
     X(cogroup)                                                                                     \
+    X(group_with)                                                                                  \
     X(subtract_by_key)                                                                             \
     X(subtract_by_key_left)                                                                        \
     X(distinct)                                                                                    \
@@ -51,6 +52,9 @@
     X(record_unpack)                                                                               \
     X(zip_with_index)                                                                              \
     X(zip_with_unique_id)                                                                          \
+    X(zip)                                                                                         \
+    X(zip_partitions)                                                                              \
+    X(cartesian)                                                                                   \
     X(glom)                                                                                        \
     X(partition_by)                                                                                \
     X(repartition)                                                                                 \

@@ -64,9 +64,8 @@ struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd)
     if (rdd == NULL) return rdd_fail_null("zipWithUniqueId");
     if (rdd_is_pair(rdd))
         return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithUniqueId needs single elements, not pairs");
-    const struct rdd_spec spec = {.op = &op_zip_with_unique_id,
-                                  .parents = {rdd},
-                                  .schema = {rdd->schema.value, GLINT_I64}};
+    const struct rdd_spec spec = {
+        .op = &op_zip_with_unique_id, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = unique_id_prepare;
     return out;

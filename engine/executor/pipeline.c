@@ -3,7 +3,8 @@
  * A walk starts at the root and goes up the plan. Narrow nodes on the way form a chain of
  * operators: each is opened when the walk enters it, receives batches from the nodes above, and is
  * finished and closed when the walk leaves it. A coalesce node runs several partitions of its
- * parent into the same chain, one after the other. The stack is explicit, because a plan may be too
+ * parent into the same chain, one after the other; a node with two parents runs the right one's
+ * chain, then the left one's. The stack is explicit, because a plan may be too
  * long for recursion.
  *
  *    root <- map <- filter <- union ─┬─ textFile      (partition selects the branch)
@@ -23,7 +24,8 @@ struct walk_frame {
     const struct stage_node *node;
     uint32_t partition, end; /* coalesce: partitions of the parent still to run */
     bool entered;
-    void *state; /* narrow: the operator's state, and its emitter */
+    bool in_right; /* of two parents, the right one is being read */
+    void *state;   /* narrow: the operator's state, and its emitter */
     struct glint_emitter *out;
     struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */
 };
@@ -83,7 +85,9 @@ static struct glint_emitter *emitter_to(struct pipeline *p, const struct walk_fr
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
     if (below != NULL)
-        emitter_init(e, p->task, schema, below->node->op->push, below->state, below->out);
+        emitter_init(e, p->task, schema,
+                     below->in_right ? below->node->op->push_right : below->node->op->push,
+                     below->state, below->out);
     else if (p->writer != NULL)
         emitter_init(e, p->task, schema, sink_push_writer, p->writer, NULL);
     else
@@ -107,6 +111,8 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
         o.in = parent->schema;
         o.grouped = parent->grouped;
     }
+    if (node->parents[1] != STAGE_NO_PARENT)
+        o.right = p->input->stage->nodes[node->parents[1]].schema;
     *state = task_alloc(p->task, node->op->state_size + 1);
     if (*state == NULL) return p->task->error.code;
     memset(*state, 0, node->op->state_size);
@@ -192,6 +198,15 @@ static int run_shuffle(struct pipeline *p, struct walk_frame *f)
     return r;
 }
 
+static void push_right_parent(struct pipeline *p, struct walk_frame *f)
+{
+    const uint32_t parent = f->node->parents[1];
+    uint32_t partition = f->partition;
+    assert(f->in_right && !p->stopped);
+    if (f->node->op->kind == OP_CARTESIAN) partition %= p->input->stage->nodes[parent].partitions;
+    frame_push(p, parent, partition, f);
+}
+
 static int enter_narrow(struct pipeline *p, struct walk_frame *f)
 {
     assert(!f->entered && f->node->parents[0] != STAGE_NO_PARENT);
@@ -200,8 +215,25 @@ static int enter_narrow(struct pipeline *p, struct walk_frame *f)
     f->entered = true;
     if (f->node->fn != NULL) f->out->struct_size = codec_struct_size(f->node->fn->out.value);
     int r = op_open_node(p, f->node, &f->state);
-    if (r == 0) frame_push(p, f->node->parents[0], f->partition, f);
-    return r;
+    if (r < 0) return r;
+    f->in_right = f->node->op->kind != OP_NARROW;
+    if (f->in_right)
+        push_right_parent(p, f);
+    else
+        frame_push(p, f->node->parents[0], f->partition, f);
+    return 0;
+}
+
+/* After the right parent: goes on with the left one. */
+static int enter_left_parent(struct pipeline *p, struct walk_frame *f)
+{
+    uint32_t partition = f->partition;
+    f->in_right = false;
+    if (p->stopped) return 0;
+    if (f->node->op->kind == OP_CARTESIAN)
+        partition /= p->input->stage->nodes[f->node->parents[1]].partitions;
+    frame_push(p, f->node->parents[0], partition, f);
+    return 0;
 }
 
 static int leave_narrow(struct pipeline *p, struct walk_frame *f)
@@ -256,7 +288,9 @@ static int walk_step(struct pipeline *p)
     case OP_WIDE: p->depth--; return run_shuffle(p, f);
     case OP_UNION: return step_union(p, f);
     case OP_COALESCE: return step_coalesce(p, f);
-    default: return f->entered ? leave_narrow(p, f) : enter_narrow(p, f);
+    default:
+        if (!f->entered) return enter_narrow(p, f);
+        return f->in_right ? enter_left_parent(p, f) : leave_narrow(p, f);
     }
 }
 
@@ -265,7 +299,7 @@ static void unwind_frames(struct pipeline *p)
 {
     while (p->depth > 0) {
         struct walk_frame *f = &p->frames[--p->depth];
-        if (f->node->op->kind == OP_NARROW && f->state != NULL && f->node->op->close != NULL)
+        if (op_kind_is_narrow(f->node->op->kind) && f->state != NULL && f->node->op->close != NULL)
             f->node->op->close(f->state);
     }
 }

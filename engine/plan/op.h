@@ -3,7 +3,8 @@
  *
  * A wide operator has no executor code: the shuffle implements its map and reduce halves, as its
  * struct shuffle_dependency says. An executor therefore only runs linear pipelines: source ->
- * narrow -> ... -> narrow -> (shuffle write | action). */
+ * narrow -> ... -> narrow -> (shuffle write | action). An operator with two parents receives the
+ * batches of one after those of the other, so that only one pipeline runs at a time. */
 #ifndef GLINT_PLAN_OP_H
 #define GLINT_PLAN_OP_H
 
@@ -17,7 +18,10 @@ enum op_kind {
     OP_WIDE,     /* a shuffle; no code of its own */
     OP_UNION,    /* the partitions of both parents, one parent after the other; no code */
     OP_COALESCE, /* neighbouring partitions of the parent, concatenated; no code */
-    OP_ACTION,   /* batches in, one result per partition */
+    OP_ZIP,      /* narrow, of partition p of both parents, which have as many partitions */
+    /* Narrow, of partition p / n of the left parent and p % n of the right one, which has n. */
+    OP_CARTESIAN,
+    OP_ACTION, /* batches in, one result per partition */
 };
 
 /* What `open` receives. All of it is borrowed and outlives the operator's state. */
@@ -26,12 +30,18 @@ struct op_open {
     const struct glint_function *function; /* NULL: none */
     struct glint_slice args;               /* of the function */
     struct glint_slice params;             /* of the operator: what its driver half packed */
-    struct glint_schema in, out;
-    bool grouped; /* the input is grouped by key */
+    struct glint_schema in, right, out;    /* `right`: of the second parent; ANY without one */
+    bool grouped;                          /* the input is grouped by key */
     /* Actions that save: the directories for attempt files, one per output. */
     const char *const *outputs;
     uint32_t output_count;
 };
+
+/* True for kinds whose operators receive batches and emit some. */
+static inline bool op_kind_is_narrow(enum op_kind kind)
+{
+    return kind == OP_NARROW || kind == OP_ZIP || kind == OP_CARTESIAN;
+}
 
 /* The table of an operator. Callbacks that its kind does not use are NULL. */
 struct op {
@@ -45,6 +55,10 @@ struct op {
     /* Once per batch. `batch` is borrowed until return: copy what must stay. May block on local
      * disk, never on the network or on another task. */
     enum flow (*push)(void *state, const struct glint_batch *batch, struct glint_emitter *out);
+    /* ZIP and CARTESIAN, the same for the right parent: all its batches come before those of the
+     * left one, which are not read if this returns FLOW_STOP. */
+    enum flow (*push_right)(void *state, const struct glint_batch *batch,
+                            struct glint_emitter *out);
     /* Once, after the last batch, unless the task failed. NULL: nothing to do. */
     enum flow (*finish)(void *state, struct glint_emitter *out);
     /* Once after `open`, also after errors. NULL: nothing to do. */

@@ -247,6 +247,7 @@ static void make_source_splits(struct glint_rdd *rdd)
 static void count_partitions(struct glint_rdd *rdd)
 {
     uint32_t first = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0;
+    uint32_t second = rdd->parent_count > 1 ? rdd->parents[1]->partitions : 0;
     for (uint32_t i = 0; i < rdd->parent_count; i++)
         if (rdd->parents[i]->partitions_inherited > rdd->partitions_inherited)
             rdd->partitions_inherited = rdd->parents[i]->partitions_inherited;
@@ -257,7 +258,18 @@ static void count_partitions(struct glint_rdd *rdd)
         rdd->partitions =
             rdd->partitions_inherited > 0 ? rdd->partitions_inherited : partitions_by_input(rdd);
         break;
-    case OP_UNION: rdd->partitions = first + rdd->parents[1]->partitions; break;
+    case OP_UNION: rdd->partitions = first + second; break;
+    case OP_ZIP:
+        rdd->partitions = first;
+        if (first != second)
+            rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                     "one RDD has %u partitions, the other %u: repartition one of them", first,
+                     second);
+        break;
+    case OP_CARTESIAN:
+        rdd->partitions =
+            first <= PARTITIONS_MAX / (second > 0 ? second : 1) ? first * second : UINT32_MAX;
+        break;
     case OP_COALESCE:
         rdd->partitions = rdd->partitions_requested < first ? rdd->partitions_requested : first;
         break;

@@ -200,6 +200,14 @@ static bool visit_next_partition(struct visit_stack *s, struct packer *p, uint64
         rdd_coalesce_range(rdd->parents[0]->partitions, rdd->partitions, partition, &first, &end);
         return push_visit(s, rdd->parents[0], first, end);
     }
+    case OP_ZIP: /* the right one is read first, so it is on top */
+        return push_visit(s, rdd->parents[0], partition, partition + 1) &&
+               push_visit(s, rdd->parents[1], partition, partition + 1);
+    case OP_CARTESIAN: {
+        const uint32_t n = rdd->parents[1]->partitions;
+        return push_visit(s, rdd->parents[0], partition / n, partition / n + 1) &&
+               push_visit(s, rdd->parents[1], partition % n, partition % n + 1);
+    }
     default: return push_visit(s, rdd->parents[0], partition, partition + 1);
     }
 }

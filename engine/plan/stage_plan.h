@@ -2,9 +2,9 @@
  *
  * Nodes are ordered parents first. The last one is the root: an action, or the wide node whose map
  * outputs the stage writes. Any other wide node is a source that reads its shuffle. To run
- * partition p, the executor walks from the root to a source, choosing the parent at each union by p
- * (executor/pipeline.h). Driver and executor share the struct: the driver fills it from RDDs, the
- * executor from bytes. */
+ * partition p, the executor walks from the root to a source, choosing the parent at each union by
+ * p, and visiting the right parent of a zip before the left one (executor/pipeline.h). Driver and
+ * executor share the struct: the driver fills it from RDDs, the executor from bytes. */
 #ifndef GLINT_PLAN_STAGE_PLAN_H
 #define GLINT_PLAN_STAGE_PLAN_H
 

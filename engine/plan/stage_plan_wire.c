@@ -169,6 +169,8 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
     case OP_WIDE: return left == root && !right && n->dependency.bound_count < n->partitions;
     case OP_UNION: return left && right && !root && n->partitions == first + second;
     case OP_COALESCE: return one && !root && n->partitions <= first;
+    case OP_ZIP: return left && right && !root && n->partitions == first && first == second;
+    case OP_CARTESIAN: return left && right && !root && n->partitions == (uint64_t)first * second;
     case OP_NARROW: return one && !root && n->partitions == first;
     case OP_ACTION: return one && root && n->partitions == first;
     }

@@ -25,9 +25,22 @@ static bool add_input(struct stage_inputs *out, uint32_t shuffle, uint32_t parti
     return true;
 }
 
+static bool visit_both_parents(const struct stage_plan *plan, const struct stage_node *n,
+                               uint32_t partition, struct visits *v)
+{
+    uint32_t left = partition, right = partition;
+    if (n->op->kind == OP_CARTESIAN) {
+        left /= plan->nodes[n->parents[1]].partitions;
+        right %= plan->nodes[n->parents[1]].partitions;
+    }
+    return push(v, n->parents[0], left, left + 1) && push(v, n->parents[1], right, right + 1);
+}
+
 static bool visit_parents(const struct stage_plan *plan, const struct stage_node *n,
                           uint32_t partition, struct visits *v)
 {
+    if (n->op->kind == OP_ZIP || n->op->kind == OP_CARTESIAN)
+        return visit_both_parents(plan, n, partition, v);
     uint32_t parent = n->parents[0], first = partition, end = partition + 1;
     const uint32_t left = plan->nodes[parent].partitions;
     if (n->op->kind == OP_UNION && partition >= left) {

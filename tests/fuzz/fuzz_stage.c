@@ -11,8 +11,11 @@ static const struct op op_nar = {.name = "nar", .kind = OP_NARROW};
 static const struct op op_wid = {.name = "wid", .kind = OP_WIDE};
 static const struct op op_uni = {.name = "uni", .kind = OP_UNION};
 static const struct op op_coa = {.name = "coa", .kind = OP_COALESCE};
+static const struct op op_zip = {.name = "zip", .kind = OP_ZIP};
+static const struct op op_car = {.name = "car", .kind = OP_CARTESIAN};
 static const struct op op_act = {.name = "act", .kind = OP_ACTION};
-static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa, &op_act, NULL};
+static const struct op *const ops[] = {&op_src, &op_nar, &op_wid, &op_uni, &op_coa,
+                                       &op_zip, &op_car, &op_act, NULL};
 
 static const struct glint_function function = {.name = "t.map_text", .kind = GLINT_KIND_MAP};
 static int64_t first_partition(struct glint_task *task, void *state, const union glint_value *key,

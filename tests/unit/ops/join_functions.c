@@ -126,6 +126,16 @@ static int count_rows(struct glint_task *task, void *state, const struct glint_r
     return 0;
 }
 
+/* The index of the partition as the key. */
+static int add_partition(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
+{
+    (void)state;
+    const struct glint_record r = {number(glint_partition(task)), in->value};
+    glint_emit(out, &r);
+    return 0;
+}
+
 static int refuse(struct glint_task *task, void *state, const struct glint_record *in,
                   struct glint_emitter *out)
 {
@@ -164,7 +174,11 @@ static const struct glint_function refuses = {.name = "two.refuses",
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = refuse};
 
-static const struct glint_function *const functions[] = {&sides,   &burst,   &digest,
-                                                         &counted, &refuses, NULL};
+static const struct glint_function with_partition =
+    GLINT_FLAT_MAP("two.with_partition", GLINT_ELEMENTS(GLINT_MSGPACK),
+                   GLINT_PAIRS(GLINT_I64, GLINT_MSGPACK), add_partition);
+
+static const struct glint_function *const functions[] = {
+    &sides, &burst, &digest, &counted, &refuses, &with_partition, NULL};
 
 const struct glint_module test_two = {"two", functions};

@@ -176,3 +176,81 @@ Test(cogroup, wrong_key_types_are_rejected)
     cr_assert_null(glint_cogroup(NULL, NULL));
     cr_assert_null(glint_subtract_by_key(NULL, NULL));
 }
+
+/* ---- groupWith */
+
+#define GROUPED 3
+
+struct many {
+    struct table tables[GROUPED];
+    uint32_t count, partitions;
+};
+
+static struct glint_rdd *make_group_with(struct glint *g, void *arg)
+{
+    struct many *m = arg;
+    struct glint_rdd *rdds[GROUPED];
+    for (uint32_t i = 0; i < GROUPED; i++) {
+        struct input in = {.table = &m->tables[i], .maps = i + 2};
+        rdds[i] = input_rdd(g, &in);
+    }
+    return glint_with_partitions(glint_group_with(rdds, m->count), m->partitions);
+}
+
+/* Each group has the values of the first RDD, then those of the second one, and so on. */
+static struct table group_with_model(const struct many *m)
+{
+    struct table t = {.schema = {GLINT_TEXT, GLINT_MSGPACK}};
+    for (uint32_t i = 0; i < m->count; i++)
+        for (uint64_t row = 0; row < m->tables[i].count; row++) {
+            const bool nil = m->tables[i].schema.value == GLINT_NONE;
+            const uint8_t pair[] = {0x92, (uint8_t)i,
+                                    nil ? 0xc0 : (uint8_t)m->tables[i].rows[row].value.i64};
+            table_add(&t, m->tables[i].rows[row].key, bytes(pair, 3));
+        }
+    table_by_hash(&t, m->partitions);
+    return t;
+}
+
+Test(cogroup, group_with_takes_any_number_of_rdds)
+{
+    struct many m = {.partitions = 4};
+    uint64_t seed = 7;
+    char key[8];
+    for (int i = 0; i < GROUPED; i++) {
+        m.tables[i].schema = (struct glint_schema){GLINT_TEXT, i == 2 ? GLINT_NONE : GLINT_I64};
+        for (int row = 0; row < 700; row++) {
+            snprintf(key, sizeof key, "%d", (int)(test_next(&seed) % 60));
+            table_add(&m.tables[i], text(key), number((int64_t)(test_next(&seed) % 100)));
+        }
+    }
+    for (m.count = 1; m.count <= GROUPED; m.count++) {
+        struct table expected = group_with_model(&m);
+        plan_expect(make_group_with, &m, NULL, &expected);
+        table_free(&expected);
+    }
+    m.count = GROUPED;
+    plan_expect_no_memory(make_group_with, &m);
+    m.tables[1].count = 0;
+    m.tables[1].schema.key = GLINT_NONE;
+    plan_expect_error(make_group_with, &m, NULL, GLINT_E_PLAN_TYPE, "groupWith needs keys");
+    m.tables[1].schema.key = GLINT_I64;
+    plan_expect_error(make_group_with, &m, NULL, GLINT_E_PLAN_TYPE,
+                      "groupWith of keys of type text and keys of type i64");
+    for (int i = 0; i < GROUPED; i++) table_free(&m.tables[i]);
+}
+
+Test(cogroup, group_with_has_a_limit)
+{
+    struct glint_rdd *rdds[128];
+    const struct glint_record r = {number(1), number(2)};
+    struct glint *g = fixture_open(&fixtures[0]);
+    for (int i = 0; i < 128; i++)
+        rdds[i] = glint_parallelize(g, (struct glint_schema){GLINT_I64, GLINT_I64}, &r, 1, 1);
+    int64_t count = 0;
+    cr_assert_eq(glint_count(glint_group_with(rdds, 127), &count), 0);
+    cr_assert_eq(count, 127);
+    cr_assert_null(glint_group_with(rdds, 128));
+    cr_assert_eq(glint_error(g)->code, GLINT_E_PLAN_LIMIT);
+    fixture_close(g, GLINT_E_PLAN_LIMIT);
+}

@@ -54,6 +54,13 @@ static int each_row(void *arg, const struct glint_record *record)
     X("subtract", glint_subtract(some, NULL))                                                      \
     X("subtract", glint_subtract(NULL, some))                                                      \
     X("zipWithIndex", glint_zip_with_index(NULL))                                                  \
+    X("zipWithUniqueId", glint_zip_with_unique_id(NULL))                                           \
+    X("glom", glint_glom(NULL))                                                                    \
+    X("zip", glint_zip(some, NULL))                                                                \
+    X("zip", glint_zip(NULL, some))                                                                \
+    X("zipPartitions", glint_zip_partitions(NULL, some, fn("red.sum"), NULL))                      \
+    X("cartesian", glint_cartesian(some, NULL))                                                    \
+    X("groupWith", glint_group_with((struct glint_rdd *[]){some, NULL}, 2))                        \
     X("sortByKey", glint_sort_by_key(NULL, true))                                                  \
     X("sortBy", glint_sort_by(NULL, fn("red.modulo"), NULL, true))                                 \
     X("partitionBy", glint_partition_by(NULL, 3))                                                  \
@@ -81,6 +88,9 @@ static int each_row(void *arg, const struct glint_record *record)
     X("fold", glint_fold(NULL, value, fn("red.sum"), NULL, &rows))                                 \
     X("aggregate", glint_aggregate(NULL, value, fn("red.list"), NULL, &rows))                      \
     X("sum", glint_sum(NULL, &value))                                                              \
+    X("stats", glint_stats(NULL, &(struct glint_stats){0}))                                        \
+    X("histogram", glint_histogram(NULL, (double[]){0, 1}, 1, &value.i64))                         \
+    X("histogram", glint_histogram_bounds(NULL, &(uint32_t){1}, (double[2]){0}))                   \
     X("min", glint_min(NULL, &rows))                                                               \
     X("max", glint_max(NULL, &rows))                                                               \
     X("lookup", glint_lookup(NULL, value, &rows))                                                  \

@@ -117,9 +117,8 @@ static int run_histogram(struct glint *g, void *arg, struct glint_rows *out)
     if (glint_histogram(rdd, p.bounds, p.buckets, counts) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < p.buckets; i++)
         rows[i] = (struct glint_record){real(p.bounds[i]), number(counts[i])};
-    return glint_collect(glint_parallelize(g, (struct glint_schema){GLINT_F64, GLINT_I64}, rows,
-                                           p.buckets, 1),
-                         out);
+    return glint_collect(
+        glint_parallelize(g, (struct glint_schema){GLINT_F64, GLINT_I64}, rows, p.buckets, 1), out);
 }
 
 static struct table histogram_by_hand(const struct plan *p)
