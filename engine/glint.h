@@ -264,6 +264,19 @@ struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
  * partition, index in the partition), so it is the same on every cluster and in every attempt.
  * Splitting the input differently (--split-size) changes the sample. */
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
+/* The same with replacement: each record as often as a Poisson distribution with the mean
+ * `fraction` (0 to 1,000) says. */
+struct glint_rdd *glint_sample_with_replacement(struct glint_rdd *rdd, double fraction,
+                                                uint64_t seed);
+/* Samples each key with its own fraction, with or without replacement. A key without a fraction is
+ * an error, PLAN_ARGUMENT. All keys and fractions together have at most 1 MiB. */
+struct glint_fraction {
+    union glint_value key;
+    double fraction;
+};
+struct glint_rdd *glint_sample_by_key(struct glint_rdd *rdd, bool with_replacement,
+                                      const struct glint_fraction *fractions, uint32_t count,
+                                      uint64_t seed);
 /* Assigns each record to exactly one of out[0..count), by weight, chosen as in sample. Weights are
  * normalised; a weight of 0 gets no records. Each child reads `rdd` again. */
 void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
@@ -318,6 +331,10 @@ struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right)
 struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count);
 /* The records of `rdd` whose key does not occur in `other`. */
 struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd *other);
+/* The records whose key is from `lower` to `upper`, both included, in the order of sortByKey. Keeps
+ * partitioning. Differs from Spark: all partitions are read, also after sortByKey. */
+struct glint_rdd *glint_filter_by_range(struct glint_rdd *rdd, union glint_value lower,
+                                        union glint_value upper);
 /* The records that are in both, each once. The schemas must be equal; pairs are at most 16 MiB. */
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b);
 /* The records that are not in `other`; keeps duplicates. Same limits as intersection. */

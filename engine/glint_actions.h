@@ -28,6 +28,15 @@ int glint_collect(struct glint_rdd *rdd, struct glint_rows *out);
  * non-zero value returned by `row` ends the action and is returned. */
 int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg);
+/* Spark's toLocalIterator: computes one partition at a time, when its first record is needed.
+ * Memory is that of one partition's rows. Returns NULL with the context's error set. */
+struct glint_iterator;
+struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd);
+/* Returns 1 with the next record, valid until the next call; 0 after the last one; or the context's
+ * error code. */
+int glint_iterator_next(struct glint_iterator *it, struct glint_record *out);
+/* Frees it, also after glint_destroy. NULL is allowed. */
+void glint_iterator_close(struct glint_iterator *it);
 /* One row per key; the last value wins. Sorted by key. */
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count(struct glint_rdd *rdd, int64_t *out);
@@ -39,6 +48,10 @@ int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
  * needs. */
 int glint_first(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+/* `count` records chosen at random by `seed`, in random order: all of them, if there are fewer;
+ * with replacement exactly `count`, unless there are none. Reads the RDD once. */
+int glint_take_sample(struct glint_rdd *rdd, bool with_replacement, uint64_t count, uint64_t seed,
+                      struct glint_rows *out);
 /* The smallest (takeOrdered) or largest (top) `count` records by (key, value), in that order. */
 int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
@@ -55,6 +68,20 @@ int glint_fold(struct glint_rdd *rdd, union glint_value zero, const struct glint
 int glint_aggregate(struct glint_rdd *rdd, union glint_value zero,
                     const struct glint_function *function, struct glint_args *args,
                     struct glint_rows *out);
+/* [REDUCE], [AGGREGATE] reduce and aggregate in `depth` levels (2 is usual): tasks merge the
+ * results of neighbouring partitions, and the driver only those of the last level. For many
+ * partitions, or large accumulators. `zero` must be neutral. */
+int glint_tree_reduce(struct glint_rdd *rdd, const struct glint_function *function,
+                      struct glint_args *args, uint32_t depth, struct glint_rows *out);
+int glint_tree_aggregate(struct glint_rdd *rdd, union glint_value zero,
+                         const struct glint_function *function, struct glint_args *args,
+                         uint32_t depth, struct glint_rows *out);
+/* [REDUCE] reduceByKey, and the result as by collectAsMap. */
+int glint_reduce_by_key_locally(struct glint_rdd *rdd, const struct glint_function *function,
+                                struct glint_args *args, struct glint_rows *out);
+/* Estimates the number of different records, with a standard error of 0.8 % (HyperLogLog of 2^14
+ * registers, as HLL++ with p = 14). The same on every cluster. */
+int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out);
 /* The sum of i64 or f64 values; i64 sums wrap around, as in Spark. min and max compare (key,
  * value). */
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);

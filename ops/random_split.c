@@ -1,21 +1,16 @@
-/* randomSplit, keyByRandomSplit and sample: choose rows at random. Each row has a 64-bit random
- * number that depends only on (seed, partition, index in the partition), not on the row's content
- * or on the executor. A child keeps the rows whose number is in its range. The ranges of a split's
+/* randomSplit, keyByRandomSplit and sample: choose rows at random, by their random numbers
+ * (ops/random_rows.h). A child keeps the rows whose number is in its range. The ranges of a split's
  * children are adjacent, so each row is in exactly one, and each child can be computed without the
  * others. keyByRandomSplit computes which range a row falls into. */
-#include "engine/base/hash.h"
 #include "engine/batch.h"
 #include "engine/data/pack.h"
 #include "ops/ops.h"
+#include "ops/random_rows.h"
 #include "ops/selection.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#define SPLITMIX_STEP                                                                              \
-    0x9e3779b97f4a7c15u /* splitmix64's: the numbers of a partition are one sequence               \
-                         */
 
 /* The random numbers from `first` on, `count` of them; a count of 2^64 does not fit and is
  * `all`. */
@@ -40,7 +35,7 @@ static int split_open(void *state, const struct op_open *o)
     s->range.count = unpack_u64(&u, UINT64_MAX);
     s->range.all = unpack_u64(&u, 1) != 0;
     const bool whole = unpack_is_complete(&u);
-    s->next = hash_mix(hash_mix(seed) + o->task->partition);
+    s->next = random_rows_begin(seed, o->task->partition);
     if (whole) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of a sample");
@@ -53,7 +48,7 @@ static uint32_t choose_rows(struct random_split_state *s, uint32_t rows)
     uint64_t next = s->next;
     uint32_t count = 0;
     assert(rows <= BATCH_ROWS_MAX);
-    for (uint32_t row = 0; row < rows; row++, next += SPLITMIX_STEP) {
+    for (uint32_t row = 0; row < rows; row++, next += RANDOM_ROW_STEP) {
         s->rows[count] = (uint16_t)row;
         /* Unsigned wrap-around checks both ends of the range in one comparison, without a
          * branch. */
@@ -89,7 +84,7 @@ static int key_open(void *state, const struct op_open *o)
 {
     struct random_key_state *s = state;
     struct unpacker u = unpack_begin(o->params);
-    s->next = hash_mix(hash_mix(unpack_u64(&u, UINT64_MAX)) + o->task->partition);
+    s->next = random_rows_begin(unpack_u64(&u, UINT64_MAX), o->task->partition);
     struct unpacker bounds = unpack_array(&u);
     const bool fits = bounds.count <= UINT32_MAX;
     s->bounds = fits ? task_alloc(o->task, sizeof *s->bounds * (bounds.count + 1)) : NULL;
@@ -106,7 +101,7 @@ static enum flow key_push(void *state, const struct glint_batch *batch, struct g
     struct random_key_state *s = state;
     assert(batch->rows <= BATCH_ROWS_MAX && batch->key.type == GLINT_NONE);
     uint64_t next = s->next;
-    for (uint32_t row = 0; row < batch->rows; row++, next += SPLITMIX_STEP) {
+    for (uint32_t row = 0; row < batch->rows; row++, next += RANDOM_ROW_STEP) {
         const uint64_t random = hash_mix(next);
         int64_t child = 0;
         for (uint32_t i = 0; i < s->bound_count; i++) child += random >= s->bounds[i];

@@ -4,20 +4,15 @@
  *
  * fold and aggregate start from `zero` in each partition, and once more on the driver, as in
  * Spark. */
+#include "ops/reduce.h"
+
 #include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/plan/driver_task.h"
-#include "engine/shuffle/aggregator.h"
 #include "ops/ops.h"
 
 #include <assert.h>
-
-struct reduce_state {
-    struct function_call call;
-    struct shuffle_spec spec;
-    struct combiner combiner;
-};
 
 /* The parameters are [zero], or [] for reduce. */
 static int start_from_zero(struct reduce_state *s, struct glint_slice params)
@@ -37,13 +32,13 @@ static int start_from_zero(struct reduce_state *s, struct glint_slice params)
     return r;
 }
 
-static enum glint_type accumulator_type(const struct glint_function *fn, enum glint_type value)
+enum glint_type reduce_accumulator_type(const struct glint_function *fn, enum glint_type value)
 {
     bool same = fn->kind == GLINT_KIND_REDUCE || fn->out.value <= GLINT_SAME;
     return same ? value : codec_column_type(fn->out.value);
 }
 
-static int reduce_open(void *state, const struct op_open *o)
+int reduce_open(void *state, const struct op_open *o)
 {
     struct reduce_state *s = state;
     int r = function_call_open(&s->call, o->task, o->function, o->args);
@@ -56,7 +51,7 @@ static int reduce_open(void *state, const struct op_open *o)
                               .sequential = o->function->sequential,
                               .key = GLINT_NONE,
                               .value = o->in.value,
-                              .acc = accumulator_type(o->function, o->in.value)};
+                              .acc = reduce_accumulator_type(o->function, o->in.value)};
     return start_from_zero(s, o->params);
 }
 
@@ -73,8 +68,7 @@ static void push_column(struct combiner *c, const int64_t *values, uint32_t rows
     if (rows > 0) c->aggregator.spec->fn->merge_i64(&c->acc.value.i64, slots, values, rows);
 }
 
-static enum flow reduce_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+enum flow reduce_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     (void)out;
     struct reduce_state *s = state;
@@ -94,7 +88,7 @@ static enum flow reduce_push(void *state, const struct glint_batch *batch,
 }
 
 /* Appends one row, or none if nothing was merged. */
-static int reduce_result(void *state, struct buffer *out)
+int reduce_result(void *state, struct buffer *out)
 {
     struct reduce_state *s = state;
     struct glint_slice value;
@@ -108,7 +102,7 @@ static int reduce_result(void *state, struct buffer *out)
     return 0;
 }
 
-static void reduce_close(void *state)
+void reduce_close(void *state)
 {
     struct reduce_state *s = state;
     combiner_fini(&s->combiner);
@@ -163,7 +157,7 @@ static int reduce_finish(struct reducing *d, struct glint_rows *out)
     return r;
 }
 
-static int reduce_run(const struct action *action, struct glint_rows *out)
+int reduce_run(const struct action *action, struct glint_rows *out)
 {
     struct glint *g = action->rdd->g;
     struct reducing d = {.rdd = action->rdd, .op = action->op};
@@ -203,7 +197,8 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
     uint8_t scratch[CODEC_NUMBER_BYTES];
     pack_array(&p, zero != NULL);
     if (zero != NULL)
-        pack_bytes(&p, codec_encode(accumulator_type(a.fn, rdd->schema.value), zero, scratch));
+        pack_bytes(&p,
+                   codec_encode(reduce_accumulator_type(a.fn, rdd->schema.value), zero, scratch));
     a.params = (struct glint_slice){p.out.data, p.out.size};
     if (p.failed) error_no_memory(&g->error);
     int r = context_failed(g) ? g->error.code : reduce_run(&a, out);

@@ -28,6 +28,8 @@
     X(key_by_random_split)                                                                         \
     X(random_split)                                                                                \
     X(sample)                                                                                      \
+    X(sample_with_replacement)                                                                     \
+    X(sample_by_key)                                                                               \
     X(reduce_by_key)                                                                               \
     X(fold_by_key)                                                                                 \
     X(aggregate_by_key)                                                                            \
@@ -48,6 +50,7 @@
     X(intersection_both)                                                                           \
     X(subtract)                                                                                    \
     X(subtract_left)                                                                               \
+    X(filter_by_range)                                                                             \
     X(record_pack)                                                                                 \
     X(record_unpack)                                                                               \
     X(zip_with_index)                                                                              \
@@ -67,6 +70,7 @@
     X(count_by_key)                                                                                \
     X(count_by_value)                                                                              \
     X(take)                                                                                        \
+    X(take_sample)                                                                                 \
     X(take_ordered)                                                                                \
     X(top)                                                                                         \
     X(min)                                                                                         \
@@ -74,9 +78,15 @@
     X(reduce)                                                                                      \
     X(fold)                                                                                        \
     X(aggregate)                                                                                   \
+    X(tree_reduce)                                                                                 \
+    X(tree_aggregate)                                                                              \
+    X(tree_merge)                                                                                  \
+    X(tree_shuffle)                                                                                \
+    X(tree_result)                                                                                 \
     X(sum)                                                                                         \
     X(stats)                                                                                       \
     X(histogram)                                                                                   \
+    X(count_approx_distinct)                                                                       \
     X(lookup)                                                                                      \
     X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \

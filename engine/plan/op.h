@@ -49,6 +49,8 @@ struct op {
     enum op_kind kind;
     unsigned
         function_kinds; /* the kinds it takes, bits 1 << GLINT_KIND_MAP ...; 0: takes no function */
+    /* Its input is what the function returns, not what it takes: accumulators, to be merged. */
+    bool takes_accumulators;
     uint32_t state_size; /* zeroed before open */
     /* All callbacks run on the task's thread. Returns 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);

@@ -92,7 +92,10 @@ int op_check_function(const struct op *op, const struct glint_function *fn, stru
     if (find_missing_callback(fn) != NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no callback %s", op->name,
                          name, find_missing_callback(fn));
-    if (!type_fits(fn->in.key, in.key) || !type_fits(fn->in.value, in.value))
+    const bool fits = op->takes_accumulators
+                          ? fn->out.value <= GLINT_SAME || type_fits(fn->out.value, in.value)
+                          : type_fits(fn->in.key, in.key) && type_fits(fn->in.value, in.value);
+    if (!fits)
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "%s: %s takes (%s, %s), the RDD has (%s, %s)", op->name, name,
                          codec_type_name(fn->in.key), codec_type_name(fn->in.value),

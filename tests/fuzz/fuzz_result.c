@@ -136,6 +136,9 @@ static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
     case 14: prepared = glint_zip_with_index(rdd); break;
     case 15: prepared = glint_sort_by_key(rdd, true); break;
     case 17: return glint_stats(rdd, &(struct glint_stats){0});
+    case 19: return glint_take_sample(rdd, false, 1 + take_byte(), 7, rows);
+    case 20: return glint_take_sample(rdd, true, 1 + take_byte(), 7, rows);
+    case 21: return glint_count_approx_distinct(rdd, &count);
     default: return glint_histogram(rdd, (const double[]){0, 1, 2}, 2, (int64_t[2]){0});
     }
     if (prepared == NULL || rdd_partition_count(prepared) == 0) return rdd->g->error.code;

@@ -140,6 +140,14 @@ static const struct glint_function no_create =
     AGGREGATOR("red.no_create", .merge = list_merge, .combine = list_combine);
 static const struct glint_function no_combine = AGGREGATOR("red.no_combine", .merge = list_merge);
 
+/* Texts in order, as an aggregate. */
+static const struct glint_function append_texts = {.name = "red.append",
+                                                   .kind = GLINT_KIND_AGGREGATE,
+                                                   .in = {GLINT_ANY, GLINT_TEXT},
+                                                   .out = {GLINT_SAME, GLINT_TEXT},
+                                                   .merge = concat_merge,
+                                                   .combine = concat_merge};
+
 /* Adds up the sizes of texts. */
 static int bytes_create(struct glint_task *task, void *state, struct glint_acc *acc,
                         const union glint_value *value)
@@ -370,10 +378,10 @@ static const struct glint_function visit_emits_late = FOREACH_FUNCTION(
     "red.visit_emits_late", .open = visit_open, .each = visit_each, .end = emit_end);
 
 static const struct glint_function *const functions[] = {
-    &sum,       &columns,    &sum_f64,        &concat,      &fail,
-    &mute,      &plus,       &empty,          &pieces,      &list,
-    &no_create, &no_combine, &byte_count,     &group,       &modulo,
-    &negative,  &visit,      &visit_by_batch, &visit_emits, &visit_emits_late,
-    &text_list, &many,       &index_of,       NULL};
+    &sum,       &columns,    &sum_f64,        &concat,       &fail,
+    &mute,      &plus,       &empty,          &pieces,       &list,
+    &no_create, &no_combine, &byte_count,     &group,        &modulo,
+    &negative,  &visit,      &visit_by_batch, &visit_emits,  &visit_emits_late,
+    &text_list, &many,       &index_of,       &append_texts, NULL};
 
 const struct glint_module test_reducers = {"red", functions};

@@ -61,6 +61,9 @@ static int each_row(void *arg, const struct glint_record *record)
     X("zipPartitions", glint_zip_partitions(NULL, some, fn("red.sum"), NULL))                      \
     X("cartesian", glint_cartesian(some, NULL))                                                    \
     X("groupWith", glint_group_with((struct glint_rdd *[]){some, NULL}, 2))                        \
+    X("sampleWithReplacement", glint_sample_with_replacement(NULL, 0.5, 1))                        \
+    X("sampleByKey", glint_sample_by_key(NULL, false, NULL, 0, 1))                                 \
+    X("filterByRange", glint_filter_by_range(NULL, value, value))                                  \
     X("sortByKey", glint_sort_by_key(NULL, true))                                                  \
     X("sortBy", glint_sort_by(NULL, fn("red.modulo"), NULL, true))                                 \
     X("partitionBy", glint_partition_by(NULL, 3))                                                  \
@@ -91,6 +94,12 @@ static int each_row(void *arg, const struct glint_record *record)
     X("stats", glint_stats(NULL, &(struct glint_stats){0}))                                        \
     X("histogram", glint_histogram(NULL, (double[]){0, 1}, 1, &value.i64))                         \
     X("histogram", glint_histogram_bounds(NULL, &(uint32_t){1}, (double[2]){0}))                   \
+    X("takeSample", glint_take_sample(NULL, false, 3, 1, &rows))                                   \
+    X("countApproxDistinct", glint_count_approx_distinct(NULL, &value.i64))                        \
+    X("reduceByKeyLocally", glint_reduce_by_key_locally(NULL, fn("red.sum"), NULL, &rows))         \
+    X("treeReduce", glint_tree_reduce(NULL, fn("red.sum"), NULL, 2, &rows))                        \
+    X("treeAggregate", glint_tree_aggregate(NULL, value, fn("red.list"), NULL, 2, &rows))          \
+    X("toLocalIterator", glint_iterator_next(NULL, &(struct glint_record){0}))                     \
     X("min", glint_min(NULL, &rows))                                                               \
     X("max", glint_max(NULL, &rows))                                                               \
     X("lookup", glint_lookup(NULL, value, &rows))                                                  \

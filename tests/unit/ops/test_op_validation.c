@@ -133,3 +133,43 @@ Test(op_validation, value_of_wrong_type_is_rejected)
     cr_expect_eq(x.t.task.error.code, GLINT_E_SHUFFLE_CORRUPT);
     close_op(&x, &op_subtract_by_key_left);
 }
+
+extern const struct op op_zip_with_unique_id, op_sample_with_replacement, op_sample_by_key,
+    op_filter_by_range, op_histogram, op_take_sample, op_zip, op_cartesian, op_binary_records;
+
+/* The same for operators whose valid parameters are among the ones above. */
+Test(op_validation, more_invalid_parameters_are_rejected)
+{
+    static const char *const bad[] = {"",
+                                      "\x90",
+                                      "\xc0",
+                                      "\x92\xc0\x01",
+                                      "\x92\x01\xc4\x03xyz",
+                                      "\x92\x01\x91\xc4\x01k",
+                                      "\x93\x01\x01\x01"};
+    static const struct op *const ops[] = {&op_zip_with_unique_id, &op_sample_with_replacement,
+                                           &op_sample_by_key,      &op_filter_by_range,
+                                           &op_histogram,          &op_take_sample,
+                                           &op_binary_records};
+    const struct glint_schema pairs = {GLINT_I64, GLINT_I64};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {
+            struct trial x;
+            cr_expect_eq(open_op(&x, ops[k], bad[i], strlen(bad[i]), pairs, pairs),
+                         GLINT_E_PROTOCOL, "%s, %zu", ops[k]->name, i);
+            close_op(&x, ops[k]);
+        }
+    struct trial x; /* the keys are not sorted; then they are */
+    const char unsorted[] = "\x92\x01\x94\xc4\x01z\xc4\x00\xc4\x01k\xc4\x00";
+    const char sorted[] = "\x92\x01\x94\xc4\x01k\xc4\x00\xc4\x01z\xc4\x00";
+    cr_expect_eq(open_op(&x, &op_sample_by_key, unsorted, sizeof unsorted - 1, pairs, pairs),
+                 GLINT_E_PROTOCOL);
+    close_op(&x, &op_sample_by_key);
+    cr_expect_eq(open_op(&x, &op_sample_by_key, sorted, sizeof sorted - 1, pairs, pairs), 0);
+    close_op(&x, &op_sample_by_key);
+    const struct glint_schema element = {GLINT_NONE, GLINT_I64}, text = {GLINT_NONE, GLINT_TEXT};
+    cr_expect_eq(open_op(&x, &op_zip, "", 0, element, text), GLINT_E_PROTOCOL);
+    close_op(&x, &op_zip);
+    cr_expect_eq(open_op(&x, &op_cartesian, "", 0, element, text), GLINT_E_PROTOCOL);
+    close_op(&x, &op_cartesian);
+}
