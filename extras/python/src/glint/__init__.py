@@ -15,8 +15,8 @@
 from ._bloom import Bloom, load_filters
 from ._context import Context
 from ._errors import Error
-from ._rdd import RDD
+from ._rdd import RDD, Stats
 from ._run import Output, Result, Stage, program, run
 
-__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "load_filters",
+__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "load_filters",
            "program", "run"]

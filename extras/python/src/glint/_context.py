@@ -87,6 +87,29 @@ class Context:
             )
         )
 
+    def wholeTextFiles(self, paths: Union[Path, Iterable[Path]]) -> RDD:
+        """(path, content) of each file, as str."""
+        _, lib = engine()
+        return self._rdd(lib.glint_whole_text_files(self._open(), _paths(paths)))
+
+    def binaryFiles(self, paths: Union[Path, Iterable[Path]]) -> RDD:
+        """(path, content) of each file, the content as bytes."""
+        _, lib = engine()
+        return self._rdd(lib.glint_binary_files(self._open(), _paths(paths)))
+
+    def binaryRecords(self, paths: Union[Path, Iterable[Path]], recordLength: int) -> RDD:
+        """bytes, of this length each."""
+        _, lib = engine()
+        return self._rdd(lib.glint_binary_records(self._open(), _paths(paths), recordLength))
+
+    def range(
+        self, start: int, end: Optional[int] = None, step: int = 1, partitions: int = 1
+    ) -> RDD:
+        """The int from start, or 0, up to and not including end, as Python's range."""
+        _, lib = engine()
+        first, last = (0, start) if end is None else (start, end)
+        return self._rdd(lib.glint_range(self._open(), first, last, step, partitions))
+
     def parallelize(self, rows: Iterable[Any], partitions: int = 1) -> RDD:
         """str, bytes, int or float; or pairs (key, value) of them. A column has one type. Without
         rows it is an RDD of str."""
@@ -183,17 +206,18 @@ class Context:
             raise self._error()
         return RDD(self, pointer)
 
-    def _run(self, action: Any, *arguments: Any) -> None:
-        """Runs an action of the library."""
+    def _run(self, action: Any, *arguments: Any) -> int:
+        """Runs an action of the library, and returns its result, which is not negative."""
         self._open()
         self._busy = True
         try:
             with self._interrupts:
-                failed = action(*arguments) != 0
+                result = int(action(*arguments))
         finally:
             self._busy = False
-        if failed:
+        if result < 0:
             raise self._error()
+        return result
 
     def _error(self) -> Error:
         _, lib = engine()
@@ -203,6 +227,9 @@ class Context:
 
     text_file = textFile
     key_value_text_file = keyValueTextFile
+    whole_text_files = wholeTextFiles
+    binary_files = binaryFiles
+    binary_records = binaryRecords
 
 
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()

@@ -79,6 +79,11 @@ struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, 
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
+struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths);
+struct glint_rdd *glint_binary_files(struct glint *g, const char *paths);
+struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes);
+struct glint_rdd *glint_range(struct glint *g, int64_t start, int64_t end, int64_t step,
+                              uint32_t partitions);
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);
 
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *function,
@@ -98,6 +103,17 @@ struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
+struct glint_rdd *glint_sample_with_replacement(struct glint_rdd *rdd, double fraction,
+                                                uint64_t seed);
+struct glint_fraction {
+    union glint_value key;
+    double fraction;
+};
+struct glint_rdd *glint_sample_by_key(struct glint_rdd *rdd, bool with_replacement,
+                                      const struct glint_fraction *fractions, uint32_t count,
+                                      uint64_t seed);
+void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t count, uint64_t seed,
+                        struct glint_rdd **out);
 struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                       struct glint_args *args);
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
@@ -112,6 +128,10 @@ struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd 
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b);
 struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other);
 struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
+struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd);
+struct glint_rdd *glint_zip(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_cartesian(struct glint_rdd *left, struct glint_rdd *right);
+struct glint_rdd *glint_glom(struct glint_rdd *rdd);
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending);
 struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions);
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
@@ -133,14 +153,35 @@ void glint_rows_free(struct glint_rows *rows);
 int glint_collect(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg);
+struct glint_iterator;
+struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd);
+int glint_iterator_next(struct glint_iterator *it, struct glint_record *out);
+void glint_iterator_close(struct glint_iterator *it);
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count(struct glint_rdd *rdd, int64_t *out);
 int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_take_sample(struct glint_rdd *rdd, bool with_replacement, uint64_t count, uint64_t seed,
+                      struct glint_rows *out);
 int glint_take_ordered(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
 int glint_top(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out);
+int glint_reduce(struct glint_rdd *rdd, const struct glint_function *function,
+                 struct glint_args *args, struct glint_rows *out);
+int glint_tree_reduce(struct glint_rdd *rdd, const struct glint_function *function,
+                      struct glint_args *args, uint32_t depth, struct glint_rows *out);
+int glint_reduce_by_key_locally(struct glint_rdd *rdd, const struct glint_function *function,
+                                struct glint_args *args, struct glint_rows *out);
+int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out);
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
+struct glint_stats {
+    int64_t count;
+    double mean, sum, min, max, variance, stdev, sample_variance, sample_stdev;
+};
+int glint_stats(struct glint_rdd *rdd, struct glint_stats *out);
+int glint_histogram(struct glint_rdd *rdd, const double *bounds, uint32_t buckets,
+                    int64_t *out_counts);
+int glint_histogram_bounds(struct glint_rdd *rdd, uint32_t *buckets, double *out_bounds);
 int glint_is_empty(struct glint_rdd *rdd, bool *out);
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);

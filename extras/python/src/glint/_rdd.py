@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Optional, Union
 
 from ._context import Context, Path, cstring
 from ._engine import engine
-from ._values import decode, decode_all
+from ._values import decode, decode_all, encode
 
 Command = Union[str, Sequence[str]]
 MapFunction = Literal["pair_with_one", "key_value"]
@@ -19,6 +20,21 @@ ReduceFunction = Literal[
     "max_text", "concat_text", "first", "last_i64", "last_f64", "last_text"
 ]
 CombineFunction = Literal["count"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Of numbers. Variances are NaN of no values, those of a sample also of one value."""
+
+    count: int
+    mean: float
+    sum: float
+    min: float
+    max: float
+    variance: float
+    stdev: float
+    sample_variance: float
+    sample_stdev: float
 
 
 class RDD:
@@ -72,10 +88,21 @@ class RDD:
     def distinct(self) -> RDD:
         return self._call("glint_distinct")
 
-    def sample(self, fraction: float, seed: int = 0) -> RDD:
-        """Each record with this probability, without replacement. The same seed chooses the same
-        ones."""
-        return self._call("glint_sample", fraction, seed)
+    def sample(self, fraction: float, seed: int = 0, withReplacement: bool = False) -> RDD:
+        """Each record with this probability; with replacement so many times on average. The same
+        seed chooses the same ones."""
+        name = "glint_sample_with_replacement" if withReplacement else "glint_sample"
+        return self._call(name, fraction, seed)
+
+    def randomSplit(self, weights: Sequence[float], seed: int = 0) -> list[RDD]:
+        """Each record is in exactly one of the RDDs, chosen by weight."""
+        ffi, lib = engine()
+        self.context._open()
+        out = ffi.new("struct glint_rdd *[]", len(weights))
+        lib.glint_random_split(
+            self._pointer, ffi.new("double[]", weights), len(weights), seed, out
+        )
+        return [self.context._rdd(pointer) for pointer in out]
 
     def union(self, other: RDD) -> RDD:
         return self._with(other, "glint_union")
@@ -86,8 +113,24 @@ class RDD:
     def subtract(self, other: RDD) -> RDD:
         return self._with(other, "glint_subtract")
 
+    def zip(self, other: RDD) -> RDD:
+        """Pairs of the elements at equal places. Both have as many partitions, and as many elements
+        in each: else an error."""
+        return self._with(other, "glint_zip")
+
     def zipWithIndex(self) -> RDD:
         return self._call("glint_zip_with_index")
+
+    def zipWithUniqueId(self) -> RDD:
+        return self._call("glint_zip_with_unique_id")
+
+    def cartesian(self, other: RDD) -> RDD:
+        """Each element with each element of the other."""
+        return self._with(other, "glint_cartesian")
+
+    def glom(self) -> RDD:
+        """A tuple of the elements of each partition."""
+        return self._call("glint_glom")
 
     def repartition(self, partitions: int) -> RDD:
         return self._call("glint_repartition", partitions)
@@ -130,6 +173,19 @@ class RDD:
         """(key, the mean of its int or float values)."""
         return self._call("glint_mean_by_key")
 
+    def sampleByKey(
+        self, withReplacement: bool, fractions: Mapping[Any, float], seed: int = 0
+    ) -> RDD:
+        """As sample, with a fraction for each key; a key without one is an error."""
+        ffi, _ = engine()
+        schema, records, count, _kept = encode(fractions)
+        if count > 0 and schema.value != self._schema().key:
+            raise TypeError("the keys of the fractions have another type than those of the RDD")
+        packed = ffi.new("struct glint_fraction[]", count)
+        for i, fraction in enumerate(fractions.values()):
+            packed[i].key, packed[i].fraction = records[i].value, fraction
+        return self._call("glint_sample_by_key", withReplacement, packed, count, seed)
+
     def partitionBy(self, partitions: int) -> RDD:
         return self._call("glint_partition_by", partitions)
 
@@ -159,12 +215,12 @@ class RDD:
         return self._rows("glint_collect")
 
     def collectEach(self, function: Callable[[Any], object]) -> None:
-        """Calls function(row) in this process, in order, without all rows in memory: in place of
-        Spark's toLocalIterator. An exception ends the action."""
+        """Calls function(row) in this process, in order, without all rows in memory; computes
+        partitions in parallel. An exception ends the action."""
         ffi, lib = engine()
         context, raised = self.context, list[BaseException]()
         context._open()
-        schema = lib.glint_schema(self._pointer)
+        schema = self._schema()
 
         def row(_: Any, record: Any) -> int:
             try:
@@ -182,6 +238,18 @@ class RDD:
         if raised:
             raise raised[0]
 
+    def toLocalIterator(self) -> Iterator[Any]:
+        """The records, one by one. Computes one partition at a time, when its first record is
+        needed."""
+        ffi, lib = engine()
+        self.context._open()
+        iterator = ffi.gc(lib.glint_to_local_iterator(self._pointer), lib.glint_iterator_close)
+        if not iterator:
+            raise self.context._error()
+        schema, record = self._schema(), ffi.new("struct glint_record *")
+        while self.context._run(lib.glint_iterator_next, iterator, record) > 0:
+            yield decode(schema, record[0])
+
     def collectAsMap(self) -> dict[Any, Any]:
         return dict(self._rows("glint_collect_as_map"))
 
@@ -197,6 +265,10 @@ class RDD:
 
     def take(self, count: int) -> list[Any]:
         return self._rows("glint_take", count)
+
+    def takeSample(self, withReplacement: bool, count: int, seed: int = 0) -> list[Any]:
+        """So many records, chosen at random, in random order; without replacement at most all."""
+        return self._rows("glint_take_sample", withReplacement, count, seed)
 
     def takeOrdered(self, count: int) -> list[Any]:
         """The smallest, by (key, value)."""
@@ -215,15 +287,71 @@ class RDD:
     def max(self) -> Any:
         return _only(self.top(1))
 
+    def reduce(self, function: ReduceFunction) -> Any:
+        """All values merged into one, in order."""
+        return self._reduce("glint_reduce", function)
+
+    def treeReduce(self, function: ReduceFunction, depth: int = 2) -> Any:
+        """reduce of many partitions, of which tasks merge groups."""
+        return self._reduce("glint_tree_reduce", function, depth)
+
+    def reduceByKeyLocally(self, function: ReduceFunction) -> dict[Any, Any]:
+        return dict(
+            self._rows("glint_reduce_by_key_locally", *_function(function, ReduceFunction))
+        )
+
+    def countApproxDistinct(self) -> int:
+        """About how many different records there are; the standard error is 0.8 %."""
+        return int(self._result("glint_count_approx_distinct", "int64_t"))
+
     def sum(self) -> Union[int, float]:
         """The sum of numbers, which are the elements or the values; of int it wraps around."""
         _, lib = engine()
-        self.context._open()
-        kind = lib.glint_schema(self._pointer).value
-        if kind not in (lib.GLINT_I64, lib.GLINT_F64):
-            raise TypeError("sum needs values that are int or float")
+        kind = self._number_type("sum")
         total = self._result("glint_sum", "union glint_value")
         return int(total.i64) if kind == lib.GLINT_I64 else float(total.f64)
+
+    def stats(self) -> Stats:
+        self._number_type("stats")
+        out = self._result("glint_stats", "struct glint_stats")
+        return Stats(*(getattr(out, field.name) for field in dataclasses.fields(Stats)))
+
+    def mean(self) -> float:
+        return self.stats().mean
+
+    def variance(self) -> float:
+        return self.stats().variance
+
+    def stdev(self) -> float:
+        return self.stats().stdev
+
+    def sampleVariance(self) -> float:
+        return self.stats().sample_variance
+
+    def sampleStdev(self) -> float:
+        return self.stats().sample_stdev
+
+    def histogram(self, buckets: Union[int, Sequence[float]]) -> tuple[list[float], list[int]]:
+        """The bounds and the counts of so many buckets of equal width, or of those with these
+        bounds. A bucket contains its lower bound, the last one also its upper bound."""
+        ffi, lib = engine()
+        self._number_type("histogram")
+        if isinstance(buckets, int):
+            if buckets < 1:
+                raise ValueError("a histogram has at least one bucket")
+            if self.isEmpty():
+                raise ValueError("the RDD is empty")
+            count, bounds = ffi.new("uint32_t *", buckets), ffi.new("double[]", buckets + 1)
+            self.context._run(lib.glint_histogram_bounds, self._pointer, count, bounds)
+            size = count[0]
+        else:
+            size = len(buckets) - 1
+            if size < 1 or not all(a < b for a, b in zip(buckets, buckets[1:])):
+                raise ValueError("the bounds of a histogram are at least two, and ascend")
+            bounds = ffi.new("double[]", list(buckets))
+        counts = ffi.new("int64_t[]", size)
+        self.context._run(lib.glint_histogram, self._pointer, bounds, size, counts)
+        return list(bounds)[: size + 1], list(counts)
 
     def isEmpty(self) -> bool:
         return bool(self._result("glint_is_empty", "bool"))
@@ -242,6 +370,23 @@ class RDD:
         return f"<glint.RDD of {self.context!r}>"
 
     # ---- calls
+
+    def _schema(self) -> Any:
+        _, lib = engine()
+        self.context._open()
+        return lib.glint_schema(self._pointer)
+
+    def _number_type(self, name: str) -> int:
+        _, lib = engine()
+        kind = int(self._schema().value)
+        if kind not in (lib.GLINT_I64, lib.GLINT_F64):
+            raise TypeError(f"{name} needs values that are int or float")
+        return kind
+
+    def _reduce(self, name: str, function: str, *arguments: Any) -> Any:
+        if self.isEmpty():
+            raise ValueError("the RDD is empty")
+        return _only(self._rows(name, *_function(function, ReduceFunction), *arguments))
 
     def _call(self, name: str, *arguments: Any) -> RDD:
         """A transformation."""
@@ -275,7 +420,17 @@ class RDD:
 
     flat_map = flatMap
     flat_map_values = flatMapValues
+    random_split = randomSplit
     zip_with_index = zipWithIndex
+    zip_with_unique_id = zipWithUniqueId
+    sample_by_key = sampleByKey
+    to_local_iterator = toLocalIterator
+    take_sample = takeSample
+    tree_reduce = treeReduce
+    reduce_by_key_locally = reduceByKeyLocally
+    count_approx_distinct = countApproxDistinct
+    sample_variance = sampleVariance
+    sample_stdev = sampleStdev
     with_partitions = withPartitions
     get_num_partitions = getNumPartitions
     reduce_by_key = reduceByKey
