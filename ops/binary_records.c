@@ -57,7 +57,8 @@ static enum flow read_piece(struct records_state *s, const struct split_piece *p
     const uint64_t size = s->record_bytes, end = piece->offset + piece->length;
     const uint64_t first = piece->offset / size + (piece->offset % size != 0);
     enum flow flow = FLOW_MORE;
-    if (piece->compression != COMPRESSION_NONE || piece->file_size % size != 0) { /* the driver has checked it */
+    /* The driver has checked it. */
+    if (piece->compression != COMPRESSION_NONE || piece->file_size % size != 0) {
         error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "%s: not of binary records",
                   piece->path);
         return FLOW_FAIL;

@@ -1,0 +1,89 @@
+"""Sources, samples, statistics and pairs of elements in glint.Context, beside plain Python."""
+
+import math
+import random
+import statistics
+import unittest
+
+from test_context import Base, context
+
+
+class Operators(Base):
+    def test_ranges_and_pairs_of_elements(self):
+        with context() as sc:
+            for bounds in ((5,), (3, 9), (3, 20, 4), (5, -6, -2), (0, 0)):
+                self.assertEqual(sc.range(*bounds).collect(), list(range(*bounds)))
+            numbers = sc.range(10, partitions=3)
+            words = sc.parallelize([f"w{i}" for i in range(10)], 3)
+            self.assertEqual(numbers.zip(words).collect(), [(i, f"w{i}") for i in range(10)])
+            self.assertEqual(sc.range(2).cartesian(sc.range(3)).collect(),
+                             [(a, b) for a in range(2) for b in range(3)])
+            self.assertEqual(numbers.glom().collect(), [(0, 1, 2), (3, 4, 5), (6, 7, 8, 9)])
+            self.assertEqual(dict(numbers.zipWithUniqueId().collect()),
+                             {i: k * 3 + p for p, part in enumerate(numbers.glom().collect())
+                              for k, i in enumerate(part)})
+            self.assertEqual(list(numbers.toLocalIterator()), list(range(10)))
+            few = words.toLocalIterator()
+            self.assertEqual((next(few), next(few)), ("w0", "w1"))
+        with context() as sc:
+            self.fails("E0403", lambda: sc.range(3).zip(sc.range(4)).collect())
+
+    def test_whole_files(self):
+        text, data = self.write("a", "one\ntwo\n"), self.work / "b"
+        data.write_bytes(bytes(range(200)))
+        with context() as sc:
+            self.assertEqual(sc.wholeTextFiles(text).collect(), [(str(text), "one\ntwo\n")])
+            self.assertEqual(sc.binaryFiles([data]).collect(), [(str(data), bytes(range(200)))])
+            records = sc.binaryRecords(data, 50).collect()
+            self.assertEqual(records, [bytes(range(i, i + 50)) for i in range(0, 200, 50)])
+
+    def test_samples(self):
+        with context() as sc:
+            numbers = sc.range(1000, partitions=4)
+            self.assertEqual(len(set(numbers.takeSample(False, 100, seed=3))), 100)
+            self.assertEqual(len(numbers.takeSample(True, 3000, seed=3)), 3000)
+            twice = numbers.sample(2, seed=1, withReplacement=True)
+            self.assertTrue(1800 < twice.count() < 2200)
+            parts = numbers.randomSplit([1, 3], seed=2)
+            self.assertCountEqual(parts[0].collect() + parts[1].collect(), range(1000))
+            pairs = sc.parallelize([(i % 2, i) for i in range(1000)], 3)
+            kept = pairs.sampleByKey(False, {0: 0.0, 1: 1.0}).values().collect()
+            self.assertEqual(kept, list(range(1, 1000, 2)))
+            with self.assertRaises(TypeError):
+                pairs.sampleByKey(False, {"0": 1.0})
+
+    def test_statistics(self):
+        values = [random.Random(5).gauss(10, 3) for _ in range(1000)]
+        with context() as sc:
+            numbers = sc.parallelize(values, 7)
+            stats = numbers.stats()
+            self.assertEqual((stats.count, stats.min, stats.max), (1000, min(values), max(values)))
+            for got, expected in ((numbers.mean(), statistics.fmean(values)),
+                                  (numbers.variance(), statistics.pvariance(values)),
+                                  (numbers.stdev(), statistics.pstdev(values)),
+                                  (numbers.sampleVariance(), statistics.variance(values)),
+                                  (numbers.sampleStdev(), statistics.stdev(values)),
+                                  (stats.sum, math.fsum(values))):
+                self.assertAlmostEqual(got, expected, 9)
+            ints = sc.range(51, partitions=3)
+            self.assertEqual(ints.histogram(2), ([0, 25, 50], [25, 26]))
+            self.assertEqual(ints.histogram([0, 5, 25, 50]), ([0, 5, 25, 50], [5, 20, 26]))
+            self.assertEqual(sc.parallelize([3, 3]).histogram(4), ([3, 3], [2]))
+            for bad in (0, [1], [2, 1]):
+                with self.assertRaises(ValueError):
+                    ints.histogram(bad)
+            for call in ("stats", "mean"):
+                with self.assertRaisesRegex(TypeError, "int or float"):
+                    getattr(sc.parallelize(["a"]), call)()
+            self.assertEqual((ints.reduce("max_i64"), ints.treeReduce("sum_i64")), (50, 1275))
+            self.assertEqual(sc.range(100, partitions=50).treeReduce("sum_i64", 3), 4950)
+            pairs = sc.parallelize([(i % 3, i) for i in range(10)], 3)
+            self.assertEqual(pairs.reduceByKeyLocally("sum_i64"), {0: 18, 1: 12, 2: 15})
+            self.assertTrue(970 < sc.range(1000, partitions=3).countApproxDistinct() < 1030)
+            for call in (lambda rdd: rdd.reduce("sum_i64"), lambda rdd: rdd.histogram(2)):
+                with self.assertRaisesRegex(ValueError, "the RDD is empty"):
+                    call(sc.range(0))
+
+
+if __name__ == "__main__":
+    unittest.main()
