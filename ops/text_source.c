@@ -111,7 +111,8 @@ struct csv_rows {
 
 static int reserve_csv_bytes(struct csv_rows *c, struct glint_task *task, uint64_t size)
 {
-    if (size <= c->capacity) return 0;
+    if (c->bytes != NULL && size <= c->capacity)
+        return 0; /* also for empty rows: they have slack */
     mem_free(c->bytes);
     c->capacity = 0;
     c->bytes = mem_alloc(size);

@@ -62,6 +62,8 @@ static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t
 const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out,
                          uint64_t *out_size)
 {
+    *out_size = 0;
+    if (size == 0) return NULL; /* `row` may be NULL */
     const uint8_t *at = row, *end = row + size;
     uint8_t *to = out;
     for (;;) {

@@ -178,7 +178,7 @@ static int check_decompressed_format(struct line_reader *l)
     const uint8_t *head = l->buffer + l->line;
     const uint64_t size = l->fill - l->line;
     const char *hint = format_detect_unsupported(head, size, false, reason);
-    if (hint == NULL && format_detect_compression(head, size) != COMPRESSION_NONE) {
+    if (format_detect_compression(head, size) != COMPRESSION_NONE) {
         text_format(reason, sizeof reason, "it is compressed twice");
         hint = "decompress it once first";
     }

@@ -183,7 +183,10 @@ Test(split, scan_for_frames_stops_at_wrong_bytes)
         buffer_fini(&stored);
     }
     struct buffer reserved = {NULL, 0, 0}; /* a block of the reserved type */
-    cr_assert(buffer_append(&reserved, "\x28\xb5\x2f\xfd\x00\x58\x06\x00\x00abcdefgh", 17));
+    cr_assert(buffer_append(&reserved,
+                            "\x28\xb5\x2f\xfd\x00\x58\x06\x00\x00"
+                            "abcdefgh",
+                            17));
     cr_expect_eq(split_frames(COMPRESSION_ZSTD, &reserved, 1), 1);
     buffer_fini(&reserved);
     splits_fini(&splits);
