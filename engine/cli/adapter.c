@@ -157,7 +157,7 @@ int adapter_exec(const char *engine, int argc, char **argv, int next)
     struct search search = {.path = ""};
     char name[NAME_BYTES], program[PATH_MAX];
     size_t size = sizeof program;
-    const char *place;
+    const char *place = NULL;
     assert(next <= argc);
     char **words = mem_zalloc(sizeof *words * ((size_t)(argc - next) + 4));
     search.name = name;

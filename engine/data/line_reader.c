@@ -233,7 +233,7 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
                                       .base = l->buffer + l->line,
                                       .size = at + size - l->line,
                                       .offset = file_offset(l, l->line),
-                                      .compression = current_piece(l)->compression,
+                                      .compression = (uint8_t)current_piece(l)->compression,
                                       .frames_start = current_piece(l)->frames_start};
     *out = (struct glint_batch){.rows = rows,
                                 .key = {.type = GLINT_NONE},
