@@ -1,5 +1,6 @@
 /* Arbitrary bytes as a compressed file of any format: reading it in pieces of any size gives the
- * same result, or the same error. */
+ * same result, or an error. Which error may depend on the pieces: libzstd decodes a frame whose
+ * content fits into the output at once, without looking at its window. */
 #include "engine/base/mem.h"
 #include "engine/data/decompress.h"
 #include "tests/support/memory_env.h"
@@ -42,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* After an error, the amount of output before it depends on the sizes of the pieces. */
     const uint64_t common = whole.size < pieces.size ? whole.size : pieces.size;
     if (whole.size < OUT_BYTES_MAX && pieces.size < OUT_BYTES_MAX) {
-        if (a != b || (a == 0 && whole.size != pieces.size)) abort();
+        const bool too_large = a == GLINT_E_INPUT_FORMAT || b == GLINT_E_INPUT_FORMAT;
+        if (!too_large && (a == 0) != (b == 0)) abort();
+        if (a == 0 && b == 0 && whole.size != pieces.size) abort();
         if (common > 0 && memcmp(whole.data, pieces.data, common) != 0) abort();
     }
     buffer_fini(&whole);
