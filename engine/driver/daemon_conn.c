@@ -140,7 +140,8 @@ struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct gli
     p->state = DAEMON_CONN_EXECUTOR_STARTED;
     p->fetches_program = false;
     p->queue_position = p->queue_position_reported = 0;
-    p->why = (struct glint_error){.code = GLINT_OK};
+    /* How the last process ended stays the reason until the next one registers. */
+    if (p->why.code != GLINT_E_EXECUTOR_LOST) p->why = (struct glint_error){.code = GLINT_OK};
     p->executor_conn = l;
     l->daemon_conn = p;
     text_format(l->name, sizeof l->name, "%s", p->at->id);

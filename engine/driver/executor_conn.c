@@ -208,6 +208,7 @@ static void executor_conn_check_registered(struct executor_conn *l)
         return;
     if (!conn_is_open(l->control) || !conn_is_open(l->data)) return;
     l->state = EXECUTOR_CONN_REGISTERED;
+    if (l->daemon_conn != NULL) l->daemon_conn->why = (struct glint_error){.code = GLINT_OK};
     fetch_client_on_opened(&l->fetches, l->data);
     if (!l->has_exited) deadline_stop(&l->deadline);
     registration_join_if_enough(l->r);

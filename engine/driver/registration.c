@@ -181,7 +181,10 @@ static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t 
     if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
     text_format(waiting, sizeof waiting, "its process has not connected to the driver at %s",
                 p->driver_address);
-    if (p->state == DAEMON_CONN_EXECUTOR_STARTED) what = ready ? "connected" : waiting;
+    if (ready)
+        what = "connected";
+    else if (p->state == DAEMON_CONN_EXECUTOR_STARTED && p->why.code != GLINT_E_EXECUTOR_LOST)
+        what = waiting;
     /* A daemon that rejected an earlier request said why. */
     bool unexplained =
         p->why.code == GLINT_OK || p->why.code == GLINT_E_CONNECTION || p->why.code == GLINT_E_AUTH;
