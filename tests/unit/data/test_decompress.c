@@ -315,36 +315,29 @@ Test(decompress, range_ends_at_a_frame)
 
 /* ---- gzip */
 
-/* Found by fuzzing: a frame of zstd 0.6, whose damage the library reports only for some sizes. */
-Test(decompress, formats_before_zstd_1_are_rejected)
+static void expect_corrupt_zstd(const uint8_t *data, uint64_t size)
 {
-    static const uint8_t old[] = {0x26, 0xb5, 0x2f, 0xfd, 0,    0,    0, 0x21,
-                                  0x08, 0,    0x23, 0x2f, 0xfd, 0x04, 0, 0x02};
-    const struct buffer in = {(uint8_t *)(uintptr_t)old, sizeof old, 0};
+    const struct buffer in = {(uint8_t *)(uintptr_t)data, size, 0};
     format = COMPRESSION_ZSTD;
-    for (uint64_t in_step = 0; in_step <= sizeof old; in_step++) {
+    for (uint64_t in_step = 0; in_step <= size; in_step++) {
         struct buffer out = {NULL, 0, 0};
         struct glint_error error;
         decompress_in_steps(&in, in_step, 64, &out, &error);
         cr_expect_eq(error.code, GLINT_E_COMPRESSED_CORRUPT);
-        cr_expect_str_eq(error.cause, "x: damaged zstd data at byte 0: not a zstd header");
         buffer_fini(&out);
     }
 }
 
-/* The header says 24,459 bytes; the only block is the last one, and empty. */
-Test(decompress, zstd_frame_without_its_content_is_rejected)
+/* Both found by fuzzing: a frame of zstd 0.6, whose damage the library reports only for some sizes
+ * of pieces, and one of 24,459 bytes according to its header, whose only block is empty. */
+Test(decompress, zstd_frames_that_the_library_accepts_are_rejected)
 {
-    static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x40, 0x30, 0x8b, 0x5f, 0x01, 0, 0};
-    const struct buffer in = {(uint8_t *)(uintptr_t)frame, sizeof frame, 0};
-    format = COMPRESSION_ZSTD;
-    for (uint64_t in_step = 0; in_step <= sizeof frame; in_step++) {
-        struct buffer out = {NULL, 0, 0};
-        struct glint_error error;
-        decompress_in_steps(&in, in_step, 64, &out, &error);
-        cr_expect_eq(error.code, GLINT_E_COMPRESSED_CORRUPT);
-        buffer_fini(&out);
-    }
+    static const uint8_t old[] = {0x26, 0xb5, 0x2f, 0xfd, 0,    0,    0, 0x21,
+                                  0x08, 0,    0x23, 0x2f, 0xfd, 0x04, 0, 0x02};
+    static const uint8_t empty_block[] = {0x28, 0xb5, 0x2f, 0xfd, 0x40, 0x30,
+                                          0x8b, 0x5f, 0x01, 0,    0};
+    expect_corrupt_zstd(old, sizeof old);
+    expect_corrupt_zstd(empty_block, sizeof empty_block);
 }
 
 Test(gunzip, other_data_is_rejected)
