@@ -124,7 +124,7 @@ function disconnect() {
     clearTimeout(retry);
 }
 
-/* A page that nobody sees needs no connection; browsers have few per server. */
+/* A hidden page needs no connection; browsers have few per server. */
 function onVisibility() {
     if (!model || !model.job || !model.job.live) return;
     if (document.hidden) disconnect();

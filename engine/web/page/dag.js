@@ -11,7 +11,7 @@ const WIDTH = 236,
     PAD = 12,
     TITLE = 24,
     GAP = 14;
-const STAGES_MAX = 300; /* nobody reads more of them; the table has all */
+const STAGES_MAX = 300; /* a larger drawing is not readable; the table has all */
 
 /* Gives each stage of an action its layer, and its place in it: next to its parents' where
  * that is free. */
