@@ -21,6 +21,7 @@ import time
 DEADLINE_S = 300  # of one command
 GLINT = os.environ["GLINT"]
 GOLDEN = os.environ.get("GLINT_GOLDEN")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "engines", "README.md")
 OPTIONS = ("--split-size", "512K", "--partitions", "3")  # several tasks, also of little data
 
 # Name, then the words of glint submit; OUT is the output.
@@ -156,6 +157,22 @@ def check_jobs(checks, engine, submit):
         out = f"{name}-{engine}"
         if submit(f"{engine}: {name}", named(words, out)):
             check_output(checks, name, out)
+
+
+def check_example(checks, engine, env=None):
+    """The commands that examples/engines shows for an engine, as written, in a shell of their own."""
+    with open(EXAMPLES, encoding="utf-8") as file:
+        first, *sections = re.split(r"^\*\*(?=[A-Z])", file.read(), flags=re.MULTILINE)
+    commands = ["\n".join(re.findall(r"^    (.*)", text, re.MULTILINE))
+                for text in (first, next(text for text in sections if text.startswith(engine)))]
+    directory = checks.path(f"example-{engine}")
+    os.mkdir(directory)
+    own = f"{GLINT} submit -q bloom-build 0.01 ratings.tsv counts own"
+    script = "\n".join(("set -e", f"cd {directory}", *commands, "wait", own))
+    done = checks.run("bash", "-c", script, env=env)
+    checks.check(f"examples/engines: {engine}", done.returncode == 0, (done.stdout + done.stderr)[-1500:])
+    out = re.search(r"\bfilters-\w+", commands[1])[0]
+    checks.check(f"examples/engines: {out}", same_trees(os.path.join(directory, out), os.path.join(directory, "own")))
 
 
 def check_bad_row(checks, engine, run):

@@ -7,6 +7,8 @@ text, for tests/engines/spark --bench: the baseline of glint's jobs inside Spark
     s0_programs.py MASTER build P TRAIN COUNTS OUTPUT
     s0_programs.py MASTER test P TEST FILTERS COUNTS OUTPUT
 
+Several programs run in one application, with `+` between their words.
+
 COUNTS are lines of RATING TAB COUNT; FILTERS is the output of `build`, a file of pickled pairs.
 """
 import math
@@ -101,9 +103,13 @@ def test(sc, p, lines, filters, counts, output):
 
 
 def main():
-    master, program, *words = sys.argv[1:]
-    sc = SparkContext(conf=SparkConf().setMaster(master).setAppName(f"s0 {program}"))
-    {"split": split, "count": count, "build": build, "test": test}[program](sc, *words)
+    master, *words = sys.argv[1:]
+    sc = SparkContext(conf=SparkConf().setMaster(master).setAppName(f"s0 {words[0]}"))
+    while words:
+        end = words.index("+") if "+" in words else len(words)
+        program, *arguments = words[:end]
+        {"split": split, "count": count, "build": build, "test": test}[program](sc, *arguments)
+        words = words[end + 1:]
     sc.stop()
 
 

@@ -1,21 +1,15 @@
 """How long the four jobs take inside Spark, beside the PySpark programs of s0_programs.py on the same cluster: standalone, one
 worker of two cores, start of the JVMs included. Both of a pair run one after the other; CPU time counts all their processes,
 and does not depend on what else the machine does."""
-import contextlib
-import ctypes
 import os
-import resource
-import subprocess
 import sys
-import time
 
 import engines
+from cpu_time import adopt_orphans, children, measure
 from engines import GLINT
 
 ROWS = int(os.environ.get("GLINT_BENCH_ROWS", 10_000_000))
-DEADLINE_S = 1800
 TARGET = 5
-SET_CHILD_SUBREAPER = 36
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "s0_programs.py")
 
 # Words of glint submit, and of s0_programs.py.
@@ -28,40 +22,23 @@ PAIRS = {
                    ("test", "0.01", "test", "bloom-build-s0", "counts", "OUT")),
 }
 
-
-def children():
-    """The processes that this one started, or that are orphans of those."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            fields = file.read().rpartition(") ")[2].split()
-            if int(fields[1]) == os.getpid():
-                found[int(pid)] = sum(map(int, fields[11:15]))  # its time, and that of its children that have ended
-    return found
-
-
-def cpu_seconds(servers):
-    """CPU time of children that have ended, and of these."""
-    used, ticks = resource.getrusage(resource.RUSAGE_CHILDREN), children()
-    return used.ru_utime + used.ru_stime + sum(ticks[pid] for pid in servers) / os.sysconf("SC_CLK_TCK")
-
-
-def measure(checks, servers, command):
-    """Returns the seconds that a command takes, and those of CPU."""
-    before, begin = cpu_seconds(servers), time.monotonic()
-    done = subprocess.run(command, cwd=checks.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=DEADLINE_S, check=False)
-    elapsed = time.monotonic() - begin
-    if done.returncode != 0:
-        raise AssertionError(f"{command[:6]}: {done.stdout[-1500:]}")
-    for pid in set(children()) - servers:  # Java, and Python's workers, end after it
-        os.waitpid(pid, 0)
-    return elapsed, cpu_seconds(servers) - before
+# The same jobs of glint in one application, as a program with a context runs them.
+APPLICATION = """
+import sys, glint.spark
+from pyspark import SparkContext
+words = sys.argv[2:]
+sc = SparkContext(master=sys.argv[1])
+while words:
+    end = words.index("+") if "+" in words else len(words)
+    options = {"scheme": "spark"} if words[0] == "bloom-build" else {}
+    glint.spark.run(sc, *[word for word in words[:end] if word not in ("--scheme", "spark")], **options)
+    words = words[end + 1:]
+"""
 
 
 def bench(checks, master):
     servers = set(children())
-    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     for words in (("generate", "ratings", "--rows", str(ROWS), "--seed", "5", "ratings.tsv"),
                   ("submit", "-q", "split-dataset", "ratings.tsv", "train", "test"),
                   ("submit", "-q", "count-keys", "--partitions", "1", "train", "bench-counts")):
@@ -79,9 +56,22 @@ def bench(checks, master):
         total = [a + b for a, b in zip(total, times)]
         show(name, times)
     show("all four", total)
+    one = (*measure(checks, servers, [sys.executable, PROGRAMS, master, *in_one("s0")]),
+           *measure(checks, servers, [sys.executable, "-c", APPLICATION, master, *in_one("glint")]))
+    show("one application", one)
     checks.check("bloom-test: the same text", text(checks, "bloom-test-s0") == text(checks, "bloom-test-glint"))
     checks.check("count-keys: the same counts", text(checks, "count-keys-s0") == text(checks, "count-keys-glint"))
+    checks.check("one application: the same text", text(checks, "bloom-test-one-s0") == text(checks, "bloom-test-one-glint"))
     checks.check(f"at most 1/{TARGET} of PySpark's time", total[0] >= TARGET * total[2])
+
+
+def in_one(side):
+    """The words of all four jobs, with other outputs; bloom-test reads filters of its own side."""
+    words = []
+    for name, pair in PAIRS.items():
+        named = engines.named(pair[side == "s0"], f"{name}-one-{side}")
+        words += ["+", *(f"bloom-build-one-{side}" if word == f"bloom-build-{side}" else word for word in named)]
+    return words[1:]
 
 
 def show(name, times):
