@@ -64,6 +64,14 @@ def splits(program: str, file: str, stage: int) -> list[bytes]:
     return [line for line in lines.splitlines(True) if line.startswith(b"%d." % stage)]
 
 
+def grouped(splits: list[bytes], parallelism: int) -> list[list[bytes]]:
+    """Splits for each task of the engine: starting one costs more than reading a split. There are
+    some tasks for each processor, and enough where not all processors are known yet."""
+    count = max(1, min(len(splits), max(3 * parallelism, -(-len(splits) // 8))))
+    edges = [i * len(splits) // count for i in range(count + 1)]
+    return [splits[start:end] for start, end in zip(edges, edges[1:])]
+
+
 def task(words: Callable[[], list[str]]) -> Lines:
     """A function that runs a command of `glint stage` on lines, in a worker of the engine.
 
