@@ -3,7 +3,7 @@
 import { byId, html, setText } from "./dom.js";
 import { Dag } from "./dag.js";
 import { count, duration } from "./format.js";
-import { Job, listJobs, Refused, SKEW_RULE } from "./model.js";
+import { Job, listJobs, Refused, SKEW_RULE, Unreachable } from "./model.js";
 import { Timeline } from "./timeline.js";
 import { makeJobTable, Views } from "./views.js";
 
@@ -75,23 +75,22 @@ function show() {
 
 /* One refresh at a time; changes that arrive meanwhile cause one more. */
 async function refresh() {
-    if (refreshing) {
-        again = true;
-        return;
-    }
+    again = refreshing;
+    if (refreshing) return;
     refreshing = true;
-    do {
-        again = false;
-        try {
-            await model.refresh();
-            show();
-        } catch (error) {
-            if (error instanceof Refused) problem(error.message);
-            else if (!(error instanceof TypeError))
-                throw error; /* TypeError: no connection, which the events report */
-        }
-    } while (again);
-    refreshing = false;
+    try {
+        do {
+            again = false;
+            await model.refresh(show);
+            if (performance.getEntriesByName("shown").length === 0)
+                requestAnimationFrame(() => performance.mark("shown"));
+        } while (again);
+    } catch (error) {
+        if (error instanceof Refused) problem(error.message);
+        else if (!(error instanceof Unreachable)) throw error; /* the events show that */
+    } finally {
+        refreshing = false;
+    }
 }
 
 function disconnected() {
@@ -164,8 +163,8 @@ async function openJob(id) {
         byId("dag"),
     );
     await refresh();
-    if (!model.job) throw new Error(`there is no job ${id}`);
-    if (!model.job.live) return;
+    if (!model.job) setText(byId("name"), "No data");
+    if (!model.job || !model.job.live) return;
     connect();
     setInterval(showElapsed, 1000);
     document.addEventListener("visibilitychange", onVisibility);
@@ -184,10 +183,6 @@ async function main() {
 
 main().catch((error) => {
     setText(byId("name"), "No data");
-    problem(
-        error instanceof TypeError
-            ? `The server cannot be reached: ${error.message}`
-            : error.message,
-    );
-    if (!(error instanceof Refused)) console.error(error);
+    problem(error.message);
+    if (!(error instanceof Refused || error instanceof Unreachable)) console.error(error);
 });

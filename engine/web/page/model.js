@@ -16,24 +16,33 @@ export const SKEW_RULE =
     `at least ${SKEW_TASKS} tasks, and the largest is more than ${SKEW} times the median, and ` +
     "at least 100 ms, 10,000 rows or 1 MiB.";
 
+const NOT_ALLOWED = "Not allowed. Open the address that glint printed, with its token.";
+const REFUSALS = { 401: NOT_ALLOWED, 403: NOT_ALLOWED, 404: "There is no such job here." };
+
 export class Refused extends Error {
     constructor(status) {
-        super(
-            status === 401 || status === 403
-                ? "Not allowed. Open the address that glint printed, with its token."
-                : `The server answered with status ${status}.`,
-        );
+        super(REFUSALS[status] || `The server answered with status ${status}.`);
         this.status = status;
     }
 }
 
-export async function get(path) {
-    const response = await fetch(path, {
-        credentials: "same-origin",
-        headers: { Accept: "application/json" },
+/* There is no connection, or it was cut. */
+export class Unreachable extends Error {
+    constructor(error) {
+        super(`The server cannot be reached: ${error.message}`);
+    }
+}
+
+async function get(path) {
+    const options = { credentials: "same-origin", headers: { Accept: "application/json" } };
+    const response = await fetch(path, options).catch((error) => {
+        throw new Unreachable(error);
     });
     if (!response.ok) throw new Refused(response.status);
-    return response.json();
+    const text = await response.text().catch((error) => {
+        throw new Unreachable(error);
+    });
+    return JSON.parse(text);
 }
 
 export function listJobs() {
@@ -151,13 +160,15 @@ export class Job {
         this.id = id;
         this.path = jobPath(id);
         this.attempts = [];
+        this.running = [];
         this.ended = 0; /* attempts fetched so far, or left out */
         this.environment = null;
     }
 
-    /* Fetches what changed. The numbers of one refresh may be of slightly different moments
-     * while the job runs; after its end they are of its last line. */
-    async refresh() {
+    /* Fetches what changed, and calls `show` when the tables are there, and when the attempts are,
+     * which may be many. The numbers of one refresh may be of slightly different moments while the
+     * job runs; after its end they are of its last line. */
+    async refresh(show) {
         const path = this.path;
         if (!this.environment) this.environment = (await get(`${path}/environment`)).options || [];
         const [job, actions, stages, executors, failures, filters] = await Promise.all([
@@ -168,7 +179,6 @@ export class Job {
             get(`${path}/failures`),
             get(`${path}/filters`),
         ]);
-        const running = await this.fetchAttempts(job.lastMs);
         this.job = job;
         this.state = state(job.status);
         this.actions = actions;
@@ -180,16 +190,18 @@ export class Job {
         this.executors = executors;
         this.failures = failures.map((t) => attemptOf(t, job.lastMs));
         this.filters = filters;
-        this.running = running;
         this.received = performance.now();
+        show();
+        this.running = (await this.fetchAttempts()).map((task) => attemptOf(task, job.lastMs));
+        show();
     }
 
-    /* Returns the running attempts. */
-    async fetchAttempts(now_ms) {
+    /* Returns the running attempts, as the server sends them. */
+    async fetchAttempts() {
         for (;;) {
             const length = Math.min(TASKS_PER_REQUEST, TASKS_KEPT - this.attempts.length);
             const answer = await get(`${this.path}/tasks?offset=${this.ended}&length=${length}`);
-            for (const task of answer.tasks) this.attempts.push(attemptOf(task, now_ms));
+            for (const task of answer.tasks) this.attempts.push(attemptOf(task, task.endMs));
             this.ended += answer.tasks.length;
             this.all_attempts = this.ended >= toNumber(answer.total);
             if (
@@ -197,7 +209,7 @@ export class Job {
                 answer.tasks.length === 0 ||
                 this.attempts.length >= TASKS_KEPT
             )
-                return (answer.running || []).map((task) => attemptOf(task, now_ms));
+                return answer.running || [];
         }
     }
 
