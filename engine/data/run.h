@@ -24,6 +24,7 @@
 #include "engine/data/task.h"
 
 #define RUN_BLOCK_HEADER_BYTES 16
+#define RUN_RECORD_HEADER_MAX  20u /* the two sizes of a record */
 static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
 
 /* The bytes of a run, of this process or of another executor (shuffle/fetch.c). It has no cursor,
@@ -115,6 +116,10 @@ int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t part
 /* Appends a record, copied. The caller adds records in order of the partition. */
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value);
+/* Appends records of `partition` that are in byte form already, `records` in all: first their
+ * number, then the bytes, in any pieces. */
+int run_writer_begin_records(struct run_writer *w, uint32_t partition, uint64_t records);
+int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_t size);
 /* Moves the run to *out, which the caller owns, and closes the writer. */
 int run_writer_finish(struct run_writer *w, struct run *out);
 /* Frees everything and removes the file of an unfinished writer. Zeros and a finished one are

@@ -11,7 +11,6 @@
 
 #include <lz4.h>
 
-#define RECORD_HEADER_MAX 20u
 #define LZ4_RATIO_MAX     255u
 
 static int set_reader_corrupt(struct run_reader *r, const char *what)
@@ -187,7 +186,7 @@ static int read_varint(struct run_reader *r, uint64_t *out)
 /* The fast path needs no bounds checks; sizes below 128 are one byte each. */
 static int read_record_sizes(struct run_reader *r, uint64_t *key_size, uint64_t *value_size)
 {
-    if (r->limit - r->at >= RECORD_HEADER_MAX) {
+    if (r->limit - r->at >= RUN_RECORD_HEADER_MAX) {
         if ((r->at[0] | r->at[1]) < 0x80) {
             *key_size = r->at[0];
             *value_size = r->at[1];

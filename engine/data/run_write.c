@@ -15,7 +15,6 @@
 #define MEMORY_LARGE_BYTES MIB /* from this size on reserve the maximum at once */
 #define LZ4_RAW_MIN        256u
 #define LZ4_SKIP_MAX       63u
-#define RECORD_HEADER_MAX  20u
 
 int run_file_read(const struct run_source *source, struct glint_task *task, uint64_t offset,
                   uint64_t size, uint8_t *out);
@@ -202,7 +201,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
     w->parts[partition].records++;
     w->records++;
     /* Records that fit into the current block take this fast path, others span blocks. */
-    if (RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
+    if (RUN_RECORD_HEADER_MAX + key.size + value.size <= RUN_BLOCK_BYTES - w->block_size) {
         uint8_t *out = w->block + w->block_size;
         out += codec_put_varint(out, key.size);
         out += codec_put_varint(out, value.size);
@@ -212,12 +211,34 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
         w->block_size = (uint32_t)(out + value.size - w->block);
         return 0;
     }
-    uint8_t header[RECORD_HEADER_MAX];
+    uint8_t header[RUN_RECORD_HEADER_MAX];
     unsigned n = codec_put_varint(header, key.size);
     n += codec_put_varint(header + n, value.size);
     r = append_raw(w, header, n);
     if (r == 0) r = append_raw(w, key.data, key.size);
     if (r == 0) r = append_raw(w, value.data, value.size);
+    return r;
+}
+
+int run_writer_begin_records(struct run_writer *w, uint32_t partition, uint64_t records)
+{
+    int r = partition != w->partition ? begin_partition(w, partition) : 0;
+    w->parts[partition].records += records;
+    w->records += records;
+    return r;
+}
+
+/* Blocks that are not compressed may be small; lz4 finds more in a full one. */
+int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_t size)
+{
+    if (w->compress) return append_raw(w, data, size);
+    int r = flush_block(w);
+    while (size > 0 && r == 0) {
+        const uint32_t n = size < RUN_BLOCK_BYTES ? (uint32_t)size : (uint32_t)RUN_BLOCK_BYTES;
+        r = store_block(w, data, n);
+        data += n;
+        size -= n;
+    }
     return r;
 }
 

@@ -173,6 +173,13 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
     return 0;
 }
 
+int combine_buffer_add_record(void *buffer, uint32_t partition, struct glint_slice key,
+                              struct glint_slice value)
+{
+    struct combine_buffer *g = buffer;
+    return record_buffer_add(&g->records, g->task, partition, key, value);
+}
+
 uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra)
 {
     uint64_t slots = (uint64_t)g->table.slots + extra;

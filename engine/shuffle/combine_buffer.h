@@ -77,9 +77,15 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
                          bool complete, struct run_writer *out);
 /* Removes all keys and records; keeps the memory for the next ones. */
 void combine_buffer_reset(struct combine_buffer *g);
-/* Moves the table's accumulators to the records, in the order of their slots, and empties the
- * table. Returns 0, NO_MEMORY or VALUE_LIMIT. */
-int combine_buffer_move_to_records(struct combine_buffer *g);
+/* Returns 0 or a negative code with the task's error set. */
+typedef int combine_buffer_add_fn(void *arg, uint32_t partition, struct glint_slice key,
+                                  struct glint_slice value);
+/* Calls `add` for the table's accumulators, in the order of their slots, and empties the table.
+ * Returns 0 or the first negative code. */
+int combine_buffer_move(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg);
+/* A combine_buffer_add_fn that adds a record, not combined; arg is the combine buffer. */
+int combine_buffer_add_record(void *g, uint32_t partition, struct glint_slice key,
+                              struct glint_slice value);
 /* Frees everything. Zeros are fine. */
 void combine_buffer_fini(struct combine_buffer *g);
 

@@ -193,7 +193,7 @@ void combine_buffer_reset(struct combine_buffer *g)
     record_buffer_clear(&g->records);
 }
 
-int combine_buffer_move_to_records(struct combine_buffer *g)
+int combine_buffer_move(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg)
 {
     int r = 0;
     for (uint32_t s = 0; s < g->table.slots && r == 0; s++) {
@@ -201,9 +201,7 @@ int combine_buffer_move_to_records(struct combine_buffer *g)
         uint8_t number[CODEC_NUMBER_BYTES];
         struct glint_slice value;
         if (!slot_value(g, s, number, &value)) continue;
-        r = record_buffer_add(&g->records, g->task,
-                              shuffle_partition_of(g->spec, key, g->task->partition, 0), key,
-                              value);
+        r = add(arg, shuffle_partition_of(g->spec, key, g->task->partition, 0), key, value);
     }
     reset_table(g);
     return r;

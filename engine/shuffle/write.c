@@ -3,13 +3,18 @@
  *     rows --> combine buffer (table, records) --full--> .
  *     large values ------------------------------------> a run, while ascending --> final merge
  *
+ * Rows that are not combined go to blocks of their partition instead (partition_blocks.h) until
+ * those take half of the budget: then they move to the combine buffer, whose records can be spilled.
+ *
  * Values of a key keep their order: a later one is further back in the same run or in a later run,
  * and runs are merged in order. A run continues over several spills as long as the positions
  * ascend, so input that is already in the order of the output is written once and never merged. */
 #include "engine/shuffle/write.h"
 
 #include "engine/batch.h"
+#include "engine/data/codec.h"
 #include "engine/shuffle/combine_buffer.h"
+#include "engine/shuffle/partition_blocks.h"
 #include "engine/shuffle/spills.h"
 
 #include <assert.h>
@@ -29,12 +34,27 @@ struct shuffle_writer {
     uint64_t trial_rows; /* combined so far, up to COMBINE_TRIAL_ROWS */
     bool combines;       /* rows are combined, in the table or when spills are merged */
     struct combine_buffer combine_buffer;
+    struct partition_blocks blocks; /* in use: of all rows so far */
     struct spills spills;
     struct run_writer run;   /* the open run; task == NULL: none */
     bool run_raw;            /* its values are raw, not accumulators */
     uint32_t last_partition; /* position of the open run's last record */
     struct buffer last_key;
 };
+
+static uint64_t blocks_budget(const struct shuffle_writer *w)
+{
+    return w->budget / 2;
+}
+
+/* Starts to use blocks, if one for each partition fits. */
+static int open_blocks(struct shuffle_writer *w)
+{
+    if (w->spec->partitions * RUN_BLOCK_BYTES > blocks_budget(w) / 2) return 0;
+    return partition_blocks_init(&w->blocks, w->spec->partitions)
+               ? 0
+               : error_no_memory(&w->task->error);
+}
 
 struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct shuffle_spec *spec,
                                            void *state)
@@ -50,7 +70,8 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
     w->state = state;
     w->budget = task->options->memory_bytes / 2;
     w->combines = spec->map_side && spec->dependency.combine != COMBINE_NONE;
-    if (combine_buffer_init(&w->combine_buffer, task, w->spec, state) < 0) {
+    if (combine_buffer_init(&w->combine_buffer, task, w->spec, state) < 0 ||
+        (!w->combines && open_blocks(w) < 0)) {
         shuffle_writer_close(w);
         return NULL;
     }
@@ -131,6 +152,27 @@ static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
     return r;
 }
 
+/* Moves a record from the blocks to the combine buffer. */
+static int add_from_blocks(void *arg, uint32_t partition, struct glint_slice key,
+                           struct glint_slice value)
+{
+    struct shuffle_writer *w = arg;
+    const uint64_t memory = combine_buffer_memory_bytes(&w->combine_buffer, 0);
+    int r = combine_buffer_add_record(&w->combine_buffer, partition, key, value);
+    if (r == 0 && memory + partition_blocks_bytes(&w->blocks) > w->budget)
+        r = spill_combine_buffer(w, 0);
+    return r;
+}
+
+/* Ends the use of blocks. */
+static int move_blocks(struct shuffle_writer *w)
+{
+    if (!partition_blocks_are_used(&w->blocks)) return 0;
+    const int r = partition_blocks_each(&w->blocks, add_from_blocks, w);
+    partition_blocks_fini(&w->blocks);
+    return r;
+}
+
 /* Writes one record that is too large to copy into memory directly to the open run. The combine
  * buffer is spilled first, since its rows precede the record. */
 static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
@@ -142,8 +184,9 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     uint32_t partition =
         shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++);
     struct shuffle_position position = {partition, key};
+    int r = move_blocks(w);
     /* This run may be the whole output, so it may stay in memory as other outputs do. */
-    int r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
     if (r == 0) r = begin_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
@@ -157,6 +200,13 @@ static bool is_large(const struct glint_batch *batch)
     uint64_t size = bytes_key ? glint_column_slice(k, 0).size : 0;
     if (bytes_value) size += glint_column_slice(v, 0).size;
     return size > BATCH_BYTES_MAX;
+}
+
+static int add_to_blocks(void *arg, uint32_t partition, struct glint_slice key,
+                         struct glint_slice value)
+{
+    struct shuffle_writer *w = arg;
+    return partition_blocks_add(&w->blocks, w->task, partition, key, value);
 }
 
 /* Stops combining if most rows so far had new keys. Only where the reduce side then has the same
@@ -177,7 +227,28 @@ static int end_trial(struct shuffle_writer *w, uint32_t rows)
         merged > w->trial_rows / COMBINE_TRIAL_SAVINGS)
         return 0;
     w->combines = false;
-    return combine_buffer_move_to_records(&w->combine_buffer);
+    const int r = open_blocks(w);
+    if (r < 0) return r;
+    return partition_blocks_are_used(&w->blocks)
+               ? combine_buffer_move(&w->combine_buffer, add_to_blocks, w)
+               : combine_buffer_move(&w->combine_buffer, combine_buffer_add_record,
+                                     &w->combine_buffer);
+}
+
+static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *batch)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < batch->rows && r == 0; i++) {
+        uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
+        const struct glint_record record = glint_batch_record(batch, i);
+        const struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
+        r = add_to_blocks(w,
+                          shuffle_partition_of(w->spec, key, w->task->partition,
+                                               w->combine_buffer.index++),
+                          key, codec_encode(batch->value.type, &record.value, value_number));
+    }
+    if (r == 0 && partition_blocks_bytes(&w->blocks) > blocks_budget(w)) r = move_blocks(w);
+    return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
 
 int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batch)
@@ -187,6 +258,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     if (batch->rows == 0) return 0;
     if (is_large(batch)) return push_large(w, batch);
+    if (partition_blocks_are_used(&w->blocks)) return append_to_blocks(w, batch);
     int r = 0;
     /* Before the batch: spill if a new key in every row would exceed the budget. */
     if (uses_table(w) && combine_buffer_memory_bytes(&w->combine_buffer, batch->rows) > w->budget)
@@ -221,6 +293,16 @@ static int write_from_memory(struct shuffle_writer *w, struct run *out)
     return r;
 }
 
+static int write_blocks(struct shuffle_writer *w, struct run *out)
+{
+    struct run_writer writer = {.task = NULL};
+    int r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = partition_blocks_write(&w->blocks, &writer);
+    if (r == 0) r = run_writer_finish(&writer, out);
+    if (r < 0) run_writer_abort(&writer);
+    return r;
+}
+
 /* Writes the output after spills: spills the rest and merges all. A single spill with complete
  * values is used as the output without reading it back. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
@@ -246,7 +328,14 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
 int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
 {
     *out = (struct run){.path = NULL};
-    int r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
+    int r = 0;
+    if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
+        r = move_blocks(w); /* large records, or none */
+    if (r < 0) return r;
+    if (partition_blocks_are_used(&w->blocks))
+        r = write_blocks(w, out);
+    else
+        r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
     /* Before compression, so that all cluster shapes count the same. */
@@ -260,6 +349,7 @@ void shuffle_writer_close(struct shuffle_writer *w)
     if (w == NULL) return;
     run_writer_abort(&w->run);
     combine_buffer_fini(&w->combine_buffer);
+    partition_blocks_fini(&w->blocks);
     spills_fini(&w->spills);
     buffer_fini(&w->last_key);
     mem_free(w);

@@ -143,6 +143,38 @@ Test(shuffle, rows_with_new_keys_are_not_combined)
     records_fini(&expected);
 }
 
+/* Rows that are not combined are in blocks of their partition, until those take a quarter of the
+ * memory; then they are records that can be spilled, in the same order. */
+Test(shuffle, uncombined_rows_fit_any_memory)
+{
+    static const struct {
+        uint64_t memory;
+        bool spills;
+    } cases[] = {{MIB, true}, {2 * MIB, true}, {5 * MIB, true}, {256 * MIB, false}};
+    const struct workload workload = {GLINT_TEXT, GLINT_TEXT, 5000, 40, 0, 0};
+    struct shuffle_spec spec = {.key = GLINT_TEXT,
+                                .value = GLINT_TEXT,
+                                .acc = GLINT_TEXT,
+                                .partitions = 3};
+    const struct plan plan = {&spec, 2, 1000};
+    struct records in = {.items = NULL}, expected = {.items = NULL};
+    make_records(&in, &workload, 2, 150000);
+    expect_shuffle(&plan, &in, &expected);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct test_task t;
+        struct records got = {.items = NULL};
+        test_task_init(&t, cases[c].memory);
+        cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s", t.task.error.cause);
+        compare_records(&got, &expected, false, "uncombined");
+        cr_expect_eq(t.task.counters.values[COUNT_SPILLS] > 0, cases[c].spills, "%llu bytes",
+                     (unsigned long long)cases[c].memory);
+        records_fini(&got);
+        cr_assert(test_task_fini(&t));
+    }
+    records_fini(&in);
+    records_fini(&expected);
+}
+
 /* The order of additions changes the last bits of a sum. */
 Test(shuffle, double_sums_are_added_in_fixed_order)
 {
