@@ -39,7 +39,7 @@
 #define VALUE_BYTES_MAX         (4 * GIB - 1) /* the largest msgpack bin 32 */
 #define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a larger map output of a task goes to a file */
 #define RUN_MEMORY_SHARE        16u           /* finished runs may take 1/16 of the memory */
-#define KEPT_MEMORY_SHARE       4u            /* freed blocks that are kept for the next task */
+#define KEPT_MEMORY_PERCENT     60u           /* large blocks: in use, or freed and kept */
 
 /* Execution. */
 #define STACK_BYTES_MIN       (256 * KIB) /* of the main thread; other threads: base/thread.c */

@@ -70,13 +70,22 @@ static uint64_t block_size(uint64_t size)
     return (whole + step - 1) & ~(step - 1);
 }
 
+static void *fresh_block(uint64_t whole)
+{
+    void *block = aligned_alloc(64, whole);
+    if (block == NULL && mem_cache_clear()) block = aligned_alloc(64, whole);
+    if (block == NULL) return NULL;
+    const uint64_t size = malloc_usable_size(block);
+    if (size >= LARGE_BLOCK_BYTES) mem_cache_add(size);
+    return block;
+}
+
 void *mem_alloc(uint64_t size)
 {
     if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
     const uint64_t whole = block_size(size);
     uint8_t *block = whole >= LARGE_BLOCK_BYTES ? mem_cache_take(whole) : NULL;
-    if (block == NULL) block = aligned_alloc(64, whole);
-    if (block == NULL && mem_cache_clear()) block = aligned_alloc(64, whole);
+    if (block == NULL) block = fresh_block(whole);
     if (block == NULL) return NULL;
     /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
     memset(block + size, 0, whole - size < 64 + READ_SLACK ? whole - size : READ_SLACK);

@@ -1,4 +1,7 @@
-/* See mem_cache.h. There are few large blocks, so a list in order of age serves. */
+/* See mem_cache.h. There are few large blocks, so a list in order of age serves.
+ *
+ * The limit is of the blocks in use and of those that are kept together: what a task has freed is
+ * there for the next one, and many kept blocks do not add to a task that needs all memory. */
 #include "engine/base/mem_cache.h"
 
 #include "engine/base/mem.h"
@@ -16,7 +19,8 @@ struct kept_block {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t bytes_limit, bytes; /* guarded by the lock, as are the blocks: the oldest first */
+/* Guarded by the lock, as are the blocks: the oldest first. */
+static uint64_t bytes_limit, bytes_in_use, bytes;
 static uint32_t count;
 static struct kept_block kept[BLOCKS_MAX];
 
@@ -30,9 +34,12 @@ static void *remove_block(uint32_t at)
     return block;
 }
 
-static void shrink_to(uint64_t limit, uint32_t blocks)
+/* Frees the oldest blocks until there are at most so many, and `more` bytes are within the limit. */
+static void shrink_to(uint32_t blocks, uint64_t more)
 {
-    while (count > blocks || bytes > limit) free(remove_block(0));
+    const uint64_t used = bytes_in_use + more;
+    const uint64_t room = bytes_limit > used ? bytes_limit - used : 0;
+    while (count > blocks || bytes > room) free(remove_block(0));
 }
 
 void *mem_cache_take(uint64_t size)
@@ -44,17 +51,29 @@ void *mem_cache_take(uint64_t size)
         if (kept[i].size >= size && kept[i].size / 2 < size &&
             (best == count || kept[i].size < kept[best].size))
             best = i;
+    uint64_t found = best < count ? kept[best].size : 0;
     void *block = best < count ? remove_block(best) : NULL;
+    bytes_in_use += found;
     pthread_mutex_unlock(&lock);
     return block;
+}
+
+void mem_cache_add(uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    bytes_in_use += size;
+    shrink_to(BLOCKS_MAX, 0);
+    pthread_mutex_unlock(&lock);
 }
 
 bool mem_cache_give(void *block, uint64_t size)
 {
     pthread_mutex_lock(&lock);
-    const bool fits = size <= bytes_limit;
+    assert(bytes_in_use >= size);
+    bytes_in_use -= size;
+    const bool fits = size <= bytes_limit && bytes_in_use <= bytes_limit - size;
     if (fits) {
-        shrink_to(bytes_limit - size, BLOCKS_MAX - 1);
+        shrink_to(BLOCKS_MAX - 1, size);
         kept[count++] = (struct kept_block){block, size};
         bytes += size;
     }
@@ -76,6 +95,6 @@ void mem_keep_large_blocks(int64_t more_bytes)
     pthread_mutex_lock(&lock);
     assert(more_bytes >= 0 || bytes_limit >= (uint64_t)-more_bytes);
     bytes_limit += (uint64_t)more_bytes;
-    shrink_to(bytes_limit, BLOCKS_MAX);
+    shrink_to(BLOCKS_MAX, 0);
     pthread_mutex_unlock(&lock);
 }

@@ -193,7 +193,7 @@ static int start_slots(struct executor *e, struct glint_error *error)
 
 static int64_t kept_memory_bytes(const struct executor_config *config)
 {
-    return (int64_t)(config->options.memory_bytes * config->slots / KEPT_MEMORY_SHARE);
+    return (int64_t)(config->options.memory_bytes * config->slots / 100 * KEPT_MEMORY_PERCENT);
 }
 
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error)

@@ -46,6 +46,15 @@ Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
     mem_free(small);
     uint8_t *larger = mem_alloc(100 << 20);
     mem_free(larger); /* over the limit */
+    /* Those in use count, so one of two blocks of 40 MiB is kept, the last that was freed. */
+    uint8_t *one = mem_alloc(40 << 20), *two = mem_alloc(40 << 20);
+    memset(two, 'x', 40 << 20);
+    mem_free(one);
+    mem_free(two);
+    uint8_t *kept = mem_alloc(40 << 20);
+    cr_assert_eq(kept, two);
+    cr_assert_eq(kept[20 << 20], 'x');
+    mem_free(kept);
     cr_assert_eq(mem_live_blocks(), 0);
     mem_keep_large_blocks(-(64 << 20));
     mem_free(mem_alloc(20 << 20)); /* nothing is kept now: a leak for valgrind and the sanitizers */
