@@ -24,8 +24,8 @@ char *mem_strdup(const char *text);
  * would have to zero it again. Call it once, at the start of main. */
 void mem_set_malloc_thresholds(void);
 /* Adds to the limit, at first 0, up to which freed large blocks are kept for the next allocations:
- * of the bytes of those and of the large blocks in use. A negative number takes back. The kernel clears the pages of new blocks, which costs
- * more than filling them. Any thread. */
+ * of the bytes of those and of the large blocks in use. A negative number takes back. The kernel
+ * clears the pages of new blocks, which costs more than filling them. Any thread. */
 void mem_keep_large_blocks(int64_t more_bytes);
 /* Returns the number of allocated blocks: for tests that look for leaks. */
 int64_t mem_live_blocks(void);

@@ -34,7 +34,7 @@ static void *remove_block(uint32_t at)
     return block;
 }
 
-/* Frees the oldest blocks until there are at most so many, and `more` bytes are within the limit. */
+/* Frees the oldest blocks until there are at most so many and `more` bytes are within the limit. */
 static void shrink_to(uint32_t blocks, uint64_t more)
 {
     const uint64_t used = bytes_in_use + more;

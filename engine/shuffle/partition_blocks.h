@@ -73,7 +73,8 @@ uint64_t partition_blocks_raw(const struct partition_blocks *b);
  * set. */
 int partition_blocks_write(const struct partition_blocks *b, struct run_writer *out);
 /* Calls `add` for each record, those of a partition in the order in which they were appended, until
- * it returns a negative code. Returns that or 0. Key and value are valid until partition_blocks_fini. */
+ * it returns a negative code. Returns that or 0. Key and value are valid until
+ * partition_blocks_fini. */
 int partition_blocks_each(const struct partition_blocks *b,
                           int (*add)(void *arg, uint32_t partition, struct glint_slice key,
                                      struct glint_slice value),

@@ -3,8 +3,8 @@
  *     rows --> combine buffer (table, records) --full--> .
  *     large values ------------------------------------> a run, while ascending --> final merge
  *
- * Rows that are not combined go to blocks of their partition instead (partition_blocks.h) until
- * those take half of the budget: then they move to the combine buffer, whose records can be spilled.
+ * Rows that are not combined go to blocks of their partition instead (partition_blocks.h), until
+ * those take half of the budget: then they move to the combine buffer, which can spill them.
  *
  * Values of a key keep their order: a later one is further back in the same run or in a later run,
  * and runs are merged in order. A run continues over several spills as long as the positions
