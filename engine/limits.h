@@ -19,6 +19,7 @@
 
 /* Reading input files. */
 #define READ_BLOCK_BYTES       (256 * KIB)
+#define READ_TAIL_BYTES        (4 * KIB)   /* read after a piece, for the end of its last line */
 #define DECOMPRESS_MEMORY_MAX  (128 * MIB) /* what a decompressor may need, per file being read */
 #define LINE_BYTES_MAX_DEFAULT (16 * MIB)  /* --max-line */
 #define SPLIT_BYTES_MIN        MIB
@@ -27,6 +28,19 @@
 #define SPLIT_FILES_MAX        4096u /* small files packed into one split */
 
 #define BINARY_RECORD_BYTES_MAX MIB /* binaryRecords */
+
+/* Reading URLs. */
+#define REMOTE_BUFFER_BYTES        (256 * KIB) /* received and not read yet, per transfer */
+#define REMOTE_RECEIVE_BYTES       (64 * KIB)  /* at once */
+#define REMOTE_GAP_BYTES_MAX       (256 * KIB) /* skipped by reading, not by a new request */
+#define REMOTE_TIMEOUT_S           30u         /* to connect, and between bytes */
+#define REMOTE_TIMEOUT_S_MAX       3600u
+#define REMOTE_TIMEOUTS_TO_GIVE_UP 4u /* without a byte, over all attempts */
+#define REMOTE_FIRST_TIMEOUT_SHARE 3u /* the first request is retried for 1/3 of the timeout */
+#define REMOTE_BACKOFF_MS_MIN      UINT64_C(100)
+#define REMOTE_BACKOFF_MS_MAX      UINT64_C(10000)
+#define REMOTE_REDIRECTS_MAX       5u
+#define REMOTE_IDLE_SESSIONS_MAX   16u
 
 /* Shuffle. */
 #define PARTITION_INPUT_BYTES   (64 * MIB) /* input bytes per reduce partition */
@@ -85,6 +99,7 @@
 
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer fits one batch");
 static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines fits one batch");
+static_assert(REMOTE_RECEIVE_BYTES <= REMOTE_BUFFER_BYTES, "what is received fits the buffer");
 static_assert(BATCH_BYTES_MAX < UINT32_MAX, "offsets in a batch have 32 bits");
 static_assert(MERGE_FAN_IN_MAX * RUN_BLOCK_BYTES * 2 <= SLOT_MEMORY_BYTES_MIN,
               "a full merge fits into the smallest slot");

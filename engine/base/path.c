@@ -50,8 +50,8 @@ const char *path_explain_missing(const char *text, char *hint)
     }
     if (scheme > 0 && !file) {
         text_format(hint, PATH_HINT_BYTES,
-                    "%.*s:// is not supported yet: copy the data to or from a local path, or mount "
-                    "the storage and use its path",
+                    "%.*s:// is not supported here: copy the data to or from a local path, or "
+                    "mount the storage and use its path",
                     (int)(scheme < 32 ? scheme : 32), text);
         return "a URL, not a path";
     }

@@ -5,7 +5,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/data/decompress_codec.h"
-#include "engine/data/input.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -22,11 +21,9 @@
 enum decompressor_state { BETWEEN_FRAMES, IN_FRAME, ENDED };
 
 struct decompressor {
-    struct env *env;
+    const struct input_source *source;
     const struct decompress_codec *codec;
-    const char *path;
     void *codec_state;
-    int file;
     enum decompressor_state state;
     uint64_t in_at; /* offset of `in` in the file */
     uint64_t to;    /* 0: none */
@@ -45,7 +42,7 @@ static const struct decompress_codec *const codecs[COMPRESSION_COUNT] = {
     [COMPRESSION_LZ4] = &decompress_lz4,
 };
 
-struct decompressor *decompressor_create(struct env *env, int file, const char *path,
+struct decompressor *decompressor_create(const struct input_source *source,
                                          enum compression compression, uint64_t from, uint64_t to)
 {
     assert(compression > COMPRESSION_NONE && compression < COMPRESSION_COUNT);
@@ -53,10 +50,8 @@ struct decompressor *decompressor_create(struct env *env, int file, const char *
     struct decompressor *z = mem_alloc(sizeof *z);
     if (z == NULL) return NULL;
     memset(z, 0, offsetof(struct decompressor, in)); /* the buffer needs no zeros */
-    z->env = env;
+    z->source = source;
     z->codec = codec;
-    z->file = file;
-    z->path = path;
     z->in_at = from;
     z->frames = from > 0; /* those before: padding may follow */
     z->to = to;
@@ -88,8 +83,8 @@ bool decompressor_is_past(const struct decompressor *z)
 static int set_truncated(const struct decompressor *z, struct glint_error *error)
 {
     return error_set(error, GLINT_E_COMPRESSED_TRUNCATED, "copy or download the file again",
-                     "%s: the %s data ends early, at byte %" PRIu64, z->path, z->codec->name,
-                     decompressor_offset(z));
+                     "%s: the %s data ends early, at byte %" PRIu64, z->source->path,
+                     z->codec->name, decompressor_offset(z));
 }
 
 static int set_corrupt(const struct decompressor *z, struct glint_error *error, const char *reason)
@@ -97,7 +92,7 @@ static int set_corrupt(const struct decompressor *z, struct glint_error *error, 
     char hint[sizeof error->hint];
     text_format(hint, sizeof hint, "check the file with %s", z->codec->check);
     return error_set(error, GLINT_E_COMPRESSED_CORRUPT, hint,
-                     "%s: damaged %s data at byte %" PRIu64 ": %s", z->path, z->codec->name,
+                     "%s: damaged %s data at byte %" PRIu64 ": %s", z->source->path, z->codec->name,
                      decompressor_offset(z), reason);
 }
 
@@ -109,7 +104,8 @@ static int set_too_large(const struct decompressor *z, struct glint_error *error
     return error_set(error, GLINT_E_INPUT_FORMAT, hint,
                      "%s: to decompress the %s data at byte %" PRIu64 " takes more than %" PRIu64
                      " MiB of memory",
-                     z->path, z->codec->name, decompressor_offset(z), DECOMPRESS_MEMORY_MAX / MIB);
+                     z->source->path, z->codec->name, decompressor_offset(z),
+                     DECOMPRESS_MEMORY_MAX / MIB);
 }
 
 static int set_decode_error(const struct decompressor *z, enum decode_result result,
@@ -128,8 +124,8 @@ static int refill_input(struct decompressor *z, struct glint_error *error)
     if (z->file_ended) return 0;
     z->in_at += z->in_size;
     z->in_size = 0;
-    int64_t n = z->env->pread(z->env, z->file, z->in, IN_BYTES, z->in_at);
-    if (n < 0) return error_set_system(error, input_error_code((int)n), (int)n, "read", z->path);
+    const int64_t n = input_source_read_some(z->source, z->in, IN_BYTES, z->in_at, error);
+    if (n < 0) return (int)n;
     assert((uint64_t)n <= IN_BYTES);
     z->file_ended = n == 0;
     z->in_size = z->left = (uint64_t)n;

@@ -5,8 +5,7 @@
 #ifndef GLINT_DATA_DECOMPRESS_H
 #define GLINT_DATA_DECOMPRESS_H
 
-#include "engine/base/env.h"
-#include "engine/base/error.h"
+#include "engine/data/input_source.h"
 
 /* The numbers are part of an encoded split. */
 enum compression {
@@ -21,17 +20,16 @@ enum compression {
 
 struct decompressor;
 
-/* Will read `file` from the byte at `from`, where a frame starts, with env->pread; the caller still
- * owns and closes it. If `to` is not 0, a frame must end there; see decompressor_read. `path`
- * (borrowed) is for messages. Returns NULL when out of memory. */
-struct decompressor *decompressor_create(struct env *env, int file, const char *path,
+/* Will read `source` (borrowed) from the byte at `from`, where a frame starts. If `to` is not 0, a
+ * frame must end there; see decompressor_read. Returns NULL when out of memory. */
+struct decompressor *decompressor_create(const struct input_source *source,
                                          enum compression compression, uint64_t from, uint64_t to);
 /* Decompresses up to `size` > 0 bytes into `out` and returns their number: less than `size` only at
  * the end of the file, and once when the frame that ends at `to` is done; the next call continues
  * behind it. Returns COMPRESSED_TRUNCATED, COMPRESSED_CORRUPT, INPUT_FORMAT (it needs more than
- * DECOMPRESS_MEMORY_MAX), INPUT_IO or NO_MEMORY with *error set, whose text contains the offset in
- * the compressed file. Checksums are verified at the end of a frame or block, so a caller must read
- * to the end before it may trust the bytes. */
+ * DECOMPRESS_MEMORY_MAX), an error of the source, or NO_MEMORY with *error set, whose text
+ * contains the offset in the compressed file. Checksums are verified at the end of a frame or
+ * block, so a caller must read to the end before it may trust the bytes. */
 int64_t decompressor_read(struct decompressor *z, void *out, uint64_t size,
                           struct glint_error *error);
 /* Whether the frame that ends at `to` is done. */

@@ -16,27 +16,20 @@
 int frame_scan_open(struct frame_scan *s, struct env *env, const struct input_file *file,
                     struct glint_error *error)
 {
-    *s = (struct frame_scan){.env = env, .input = file, .error = error};
-    const char *path = file->stored != NULL ? file->stored : file->path;
-    s->file = env->open(env, ENV_CWD, path, ENV_READ);
-    if (s->file < 0)
-        return error_set_shared_path(error, input_error_code(s->file), s->file, "open", file->path);
-    s->open = true;
-    return 0;
+    *s = (struct frame_scan){.input = file, .error = error};
+    return input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
+                             error);
 }
 
 void frame_scan_close(struct frame_scan *s)
 {
-    if (s->open) s->env->close(s->env, s->file);
-    s->open = false;
+    input_source_close(&s->source);
 }
 
 /* Returns the number of bytes read, which is less than `size` at the end of the file, or a code. */
 static int64_t read_at(struct frame_scan *s, uint64_t at, uint8_t *out, uint64_t size)
 {
-    const int64_t n = env_read_full(s->env, s->file, out, size, at);
-    if (n >= 0) return n;
-    return error_set_system(s->error, input_error_code((int)n), (int)n, "read", s->input->path);
+    return input_source_read(&s->source, out, size, at, s->error);
 }
 
 static uint32_t load_le(const uint8_t *p, unsigned bytes)

@@ -7,11 +7,9 @@
 #include "engine/data/input.h"
 
 struct frame_scan {
-    struct env *env;
     const struct input_file *input;
     struct glint_error *error;
-    int file;
-    bool open;
+    struct input_source source;
     uint64_t at; /* the end of the last frame */
 };
 

@@ -8,6 +8,7 @@
 #include "engine/data/input_spool.h"
 #include "engine/data/input_walk.h"
 #include "engine/limits.h"
+#include "engine/remote/remote_url.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,9 +38,8 @@ static bool is_fatal(int error)
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* Records a bad path; the walk continues. `hint` may be NULL. Returns 0. */
-static int record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
-                           const char *reason, const char *hint)
+int input_record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
+                          const char *reason, const char *hint)
 {
     if (w->bad_count++ == 0) w->bad_code = code;
     if (hint != NULL && w->hint[0] == '\0') text_format(w->hint, sizeof w->hint, "%s", hint);
@@ -55,7 +55,7 @@ static int record_bad_path(struct input_walk *w, enum glint_code code, const cha
 
 static int record_bad_kind(struct input_walk *w, const char *path, const char *reason)
 {
-    return record_bad_path(w, GLINT_E_INPUT_KIND, path, reason,
+    return input_record_bad_path(w, GLINT_E_INPUT_KIND, path, reason,
                            "jobs read files, pipes and directories of files; DIR/** reads nested "
                            "directories, too");
 }
@@ -66,7 +66,7 @@ int input_record_failed_call(struct input_walk *w, int error, const char *operat
     if (is_fatal(error))
         return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
     char reason[128];
-    return record_bad_path(w, input_error_code(error), path,
+    return input_record_bad_path(w, input_error_code(error), path,
                            strerror_r(-error, reason, sizeof reason), NULL);
 }
 
@@ -94,27 +94,32 @@ static enum compression compression_of_name(const char *path)
     return COMPRESSION_NONE;
 }
 
+int input_detect_format(struct input_walk *w, const char *path, const char *name,
+                        const uint8_t *head, uint64_t size, enum compression *out)
+{
+    char reason[FORMAT_REASON_BYTES];
+    *out = format_detect_compression(head, size);
+    if (*out != COMPRESSION_NONE) return 1;
+    *out = compression_of_name(name);
+    const char *hint = format_detect_unsupported(head, size, *out != COMPRESSION_NONE, reason);
+    return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
+}
+
 /* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. */
 static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
                               enum compression *out)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
-    char reason[FORMAT_REASON_BYTES];
     int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
     if (file < 0) return input_record_failed_call(w, file, "open", path);
     int64_t size = 0;
     if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
     w->env->close(w->env, file);
     if (size < 0) return input_record_failed_call(w, (int)size, "read", path);
-    *out = format_detect_compression(head, (uint64_t)size);
-    if (*out != COMPRESSION_NONE) return 1;
-    *out = compression_of_name(path);
-    const char *hint =
-        format_detect_unsupported(head, (uint64_t)size, *out != COMPRESSION_NONE, reason);
-    return hint == NULL ? 1 : record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
+    return input_detect_format(w, path, path, head, (uint64_t)size, out);
 }
 
-static int append_file(struct input_walk *w, const struct input_file *file)
+int input_append_file(struct input_walk *w, const struct input_file *file)
 {
     struct input_list *list = w->list;
     if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
@@ -136,7 +141,7 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
     const char *stored_copy = stored != NULL && copy != NULL ? input_copy_text(w, stored) : NULL;
     if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
     assert(stat->kind == ENV_FILE);
-    return append_file(w, &(struct input_file){.path = copy,
+    return input_append_file(w, &(struct input_file){.path = copy,
                                                .stored = stored_copy,
                                                .size = stat->size,
                                                .mtime_ns = stat->mtime_ns,
@@ -150,7 +155,8 @@ static int add_directory_entry(struct input_walk *w, const char *path)
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
     if (r == -ENOENT)
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
+                                     "a dangling symbolic link", NULL);
     if (r < 0) return input_record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
     return record_bad_kind(
@@ -244,13 +250,13 @@ static int add_saved_output(struct input_walk *w, const char *path,
 static int add_pipe(struct input_walk *w, const char *path)
 {
     if (w->list->spool == NULL)
-        return record_bad_path(w, GLINT_E_INPUT_KIND, path,
+        return input_record_bad_path(w, GLINT_E_INPUT_KIND, path,
                                "a pipe, which only one process can read",
                                "run the job in one process, without a cluster, or save the piped "
                                "data to a file; explain reads files only");
     const char *copy = input_copy_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
-    return append_file(w, &(struct input_file){.path = copy, .pipe = true});
+    return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
 }
 
 static int copy_pipe(struct input_walk *w, struct input_file *file)
@@ -306,7 +312,8 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
         return r == 0 ? 1 : r;
     }
     if (r == -ENOENT && listed)
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link", NULL);
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
+                                     "a dangling symbolic link", NULL);
     return r == -ENOENT || r == -ENOTDIR ? 0 : input_record_failed_call(w, r, "stat", path);
 }
 
@@ -328,7 +335,7 @@ static int add_glob(struct input_walk *w, const char *pattern)
     if (matches > 0 || w->bad_count > bad_before) return 0;
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(pattern, hint);
-    return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, pattern,
+    return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, pattern,
                            reason != NULL ? reason : "no file matches",
                            reason != NULL ? hint : NULL);
 }
@@ -341,7 +348,7 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
     if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path);
     if (reason == NULL || input_error_code(error) != GLINT_E_INPUT_NOT_FOUND)
         return input_record_failed_call(w, error, "stat", path);
-    return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
+    return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
 }
 
 static int add_path(struct input_walk *w, const char *text)
@@ -349,7 +356,7 @@ static int add_path(struct input_walk *w, const char *text)
     struct env_stat stat;
     const char *path = text;
     if (text[0] == '\0')
-        return record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
     if (saved != NULL) return add_saved_output(w, path_from_file_url(text), saved);
     int r = w->env->stat(w->env, path, &stat);
@@ -358,6 +365,7 @@ static int add_path(struct input_walk *w, const char *text)
         r = w->env->stat(w->env, path, &stat);
     }
     if (r == 0) return add_existing(w, path, &stat);
+    if (remote_url_kind(text) != REMOTE_NONE && !is_fatal(r)) return input_add_url(w, text);
     return input_is_glob(path) && !is_fatal(r) ? add_glob(w, path)
                                                : record_missing_path(w, r, text);
 }

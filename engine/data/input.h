@@ -19,6 +19,9 @@ struct input_file {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t device, inode;
+    /* An object at a URL: in the list's arena. `stored` is the URL, and `path` what is shown of it;
+     * size, but no time, device and inode. NULL: a file. */
+    const struct remote_identity *remote;
     bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
     enum compression compression; /* by its first bytes (text only), or else by its name */
 };
@@ -57,7 +60,8 @@ struct input_list {
     struct arena arena;
 };
 
-/* `paths` are files, directories, globs and file URLs of these (base/path.h), separated by commas.
+/* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
+ * (remote/remote_url.h), separated by commas.
  * In a glob, ** matches any number of directories; at its end, all files in them. Standard input
  * (-) and FIFOs are copied (data/input_spool.h). If a file has exactly the given name, it is not
  * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
@@ -66,7 +70,7 @@ struct input_list {
  * name; `path` of its files is the one they will have when it is published.
  *
  * `out` is zeros except `saved` and `spool`; call input_list_fini in any case. Returns 0 or a code:
- * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT or INPUT_IO (of the first bad path;
+ * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO (of the first bad path;
  * the cause lists all), SYSTEM, NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);

@@ -22,7 +22,8 @@ int input_stream_check_unchanged(struct input_stream *s)
 {
     assert(s->open);
     struct env_stat now;
-    int r = s->env->stat_open(s->env, s->file, &now);
+    if (s->piece->remote != NULL) return 0; /* each response was checked */
+    int r = s->env->stat_open(s->env, s->source.file, &now);
     if (r < 0) return error_set_system(s->error, input_error_code(r), r, "stat", s->piece->path);
     if (now.kind != ENV_FILE)
         return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
@@ -48,6 +49,16 @@ static int skip_to_offset(struct input_stream *s, uint64_t offset)
     return n < 0 ? (int)n : 0;
 }
 
+/* The end of the bytes on disk that a task of the piece reads, with the end of its last line. */
+static uint64_t expected_end(const struct split_piece *piece)
+{
+    const uint64_t size = piece->file_size, tail = READ_TAIL_BYTES;
+    uint64_t end = piece->frames_end;
+    if (piece->compression == COMPRESSION_NONE && piece->length != SPLIT_TO_END)
+        end = piece->offset + piece->length;
+    return end > 0 && end < size && size - end > tail ? end + tail : size;
+}
+
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
                       uint64_t offset, struct glint_error *error)
 {
@@ -55,13 +66,11 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
                                .piece = piece,
                                .error = error,
                                .at = piece->compression != COMPRESSION_NONE ? 0 : offset};
-    s->file =
-        env->open(env, ENV_CWD, piece->stored != NULL ? piece->stored : piece->path, ENV_READ);
-    if (s->file < 0)
-        return error_set_shared_path(error, input_error_code(s->file), s->file, "open",
-                                     piece->path);
+    int r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
+                              expected_end(piece), error);
+    if (r < 0) return r;
     s->open = true;
-    int r = input_stream_check_unchanged(s);
+    r = input_stream_check_unchanged(s);
     if (r < 0) return r;
     if (piece->compression == COMPRESSION_NONE) {
         s->ended = s->at >= piece->file_size;
@@ -69,7 +78,7 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
     }
     const uint64_t to = piece->frames_end < piece->file_size ? piece->frames_end : 0;
     s->decompressor =
-        decompressor_create(env, s->file, piece->path, piece->compression, piece->frames_start, to);
+        decompressor_create(&s->source, piece->compression, piece->frames_start, to);
     if (s->decompressor == NULL) return error_no_memory(error);
     return skip_to_offset(s, offset);
 }
@@ -96,9 +105,8 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
     /* Bytes appended after the splits were made are not read; fewer bytes are an error. */
     const uint64_t left = s->piece->file_size - s->at;
     if (size > left) size = left;
-    int64_t n = env_read_full(s->env, s->file, out, size, s->at);
-    if (n < 0)
-        return error_set_system(s->error, input_error_code((int)n), (int)n, "read", s->piece->path);
+    const int64_t n = input_source_read(&s->source, out, size, s->at, s->error);
+    if (n < 0) return n;
     if ((uint64_t)n < size) return set_input_changed(s, "it was truncated");
     s->at += size;
     s->ended = s->at == s->piece->file_size;
@@ -114,6 +122,6 @@ void input_stream_close(struct input_stream *s)
 {
     decompressor_destroy(s->decompressor);
     s->decompressor = NULL;
-    if (s->open) s->env->close(s->env, s->file); /* read only: an error of close does not matter */
+    input_source_close(&s->source);
     s->open = false;
 }

@@ -1,4 +1,4 @@
-/* Reads the bytes of one file from some offset, decompressed if it is compressed, and checks that
+/* Reads the bytes of one file, or object at a URL, from some offset, decompressed if it is compressed, and checks that
  * the file has not changed since the splits were made. Uses pread, not mmap: a file that is
  * truncated while it is read must be an error, not a SIGBUS. One thread. */
 #ifndef GLINT_DATA_INPUT_STREAM_H
@@ -16,7 +16,7 @@ struct input_stream {
      * the last frames of a file: s->ended tells their end. */
     uint64_t frames_bytes;
     bool past_frames; /* frames_bytes is known */
-    int file;
+    struct input_source source;
     bool open;
     bool ended; /* no bytes are left */
 };
@@ -24,7 +24,7 @@ struct input_stream {
 /* Opens the piece's file at `offset`, which may be outside the piece. `s` may be uninitialized;
  * call input_stream_close in any case. `piece` and `error` are borrowed until then. All calls
  * return 0 or a negative code with *error set: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND,
- * INPUT_CHANGED, INPUT_IO, INPUT_FORMAT, COMPRESSED_*, SYSTEM, NO_MEMORY. */
+ * INPUT_CHANGED, INPUT_IO, INPUT_URL, INPUT_FORMAT, COMPRESSED_*, SYSTEM, NO_MEMORY. */
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
                       uint64_t offset, struct glint_error *error);
 /* Reads up to `size` > 0 bytes and returns their number, or a code. Less than `size` only at the

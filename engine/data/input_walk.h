@@ -37,6 +37,17 @@ void input_names_fini(struct name_list *n);
 /* Records a bad path, or sets the error if others would fail, too. Returns 0 or a code. */
 int input_record_failed_call(struct input_walk *w, int error, const char *operation,
                              const char *path);
+/* Records a bad path; the walk continues. `hint` may be NULL. Returns 0. */
+int input_record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
+                          const char *reason, const char *hint);
+/* Returns 1 if a file with these first bytes can be read, and sets *out; 0 if it was recorded as
+ * bad. `name` may tell the compression. */
+int input_detect_format(struct input_walk *w, const char *path, const char *name,
+                        const uint8_t *head, uint64_t size, enum compression *out);
+/* Adds a file to the list. Returns 0 or NO_MEMORY. */
+int input_append_file(struct input_walk *w, const struct input_file *file);
+/* Adds the objects of a URL (data/input_url.c). Returns 0 or a code. */
+int input_add_url(struct input_walk *w, const char *url);
 /* Copies to the list's arena; NULL when out of memory, with the error set. */
 char *input_copy_text(struct input_walk *w, const char *text);
 

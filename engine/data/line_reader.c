@@ -18,7 +18,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TAIL_BYTES  (4 * KIB) /* read after a piece, for the end of its last line */
 #define FRONT_BYTES (64 * KIB)
 #define ALIGN       64u
 #define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
@@ -108,7 +107,7 @@ static int fill_buffer(struct line_reader *l)
         return set_line_too_long(l, l->line); /* + 1: a CR */
     uint64_t want = READ_BLOCK_BYTES;
     const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
-    if (left < want - TAIL_BYTES) want = left + TAIL_BYTES;
+    if (left < want - READ_TAIL_BYTES) want = left + READ_TAIL_BYTES;
     int r = make_buffer_room(l, align_up(partial_line_bytes), want);
     if (r < 0) return r;
     const int64_t n = input_stream_read(&l->source, l->buffer + l->fill, want);

@@ -6,6 +6,7 @@
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
 #include "engine/limits.h"
+#include "engine/remote/remote_reader.h"
 
 #include <assert.h>
 #include <string.h>
@@ -177,6 +178,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
     if (file->size == 0) return 0;
+    if (file->remote != NULL && !file->remote->ranges) return add_whole_file(p, file);
     if (p->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
     const uint64_t pieces = count_pieces(p, file);

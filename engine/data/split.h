@@ -26,6 +26,7 @@ struct split_piece {
     int64_t mtime_ns;
     uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
     enum compression compression;
+    const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
     bool header; /* skip the first line; with offset 0 only */
     uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
 };
@@ -38,7 +39,8 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .length = SPLIT_TO_END,
                                 .file_size = file->size,
                                 .mtime_ns = file->mtime_ns,
-                                .compression = file->compression};
+                                .compression = file->compression,
+                                .remote = file->remote};
 }
 
 struct split {
@@ -57,7 +59,7 @@ struct splits {
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
  * compressed file only between its frames, if they can be found (data/frames.h); small files share
  * a split; empty files are left out. CSV is cut between records, which the driver finds by reading
- * the file; compressed CSV is not cut. Paths are borrowed from `list`. `out` is zeros before; call
+ * the file; compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from `list`. `out` is zeros before; call
  * splits_fini in any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
@@ -75,7 +77,8 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
 void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
- * compression, header, csv, frames_start, frames_end], ...]; header: 0 or 1. Returns false when out
+ * compression, header, csv, frames_start, frames_end, remote, version], ...]; header: 0 or 1;
+ * remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole. Returns false when out
  * of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.

@@ -2,12 +2,20 @@
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "engine/limits.h"
+#include "engine/remote/remote_reader.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 11
+#define PIECE_FIELDS 13
+
+enum remote_number { REMOTE_FILE, REMOTE_IN_RANGES, REMOTE_AS_WHOLE, REMOTE_NUMBERS };
+
+static enum remote_number number_of_remote(const struct remote_identity *remote)
+{
+    return remote == NULL ? REMOTE_FILE : remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
+}
 
 bool split_encode(const struct split *split, struct buffer *out)
 {
@@ -28,6 +36,8 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->csv);
         pack_u64(&p, piece->frames_start);
         pack_u64(&p, piece->frames_end);
+        pack_u64(&p, number_of_remote(piece->remote));
+        pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -42,11 +52,21 @@ static bool frames_are_valid(const struct split_piece *piece)
            piece->offset == (piece->frames_start > 0);
 }
 
+static bool copy_remote(struct arena *arena, const struct remote_identity *remote,
+                        struct split_piece *out)
+{
+    struct remote_identity *copy = arena_alloc(arena, sizeof *copy);
+    if (copy != NULL) *copy = *remote;
+    out->remote = copy;
+    return copy != NULL;
+}
+
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
 {
     char path[PATH_MAX], stored[PATH_MAX];
+    struct remote_identity remote;
     struct unpacker fields = unpack_array(u);
     unpack_text(&fields, path, sizeof path);
     unpack_text(&fields, stored, sizeof stored);
@@ -59,6 +79,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
     out->frames_start = unpack_u64(&fields, INT64_MAX);
     out->frames_end = unpack_u64(&fields, INT64_MAX);
+    const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
+    unpack_text(&fields, remote.version, sizeof remote.version);
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const bool compressed = out->compression != COMPRESSION_NONE;
     /* The decompressed size is not known here. */
@@ -69,7 +91,10 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     if (!frames_are_valid(out)) return 0;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
-    return out->path != NULL && (stored[0] == '\0' || out->stored != NULL) ? 1 : -1;
+    if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;
+    remote.ranges = number == REMOTE_IN_RANGES;
+    remote.size = out->file_size;
+    return number == REMOTE_FILE || copy_remote(arena, &remote, out) ? 1 : -1;
 }
 
 static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)

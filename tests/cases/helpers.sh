@@ -85,3 +85,13 @@ ratings() {
 event_log() {
     cat "$(dirname "${BASH_SOURCE[0]}")/../fuzz/corpus/event_log/$1"
 }
+
+# serve DIRECTORY: starts tests/support/http_server.py until the step ends; sets $URL, logs requests to ../requests.
+serve() {
+    rm -f "$CASE/port" "$CASE/requests"
+    mkfifo "$CASE/port"
+    "$(dirname "${BASH_SOURCE[0]}")/../support/http_server.py" "$1" "$CASE/port" "$CASE/requests" &
+    trap "kill $!" EXIT
+    export no_proxy='*' GLINT_HTTP_TIMEOUT=2
+    URL=http://127.0.0.1:$(<"$CASE/port")
+}

@@ -1,6 +1,7 @@
 /* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
 #include "engine/data/split.h"
 #include "engine/limits.h"
+#include "engine/remote/remote_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,15 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
         abort();
 }
 
+static void check_remote(const struct split_piece *a, const struct split_piece *b)
+{
+    if ((a->remote == NULL) != (b->remote == NULL)) abort();
+    if (a->remote == NULL) return;
+    if (a->remote->size != a->file_size || a->remote->ranges != b->remote->ranges ||
+        strcmp(a->remote->version, b->remote->version) != 0)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena = {NULL, NULL, 0};
@@ -43,7 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!split_encode(&split, &bytes)) abort();
         const struct glint_slice sent = {bytes.data, bytes.size};
         if (split_decode(sent, &arena, &again, &error) != 0 || again.count != split.count) abort();
-        for (uint32_t i = 0; i < split.count; i++) check_piece(&split.pieces[i], &again.pieces[i]);
+        for (uint32_t i = 0; i < split.count; i++) {
+            check_piece(&split.pieces[i], &again.pieces[i]);
+            check_remote(&split.pieces[i], &again.pieces[i]);
+        }
     } else if (error.code != GLINT_E_PROTOCOL || split.count != 0) {
         abort();
     }

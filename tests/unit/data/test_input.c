@@ -182,8 +182,8 @@ Test(input, file_urls_are_paths)
     expect_files(url, wanted);
     expect_bad("file:///nowhere/at/all", GLINT_E_INPUT_NOT_FOUND,
                "file:///nowhere/at/all: No such");
-    expect_bad("http://host/a.tsv", GLINT_E_INPUT_NOT_FOUND, "http://host/a.tsv: a URL");
-    cr_expect(strstr(error.hint, "http://") != NULL, "%s", error.hint);
+    expect_bad("gs://host/a.tsv", GLINT_E_INPUT_NOT_FOUND, "gs://host/a.tsv: a URL");
+    cr_expect(strstr(error.hint, "gs://") != NULL, "%s", error.hint);
     expect_bad("s3a://bucket/part-*", GLINT_E_INPUT_NOT_FOUND, "s3a://bucket/part-*: a URL");
     cr_expect(strstr(error.hint, "s3a://") != NULL, "%s", error.hint);
     expect_bad("gone,~/a.tsv", GLINT_E_INPUT_NOT_FOUND, "~/a.tsv: No such file");

@@ -451,7 +451,7 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 11);
+    pack_array(&p, 13);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -463,6 +463,8 @@ static int decode_piece(const char *path, uint64_t offset, uint64_t length, uint
     pack_u64(&p, 0);
     pack_u64(&p, 0);
     pack_u64(&p, 0);
+    pack_u64(&p, 0);
+    pack_text(&p, NULL);
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);

@@ -1,0 +1,39 @@
+/* Reads an object at a URL like a file. Bytes that follow each other come from one request; when it
+ * fails, the next one continues at the same byte, after a pause. Each response must be of the same
+ * version of the object. One thread. */
+#ifndef GLINT_REMOTE_REMOTE_READER_H
+#define GLINT_REMOTE_REMOTE_READER_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/remote/remote_response.h"
+
+/* What an object was when it was first seen. */
+struct remote_identity {
+    uint64_t size;
+    bool ranges; /* the server sends parts; false: only all of it */
+    char version[REMOTE_VERSION_BYTES];
+};
+
+struct remote_reader;
+
+/* `url` and `name` (as messages show it) are borrowed until destroy. Returns NULL when out of
+ * memory. */
+struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name);
+/* Finds out what the object is, and reads its first bytes: at most `size` of them. Returns their
+ * number, or a code with *error set. */
+int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
+                               struct remote_identity *out, struct glint_error *error);
+/* The object must be this; reads are of bytes before `end`, at first: this many are asked for at
+ * once. */
+void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
+                          uint64_t end);
+/* Reads `size` > 0 bytes at `offset`; fewer only at the end of the object. Returns the number, or
+ * a code with *error set: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_CHANGED, INPUT_IO, INPUT_URL,
+ * NO_MEMORY. */
+int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
+                           struct glint_error *error);
+/* NULL is fine. */
+void remote_reader_destroy(struct remote_reader *r);
+
+#endif

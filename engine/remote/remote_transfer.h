@@ -1,0 +1,59 @@
+/* One HTTP request, whose body the caller pulls: libcurl stops reading from the connection while
+ * the buffer is full. Connections are kept for later requests of this process. One thread per
+ * transfer. */
+#ifndef GLINT_REMOTE_REMOTE_TRANSFER_H
+#define GLINT_REMOTE_REMOTE_TRANSFER_H
+
+#include "engine/base/env.h"
+#include "engine/remote/curl_library.h"
+#include "engine/remote/remote_response.h"
+
+struct remote_session;
+
+/* What is asked for. Texts are borrowed until the transfer is closed. */
+struct remote_request {
+    const char *url;       /* http or https */
+    uint64_t from, to;     /* bytes of the object; to == 0: all of it, without a Range header */
+    const char *condition; /* a header, such as If-Match: ...; NULL: none */
+};
+
+/* How a step of a transfer ended. */
+enum remote_result {
+    REMOTE_OK,
+    REMOTE_RETRY,  /* failed in a way that may pass: *error is set, too */
+    REMOTE_FAILED, /* *error is set */
+};
+
+struct remote_transfer {
+    struct env *env;
+    const char *name; /* the URL as it is shown */
+    const struct curl_library *curl;
+    struct remote_session *session; /* NULL: closed */
+    struct curl_slist *headers;
+    struct remote_response response;
+    long status;
+    uint8_t *buffer; /* [at, fill) is received and not read */
+    uint64_t at, fill;
+    uint64_t timeout_ms;
+    bool paused, done;
+    CURLcode result; /* once `done` */
+    char problem[CURL_ERROR_SIZE];
+};
+
+/* Sends the request and waits until the body begins or the response is complete; t->status and
+ * t->response are set then. `t` may be uninitialized; call remote_transfer_close in any case. */
+enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
+                                        const char *name, const struct remote_request *request,
+                                        struct glint_error *error);
+/* Reads up to `size` > 0 bytes of the body; *out_size is 0 only at its end. */
+enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, uint64_t size,
+                                        uint64_t *out_size, struct glint_error *error);
+/* Zeros and a second call are fine. A connection whose body was not read to the end is closed. */
+void remote_transfer_close(struct remote_transfer *t);
+/* Waits without a transfer, for backoff. */
+void remote_wait(uint64_t ms);
+/* How long a connection may take to open, or to send its next bytes: GLINT_HTTP_TIMEOUT, in
+ * seconds, or REMOTE_TIMEOUT_S. */
+uint64_t remote_timeout_ms(void);
+
+#endif

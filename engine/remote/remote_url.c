@@ -1,0 +1,120 @@
+/* Only the parts that are needed here are parsed: libcurl parses the URL that it gets. */
+#include "engine/remote/remote_url.h"
+
+#include <assert.h>
+#include <string.h>
+#include <strings.h>
+
+#define HIDDEN "***"
+
+static const struct {
+    const char *prefix;
+    enum remote_kind kind;
+} schemes[] = {{"http://", REMOTE_HTTP}, {"https://", REMOTE_HTTP}};
+
+/* The part after the scheme; NULL: not a URL of a known scheme. */
+static const char *after_scheme(const char *url, enum remote_kind *out)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        const size_t size = strlen(schemes[i].prefix);
+        if (strncasecmp(url, schemes[i].prefix, size) != 0) continue;
+        *out = schemes[i].kind;
+        return url + size;
+    }
+    *out = REMOTE_NONE;
+    return NULL;
+}
+
+enum remote_kind remote_url_kind(const char *text)
+{
+    enum remote_kind kind;
+    after_scheme(text, &kind);
+    return kind;
+}
+
+/* The end of the authority that starts at `host`. */
+static const char *authority_end(const char *host)
+{
+    return host + strcspn(host, "/?#");
+}
+
+/* The last @ of the authority: what is before it are a name and a password. */
+static const char *userinfo_end(const char *host)
+{
+    const char *end = authority_end(host), *at = NULL;
+    for (const char *p = host; p < end; p++)
+        if (*p == '@') at = p;
+    return at;
+}
+
+const char *remote_url_check(const char *url, const char **out_hint)
+{
+    enum remote_kind kind;
+    const char *host = after_scheme(url, &kind);
+    assert(host != NULL);
+    *out_hint = NULL;
+    if (userinfo_end(host) != NULL) {
+        *out_hint = "write the name and the password of the host into ~/.netrc of each process: "
+                    "a command line is not secret";
+        return "a URL with a name or password";
+    }
+    if (authority_end(host) == host) return "a URL without a host";
+    for (const char *p = url; *p != '\0'; p++)
+        if (*p <= ' ' || *p > '~') {
+            *out_hint = "write spaces and other characters in percent-encoding, such as %20";
+            return "a URL with characters that URLs cannot have";
+        }
+    return NULL;
+}
+
+/* ---- Redaction */
+
+struct text_out {
+    char *at;
+    size_t left; /* with the NUL */
+    bool ok;
+};
+
+static void put(struct text_out *o, const char *text, size_t size)
+{
+    o->ok = o->ok && size < o->left;
+    if (!o->ok) return;
+    memcpy(o->at, text, size);
+    o->at += size;
+    o->left -= size;
+    *o->at = '\0';
+}
+
+/* Copies a query from its ? on, without the values. */
+static void put_query(struct text_out *o, const char *query)
+{
+    const char *p = query;
+    while (*p != '\0') {
+        const size_t name = strcspn(p, "=&");
+        put(o, p, name);
+        p += name;
+        if (*p == '=') {
+            put(o, "=" HIDDEN, sizeof "=" HIDDEN - 1);
+            p += strcspn(p, "&");
+        }
+        if (*p == '&') put(o, p++, 1);
+    }
+}
+
+bool remote_url_redact(const char *url, char *out, size_t capacity)
+{
+    enum remote_kind kind;
+    const char *host = after_scheme(url, &kind);
+    assert(host != NULL && capacity > 0);
+    struct text_out o = {.at = out, .left = capacity, .ok = true};
+    put(&o, url, (size_t)(host - url));
+    const char *at = userinfo_end(host);
+    if (at != NULL) {
+        put(&o, HIDDEN, sizeof HIDDEN - 1);
+        host = at;
+    }
+    const size_t path = strcspn(host, "?#");
+    put(&o, host, path);
+    put_query(&o, host + path);
+    return o.ok;
+}

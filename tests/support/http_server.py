@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A server of HTTP for tests, whose faults are part of the path: /FAULT/FILE is the file FILE of a directory.
+
+    tests/support/http_server.py DIRECTORY PIPE LOG
+
+Writes its port to the pipe, and logs each request as a line of JSON. In tests of Python: HttpServer(directory)."""
+import base64
+import http.server
+import json
+import os
+import re
+import sys
+import threading
+import zlib
+
+# What the server does wrong: always, or with a number the first so many requests of a path.
+BUSY = 2
+USER = base64.b64encode(b"me:secret word").decode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, headers=(), body=b""):
+        self.server.note({"path": self.path, "status": status, "host": self.headers["Host"],
+                          **{name: self.headers[name] for name in ("Range", "Authorization", "If-Match", "X-Amz-Date",
+                                                                   "X-Amz-Security-Token") if self.headers[name]}})
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if not any(name in ("Content-Length", "Transfer-Encoding") for name, _ in headers):
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def cut(self):
+        """Closes the connection, in the middle of a response."""
+        self.wfile.flush()
+        self.close_connection = True
+
+    def do_GET(self):
+        fault, _, name = self.path.split("?")[0].lstrip("/").partition("/")
+        number = self.server.count(self.path)
+        here = f"http://{self.headers['Host'].split(':')[0]}:{self.server.server_port}"
+        moved = {"to-plain": f"{here}/plain/{name}", "to-host": f"http://127.0.0.2:{self.server.server_port}/plain/{name}",
+                 "to-file": "file:///etc/passwd", "to-ftp": "ftp://127.0.0.1/x", "loop": self.path}
+        if fault in moved:
+            return self.answer(302, [("Location", moved[fault])])
+        try:
+            with open(os.path.join(self.server.directory, name), "rb") as file:
+                content = file.read()
+        except OSError:
+            return self.answer(404)
+        if fault == "down" or (fault == "busy" and number <= BUSY):
+            return self.answer(503, [("Retry-After", "0")])
+        if fault == "login" and self.headers["Authorization"] != "Basic " + USER:
+            return self.answer(401, [("WWW-Authenticate", 'Basic realm="x"')])
+        return self.send_content(fault, content, number)
+
+    def send_content(self, fault, content, number):
+        etag = '"%08x"' % zlib.crc32(content)
+        if fault == "changing":
+            etag = f'"{number}"'
+        if fault == "weak":
+            etag = "W/" + etag
+        version = [("Last-Modified", "Thu, 26 Nov 2026 02:00:00 GMT")] if fault == "dated" else [("ETag", etag)]
+        condition = self.headers["If-Match"]
+        if condition and condition != etag:
+            return self.answer(412)
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"] or "")
+        if asked is None or fault in ("whole", "unsized"):
+            return self.send_whole(fault, content, version)
+        begin, end = int(asked[1]), min(int(asked[2]) + 1, len(content))
+        if begin >= len(content):
+            return self.answer(416, [("Content-Range", f"bytes */{len(content)}")])
+        body, total = content[begin:end], len(content)
+        if fault == "growing":
+            total += number
+        if fault == "elsewhere" and begin > 0:
+            begin += 1
+            end += 1
+        headers = version + [("Content-Range", f"bytes {begin}-{end - 1}/{total}")]
+        if fault == "contradiction":
+            headers = version + [("Content-Range", f"bytes 9-{end - 1}/8")]
+        if fault in ("cut", "stall", "always-cut") and number > 1 and (fault == "always-cut" or number < 8):
+            self.answer(206, headers + [("Content-Length", str(len(body)))], body[:len(body) // 2])
+            if fault == "stall":
+                self.server.stopped.wait()
+            return self.cut()
+        if fault == "long" and number > 1:
+            self.answer(206, headers + [("Content-Length", str(len(body) + 5))], body)
+            return self.cut()
+        return self.answer(206, headers, body)
+
+    def send_whole(self, fault, content, version):
+        if fault != "unsized":
+            return self.answer(200, version, content)
+        self.answer(200, version + [("Transfer-Encoding", "chunked")])
+        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content))
+        return None
+
+
+class HttpServer(http.server.ThreadingHTTPServer):
+    """Serves at once, in threads of its own; `requests` are those so far."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, directory, log=None):
+        super().__init__(("0.0.0.0", 0), Handler)
+        self.directory, self.log = directory, log
+        self.lock, self.counts, self.requests = threading.Lock(), {}, []
+        self.stopped = threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        """Clients close connections in the middle."""
+
+    def count(self, path):
+        with self.lock:
+            self.counts[path] = self.counts.get(path, 0) + 1
+            return self.counts[path]
+
+    def note(self, request):
+        with self.lock:
+            self.requests.append(request)
+            if self.log:
+                with open(self.log, "a", encoding="utf-8") as log:
+                    log.write(json.dumps(request) + "\n")
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server_port}/{path}"
+
+    def stop(self):
+        self.stopped.set()
+        self.shutdown()
+        self.server_close()
+
+
+def main():
+    directory, port_file, log = sys.argv[1:]
+    server = HttpServer(directory, log)
+    with open(port_file, "w", encoding="utf-8") as file:
+        file.write(str(server.server_port))
+    server.stopped.wait()
+
+
+if __name__ == "__main__":
+    main()
