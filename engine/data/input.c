@@ -55,9 +55,10 @@ int input_record_bad_path(struct input_walk *w, enum glint_code code, const char
 
 static int record_bad_kind(struct input_walk *w, const char *path, const char *reason)
 {
-    return input_record_bad_path(w, GLINT_E_INPUT_KIND, path, reason,
-                           "jobs read files, pipes and directories of files; DIR/** reads nested "
-                           "directories, too");
+    return input_record_bad_path(
+        w, GLINT_E_INPUT_KIND, path, reason,
+        "jobs read files, pipes and directories of files; DIR/** reads nested "
+        "directories, too");
 }
 
 int input_record_failed_call(struct input_walk *w, int error, const char *operation,
@@ -67,7 +68,7 @@ int input_record_failed_call(struct input_walk *w, int error, const char *operat
         return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
     char reason[128];
     return input_record_bad_path(w, input_error_code(error), path,
-                           strerror_r(-error, reason, sizeof reason), NULL);
+                                 strerror_r(-error, reason, sizeof reason), NULL);
 }
 
 char *input_copy_text(struct input_walk *w, const char *text)
@@ -142,12 +143,12 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
     if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
     assert(stat->kind == ENV_FILE);
     return input_append_file(w, &(struct input_file){.path = copy,
-                                               .stored = stored_copy,
-                                               .size = stat->size,
-                                               .mtime_ns = stat->mtime_ns,
-                                               .device = stat->device,
-                                               .inode = stat->inode,
-                                               .compression = compression});
+                                                     .stored = stored_copy,
+                                                     .size = stat->size,
+                                                     .mtime_ns = stat->mtime_ns,
+                                                     .device = stat->device,
+                                                     .inode = stat->inode,
+                                                     .compression = compression});
 }
 
 static int add_directory_entry(struct input_walk *w, const char *path)
@@ -155,8 +156,8 @@ static int add_directory_entry(struct input_walk *w, const char *path)
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
     if (r == -ENOENT)
-        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
-                                     "a dangling symbolic link", NULL);
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
+                                     NULL);
     if (r < 0) return input_record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
     return record_bad_kind(
@@ -250,10 +251,10 @@ static int add_saved_output(struct input_walk *w, const char *path,
 static int add_pipe(struct input_walk *w, const char *path)
 {
     if (w->list->spool == NULL)
-        return input_record_bad_path(w, GLINT_E_INPUT_KIND, path,
-                               "a pipe, which only one process can read",
-                               "run the job in one process, without a cluster, or save the piped "
-                               "data to a file; explain reads files only");
+        return input_record_bad_path(
+            w, GLINT_E_INPUT_KIND, path, "a pipe, which only one process can read",
+            "run the job in one process, without a cluster, or save the piped "
+            "data to a file; explain reads files only");
     const char *copy = input_copy_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
     return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
@@ -312,8 +313,8 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
         return r == 0 ? 1 : r;
     }
     if (r == -ENOENT && listed)
-        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
-                                     "a dangling symbolic link", NULL);
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
+                                     NULL);
     return r == -ENOENT || r == -ENOTDIR ? 0 : input_record_failed_call(w, r, "stat", path);
 }
 
@@ -336,8 +337,8 @@ static int add_glob(struct input_walk *w, const char *pattern)
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(pattern, hint);
     return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, pattern,
-                           reason != NULL ? reason : "no file matches",
-                           reason != NULL ? hint : NULL);
+                                 reason != NULL ? reason : "no file matches",
+                                 reason != NULL ? hint : NULL);
 }
 
 /* Records that `path` does not exist, with a hint if it looks like a known mistake. */

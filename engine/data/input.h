@@ -70,8 +70,8 @@ struct input_list {
  * name; `path` of its files is the one they will have when it is published.
  *
  * `out` is zeros except `saved` and `spool`; call input_list_fini in any case. Returns 0 or a code:
- * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO (of the first bad path;
- * the cause lists all), SYSTEM, NO_MEMORY. */
+ * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO (of the first
+ * bad path; the cause lists all), SYSTEM, NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);

@@ -77,8 +77,7 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
         return 0;
     }
     const uint64_t to = piece->frames_end < piece->file_size ? piece->frames_end : 0;
-    s->decompressor =
-        decompressor_create(&s->source, piece->compression, piece->frames_start, to);
+    s->decompressor = decompressor_create(&s->source, piece->compression, piece->frames_start, to);
     if (s->decompressor == NULL) return error_no_memory(error);
     return skip_to_offset(s, offset);
 }

@@ -1,6 +1,6 @@
-/* Reads the bytes of one file, or object at a URL, from some offset, decompressed if it is compressed, and checks that
- * the file has not changed since the splits were made. Uses pread, not mmap: a file that is
- * truncated while it is read must be an error, not a SIGBUS. One thread. */
+/* Reads the bytes of one file, or object at a URL, from some offset, decompressed if it is
+ * compressed, and checks that the file has not changed since the splits were made. Uses pread, not
+ * mmap: a file that is truncated while it is read must be an error, not a SIGBUS. One thread. */
 #ifndef GLINT_DATA_INPUT_STREAM_H
 #define GLINT_DATA_INPUT_STREAM_H
 

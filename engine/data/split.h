@@ -27,7 +27,7 @@ struct split_piece {
     uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
     enum compression compression;
     const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
-    bool header; /* skip the first line; with offset 0 only */
+    bool header;                          /* skip the first line; with offset 0 only */
     uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
 };
 
@@ -59,8 +59,9 @@ struct splits {
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
  * compressed file only between its frames, if they can be found (data/frames.h); small files share
  * a split; empty files are left out. CSV is cut between records, which the driver finds by reading
- * the file; compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from `list`. `out` is zeros before; call
- * splits_fini in any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
+ * the file; compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed
+ * from `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT,
+ * NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
 /* The size of a split that 0 means there. */

@@ -13,16 +13,16 @@ static const struct {
     const char *name;
     size_t offset;
 } symbols[] = {
-#define SYMBOL(name) {"curl_" #name, offsetof(struct curl_library, name)}
-    SYMBOL(global_init),      SYMBOL(version_info),
-    SYMBOL(easy_init),        SYMBOL(easy_cleanup),
-    SYMBOL(easy_reset),       SYMBOL(easy_setopt),
-    SYMBOL(easy_getinfo),     SYMBOL(easy_pause),
-    SYMBOL(easy_strerror),    SYMBOL(multi_init),
-    SYMBOL(multi_cleanup),    SYMBOL(multi_add_handle),
-    SYMBOL(multi_remove_handle), SYMBOL(multi_perform),
-    SYMBOL(multi_poll),       SYMBOL(multi_info_read),
-    SYMBOL(slist_append),     SYMBOL(slist_free_all),
+#define SYMBOL(name)                                                                               \
+    {                                                                                              \
+        "curl_" #name, offsetof(struct curl_library, name)                                         \
+    }
+    SYMBOL(global_init),         SYMBOL(version_info),  SYMBOL(easy_init),
+    SYMBOL(easy_cleanup),        SYMBOL(easy_reset),    SYMBOL(easy_setopt),
+    SYMBOL(easy_getinfo),        SYMBOL(easy_pause),    SYMBOL(easy_strerror),
+    SYMBOL(multi_init),          SYMBOL(multi_cleanup), SYMBOL(multi_add_handle),
+    SYMBOL(multi_remove_handle), SYMBOL(multi_perform), SYMBOL(multi_poll),
+    SYMBOL(multi_info_read),     SYMBOL(slist_append),  SYMBOL(slist_free_all),
 #undef SYMBOL
 };
 #define SYMBOL_COUNT (sizeof symbols / sizeof *symbols)

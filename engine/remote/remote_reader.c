@@ -69,8 +69,8 @@ void remote_reader_destroy(struct remote_reader *r)
 static enum remote_result set_changed(const struct remote_reader *r, const char *what,
                                       struct glint_error *error)
 {
-    error_set(error, GLINT_E_INPUT_CHANGED,
-              "run the job again when no process writes to its input", "%s: %s", r->name, what);
+    error_set(error, GLINT_E_INPUT_CHANGED, "run the job again when no process writes to its input",
+              "%s: %s", r->name, what);
     return REMOTE_FAILED;
 }
 
@@ -81,8 +81,7 @@ static enum remote_result set_unusable(const struct remote_reader *r, const char
     return REMOTE_FAILED;
 }
 
-static enum remote_result set_status_error(const struct remote_reader *r,
-                                           struct glint_error *error)
+static enum remote_result set_status_error(const struct remote_reader *r, struct glint_error *error)
 {
     const long status = r->transfer.status;
     const bool passing = status == 408 || status == 429 || (status >= 500 && status != 501);
@@ -162,10 +161,8 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
     if (end > limit) end = limit;
     assert(!r->active && offset < end);
     const bool whole = r->known && !r->identity.ranges;
-    const struct remote_request request = {.url = r->url,
-                                           .from = offset,
-                                           .to = whole ? 0 : end,
-                                           .condition = format_condition(r)};
+    const struct remote_request request = {
+        .url = r->url, .from = offset, .to = whole ? 0 : end, .condition = format_condition(r)};
     r->active = true;
     r->at = offset;
     enum remote_result result =
@@ -283,8 +280,7 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
     uint64_t done = 0;
     assert(size > 0 && size <= INT64_MAX && offset <= INT64_MAX);
     while (done < size && (!r->known || offset + done < r->identity.size)) {
-        const int64_t n =
-            read_some(r, (uint8_t *)out + done, size - done, offset + done, error);
+        const int64_t n = read_some(r, (uint8_t *)out + done, size - done, offset + done, error);
         if (n < 0) return n;
         assert(n > 0 || r->identity.size == 0);
         done += (uint64_t)n;

@@ -6,16 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of an object: its ETag, with quotes and W/, or else its Last-Modified; "": neither. */
+/* The version of an object: its ETag, with quotes and W/, or else its Last-Modified; "": neither.
+ */
 #define REMOTE_VERSION_BYTES 256u
 
 struct remote_response {
     bool has_length, has_range, malformed;
-    uint64_t length;         /* Content-Length */
-    uint64_t from, to;       /* Content-Range: the first byte, and the one after the last */
-    uint64_t total;          /* of the whole object */
-    bool has_total;          /* false: the server does not know it */
-    bool has_etag;           /* `version` is one */
+    uint64_t length;   /* Content-Length */
+    uint64_t from, to; /* Content-Range: the first byte, and the one after the last */
+    uint64_t total;    /* of the whole object */
+    bool has_total;    /* false: the server does not know it */
+    bool has_etag;     /* `version` is one */
     char version[REMOTE_VERSION_BYTES];
 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define RANGE_BYTES 64
+#define RANGE_BYTES           64
 #define SLOW_BYTES_PER_SECOND 100L /* for as long as the timeout: stalled */
 
 struct remote_session {
@@ -110,7 +110,8 @@ static bool add_header(struct remote_transfer *t, const char *line)
     return grown != NULL;
 }
 
-/* The file with the certificates of authorities, as curl(1) and OpenSSL name it; NULL: libcurl's. */
+/* The file with the certificates of authorities, as curl(1) and OpenSSL name it; NULL: libcurl's.
+ */
 static const char *authorities_file(void)
 {
     const char *path = getenv("CURL_CA_BUNDLE");

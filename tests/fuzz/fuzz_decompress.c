@@ -18,7 +18,8 @@ static int decompress(enum compression compression, const uint8_t *data, size_t 
     memory_env_init(&memory, data, size);
     memory.read_max = in_step;
     struct glint_error error = {.code = GLINT_OK};
-    struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "fuzz"}, compression, 0, 0);
+    struct decompressor *z = decompressor_create(
+        &(struct input_source){.env = &memory.env, .file = 3, .path = "fuzz"}, compression, 0, 0);
     if (z == NULL) abort();
     int64_t n = 1;
     while (n > 0 && out->size < OUT_BYTES_MAX) {

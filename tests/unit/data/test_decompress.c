@@ -9,6 +9,8 @@
 #include "tests/support/memory_env.h"
 #include "tests/support/test_task.h"
 
+#define SOURCE(m) (&(struct input_source){.env = &(m)->env, .file = 3, .path = "x"})
+
 #include <criterion/criterion.h>
 
 /* `printf 'hello\n' | gzip -9 -N` with a name; and compressed empty content. */
@@ -37,7 +39,7 @@ static int decompress_in_steps(const struct buffer *in, uint64_t in_step, uint64
     memory_env_init(&memory, in->data, in->size);
     memory.read_max = in_step;
     *error = (struct glint_error){.code = GLINT_OK};
-    struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, 0, 0);
+    struct decompressor *z = decompressor_create(SOURCE(&memory), format, 0, 0);
     cr_assert_not_null(z);
     int64_t n;
     do {
@@ -262,7 +264,7 @@ Test(decompress, every_failing_allocation_and_read_is_reported)
             struct glint_error error = {.code = GLINT_OK};
             memory_env_init(&memory, in.data, in.size);
             mem_fail_at((int64_t)fail, false);
-            struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, 0, 0);
+            struct decompressor *z = decompressor_create(SOURCE(&memory), format, 0, 0);
             n = z != NULL ? decompressor_read(z, out, sizeof out, &error) : GLINT_E_NO_MEMORY;
             mem_fail_at(0, false);
             done = n == 12;
@@ -275,7 +277,7 @@ Test(decompress, every_failing_allocation_and_read_is_reported)
             struct glint_error error = {.code = GLINT_OK};
             memory_env_init(&memory, in.data, in.size);
             memory.fail_at = fail;
-            struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, 0, 0);
+            struct decompressor *z = decompressor_create(SOURCE(&memory), format, 0, 0);
             cr_expect_eq(decompressor_read(z, out, sizeof out, &error), GLINT_E_INPUT_IO);
             decompressor_destroy(z);
         }
@@ -298,13 +300,13 @@ Test(decompress, range_ends_at_a_frame)
     struct glint_error error = {.code = GLINT_OK};
     uint8_t out[16];
     memory_env_init(&memory, in.data, in.size);
-    struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, first, second);
+    struct decompressor *z = decompressor_create(SOURCE(&memory), format, first, second);
     cr_expect_eq(decompressor_offset(z), first);
     cr_expect(decompressor_read(z, out, 4, &error) == 4 && !decompressor_is_past(z));
     cr_expect(decompressor_read(z, out, 16, &error) == 0 && decompressor_is_past(z));
     cr_expect(decompressor_read(z, out, 16, &error) == 6 && memcmp(out, "three\n", 6) == 0);
     decompressor_destroy(z);
-    z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, first, second - 1);
+    z = decompressor_create(SOURCE(&memory), format, first, second - 1);
     cr_expect_eq(decompressor_read(z, out, 16, &error), GLINT_E_COMPRESSED_CORRUPT);
     cr_expect(strstr(error.cause, "ends later") != NULL, "%s", error.cause);
     decompressor_destroy(z);
@@ -358,11 +360,11 @@ Test(gunzip, read_error_is_reported)
     memory.fail_at = 1;
     struct glint_error error = {.code = GLINT_OK};
     uint8_t out[16];
-    struct decompressor *z = decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, 0, 0);
+    struct decompressor *z = decompressor_create(SOURCE(&memory), format, 0, 0);
     cr_expect_eq(decompressor_read(z, out, sizeof out, &error), GLINT_E_INPUT_IO);
     decompressor_destroy(z);
     mem_fail_at(1, false);
-    cr_expect_null(decompressor_create(&(struct input_source){.env = &memory.env, .file = 3, .path = "x"}, format, 0, 0));
+    cr_expect_null(decompressor_create(SOURCE(&memory), format, 0, 0));
     decompressor_destroy(NULL);
 }
 
