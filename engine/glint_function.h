@@ -335,10 +335,11 @@ static inline bool glint_next_field(struct glint_slice *rest, char separator,
     const uint8_t *end = (const uint8_t *)memchr(rest->data, separator, rest->size);
     *out = *rest;
     rest->data = NULL;
+    rest->size = 0;
     if (end == NULL) return true;
-    out->size = (uint64_t)(end - out->data);
     rest->data = end + 1;
-    rest->size -= out->size + 1;
+    rest->size = out->size - (uint64_t)(rest->data - out->data);
+    out->size = (uint64_t)(end - out->data);
     return true;
 }
 /* Cuts the next word off *rest: *out is what is before the next of the characters in `separators`,

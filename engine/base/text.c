@@ -170,9 +170,42 @@ bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)
     return true;
 }
 
+/* The usual number: a sign, digits and a point, without an exponent. Digits up to 2^53 and the
+ * power of ten that divides them are exact doubles, so the quotient is rounded once, as by strtod
+ * (Clinger, How to Read Floating Point Numbers Accurately, 1990). Returns false for any other. */
+static bool parse_short_decimal(const uint8_t *data, uint64_t size, double *out)
+{
+    static const double powers_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
+                                           1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
+    enum { BYTES_MAX = 18 }; /* at most 16 digits after a point; 18 digits fit 64 bits */
+    const bool negative = size > 0 && data[0] == '-';
+    uint64_t at = negative || (size > 0 && data[0] == '+'), number = 0;
+    if (size == at || size - at > BYTES_MAX) return false;
+    uint64_t point = size, digits = 0;
+    for (; at < size; at++) {
+        const uint32_t digit = data[at] - (uint32_t)'0';
+        if (digit <= 9) {
+            number = number * 10 + digit;
+            digits++;
+        } else if (data[at] == '.' && point == size) {
+            point = at;
+        } else {
+            return false;
+        }
+    }
+    const uint64_t decimals = point < size ? size - point - 1 : 0;
+    if (digits == 0 || number > (uint64_t)1 << 53 ||
+        decimals >= sizeof powers_of_ten / sizeof powers_of_ten[0])
+        return false;
+    *out = (double)number / powers_of_ten[decimals];
+    if (negative) *out = -*out;
+    return true;
+}
+
 bool text_parse_f64(const uint8_t *data, uint64_t size, double *out)
 {
     char text[512];
+    if (parse_short_decimal(data, size, out)) return true;
     if (size == 0 || size >= sizeof text) return false;
     for (uint64_t i = 0; i < size; i++) {
         char c = (char)data[i];

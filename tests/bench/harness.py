@@ -16,6 +16,7 @@ BASELINE = HERE / "baseline"
 FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-O3", "-Wall", "-Wextra", "-Wno-psabi", f"-I{ROOT}"]
 SEED = "1"
 VISIT_BYTES = 50  # of a row of glint generate visits
+ROW_BYTES = {"records": 100, "stations": 15, "text": 60, "edges": 14, "points": 72}
 
 
 class Failure(Exception):
@@ -91,6 +92,8 @@ class Programs:
         keyed = small + [BASELINE / f for f in ("files.c", "keyed_rows.c")]
         self.keys = self._program("baseline_keys", keyed)
         self.join = self._program("baseline_join", keyed)
+        self.stations = self._program("baseline_stations", small + [BASELINE / "files.c"])
+        self.make_rows = self._program("make_rows", small)
         self.lines_digest = self._program("lines_digest", small + [BASELINE / "files.c"])
         self.make_keys = self._program("make_keys", small)
         self.measure = self._program("measure", small)
@@ -141,6 +144,21 @@ class Bench:
         self._made = set()
         self._check_generator()
 
+    def example(self, name):
+        """The program of examples/programs/NAME.c, compiled with the library that was built with
+        glint, as with its glint.pc."""
+        program = self.directory / "programs" / name
+        if program in self._made:
+            return program
+        engine = self.glint.parent / "engine"
+        if not (engine / "libglint.a").exists():
+            raise Failure(f"{engine}/libglint.a is missing: --glint must be in its build directory")
+        source = ROOT / "examples" / "programs" / f"{name}.c"
+        checked(["cc", "-O2", f"-I{engine}/include", source, f"-L{engine}", "-l:libglint.a",
+                 "-luv", "-lisal", "-pthread", "-lm", "-Wl,--build-id=sha1", "-o", program])
+        self._made.add(program)
+        return program
+
     def out(self, name):
         return self.directory / f"out-{name}"
 
@@ -188,6 +206,17 @@ class Bench:
             command = [self.programs.make_keys, kind, str(first), str(rows)]
             with open(path, "wb") as file:
                 checked(command + (["values"] if values else []), stdout=file)
+            self._made.add(path)
+        return path
+
+    def made(self, kind, rows):
+        """The file of baseline/make_rows.c."""
+        path = self.directory / f"{kind}.txt"
+        if path not in self._made:
+            self._check_room(rows * ROW_BYTES[kind])
+            say(f"writing {path.name}, {rows} rows")
+            with open(path, "wb") as file:
+                checked([self.programs.make_rows, kind, str(rows)], stdout=file)
             self._made.add(path)
         return path
 

@@ -32,7 +32,7 @@ class Workload:
         """The results of this row; empty with --hand-only if it has no hand-written side."""
         say(f"{self.name}: {self.what}")
         result = self.function(self, bench)
-        return [] if result is None else [result]
+        return result if isinstance(result, list) else [] if result is None else [result]
 
     def result(self, unit, **rest):
         return Result(self.name, self.what, unit, self.goal, **rest)

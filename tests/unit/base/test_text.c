@@ -161,6 +161,44 @@ Test(text, invalid_doubles_are_rejected)
               out == 5.9); /* not past the end */
 }
 
+/* Up to 20 digits, a point anywhere, and signs: the short ones take a path of their own. */
+Test(text, decimals_are_parsed_as_by_strtod)
+{
+    static const char *const signs[] = {"", "-", "+"};
+    uint64_t seed = 1;
+    for (int i = 0; i < 300000; i++) {
+        char text[32] = "";
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const unsigned digits = 1 + (unsigned)(seed >> 33) % 20;
+        const unsigned point = (unsigned)(seed >> 40) % 24;
+        size_t size = (size_t)snprintf(text, sizeof text, "%s", signs[(seed >> 50) % 3]);
+        for (unsigned d = 0; d < digits; d++) {
+            if (d == point) text[size++] = '.';
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            text[size++] = (char)('0' + (seed >> 40) % 10 * (seed >> 60 > 2));
+        }
+        if (digits == point) text[size++] = '.';
+        double got = 0, wanted = strtod(text, NULL);
+        cr_assert(text_parse_f64((const uint8_t *)text, size, &got), "%s", text);
+        cr_assert(memcmp(&got, &wanted, sizeof got) == 0, "%s: %a, not %a", text, got, wanted);
+    }
+}
+
+Test(text, decimals_around_2_to_53_are_parsed_as_by_strtod)
+{
+    for (int64_t i = -100; i < 100; i++) {
+        char text[32];
+        const int size = snprintf(text, sizeof text, "%lld", ((long long)1 << 53) + i);
+        for (int point = 0; point < size; point++) {
+            char with_point[33];
+            double got = 0;
+            snprintf(with_point, sizeof with_point, "%.*s.%s", point, text, text + point);
+            cr_assert(text_parse_f64((const uint8_t *)with_point, (uint64_t)size + 1, &got));
+            cr_assert_eq(got, strtod(with_point, NULL), "%s", with_point);
+        }
+    }
+}
+
 Test(text, byte_sizes_are_parsed_and_printed)
 {
     static const struct {
