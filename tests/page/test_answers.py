@@ -181,7 +181,7 @@ class Live(PageTest):
                            "elapsed_ms": 5, "stages": 4, "stages_skipped": 0, "tasks": 121, "retries": 3, "counters": {}})
             server.set(Answers(events), "end")
             self.wait_text(page, "#state", "succeeded")
-            page.wait_for_function("document.getElementById('live').textContent === ''")
+            page.wait_for_function("() => document.getElementById('live').textContent === ''")
             self.assertEqual(len(server.subscribers), 1, "it did not connect again")
 
     def test_a_job_that_is_not_there(self):
@@ -194,7 +194,7 @@ class Many(PageTest):
     def test_ten_thousand_tasks(self):
         with Server(Answers(logs.many(10000))) as server:
             page = self.open(server.url)
-            page.wait_for_function("performance.getEntriesByName('shown').length > 0")
+            page.wait_for_function("() => performance.getEntriesByName('shown').length > 0")
             paint, shown = page.evaluate("""() => [performance.getEntriesByName("first-contentful-paint")[0].startTime,
                 performance.getEntriesByName("shown")[0].startTime]""")
             self.assertIn("10,000 attempts", self.text(page, "#timeline-readout"))
