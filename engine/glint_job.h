@@ -48,6 +48,20 @@ void glint_answer_text(struct glint *g, const char *name, const char *value);
 /* Passes one line to the receiver of notes: `glint explain` prints it with the plan, `glint submit`
  * on standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A number or text of a report; `value` is I64, F64 or TEXT. */
+struct glint_field {
+    const char *name;
+    struct glint_cell value;
+};
+/* Returns true if the job's events are logged or shown: glint_report has a receiver. */
+bool glint_is_observed(const struct glint *g);
+/* Adds an object to the event log and the web page, about something that the job has made or read:
+ * "filter" has the fields of docs/event-log.md. Texts are copied, and truncated to 512 bytes. At
+ * most GLINT_REPORTS_MAX of a job are kept; later ones, and those without a receiver, are ignored. */
+#define GLINT_REPORTS_MAX       1000
+#define GLINT_REPORT_FIELDS_MAX 16
+void glint_report(struct glint *g, const char *name, const struct glint_field *fields,
+                  uint32_t count);
 /* Returns the memory, in bytes, that one slot may use: --memory divided by the slots. */
 uint64_t glint_slot_memory(const struct glint *g);
 

@@ -275,6 +275,7 @@ static void make_report(struct history *h)
     json_object_set_new(h->report, "retries", events_of(h, "retry"));
     json_object_set_new(h->report, "outputs", events_of(h, "output"));
     json_object_set_new(h->report, "notes", events_of(h, "note"));
+    json_object_set_new(h->report, "reports", events_of(h, "report"));
 }
 
 int history_read(struct history *h, struct env *env, const char *path, struct glint_error *error)

@@ -55,6 +55,7 @@ static const struct event_schema {
     {"retry", "stage:n task:n attempt:n executor:e error:E"},
     {"output", "path:t"},
     {"note", "text:t"},
+    {"report", "name:t fields:o"},
     {"full", "bytes_max:w"},
     {"job_end", "error:E"},
 };

@@ -150,6 +150,24 @@ static void print_stage(FILE *out, const struct history_stage *s)
     print_counters(out, json_object_get(s->report, "counters"));
 }
 
+static void print_report(FILE *out, const json_t *o)
+{
+    const char *name, *before = ": ";
+    json_t *value;
+    print_fields(out, o, "{name}");
+    json_object_foreach(json_object_get(o, "fields"), name, value)
+    {
+        fputs(before, out);
+        print_escaped(out, name, " ");
+        if (json_is_string(value)) fputc(' ', out);
+        if (json_is_string(value)) print_escaped(out, json_string_value(value), " ");
+        if (json_is_integer(value)) fprintf(out, " %lld", (long long)json_integer_value(value));
+        if (json_is_real(value)) fprintf(out, " %.6g", json_real_value(value));
+        before = ", ";
+    }
+    fputc('\n', out);
+}
+
 static void print_event(FILE *out, const json_t *o)
 {
     if (history_is_event(o, "retry")) {
@@ -160,6 +178,8 @@ static void print_event(FILE *out, const json_t *o)
         fputc('\n', out);
     } else if (history_is_event(o, "note")) {
         print_fields(out, o, "note: {text}\n");
+    } else if (history_is_event(o, "report")) {
+        print_report(out, o);
     } else if (history_is_event(o, "output")) {
         print_fields(out, o, "-> {path}\n");
     }

@@ -40,6 +40,7 @@ struct event_log {
     struct buffer pending; /* lines not written yet */
     uint64_t bytes;        /* written and pending */
     uint64_t left_out;     /* lines dropped */
+    uint32_t reports;
 };
 
 /* ---- The file */
@@ -398,6 +399,31 @@ void event_log_note(struct event_log *log, const char *line)
 {
     if (!line_start(log, "note")) return;
     put_truncated(log, "text", line);
+    line_end(log, false);
+}
+
+static void put_cell(struct json *j, const char *name, const struct glint_cell *cell)
+{
+    const struct glint_slice text = cell->value.bytes;
+    if (cell->type == GLINT_I64)
+        json_i64(j, name, cell->value.i64);
+    else if (cell->type == GLINT_F64)
+        json_f64(j, name, cell->value.f64);
+    else
+        json_text(j, name, (const char *)text.data,
+                  text.size < WORD_SIZE_MAX ? text.size : WORD_SIZE_MAX);
+}
+
+void event_log_report(struct event_log *log, const char *name, const struct glint_field *fields,
+                      uint32_t count)
+{
+    if (log == NULL || log->reports == GLINT_REPORTS_MAX || !line_start(log, "report")) return;
+    log->reports++;
+    json_cstring(&log->line, "name", name);
+    json_begin(&log->line, "fields", '{');
+    for (uint32_t i = 0; i < count && i < GLINT_REPORT_FIELDS_MAX; i++)
+        put_cell(&log->line, fields[i].name, &fields[i].value);
+    json_end(&log->line, '}');
     line_end(log, false);
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
+#include "engine/glint.h"
 #include "engine/limits.h"
 #include "engine/plan/progress.h"
 
@@ -123,6 +124,9 @@ void event_log_retry(struct event_log *log, const struct event_retry *e);
 void event_log_output_published(struct event_log *log, const char *path);
 /* A line that the user saw; long ones are truncated. */
 void event_log_note(struct event_log *log, const char *line);
+/* What a job reports of itself (glint_report). */
+void event_log_report(struct event_log *log, const char *name, const struct glint_field *fields,
+                      uint32_t count);
 /* The last event; once. `why` NULL or without a code: success. `summary` may be NULL. */
 void event_log_job_end(struct event_log *log, const struct glint_error *why,
                        const struct glint_summary *summary);

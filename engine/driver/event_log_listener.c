@@ -16,6 +16,12 @@ static void note_and_log(void *arg, const char *line)
     if (d->note != NULL) d->note(d->note_arg, line);
 }
 
+static void log_report(void *arg, const char *name, const struct glint_field *fields,
+                       uint32_t count)
+{
+    event_log_report(((struct driver *)arg)->log, name, fields, count);
+}
+
 static uint32_t stage_number(const struct action_run *a, uint32_t stage)
 {
     assert(stage < a->stage_count);
@@ -72,6 +78,8 @@ int event_log_listener_open(struct driver *d)
     d->note_arg = c->note_arg;
     c->note = note_and_log;
     c->note_arg = d;
+    c->report = log_report;
+    c->report_arg = d;
     log_job(d);
     return 0;
 }
@@ -92,6 +100,7 @@ void event_log_listener_close(struct driver *d)
     event_log_close(d->log);
     d->g->config.note = d->note;
     d->g->config.note_arg = d->note_arg;
+    d->g->config.report = NULL;
     d->log = NULL;
 }
 

@@ -213,6 +213,18 @@ void glint_note(struct glint *g, const char *format, ...)
     g->config.note(g->config.note_arg, line);
 }
 
+bool glint_is_observed(const struct glint *g)
+{
+    return g->config.report != NULL;
+}
+
+void glint_report(struct glint *g, const char *name, const struct glint_field *fields,
+                  uint32_t count)
+{
+    assert(count <= GLINT_REPORT_FIELDS_MAX);
+    if (g->config.report != NULL) g->config.report(g->config.report_arg, name, fields, count);
+}
+
 void context_warn(struct glint *g, const char *format, ...)
 {
     char line[1024] = "warning: ";

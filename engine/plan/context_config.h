@@ -7,6 +7,7 @@
 
 struct cluster;
 struct env;
+struct glint_field;
 struct op;
 struct plan_stage;
 struct progress;
@@ -60,6 +61,9 @@ struct context_config {
      * not fail the job. May be NULL. */
     void (*note)(void *arg, const char *line);
     void *note_arg;
+    /* Receives glint_report, while the job's events are logged. NULL: no receiver. */
+    void (*report)(void *arg, const char *name, const struct glint_field *fields, uint32_t count);
+    void *report_arg;
     /* With explain: receives each stage as a structure; stages then are not printed to `note`. May
      * be NULL. */
     void (*plan)(void *arg, const struct plan_stage *stage);

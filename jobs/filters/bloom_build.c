@@ -10,6 +10,7 @@
  *
  * The Spark program does the same as indexes. All but ids broadcast the sizes of all keys. */
 #include "jobs/filters/bloom_pipeline.h"
+#include "jobs/filters/filter_report.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/jobs.h"
@@ -240,6 +241,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     const int64_t before = rows_taken(g);
     if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)
         note_surplus(&p, rows_taken(g) - before);
+    if (glint_error(g)->code == GLINT_OK) filter_report_saved(g, p.paths[1], &p.sizes);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;
 }
@@ -270,5 +272,5 @@ const struct glint_job bloom_build_job = {
                   &bloom_rating_partials, &bloom_text_partials, &bloom_or, &bloom_seal,
                   &segments_lists_of_rows, &segments_fill, &segments_key_number, &segments_key_text,
                   &size_counts_number, &size_counts_text, &size_params_number, &size_params_text,
-                  &ids_of_ratings, &ids_of_texts, &ids_fill},
+                  &ids_of_ratings, &ids_of_texts, &ids_fill, &filter_fill},
     .run = build_run};

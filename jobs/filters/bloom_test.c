@@ -7,6 +7,7 @@
  * counted as "no filter", never as a false positive. */
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/filter_report.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/filters/segments_heads.h"
@@ -227,6 +228,7 @@ static int take_filter(struct filter_loader *c, const struct glint_record *recor
     assert(number < s->count && filter.params.m == s->params[number].m);
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
+    filter_report(c->g, key, &filter);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "jobs/filters/sizes_from.h"
 
 #include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/filter_report.h"
 #include "jobs/filters/size_lines.h"
 
 #include <assert.h>
@@ -290,6 +291,11 @@ static int take_filter(void *arg, const struct glint_record *record)
                            "it does not match its size");
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
+    if (glint_is_observed(c->g)) {
+        char key[256];
+        bloom_show_key(s->text, &record->key, key, sizeof key);
+        filter_report(c->g, key, &filter);
+    }
     if (c->bits_set != NULL) c->bits_set[number] = bloom_bits_set(&filter);
     if (c->rate != NULL) c->rate[number] = bloom_rate_from_bits(&filter);
     return 0;
