@@ -57,7 +57,8 @@ struct glint_field {
 bool glint_is_observed(const struct glint *g);
 /* Adds an object to the event log and the web page, about something that the job has made or read:
  * "filter" has the fields of docs/event-log.md. Texts are copied, and truncated to 512 bytes. At
- * most GLINT_REPORTS_MAX of a job are kept; later ones, and those without a receiver, are ignored. */
+ * most GLINT_REPORTS_MAX of a job are kept; later ones, and those without a receiver, are
+ * ignored. */
 #define GLINT_REPORTS_MAX       1000
 #define GLINT_REPORT_FIELDS_MAX 16
 void glint_report(struct glint *g, const char *name, const struct glint_field *fields,

@@ -1,5 +1,5 @@
-/* Reports of filters, for the event log and the web page: how full each one is. Driver only. Nothing
- * is done if the job's events have no receiver. */
+/* Reports of filters, for the event log and the web page: how full each one is. Driver only.
+ * Nothing is done if the job's events have no receiver. */
 #ifndef GLINT_JOBS_FILTERS_FILTER_REPORT_H
 #define GLINT_JOBS_FILTERS_FILTER_REPORT_H
 

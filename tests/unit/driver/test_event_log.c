@@ -314,6 +314,27 @@ Test(event_log, out_of_memory_drops_and_counts_events)
     json_decref(lines);
 }
 
+Test(event_log, reports_are_limited)
+{
+    char text[600];
+    memset(text, 'x', sizeof text);
+    const struct glint_field fields[] = {
+        {"text", {GLINT_TEXT, {.bytes = {(const uint8_t *)text, sizeof text}}}},
+        {"count", {GLINT_I64, {.i64 = -3}}},
+        {"rate", {GLINT_F64, {.f64 = 0.25}}}};
+    struct glint_error error;
+    struct event_log *log = open_log(0, &error);
+    for (int i = 0; i < GLINT_REPORTS_MAX + 5; i++) event_log_report(log, "thing", fields, 3);
+    event_log_close(log);
+    json_t *lines = read_lines();
+    cr_expect_eq(json_array_size(lines), GLINT_REPORTS_MAX);
+    const json_t *o = json_object_get(json_array_get(lines, 0), "fields");
+    cr_expect_eq(json_string_length(json_object_get(o, "text")), 512);
+    cr_expect_eq(json_integer_value(json_object_get(o, "count")), -3);
+    cr_expect_eq(json_real_value(json_object_get(o, "rate")), 0.25);
+    json_decref(lines);
+}
+
 static void put_file(const char *content)
 {
     FILE *file = fopen(path, "w");
