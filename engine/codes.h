@@ -78,7 +78,8 @@
     X(914, COMMAND_NOT_ALLOWED,         77, 0, "commands are not allowed here")                    \
     X(915, STAGE_FILE,                  65, 0, "the stage file cannot be used")                    \
     X(916, STAGE_LINES,                 65, 0, "the lines of a stage are not complete")            \
-    X(917, STAGE_ACTION,                70, 0, "an action cannot run in another engine")
+    X(917, STAGE_ACTION,                70, 0, "an action cannot run in another engine")           \
+    X(918, WEB_LIBRARY,                 69, 0, "the web page needs libmicrohttpd")
 /* clang-format on */
 
 /* 0 is success; errors are the negative numbers of the table. */

@@ -89,6 +89,12 @@ static void append_plain(struct json *j, const char *name, const char *text)
     append_output(j, text, strlen(text));
 }
 
+void json_raw(struct json *j, const char *name, const void *data, uint64_t size)
+{
+    begin_value(j, name);
+    append_output(j, data, size);
+}
+
 void json_cstring(struct json *j, const char *name, const char *text)
 {
     if (text != NULL)

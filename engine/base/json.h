@@ -28,6 +28,8 @@ void json_i64(struct json *j, const char *name, int64_t value);
 void json_u64(struct json *j, const char *name, uint64_t value);
 void json_f64(struct json *j, const char *name, double value); /* NaN and infinities: null */
 void json_ms(struct json *j, const char *name, uint64_t ns);   /* milliseconds, three decimals */
+/* A value that is JSON already. */
+void json_raw(struct json *j, const char *name, const void *data, uint64_t size);
 void json_bool(struct json *j, const char *name, bool value);
 /* An object with code, name, text, cause, effect, hint and exit status; null if `error` is NULL or
  * has no code. */

@@ -54,8 +54,9 @@ static void format_option_text(char *out, size_t capacity, const struct glint_jo
 static void print_option(const struct glint_job_option *row)
 {
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
-    int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name,
-                        row->value != NULL ? "=" : "", row->value != NULL ? row->value : "");
+    const char *sign = row->value == NULL ? "" : cli_option_takes_next(row) ? "=" : "[=";
+    int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
+                        row->value == NULL ? "" : row->value + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
     format_option_text(text, sizeof text, row);
     printf("%*s", gap, "");
@@ -93,7 +94,10 @@ static void man_option(const struct glint_job_option *row)
     if (letter != '\0') printf("\\fB\\-%c\\fR, ", letter);
     printf("\\fB\\-\\-");
     for (const char *p = row->name; *p != '\0'; p++) printf("%s%c", *p == '-' ? "\\" : "", *p);
-    printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", row->value);
+    if (row->value != NULL && row->value[0] == '[')
+        printf("\\fR[=\\fI%.*s\\fR]\n", (int)strlen(row->value) - 2, row->value + 1);
+    else
+        printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", row->value);
     format_option_text(text, sizeof text, row);
     man_text(text);
 }
@@ -157,7 +161,9 @@ static void print_one_option(const struct glint_job_option *row)
     switch (help_format) {
     case HELP_TEXT: print_option(row); break;
     case HELP_MAN: man_option(row); break;
-    case HELP_WORDS: word_line(row->name, row->value != NULL ? row->value : "", row->help); break;
+    case HELP_WORDS:
+        word_line(row->name, cli_option_takes_next(row) ? row->value : "", row->help);
+        break;
     }
 }
 

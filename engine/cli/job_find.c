@@ -62,7 +62,7 @@ static bool value_follows(const struct cli_program *program, const char *command
     if (size == 4 && memcmp(name, "help", 4) == 0) return false;
     const struct glint_job_option *row = find_anywhere(program, name, size);
     if (row == NULL) unknown_option(program, command, name, size, error);
-    return row != NULL && row->value != NULL && *end == '\0';
+    return row != NULL && cli_option_takes_next(row) && *end == '\0';
 }
 
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,

@@ -14,6 +14,7 @@
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
 #include "engine/cli/summary.h"
+#include "engine/cli/web.h"
 #include "engine/context/create.h"
 #include "engine/net/cluster.h"
 #include "engine/plan/context.h"
@@ -43,6 +44,7 @@ struct job_command {
     struct plan_graph graph; /* with --graph */
     struct buffer notes;     /* with --json: lines to print in the object */
     bool notes_failed;
+    struct web_server *web;  /* with --ui */
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
 
@@ -235,6 +237,17 @@ static int reserve_outputs(struct glint *g, const struct glint_job *job,
     return r;
 }
 
+/* Serves the page, if --ui is given. Returns 0 or a code. */
+static int start_page(struct job_command *run, struct glint_error *error)
+{
+    const struct settings *s = &run->settings;
+    if (s->ui == NULL || run->explain) return 0;
+    run->web = cli_web_open(s->ui, s->ui_token, NULL, error);
+    if (run->web == NULL) return error->code;
+    run->settings.config.event_sink = web_server_sink(run->web);
+    return web_server_start(run->web, error);
+}
+
 static int run_in_context(struct job_command *run, const struct cli_program *program,
                           const struct cli_line *line)
 {
@@ -260,7 +273,8 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = NULL;
-    if (stdout_divert(run, &error) == 0) g = context_create(config, &error);
+    if (stdout_divert(run, &error) == 0 && start_page(run, &error) == 0)
+        g = context_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
         struct glint_job_args args = {line->arguments, line->argument_count, line};
@@ -287,6 +301,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     report_result(run, &summary, &error);
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);
+    web_server_close(run->web);
     buffer_fini(&run->notes);
     plan_graph_fini(&run->graph);
     int status = cli_flush_stdout(glint_code_exit_status(error.code));

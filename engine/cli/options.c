@@ -87,6 +87,11 @@ static bool unknown_option(const struct cli_syntax *s, const char *option,
     return false;
 }
 
+bool cli_option_takes_next(const struct glint_job_option *option)
+{
+    return option->value != NULL && option->value[0] != '[';
+}
+
 /* Parses --name or --name=value; `next` is the word after it. *out_used_next: it is the value. */
 static bool parse_long(struct cli_line *line, const char *word, const char *next,
                        bool *out_used_next, struct glint_error *error)
@@ -99,9 +104,13 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
         text_format(option, sizeof option, "%.*s", (int)size, word);
         return unknown_option(line->syntax, option, error);
     }
-    bool takes_value = cli_syntax_option(line->syntax, n)->value != NULL;
-    *out_used_next = takes_value && *end == '\0';
-    line->values[n] = !takes_value ? "true" : *end == '=' ? end + 1 : next;
+    const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
+    const bool takes_value = row->value != NULL;
+    *out_used_next = cli_option_takes_next(row) && *end == '\0';
+    line->values[n] = !takes_value           ? "true"
+                      : *end == '='          ? end + 1
+                      : cli_option_takes_next(row) ? next
+                                             : "";
     if (!takes_value && *end == '=')
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
     else if (line->values[n] == NULL)

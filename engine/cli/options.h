@@ -72,6 +72,9 @@ struct suggest;
 void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table);
 /* --json, for commands without other options of their own. */
 extern const struct glint_job_option cli_json_option[];
+/* True if the option's value may be the next word. A placeholder in brackets is of a value that may
+ * be left out, so it must follow after '='. */
+bool cli_option_takes_next(const struct glint_job_option *option);
 /* Returns the n-th option: own, common, then --help, the last one; NULL after it. */
 const struct glint_job_option *cli_syntax_option(const struct cli_syntax *syntax, uint32_t n);
 /* Returns the letter that is short for an option: 'q'; 0: it has none. */

@@ -79,6 +79,8 @@ static bool check_options(const struct settings *s, const struct cli_line *line,
         error_set(error, GLINT_E_USAGE, "use only one of them",
                   "--json and --graph %s both write to standard output",
                   cli_line_option(line, "graph"));
+    if (s->ui_token != NULL && s->ui == NULL)
+        error_set(error, GLINT_E_USAGE, "add --ui", "--ui-token has no effect without --ui");
     settings_check_bad_rows(&s->config, error);
     if (cli_line_has(line, "master") && (cli_line_has(line, "cluster") || s->listen != NULL))
         error_set(error, GLINT_E_USAGE, "use only one of them",

@@ -82,7 +82,7 @@ static int run_tasks(struct driver *d)
         if (wake < until) until = wake;
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
-        event_log_on_timer(d->log);
+        event_log_listener_on_timer(d);
         results_report_on_timer(d);
     }
     /* Also after success: superseded copies may still run. */

@@ -30,10 +30,11 @@ enum log_state { LOG_OPEN, LOG_FULL, LOG_BROKEN };
 
 struct event_log {
     struct event_log_config config;
+    struct event_sink sink; /* `line` NULL: none */
     struct env *env;
     enum log_state state;
-    int file;
-    uint64_t start_ns, flushed_ns;
+    int file; /* -1: none */
+    uint64_t start_ns, flushed_ns, status_ns;
     int64_t start_wall_ns; /* wall clock time at start_ns; later times are computed from the two,
                               since the wall clock may jump */
     struct json line;      /* being built */
@@ -97,7 +98,8 @@ static int remove_old_log(struct env *env, const char *path, struct glint_error 
 struct event_log *event_log_open(const struct event_log_config *config, struct glint_error *error)
 {
     struct env *env = config->env;
-    if (remove_old_log(env, config->path, error) != 0) return NULL;
+    assert(config->path != NULL || config->sink != NULL);
+    if (config->path != NULL && remove_old_log(env, config->path, error) != 0) return NULL;
     struct event_log *log = mem_zalloc(sizeof *log);
     if (log == NULL || !buffer_reserve(&log->pending, PENDING_BYTES)) {
         mem_free(log);
@@ -108,10 +110,12 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
     if (log->config.bytes_max == 0) log->config.bytes_max = EVENT_LOG_BYTES_MAX;
     assert(log->config.bytes_max >= EVENT_LOG_BYTES_MIN);
     log->config.path = NULL; /* borrowed until here */
+    log->config.sink = NULL;
+    if (config->sink != NULL) log->sink = *config->sink;
     log->env = env;
     /* Exclusive: fails if another process created the file after remove_old_log. */
-    log->file = env->open(env, ENV_CWD, config->path, ENV_CREATE);
-    if (log->file < 0) {
+    log->file = config->path != NULL ? env->open(env, ENV_CWD, config->path, ENV_CREATE) : -1;
+    if (config->path != NULL && log->file < 0) {
         error_set_system(error, GLINT_E_OUTPUT_CREATE, log->file, "create", config->path);
         buffer_fini(&log->pending);
         mem_free(log);
@@ -147,7 +151,7 @@ void event_log_close(struct event_log *log)
 {
     if (log == NULL) return;
     if (log->state != LOG_BROKEN) write_pending(log);
-    int r = log->env->close(log->env, log->file);
+    int r = log->file >= 0 ? log->env->close(log->env, log->file) : 0;
     if (r < 0 && log->state != LOG_BROKEN) set_broken(log, r);
     json_fini(&log->line);
     buffer_fini(&log->pending);
@@ -173,10 +177,20 @@ static void put_moment(struct event_log *log, const char *ms_name, const char *t
     json_cstring(&log->line, time_name, text);
 }
 
-/* Begins a line with the fields that all events have. False: there is no log, or it is broken. */
+static bool has_file(const struct event_log *log)
+{
+    return log->file >= 0 && log->state != LOG_BROKEN;
+}
+
+static bool has_sink(const struct event_log *log)
+{
+    return log->sink.line != NULL;
+}
+
+/* Begins a line with the fields that all events have. False: it has no reader. */
 static bool line_start(struct event_log *log, const char *event)
 {
-    if (log == NULL || log->state == LOG_BROKEN) return false;
+    if (log == NULL || (!has_file(log) && !has_sink(log))) return false;
     log->line.out.size = 0;
     log->line.failed = log->line.after_value = false;
     json_begin(&log->line, NULL, '{');
@@ -201,12 +215,12 @@ static void line_append(struct event_log *log)
     if (log->pending.size >= PENDING_BYTES || now - log->flushed_ns >= FLUSH_NS) write_pending(log);
 }
 
-/* Ends a line. Reserves room for two more: "full" and "job_end". The line that did not fit is
- * overwritten by "full" and counted as dropped. */
-static void line_end(struct event_log *log, bool last)
+/* Stores a complete line. Reserves room for two more: "full" and "job_end". The line that did not
+ * fit is overwritten by "full" and counted as dropped. */
+static void line_store(struct event_log *log, bool last)
 {
     uint64_t reserve = last ? 0 : 2 * EVENT_LOG_LINE_BYTES_MAX;
-    json_end(&log->line, '}');
+    if (!has_file(log)) return;
     if (log->state == LOG_OPEN &&
         log->bytes + log->line.out.size + reserve > log->config.bytes_max) {
         log->state = LOG_FULL;
@@ -220,6 +234,19 @@ static void line_end(struct event_log *log, bool last)
     } else {
         log->left_out++;
     }
+}
+
+static void line_to_sink(struct event_log *log)
+{
+    json_end(&log->line, '}');
+    if (!log->line.failed && has_sink(log))
+        log->sink.line(log->sink.arg, log->line.out.data, log->line.out.size);
+}
+
+static void line_end(struct event_log *log, bool last)
+{
+    line_to_sink(log);
+    line_store(log, last);
 }
 
 /* ---- Events */
@@ -345,6 +372,11 @@ static void put_task_counters(struct event_log *log, struct glint_slice counters
     json_end(&log->line, '}');
 }
 
+static double ms_since_start(const struct event_log *log, uint64_t ns)
+{
+    return ns > log->start_ns ? (double)((ns - log->start_ns) / 1000) / 1000.0 : 0;
+}
+
 static void put_run_ms(struct event_log *log, const struct event_task *e)
 {
     if (e->outcome == OUTCOME_EXECUTOR_LOST)
@@ -359,7 +391,11 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
                                            [OUTCOME_FAILED] = "failed",
                                            [OUTCOME_KILLED] = "killed",
                                            [OUTCOME_EXECUTOR_LOST] = "executor lost"};
-    if (!line_start(log, "task")) return;
+    if (log == NULL) return;
+    if (has_sink(log))
+        log->sink.task(log->sink.arg, e, ms_since_start(log, e->start_ns),
+                       ms_since_start(log, e->end_ns));
+    if (!has_file(log) || !line_start(log, "task")) return;
     assert((size_t)e->outcome < sizeof outcomes / sizeof outcomes[0]);
     assert(e->start_ns <= e->end_ns);
     json_u64(&log->line, "stage", e->stage);
@@ -374,7 +410,40 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
     json_cstring(&log->line, "outcome", outcomes[e->outcome]);
     json_error(&log->line, "error", e->outcome == OUTCOME_DONE ? NULL : e->why);
     put_task_counters(log, e->counters);
-    line_end(log, false);
+    json_end(&log->line, '}');
+    line_store(log, false);
+}
+
+bool event_log_status_is_due(const struct event_log *log)
+{
+    return log != NULL && has_sink(log) &&
+           log->env->now_ns(log->env) - log->status_ns >= EVENT_STATUS_NS;
+}
+
+void event_log_status(struct event_log *log, const struct event_running *running, uint32_t count,
+                      const uint32_t *busy, uint32_t executors)
+{
+    if (log == NULL || !has_sink(log) || !line_start(log, "status")) return;
+    log->status_ns = log->env->now_ns(log->env);
+    assert(count <= EVENT_RUNNING_MAX);
+    json_begin(&log->line, "running", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        const struct event_running *e = &running[i];
+        json_begin(&log->line, NULL, '{');
+        json_u64(&log->line, "stage", e->stage);
+        json_u64(&log->line, "task", e->task);
+        json_u64(&log->line, "partition", e->partition);
+        json_u64(&log->line, "attempt", e->attempt);
+        json_u64(&log->line, "executor", e->executor);
+        json_bool(&log->line, "speculative", e->speculative);
+        json_f64(&log->line, "start_ms", ms_since_start(log, e->start_ns));
+        json_end(&log->line, '}');
+    }
+    json_end(&log->line, ']');
+    json_begin(&log->line, "busy", '[');
+    for (uint32_t i = 0; i < executors; i++) json_u64(&log->line, NULL, busy[i]);
+    json_end(&log->line, ']');
+    line_to_sink(log);
 }
 
 void event_log_retry(struct event_log *log, const struct event_retry *e)
@@ -449,5 +518,5 @@ void event_log_job_end(struct event_log *log, const struct glint_error *why,
     json_error(&log->line, "error", why);
     if (summary != NULL) put_summary(log, summary);
     line_end(log, true);
-    if (log->state != LOG_BROKEN) write_pending(log); /* a crash from here on loses no event */
+    if (has_file(log)) write_pending(log); /* a crash from here on loses no event */
 }

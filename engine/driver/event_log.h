@@ -22,10 +22,22 @@
 #define EVENT_LOG_BYTES_MIN      (3 * EVENT_LOG_LINE_BYTES_MAX)
 
 struct event_log;
+struct event_task;
+
+/* Gets the events of a log as they happen, also if there is no file, or no room in it. Driver
+ * thread; must return quickly. */
+struct event_sink {
+    void *arg;
+    /* A line as in the file, without its newline; borrowed. Ends of attempts come to `task`. Also
+     * "status" (event_log_status), which no file has. */
+    void (*line)(void *arg, const void *data, uint64_t size);
+    void (*task)(void *arg, const struct event_task *e, double start_ms, double end_ms);
+};
 
 struct event_log_config {
     struct env *env;
-    const char *path;
+    const char *path;              /* NULL: no file; then there must be a sink */
+    const struct event_sink *sink; /* NULL: none; copied */
     uint64_t bytes_max; /* 0: EVENT_LOG_BYTES_MAX; else at least EVENT_LOG_BYTES_MIN */
     void (*note)(void *arg, const char *line); /* warnings; may be NULL */
     void *note_arg;
@@ -110,6 +122,19 @@ struct event_task {
     const struct glint_error *why; /* unused for DONE; may be NULL */
     struct glint_slice counters;   /* as in DONE messages (executor.h); empty: none */
 };
+/* One attempt that runs now. */
+struct event_running {
+    uint32_t stage, task, partition, attempt, executor;
+    bool speculative;
+    uint64_t start_ns;
+};
+#define EVENT_RUNNING_MAX 1024u
+/* For the sink only: what runs now. `busy` has the slots in use of each executor. */
+void event_log_status(struct event_log *log, const struct event_running *running, uint32_t count,
+                      const uint32_t *busy, uint32_t executors);
+/* True if there is a sink and its last status is older than EVENT_STATUS_NS. */
+#define EVENT_STATUS_NS (200 * MS_NS)
+bool event_log_status_is_due(const struct event_log *log);
 /* The attempt has ended. */
 void event_log_task_end(struct event_log *log, const struct event_task *e);
 

@@ -68,9 +68,13 @@ static void log_job(struct driver *d)
 int event_log_listener_open(struct driver *d)
 {
     struct context_config *c = &d->g->config;
-    if (c->event_log == NULL || c->explain) return 0; /* explain runs no job */
-    const struct event_log_config config = {
-        .env = d->env, .path = c->event_log, .note = c->note, .note_arg = c->note_arg};
+    if ((c->event_log == NULL && c->event_sink == NULL) || c->explain)
+        return 0; /* explain runs no job */
+    const struct event_log_config config = {.env = d->env,
+                                            .path = c->event_log,
+                                            .sink = c->event_sink,
+                                            .note = c->note,
+                                            .note_arg = c->note_arg};
     d->log = event_log_open(&config, driver_error(d));
     if (d->log == NULL) return driver_error(d)->code;
     /* The log's own warnings go to the user only: config.note is the original function. */
@@ -148,6 +152,37 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
                                                         .tasks = stage->tasks,
                                                         .parents = parents,
                                                         .parent_count = stage->parent_count});
+}
+
+void event_log_listener_on_timer(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt run;
+    uint32_t count = 0;
+    event_log_on_timer(d->log);
+    if (!event_log_status_is_due(d->log)) return;
+    struct event_running *running = mem_alloc(EVENT_RUNNING_MAX * sizeof *running);
+    uint32_t *busy = mem_zalloc(((uint64_t)d->executor_count + 1) * sizeof *busy);
+    if (running == NULL || busy == NULL) goto end; /* the next status may succeed */
+    for (uint32_t i = 0; i < d->executor_count && a != NULL && a->sched != NULL; i++) {
+        if (d->executors[i].lost) continue;
+        busy[i] = sched_busy_slots_on(a->sched, i);
+        for (uint32_t at = 0; sched_each_attempt_on(a->sched, i, &at, &run);) {
+            if (run.queued || count == EVENT_RUNNING_MAX) continue;
+            running[count++] =
+                (struct event_running){.stage = stage_number(a, run.stage),
+                                       .task = run.task,
+                                       .partition = stage_run_partition(a, run.stage, run.task),
+                                       .attempt = run.attempt,
+                                       .executor = i,
+                                       .speculative = run.speculative,
+                                       .start_ns = run.start_ns};
+        }
+    }
+    event_log_status(d->log, running, count, busy, d->executor_count);
+end:
+    mem_free(running);
+    mem_free(busy);
 }
 
 void event_log_listener_on_stage_end(struct driver *d, uint32_t number)

@@ -20,6 +20,8 @@ void event_log_listener_close(struct driver *d);
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why);
+/* Writes buffered lines, and tells the sink what runs. Call regularly. */
+void event_log_listener_on_timer(struct driver *d);
 /* Of the running action, once its stages are built. */
 void event_log_listener_on_action_start(struct driver *d);
 void event_log_listener_on_stage_start(struct driver *d, uint32_t stage);

@@ -8,6 +8,7 @@
 struct cluster;
 struct env;
 struct glint_field;
+struct event_sink;
 struct op;
 struct plan_stage;
 struct progress;
@@ -31,6 +32,7 @@ struct context_config {
     uint32_t argument_count;
     /* Path of the event log to write (docs/event-log.md); NULL: none. */
     const char *event_log;
+    const struct event_sink *event_sink; /* also gets the events (driver/event_log.h); NULL: none */
     const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
     struct stage_session *stage;   /* another engine runs the tasks (engine/stage); may be NULL */
     uint32_t stdin_tasks;          /* with it: tasks whose lines the input "-" has; 0: a file */

@@ -1,0 +1,478 @@
+/* Names are those of Spark's REST API where they mean the same. */
+#include "engine/web/web_api.h"
+
+#include "engine/base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *event, const char *name)
+{
+    return json_string_value(json_object_get(event, name));
+}
+
+/* Any value, as it is. */
+static void put_value(struct json *out, const char *name, const json_t *value)
+{
+    const char *key;
+    json_t *element;
+    size_t i;
+    switch (value != NULL ? json_typeof(value) : JSON_NULL) {
+    case JSON_OBJECT:
+        json_begin(out, name, '{');
+        json_object_foreach((json_t *)value, key, element) put_value(out, key, element);
+        json_end(out, '}');
+        break;
+    case JSON_ARRAY:
+        json_begin(out, name, '[');
+        json_array_foreach(value, i, element) put_value(out, NULL, element);
+        json_end(out, ']');
+        break;
+    case JSON_STRING:
+        json_text(out, name, json_string_value(value), json_string_length(value));
+        break;
+    case JSON_INTEGER: json_i64(out, name, json_integer_value(value)); break;
+    case JSON_REAL: json_f64(out, name, json_real_value(value)); break;
+    case JSON_TRUE:
+    case JSON_FALSE: json_bool(out, name, json_is_true(value)); break;
+    default: json_cstring(out, name, NULL);
+    }
+}
+
+/* Milliseconds as the event log has them; a negative number: not known. */
+static void put_ms(struct json *out, const char *name, double ms)
+{
+    if (ms >= 0)
+        json_ms(out, name, (uint64_t)llround(ms * 1000) * 1000);
+    else
+        json_cstring(out, name, NULL);
+}
+
+static void put_field(struct json *out, const char *name, const json_t *event, const char *field)
+{
+    put_value(out, name, json_object_get(event, field));
+}
+
+/* ---- Jobs */
+
+static bool has_failed(const json_t *end)
+{
+    return json_is_object(json_object_get(end, "error"));
+}
+
+static void put_counters(struct json *out, const struct web_model *m)
+{
+    struct web_stage sum = {.number = 0};
+    if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
+        put_field(out, "counters", m->end, "counters");
+        return;
+    }
+    json_begin(out, "counters", '{');
+    for (uint32_t i = 0; i < m->stage_count; i++)
+        for (uint32_t k = 0; k < m->stages[i].counter_count; k++) {
+            const struct web_counter *c = &m->stages[i].counters[k];
+            uint32_t at = 0;
+            while (at < sum.counter_count && strcmp(sum.counters[at].name, c->name) != 0) at++;
+            if (at == sum.counter_count) {
+                if (!array_reserve(&sum.counters, &sum.counter_capacity, at + 1,
+                                   sizeof *sum.counters)) {
+                    out->failed = true;
+                    break;
+                }
+                sum.counters[sum.counter_count++] = (struct web_counter){c->name, 0};
+            }
+            sum.counters[at].value =
+                (int64_t)((uint64_t)sum.counters[at].value + (uint64_t)c->value);
+        }
+    for (uint32_t i = 0; i < sum.counter_count; i++)
+        json_i64(out, sum.counters[i].name, sum.counters[i].value);
+    json_end(out, '}');
+    mem_free(sum.counters);
+}
+
+static void put_texts(struct json *out, const char *name, const json_t *events, const char *field)
+{
+    size_t i;
+    json_t *o;
+    json_begin(out, name, '[');
+    json_array_foreach(events, i, o) put_field(out, NULL, o, field);
+    json_end(out, ']');
+}
+
+/* After the size limit events are missing, so the sums of the last one count. */
+static void put_sum(struct json *out, const struct web_model *m, const char *name,
+                    const char *field, uint64_t sum)
+{
+    const json_t *value = json_object_get(m->end, field);
+    if (m->size_limited && json_is_integer(value))
+        put_value(out, name, value);
+    else
+        json_u64(out, name, sum);
+}
+
+static void put_details(struct json *out, const struct web_model *m, const struct web_totals *t)
+{
+    uint64_t started = 0;
+    for (uint32_t i = 0; i < m->stage_count; i++) started += m->stages[i].started;
+    put_field(out, "version", m->job, "version");
+    put_field(out, "build", m->job, "build");
+    put_field(out, "master", m->job, "master");
+    json_bool(out, "live", m->live);
+    put_ms(out, "lastMs", m->last_ms);
+    put_field(out, "error", m->end, "error");
+    put_field(out, "arguments", m->job, "arguments");
+    put_field(out, "argumentCount", m->job, "argument_count");
+    put_sum(out, m, "numStages", "stages", m->stage_count);
+    put_sum(out, m, "numSkippedStages", "stages_skipped", m->stages_skipped);
+    json_u64(out, "numStartedStages", started);
+    json_u64(out, "numActiveTasks", t->active);
+    json_u64(out, "numPendingTasks", t->pending);
+    json_u64(out, "numKilledTasks", t->killed);
+    json_u64(out, "numLostTasks", t->lost);
+    json_u64(out, "numAttempts", m->attempts_total);
+    put_sum(out, m, "numRetries", "retries", m->retries);
+    json_u64(out, "numLostExecutors", m->lost_executors);
+    put_counters(out, m);
+    put_texts(out, "outputs", m->outputs, "path");
+    put_texts(out, "notes", m->notes, "text");
+    json_bool(out, "truncatedLine", m->truncated_line);
+    json_bool(out, "sizeLimited", m->size_limited);
+    json_u64(out, "eventsLeftOut",
+             (uint64_t)json_integer_value(json_object_get(m->end, "events_left_out")));
+}
+
+void web_api_put_application(struct json *out, const struct web_model *m, bool all)
+{
+    const struct web_totals t = web_model_totals(m);
+    const char *status = m->end != NULL ? has_failed(m->end) ? "FAILED" : "SUCCEEDED"
+                         : m->live      ? "RUNNING"
+                                        : "UNKNOWN";
+    const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
+    put_field(out, "id", m->job, "id");
+    put_field(out, "name", m->job, "name");
+    json_cstring(out, "status", status);
+    json_begin(out, "attempts", '[');
+    json_begin(out, NULL, '{');
+    put_field(out, "startTime", m->job, "time");
+    put_field(out, "endTime", m->end, "time");
+    put_ms(out, "duration", json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
+    json_bool(out, "completed", m->end != NULL);
+    json_end(out, '}');
+    json_end(out, ']');
+    put_sum(out, m, "numTasks", "tasks", t.tasks);
+    json_u64(out, "numCompletedTasks", t.done);
+    json_u64(out, "numFailedTasks", t.failed);
+    if (all) put_details(out, m, &t);
+}
+
+/* ---- Parts of a job */
+
+static const json_t *find_end(const json_t *ends, const char *field, json_int_t number)
+{
+    for (size_t i = json_array_size(ends); i > 0; i--) {
+        const json_t *o = json_array_get(ends, i - 1);
+        if (json_integer_value(json_object_get(o, field)) == number) return o;
+    }
+    return NULL;
+}
+
+static void put_actions(struct json *out, const struct web_model *m)
+{
+    size_t i;
+    json_t *o;
+    json_begin(out, NULL, '[');
+    json_array_foreach(m->actions, i, o)
+    {
+        const json_int_t number = json_integer_value(json_object_get(o, "action"));
+        const json_t *end = find_end(m->action_ends, "action", number);
+        const char *running = m->end == NULL ? "RUNNING" : "FAILED";
+        json_begin(out, NULL, '{');
+        json_i64(out, "jobId", number);
+        put_field(out, "name", o, "name");
+        put_field(out, "outputs", o, "outputs");
+        json_cstring(out, "status",
+                     end == NULL       ? running
+                     : has_failed(end) ? "FAILED"
+                                       : "SUCCEEDED");
+        json_begin(out, "stageIds", '[');
+        for (uint32_t k = 0; k < m->stage_count; k++)
+            if (m->stages[k].started &&
+                json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
+                json_u64(out, NULL, m->stages[k].number);
+        json_end(out, ']');
+        put_field(out, "skippedStageIds", o, "skipped");
+        put_field(out, "submissionMs", o, "ms");
+        put_field(out, "completionMs", end, "ms");
+        put_field(out, "error", end, "error");
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Minimum, median and maximum, by nearest rank as in glint history. */
+static uint64_t rank_of(int which, uint64_t count)
+{
+    return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
+}
+
+static void put_times(struct json *out, const char *name, const struct web_stage *s)
+{
+    const uint64_t count = s->run_ms.size / sizeof(double);
+    double *sorted = count > 0 ? mem_alloc(s->run_ms.size) : NULL;
+    json_begin(out, name, '[');
+    if (sorted != NULL) {
+        memcpy(sorted, s->run_ms.data, s->run_ms.size);
+        qsort(sorted, count, sizeof *sorted, compare_doubles);
+    }
+    for (int i = 0; i < 3; i++) put_ms(out, NULL, sorted != NULL ? sorted[rank_of(i, count)] : -1);
+    json_end(out, ']');
+    mem_free(sorted);
+}
+
+/* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
+static void put_metric(struct json *out, const char *name, const struct web_stage *s,
+                       enum web_metric metric)
+{
+    const struct buffer *b = &s->metrics[metric];
+    uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
+    if (sorted == NULL) return;
+    memcpy(sorted, b->data, b->size);
+    qsort(sorted, s->done, sizeof *sorted, compare_counts);
+    json_begin(out, name, '[');
+    for (int i = 0; i < 3; i++) json_u64(out, NULL, sorted[rank_of(i, s->done)]);
+    json_end(out, ']');
+    mem_free(sorted);
+}
+
+static void put_distributions(struct json *out, const struct web_stage *s)
+{
+    json_begin(out, "taskMetricsDistributions", '{');
+    json_begin(out, "quantiles", '[');
+    for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
+    json_end(out, ']');
+    put_times(out, "executorRunTime", s);
+    json_begin(out, "inputMetrics", '{');
+    put_metric(out, "bytesRead", s, WEB_BYTES_READ);
+    put_metric(out, "recordsRead", s, WEB_ROWS_READ);
+    json_end(out, '}');
+    json_begin(out, "outputMetrics", '{');
+    put_metric(out, "bytesWritten", s, WEB_BYTES_WRITTEN);
+    put_metric(out, "recordsWritten", s, WEB_ROWS_WRITTEN);
+    json_end(out, '}');
+    json_begin(out, "shuffleWriteMetrics", '{');
+    put_metric(out, "bytesWritten", s, WEB_MAP_OUTPUT_BYTES);
+    put_metric(out, "recordsWritten", s, WEB_MAP_OUTPUT_RECORDS);
+    json_end(out, '}');
+    put_metric(out, "diskBytesSpilled", s, WEB_SPILL_BYTES);
+    json_end(out, '}');
+}
+
+static void put_stage(struct json *out, const struct web_model *m, const struct web_stage *s)
+{
+    const bool over = s->end != NULL || m->end != NULL;
+    const bool failed = has_failed(s->end) || (s->end == NULL && m->end != NULL);
+    json_begin(out, NULL, '{');
+    json_u64(out, "stageId", s->number);
+    put_field(out, "jobId", s->start, "action");
+    put_field(out, "name", s->start, "name");
+    json_cstring(out, "status",
+                 failed        ? "FAILED"
+                 : over        ? "COMPLETE"
+                 : s->started  ? "ACTIVE"
+                               : "PENDING");
+    put_field(out, "parentIds", s->start, "parents");
+    json_u64(out, "numTasks", s->tasks);
+    json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));
+    json_u64(out, "numCompleteTasks", s->done);
+    json_u64(out, "numFailedTasks", s->failed);
+    json_u64(out, "numKilledTasks", s->killed);
+    json_u64(out, "numLostTasks", s->lost);
+    json_u64(out, "numSpeculativeTasks", s->speculative);
+    json_u64(out, "numRetries", s->retries);
+    put_ms(out, "submissionMs", s->start_ms);
+    put_ms(out, "completionMs", s->end_ms);
+    put_field(out, "error", s->end, "error");
+    json_begin(out, "details", '[');
+    if (text_of(s->start, "functions") != NULL) put_field(out, NULL, s->start, "functions");
+    json_end(out, ']');
+    json_begin(out, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        json_i64(out, s->counters[i].name, s->counters[i].value);
+    json_end(out, '}');
+    put_distributions(out, s);
+    json_end(out, '}');
+}
+
+static void put_attempt(struct json *out, const struct web_attempt *a)
+{
+    static const char *const outcomes[] = {[OUTCOME_DONE] = "SUCCESS",
+                                           [OUTCOME_FAILED] = "FAILED",
+                                           [OUTCOME_KILLED] = "KILLED",
+                                           [OUTCOME_EXECUTOR_LOST] = "LOST"};
+    json_begin(out, NULL, '{');
+    json_u64(out, "stageId", a->stage);
+    json_u64(out, "index", a->task);
+    json_u64(out, "attempt", a->attempt);
+    json_u64(out, "partitionId", a->partition);
+    json_u64(out, "executorId", a->executor);
+    json_bool(out, "speculative", a->speculative);
+    put_ms(out, "startMs", a->start_ms);
+    put_ms(out, "endMs", a->end_ms);
+    put_ms(out, "runMs", a->run_ms);
+    json_cstring(out, "status", outcomes[a->outcome]);
+    json_end(out, '}');
+}
+
+static void put_running(struct json *out, const struct web_model *m)
+{
+    size_t i;
+    json_t *o;
+    json_begin(out, "running", '[');
+    json_array_foreach(m->running, i, o)
+    {
+        json_begin(out, NULL, '{');
+        put_field(out, "stageId", o, "stage");
+        put_field(out, "index", o, "task");
+        put_field(out, "attempt", o, "attempt");
+        put_field(out, "partitionId", o, "partition");
+        put_field(out, "executorId", o, "executor");
+        put_field(out, "speculative", o, "speculative");
+        put_field(out, "startMs", o, "start_ms");
+        json_cstring(out, "endMs", NULL);
+        json_cstring(out, "runMs", NULL);
+        json_cstring(out, "status", "RUNNING");
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+}
+
+static void put_tasks(struct json *out, const struct web_model *m, uint64_t offset, uint64_t length)
+{
+    const struct web_attempt *attempts = (const struct web_attempt *)m->attempts.data;
+    const uint64_t count = m->attempts.size / sizeof *attempts;
+    json_begin(out, NULL, '{');
+    json_u64(out, "offset", offset);
+    json_u64(out, "total", count);
+    json_u64(out, "leftOut", m->attempts_dropped);
+    json_begin(out, "tasks", '[');
+    for (uint64_t i = offset; i < count && i - offset < length; i++) put_attempt(out, &attempts[i]);
+    json_end(out, ']');
+    put_running(out, m);
+    json_end(out, '}');
+}
+
+static void put_executor(struct json *out, uint32_t number, const struct web_executor *e)
+{
+    const char *state = text_of(e->last, "state");
+    json_begin(out, NULL, '{');
+    json_u64(out, "id", number);
+    put_field(out, "name", e->joined, "name");
+    put_field(out, "hostPort", e->joined, "host");
+    json_cstring(out, "state", state != NULL ? state : "joined");
+    put_field(out, "totalCores", e->joined, "slots");
+    json_u64(out, "activeTasks", e->busy);
+    json_u64(out, "completedTasks", e->done);
+    json_u64(out, "failedTasks", e->failed);
+    json_cstring(out, "memoryUsed", NULL);
+    json_cstring(out, "maxMemory", NULL);
+    json_cstring(out, "heartbeatAgeMs", NULL);
+    put_field(out, "error", e->last, "error");
+    json_end(out, '}');
+}
+
+static void put_environment(struct json *out, const struct web_model *m)
+{
+    const char *name;
+    json_t *value;
+    json_begin(out, NULL, '{');
+    json_begin(out, "options", '[');
+    json_object_foreach(json_object_get(m->job, "options"), name, value)
+    {
+        json_begin(out, NULL, '{');
+        json_cstring(out, "name", name);
+        put_value(out, "value", value);
+        put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+    json_end(out, '}');
+}
+
+bool web_parse_count(const char *text, uint64_t absent, uint64_t max, uint64_t *out)
+{
+    int64_t value;
+    *out = absent;
+    if (text == NULL) return true;
+    if (!text_parse_i64((const uint8_t *)text, strlen(text), &value)) return false;
+    *out = (uint64_t)value;
+    return value >= 0 && (uint64_t)value <= max;
+}
+
+unsigned web_api_error(struct json *out, unsigned status, const char *text)
+{
+    json_begin(out, NULL, '{');
+    json_begin(out, "error", '{');
+    json_u64(out, "code", status);
+    json_cstring(out, "text", text);
+    json_end(out, '}');
+    json_end(out, '}');
+    return status;
+}
+
+static void put_stages(struct json *out, const struct web_model *m)
+{
+    json_begin(out, NULL, '[');
+    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);
+    json_end(out, ']');
+}
+
+static void put_executors(struct json *out, const struct web_model *m)
+{
+    json_begin(out, NULL, '[');
+    for (uint32_t i = 0; i < m->executor_count; i++) put_executor(out, i, &m->executors[i]);
+    json_end(out, ']');
+}
+
+static void put_failures(struct json *out, const struct web_model *m)
+{
+    put_value(out, NULL, m->failures);
+}
+
+unsigned web_api_part(struct json *out, const struct web_model *m, const char *name,
+                      const char *(*query)(void *arg, const char *name), void *arg)
+{
+    static const struct {
+        const char *name;
+        void (*put)(struct json *out, const struct web_model *m);
+    } parts[] = {{"jobs", put_actions},
+                 {"stages", put_stages},
+                 {"failures", put_failures},
+                 {"executors", put_executors},
+                 {"environment", put_environment}};
+    uint64_t offset, length;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (strcmp(parts[i].name, name) != 0) continue;
+        parts[i].put(out, m);
+        return 200;
+    }
+    if (strcmp(name, "tasks") != 0) return web_api_error(out, 404, "no such resource");
+    if (!web_parse_count(query(arg, "offset"), 0, INT64_MAX, &offset) ||
+        !web_parse_count(query(arg, "length"), 1000, WEB_TASKS_PER_ANSWER, &length))
+        return web_api_error(out, 400,
+                             "offset and length must be whole numbers, length at most 20000");
+    put_tasks(out, m, offset, length);
+    return 200;
+}

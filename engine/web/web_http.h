@@ -1,0 +1,54 @@
+/* The HTTP side of the page: connections, access, and the answers of web_api.h, by libmicrohttpd in
+ * the caller's loop. One thread. */
+#ifndef GLINT_WEB_WEB_HTTP_H
+#define GLINT_WEB_WEB_HTTP_H
+
+#include "engine/base/env.h"
+#include "engine/base/json.h"
+#include "engine/web/web_access.h"
+#include "engine/web/web_library.h"
+#include "engine/web/web_model.h"
+
+#define WEB_CONNECTIONS_MAX  64u
+#define WEB_STREAMS_MAX      16u /* of them with server-sent events */
+#define WEB_REQUEST_BYTES    (16 * KIB) /* memory of a connection: line and headers of a request */
+#define WEB_TIMEOUT_S        15u        /* without progress of a connection */
+#define WEB_CHANGE_NS        (500 * MS_NS)
+#define WEB_KEEP_ALIVE_NS    (10 * SECOND_NS)
+
+/* The jobs that are shown. */
+struct web_jobs {
+    void *arg;
+    /* Writes an object for each job. */
+    void (*list)(void *arg, struct json *out);
+    /* Returns the model of a job, valid until the next call; NULL: there is none. `id` NULL: the
+     * only one, or the newest. */
+    const struct web_model *(*find)(void *arg, const char *id);
+};
+
+struct web_stream;
+
+struct web_http {
+    struct env *env;
+    struct web_library library;
+    struct MHD_Daemon *daemon;
+    const struct web_access *access;
+    struct web_jobs jobs;
+    struct web_stream *streams;
+    uint32_t stream_count;
+    bool closing; /* streams end */
+};
+
+struct sockaddr;
+
+/* Listens on the address. Returns 0 or an errno: EADDRINUSE, ... */
+int web_http_start(struct web_http *h, const struct sockaddr *address);
+uint16_t web_http_port(const struct web_http *h);
+int web_http_epoll(const struct web_http *h); /* readable: call web_http_run */
+/* Returns the time in ms until the next call is due without an event; -1: none. */
+int64_t web_http_run(struct web_http *h);
+/* Wakes the streams that have something to send. Call a few times a second. */
+void web_http_tick(struct web_http *h);
+void web_http_stop(struct web_http *h);
+
+#endif

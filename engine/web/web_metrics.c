@@ -1,0 +1,100 @@
+/* The metrics of a job, in the text format of OpenMetrics 1.0. */
+#include "engine/base/text.h"
+#include "engine/web/web_api.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static bool put(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool put(struct buffer *out, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    const int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return size >= 0 && (size_t)size < sizeof text && buffer_append(out, text, (uint64_t)size);
+}
+
+/* One metric with one value, and of a counter its name with _total. */
+static bool put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
+                       const char *help, uint64_t value)
+{
+    return put(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
+           (unit == NULL || put(out, "# UNIT %s %s\n", name, unit)) &&
+           put(out, "# HELP %s %s\n", name, help) &&
+           put(out, "%s%s %llu\n", name, counter ? "_total" : "", (unsigned long long)value);
+}
+
+static uint64_t counter_of(const struct web_model *m, const char *name)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < m->stage_count; i++)
+        for (uint32_t k = 0; k < m->stages[i].counter_count; k++)
+            if (strcmp(m->stages[i].counters[k].name, name) == 0)
+                sum += (uint64_t)m->stages[i].counters[k].value;
+    return sum;
+}
+
+/* A value of a label: quotes, backslashes and newlines are escaped. */
+static bool put_label(struct buffer *out, const char *text)
+{
+    bool kept = buffer_append(out, "\"", 1);
+    for (; *text != '\0' && kept; text++) {
+        const char *escaped = *text == '"'    ? "\\\""
+                              : *text == '\\' ? "\\\\"
+                              : *text == '\n' ? "\\n"
+                                              : NULL;
+        kept = escaped != NULL ? buffer_append(out, escaped, 2) : buffer_append(out, text, 1);
+    }
+    return kept && buffer_append(out, "\"", 1);
+}
+
+static bool put_info(struct buffer *out, const struct web_model *m)
+{
+    static const char *const fields[] = {"id", "name", "version", "master"};
+    bool kept = put(out, "# TYPE glint_job info\n# HELP glint_job The job.\nglint_job_info{");
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0] && kept; i++) {
+        const char *text = json_string_value(json_object_get(m->job, fields[i]));
+        kept = put(out, "%s%s=", i > 0 ? "," : "", fields[i]) &&
+               put_label(out, text != NULL ? text : "");
+    }
+    return kept && put(out, "} 1\n");
+}
+
+bool web_metrics(struct buffer *out, const struct web_model *m)
+{
+    const struct web_totals t = web_model_totals(m);
+    return put_info(out, m) &&
+           put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
+                      t.active) &&
+           put_metric(out, "glint_tasks_queued", false, NULL,
+                      "Tasks of the stages that started, which neither run nor are done.",
+                      t.pending) &&
+           put_metric(out, "glint_tasks_done", true, NULL, "Attempts that succeeded.", t.done) &&
+           put_metric(out, "glint_tasks_failed", true, NULL, "Attempts that failed.", t.failed) &&
+           put_metric(out, "glint_tasks_killed", true, NULL, "Attempts that were killed.",
+                      t.killed) &&
+           put_metric(out, "glint_tasks_lost", true, NULL, "Attempts lost with their executor.",
+                      t.lost) &&
+           put_metric(out, "glint_retries", true, NULL, "Tasks that had to run again.",
+                      m->retries) &&
+           put_metric(out, "glint_executors_lost", true, NULL, "Executors that were lost.",
+                      m->lost_executors) &&
+           put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
+                      web_model_slots(m)) &&
+           put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
+                      m->stage_count) &&
+           put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",
+                      counter_of(m, "bytes read")) &&
+           put_metric(out, "glint_read_rows", true, NULL, "Rows of input read.",
+                      counter_of(m, "rows read")) &&
+           put_metric(out, "glint_written_bytes", true, "bytes", "Bytes of output written.",
+                      counter_of(m, "bytes written")) &&
+           put_metric(out, "glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
+                      counter_of(m, "map output bytes")) &&
+           put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
+                      counter_of(m, "spill bytes")) &&
+           put(out, "# EOF\n");
+}

@@ -1,0 +1,305 @@
+/* The loop wakes for the sockets of libmicrohttpd, for its timeouts, and every TICK_MS for new
+ * events while a job runs. */
+#include "engine/web/web_server.h"
+
+#include "engine/base/text.h"
+#include "engine/base/thread.h"
+#include "engine/net/event_loop.h"
+#include "engine/web/web_api.h"
+#include "engine/web/web_feed.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define TICK_MS       100u
+#define TOKEN_BYTES   16u /* 128 random bits */
+#define URL_BYTES_MAX 1024u
+
+struct web_server {
+    struct web_access access;
+    struct web_http http;
+    struct web_feed feed;
+    struct web_model model; /* of the job whose events come to the sink */
+    struct event_sink sink;
+    bool live; /* shows that model */
+    bool threaded, failed;
+    char url[URL_BYTES_MAX];
+    uv_loop_t loop;
+    uv_poll_t sockets;
+    uv_timer_t timeout, tick;
+    uv_async_t stop;
+    uv_signal_t signals[2];
+    pthread_t thread;
+};
+
+/* ---- Listening */
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)address;
+        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    }
+    const struct sockaddr_in6 *in6 = (const void *)address;
+    return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* Fills the server's address from the one that it listens on. */
+static void set_address(struct web_access *a, const struct sockaddr *address, uint16_t port)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    const bool v6 = address->sa_family == AF_INET6;
+    const struct sockaddr_in *in = (const void *)address;
+    const struct sockaddr_in6 *in6 = (const void *)address;
+    inet_ntop(address->sa_family, v6 ? (const void *)&in6->sin6_addr : (const void *)&in->sin_addr,
+              text, sizeof text);
+    text_format(a->address, sizeof a->address, v6 ? "[%s]" : "%s", text);
+    text_format(a->cookie, sizeof a->cookie, "glint-ui-%u", port);
+    a->port = port;
+}
+
+/* Listens on the first port that is free. */
+static int listen_on(struct web_server *s, const struct web_config *c, struct sockaddr *address,
+                     struct glint_error *error)
+{
+    const unsigned tries = c->port == 0 ? 1 : WEB_PORT_TRIES;
+    uint16_t *port = address->sa_family == AF_INET6
+                         ? &((struct sockaddr_in6 *)(void *)address)->sin6_port
+                         : &((struct sockaddr_in *)(void *)address)->sin_port;
+    int why = EADDRINUSE;
+    for (unsigned i = 0; i < tries && why == EADDRINUSE && c->port + i <= UINT16_MAX; i++) {
+        *port = htons((uint16_t)(c->port + i));
+        why = web_http_start(&s->http, address);
+    }
+    if (why == 0) {
+        set_address(&s->access, address, web_http_port(&s->http));
+        return 0;
+    }
+    return error_set(error, GLINT_E_ADDRESS, "name another one: --ui=HOST:PORT",
+                     "--ui cannot listen on %s, ports %u to %u: %s", c->host, c->port,
+                     c->port + tries - 1, strerror(why));
+}
+
+static int open_listener(struct web_server *s, const struct web_config *c,
+                         struct glint_error *error)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    int r = getaddrinfo(c->host, NULL, &hints, &found);
+    if (r != 0)
+        return error_set(error, GLINT_E_ADDRESS, NULL, "--ui %s: %s", c->host, gai_strerror(r));
+    s->access.loopback = is_loopback(found->ai_addr);
+    if (!s->access.loopback && c->token == NULL)
+        r = error_set(error, GLINT_E_ADDRESS, "add --ui-token FILE, and put TLS in front of it",
+                      "other hosts can connect to --ui %s, and there is no --ui-token", c->host);
+    if (r == 0) r = listen_on(s, c, found->ai_addr, error);
+    freeaddrinfo(found);
+    return r;
+}
+
+static int choose_token(struct web_server *s, const struct web_config *c, struct glint_error *error)
+{
+    uint8_t bytes[TOKEN_BYTES];
+    if (c->token != NULL) {
+        text_format(s->access.token, sizeof s->access.token, "%s", c->token);
+        text_format(s->url, sizeof s->url, "http://%s:%u/", s->access.address, s->access.port);
+        return 0;
+    }
+    if (c->env->random(c->env, bytes, sizeof bytes) != 0)
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        text_format(s->access.token + 2 * i, 3, "%02x", bytes[i]);
+    text_format(s->url, sizeof s->url, "http://%s:%u/?token=%s", s->access.address, s->access.port,
+                s->access.token);
+    return 0;
+}
+
+/* ---- The running job */
+
+static void live_list(void *arg, struct json *out)
+{
+    const struct web_server *s = arg;
+    if (s->model.job == NULL) return;
+    json_begin(out, NULL, '{');
+    web_api_put_application(out, &s->model, false);
+    json_end(out, '}');
+}
+
+static const struct web_model *live_find(void *arg, const char *id)
+{
+    const struct web_server *s = arg;
+    const char *own = json_string_value(json_object_get(s->model.job, "id"));
+    if (own == NULL || (id != NULL && strcmp(id, own) != 0)) return NULL;
+    return &s->model;
+}
+
+/* ---- The loop */
+
+static void run_http(struct web_server *s);
+
+static void on_sockets(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    run_http(handle->data);
+}
+
+static void on_timeout(uv_timer_t *handle)
+{
+    run_http(handle->data);
+}
+
+static void run_http(struct web_server *s)
+{
+    const int64_t ms = web_http_run(&s->http);
+    if (ms < 0)
+        uv_timer_stop(&s->timeout);
+    else
+        uv_timer_start(&s->timeout, on_timeout, ms > 0 ? (uint64_t)ms : 1, 0);
+}
+
+static void take_events(struct web_server *s)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    if (!s->live || s->failed) return;
+    /* Out of memory: the page stays as it is, and the job goes on. */
+    s->failed = web_feed_take(&s->feed, &s->model, &error) != 0;
+}
+
+static void on_tick(uv_timer_t *handle)
+{
+    struct web_server *s = handle->data;
+    take_events(s);
+    web_http_tick(&s->http);
+    run_http(s);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+static void end_loop(struct web_server *s)
+{
+    take_events(s);
+    uv_poll_stop(&s->sockets);
+    web_http_stop(&s->http);
+    uv_walk(&s->loop, close_handle, NULL);
+}
+
+static void on_stop(uv_async_t *handle)
+{
+    end_loop(handle->data);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    end_loop(handle->data);
+}
+
+static void *run_thread(void *arg)
+{
+    struct web_server *s = arg;
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+static void catch_signals(struct web_server *s)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++) {
+        uv_signal_init(&s->loop, &s->signals[i]);
+        s->signals[i].data = s;
+        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+    }
+}
+
+static void start_handles(struct web_server *s)
+{
+    uv_timer_init(&s->loop, &s->timeout);
+    uv_timer_init(&s->loop, &s->tick);
+    int r = uv_poll_init(&s->loop, &s->sockets, web_http_epoll(&s->http));
+    if (r == 0) r = uv_async_init(&s->loop, &s->stop, on_stop);
+    assert(r == 0); /* their descriptors exist */
+    s->timeout.data = s->tick.data = s->sockets.data = s->stop.data = s;
+    uv_poll_start(&s->sockets, UV_READABLE, on_sockets);
+    uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
+    if (!s->live) catch_signals(s);
+}
+
+/* ---- Start and end */
+
+struct web_server *web_server_open(const struct web_config *config, struct glint_error *error)
+{
+    struct web_server *s = mem_zalloc(sizeof *s);
+    if (s == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    json_set_alloc_funcs(mem_alloc, mem_free);
+    s->live = config->jobs.find == NULL;
+    s->http = (struct web_http){.env = config->env, .access = &s->access, .jobs = config->jobs};
+    if (s->live) s->http.jobs = (struct web_jobs){s, live_list, live_find};
+    int r = web_library_load(&s->http.library, error);
+    if (r == 0) r = open_listener(s, config, error);
+    if (r == 0) r = choose_token(s, config, error);
+    if (r == 0) r = event_loop_init(&s->loop, config->env, error);
+    if (r != 0) {
+        web_http_stop(&s->http);
+        mem_free(s);
+        return NULL;
+    }
+    web_feed_init(&s->feed);
+    web_model_init(&s->model);
+    s->model.live = true;
+    s->sink = web_feed_sink(&s->feed);
+    start_handles(s);
+    return s;
+}
+
+const char *web_server_url(const struct web_server *s)
+{
+    return s->url;
+}
+
+const struct event_sink *web_server_sink(struct web_server *s)
+{
+    return &s->sink;
+}
+
+int web_server_start(struct web_server *s, struct glint_error *error)
+{
+    const int r = thread_start(&s->thread, run_thread, s, error);
+    s->threaded = r == 0;
+    return r;
+}
+
+void web_server_run(struct web_server *s)
+{
+    assert(!s->live);
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+}
+
+void web_server_close(struct web_server *s)
+{
+    if (s == NULL) return;
+    if (s->threaded) {
+        uv_async_send(&s->stop);
+        pthread_join(s->thread, NULL);
+    } else if (uv_loop_alive(&s->loop)) {
+        end_loop(s);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+    }
+    const int failed = uv_loop_close(&s->loop);
+    assert(failed == 0);
+    web_feed_fini(&s->feed);
+    web_model_fini(&s->model);
+    mem_free(s);
+}
