@@ -113,8 +113,6 @@ static void put_sum(struct json *out, const struct web_model *m, const char *nam
 
 static void put_details(struct json *out, const struct web_model *m, const struct web_totals *t)
 {
-    uint64_t started = 0;
-    for (uint32_t i = 0; i < m->stage_count; i++) started += m->stages[i].started;
     put_field(out, "version", m->job, "version");
     put_field(out, "build", m->job, "build");
     put_field(out, "master", m->job, "master");
@@ -125,7 +123,6 @@ static void put_details(struct json *out, const struct web_model *m, const struc
     put_field(out, "argumentCount", m->job, "argument_count");
     put_sum(out, m, "numStages", "stages", m->stage_count);
     put_sum(out, m, "numSkippedStages", "stages_skipped", m->stages_skipped);
-    json_u64(out, "numStartedStages", started);
     json_u64(out, "numActiveTasks", t->active);
     json_u64(out, "numPendingTasks", t->pending);
     json_u64(out, "numKilledTasks", t->killed);
@@ -451,6 +448,28 @@ static void put_failures(struct json *out, const struct web_model *m)
     put_value(out, NULL, m->failures);
 }
 
+/* Of jobs that build or read Bloom filters. */
+static void put_filters(struct json *out, const struct web_model *m)
+{
+    static const char *const fields[][2] = {
+        {"key", "key"},       {"n", "n"},           {"m", "m"},
+        {"k", "k"},           {"scheme", "scheme"}, {"layout", "layout"},
+        {"bitsSet", "bits_set"}, {"fill", "fill"},  {"expectedRate", "expected_rate"}};
+    size_t i;
+    json_t *o;
+    json_begin(out, NULL, '[');
+    json_array_foreach(m->reports, i, o)
+    {
+        const char *name = text_of(o, "name");
+        if (name == NULL || strcmp(name, "filter") != 0) continue;
+        json_begin(out, NULL, '{');
+        for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
+            put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+}
+
 unsigned web_api_part(struct json *out, const struct web_model *m, const char *name,
                       const char *(*query)(void *arg, const char *name), void *arg)
 {
@@ -461,7 +480,8 @@ unsigned web_api_part(struct json *out, const struct web_model *m, const char *n
                  {"stages", put_stages},
                  {"failures", put_failures},
                  {"executors", put_executors},
-                 {"environment", put_environment}};
+                 {"environment", put_environment},
+                 {"filters", put_filters}};
     uint64_t offset, length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, name) != 0) continue;

@@ -22,6 +22,7 @@ void web_model_init(struct web_model *m)
                             .action_ends = json_array(),
                             .outputs = json_array(),
                             .notes = json_array(),
+                            .reports = json_array(),
                             .failures = json_array()};
 }
 
@@ -37,8 +38,8 @@ static void free_stage(struct web_stage *s)
 
 void web_model_fini(struct web_model *m)
 {
-    json_t *const owned[] = {m->job,     m->end,      m->actions, m->action_ends, m->outputs,
-                             m->notes,   m->failures, m->running};
+    json_t *const owned[] = {m->job,   m->end,     m->actions,  m->action_ends, m->outputs,
+                             m->notes, m->reports, m->failures, m->running};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) json_decref(owned[i]);
     for (uint32_t i = 0; i < m->stage_count; i++) free_stage(&m->stages[i]);
     for (uint32_t i = 0; i < m->executor_count; i++) {
@@ -297,6 +298,8 @@ int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *erro
         kept = json_array_append(m->outputs, o) == 0;
     else if (strcmp(event, "note") == 0)
         kept = json_array_append(m->notes, o) == 0;
+    else if (strcmp(event, "report") == 0)
+        kept = json_array_append(m->reports, o) == 0;
     else if (strcmp(event, "full") == 0)
         m->size_limited = true;
     if (strcmp(event, "action") == 0)

@@ -60,7 +60,7 @@ struct web_executor {
 struct web_model {
     json_t *job, *end; /* NULL: not seen yet */
     json_t *actions;   /* arrays of events */
-    json_t *action_ends, *outputs, *notes;
+    json_t *action_ends, *outputs, *notes, *reports;
     json_t *failures; /* events of attempts that failed, and of those lost */
     json_t *running;  /* of the last status; NULL: none */
     struct web_stage *stages;
