@@ -1,4 +1,5 @@
 /* saveAsTextFile: one line per record, the value or key TAB value. */
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/csv.h"
@@ -52,6 +53,52 @@ static bool write_lines(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
+/* Whether the column's cells are text, or numbers of a known maximum size, and not one large
+ * value. */
+static bool is_plain(const struct glint_column *c)
+{
+    return c->type == GLINT_I64 || (is_text(c->type) && c->start != NULL);
+}
+
+static uint64_t plain_bytes_max(const struct glint_column *c, uint32_t rows)
+{
+    uint64_t size = 0;
+    if (c->type == GLINT_I64) return (uint64_t)rows * TEXT_NUMBER_MAX;
+    for (uint32_t row = 0; row < rows; row++) size += c->end[row] - c->start[row];
+    return size;
+}
+
+/* Writes a cell, for which there is slack as in write_lines. Returns where it ends. */
+static inline uint8_t *write_plain(uint8_t *out, const struct glint_column *c, uint32_t row)
+{
+    if (c->type == GLINT_I64) return out + text_format_i64((char *)out, c->i64[row]);
+    const uint8_t *cell = c->base + c->start[row];
+    const uint32_t n = c->end[row] - c->start[row];
+    if (n <= 32)
+        memcpy(out, cell, 32);
+    else
+        memcpy(out, cell, n);
+    return out + n;
+}
+
+static bool write_plain_pairs(struct save *s, const struct glint_batch *batch)
+{
+    const uint64_t size = plain_bytes_max(&batch->key, batch->rows) +
+                          plain_bytes_max(&batch->value, batch->rows) + 2 * (uint64_t)batch->rows;
+    if (!save_reserve(s, size + READ_SLACK)) return false;
+    assert(s->buffer.capacity - s->buffer.size >= size + READ_SLACK);
+    uint8_t *out = s->buffer.data + s->buffer.size;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        out = write_plain(out, &batch->key, row);
+        *out++ = '\t';
+        out = write_plain(out, &batch->value, row);
+        *out++ = '\n';
+    }
+    s->buffer.size = (uint64_t)(out - s->buffer.data);
+    assert(s->buffer.size <= s->buffer.capacity);
+    return true;
+}
+
 /* Without a key, a row of CSV. A key and a value stay apart by a tab, so cells that contain one are
  * quoted. */
 static bool write_csv(struct save *s, struct glint_slice text)
@@ -97,6 +144,8 @@ bool save_write_lines(struct save *s, const struct glint_batch *batch)
     if (s->csv == 0 && s->schema.key == GLINT_NONE && is_text(s->schema.value) &&
         batch->value.start != NULL)
         return write_lines(s, batch);
+    if (s->csv == 0 && is_plain(&batch->key) && is_plain(&batch->value))
+        return write_plain_pairs(s, batch);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
         if (!write_text_record(s, &r)) return false;
