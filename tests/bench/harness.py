@@ -93,6 +93,8 @@ class Programs:
         self.keys = self._program("baseline_keys", keyed)
         self.join = self._program("baseline_join", keyed)
         self.stations = self._program("baseline_stations", small + [BASELINE / "files.c"])
+        self.pagerank = self._program("baseline_pagerank", small + [BASELINE / "files.c"])
+        self.kmeans = self._program("baseline_kmeans", small + [BASELINE / "files.c"])
         self.make_rows = self._program("make_rows", small)
         self.lines_digest = self._program("lines_digest", small + [BASELINE / "files.c"])
         self.make_keys = self._program("make_keys", small)

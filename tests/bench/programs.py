@@ -1,5 +1,5 @@
-"""Rows about whole programs: sort, the One Billion Row Challenge, and, in later rows, word count and
-iterations. glint's side are the programs of examples/programs, compiled as their users do, beside
+"""Rows about whole programs: sort and the One Billion Row Challenge (iterations.py has word count and
+programs that iterate). glint's side are the programs of examples/programs, compiled as their users do, beside
 DuckDB and Polars if they are installed."""
 
 import hashlib
