@@ -314,8 +314,8 @@ struct glint_rdd *glint_distinct(struct glint_rdd *rdd);
  * right] (see glint_pair); nil means that the side has no record, or that its
  * values are NONE. For each key, every left value is paired with every right value, in that order,
  * as in Spark. Left values are streamed; right values are buffered, in memory up to a share of the
- * slot's memory, then on disk: put the smaller side right. Differs from Spark: both sides are
- * always shuffled. */
+ * slot's memory, then on disk: put the smaller side right. As all transformations by key, it
+ * shuffles only what is not yet partitioned alike (docs/jobs.md: Partitions). */
 struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right);
 /* Like join, and [left, nil] for a left value without a match. */
 struct glint_rdd *glint_left_outer_join(struct glint_rdd *left, struct glint_rdd *right);
@@ -389,8 +389,8 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
 /* [PARTITION] The function chooses the partition of each key in the shuffle of a transformation by
  * key: partitionBy, repartitionAndSortWithinPartitions, reduceByKey and similar, groupByKey, joins,
  * cogroup, subtractByKey. It must give equal keys the same index: else they are grouped, reduced
- * and joined within each partition only. Only before the plan is cut. Later transformations hash
- * again unless they have their own. Returns `rdd`.
+ * and joined within each partition only. Only before the plan is cut. Later transformations by key
+ * take it over, as in Spark, unless they have their own. Returns `rdd`.
  *
  *     glint_with_partitioner(glint_partition_by(rdd, 4), &by_country, NULL); */
 struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,

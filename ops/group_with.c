@@ -8,7 +8,7 @@ extern const struct op op_group_with;
 struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count)
 {
     const char *name = op_group_with.name;
-    struct glint_rdd *all = NULL;
+    struct glint_rdd *sides[SIDES_MAX];
     for (uint32_t i = 0; i < count; i++)
         if (rdds[i] == NULL) return rdd_fail_null(name);
     if (count == 0) return rdd_fail_null(name);
@@ -22,10 +22,9 @@ struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count
             return rdd_fail(rdds[i], GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s",
                             name, codec_type_name(rdds[0]->schema.key),
                             codec_type_name(rdds[i]->schema.key));
-        struct glint_rdd *side = side_rdd(rdds[i], i, false);
-        if (side == NULL) return NULL;
-        all = i == 0 ? side : glint_union(all, side);
+        sides[i] = side_rdd(rdds[i], i, false);
     }
+    struct glint_rdd *all = sides_union(sides, count);
     if (all == NULL) return NULL;
     const struct rdd_spec spec = {.op = &op_group_with,
                                   .parents = {all},

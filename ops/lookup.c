@@ -4,6 +4,7 @@
 #include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
+#include "engine/plan/partitioning.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -67,11 +68,10 @@ static int lookup_on_result(void *arg, uint32_t partition, struct glint_slice re
 }
 
 /* Not by a partitioner of the job, which runs on executors only. */
-static bool is_hash_partitioned(const struct glint_rdd *rdd)
+static bool is_hash_partitioned(struct glint_rdd *rdd)
 {
-    if (!rdd->key_partitioned) return false;
-    while (rdd->op->kind != OP_WIDE) rdd = rdd->parents[0];
-    return rdd->dependency.partitioner == PARTITION_HASH;
+    const struct glint_rdd *partitioner = partitioning_find(rdd);
+    return partitioner != NULL && partitioner->dependency.partitioner == PARTITION_HASH;
 }
 
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out)

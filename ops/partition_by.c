@@ -8,8 +8,11 @@ struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("partitionBy");
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
-    struct rdd_spec spec = {
-        .op = &op_partition_by, .parents = {rdd}, .schema = rdd->schema, .key_partitioned = true};
+    struct rdd_spec spec = {.op = &op_partition_by,
+                            .parents = {rdd},
+                            .schema = rdd->schema,
+                            .key_partitioned = true,
+                            .partitioner_fixed = true};
     return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
 }
 

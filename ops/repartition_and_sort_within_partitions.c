@@ -15,6 +15,7 @@ struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd 
                             .parents = {rdd},
                             .schema = rdd->schema,
                             .key_partitioned = true,
+                            .partitioner_fixed = true,
                             .dependency = {.descending = !ascending}};
     return glint_with_partitions(rdd_create(rdd->g, &spec), partitions);
 }

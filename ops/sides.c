@@ -5,6 +5,7 @@
 #include "engine/data/bytes.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
+#include "engine/plan/partitioning.h"
 #include "ops/msgpack_cell.h"
 
 #define SIDE_HEAD_BYTES 2 /* header of the array, and the side */
@@ -152,9 +153,25 @@ struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only)
     pack_array(&p, 2);
     pack_u64(&p, side);
     pack_u64(&p, keys_only);
-    struct rdd_spec spec = {
-        .op = &op_side, .parents = {rdd}, .schema = {rdd->schema.key, GLINT_MSGPACK}};
+    struct rdd_spec spec = {.op = &op_side,
+                            .parents = {rdd},
+                            .schema = {rdd->schema.key, GLINT_MSGPACK},
+                            .key_partitioned = rdd->key_partitioned};
     return rdd_create_packed(rdd->g, &spec, &p);
+}
+
+struct glint_rdd *sides_union(struct glint_rdd *const *sides, uint32_t count)
+{
+    bool partitioned = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sides[i] == NULL) return NULL;
+        partitioned = partitioned || sides[i]->key_partitioned;
+    }
+    for (uint32_t i = 0; i < count && partitioned; i++)
+        if (!partitioning_add_exchange(sides[i])) return NULL;
+    struct glint_rdd *all = sides[0];
+    for (uint32_t i = 1; i < count; i++) all = glint_union(all, sides[i]);
+    return all;
 }
 
 struct glint_rdd *sides_rdd(const struct sides_spec *spec)
@@ -171,7 +188,8 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec)
     right = side_rdd(right, SIDE_RIGHT, spec->keys_only);
     /* The order of the parents in the union decides which side comes first in each group. */
     bool left_first = spec->first == SIDE_LEFT;
-    struct glint_rdd *both = glint_union(left_first ? left : right, left_first ? right : left);
+    struct glint_rdd *const sides[] = {left_first ? left : right, left_first ? right : left};
+    struct glint_rdd *both = sides_union(sides, 2);
     if (both == NULL) return NULL;
     struct rdd_spec shuffle = {.op = spec->shuffle_op,
                                .parents = {both},

@@ -6,7 +6,10 @@
  *
  * Each value becomes the msgpack array [side, value]. A shuffle keeps equal keys in the order of
  * the map partitions, and a union puts all partitions of one parent before those of the other. So
- * each group has all values of one side before those of the other, without sorting by side. */
+ * each group has all values of one side before those of the other, without sorting by side.
+ *
+ * If a side is partitioned as the result will be, nothing of it is shuffled: see
+ * engine/plan/partitioning.h. */
 #ifndef GLINT_OPS_SIDES_H
 #define GLINT_OPS_SIDES_H
 
@@ -26,6 +29,9 @@ struct sides_spec {
 /* Replaces each value by [side, value]; `keys_only`: by [side, nil]. Returns NULL with the error
  * set. */
 struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only);
+/* Creates the input of the shuffle: all of the sides, in this order. `count` is at least 1; NULLs
+ * are allowed. Returns NULL with the error set. */
+struct glint_rdd *sides_union(struct glint_rdd *const *sides, uint32_t count);
 /* Creates the shuffle RDD: (key, msgpack). Returns NULL with the error set: PLAN_TYPE if a side has
  * no keys, or the key types differ. */
 struct glint_rdd *sides_rdd(const struct sides_spec *spec);

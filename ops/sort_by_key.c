@@ -44,6 +44,7 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
         .op = &op_sort_by_key,
         .parents = {rdd},
         .schema = rdd->schema,
+        .key_partitioned = true,
         .dependency = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = sort_prepare;

@@ -125,7 +125,7 @@ static int prepare_action(const struct action *action)
     for (uint32_t i = 0; i < count && r == 0; i++)
         if (!shuffles[i]->shuffled) r = rdd_prepare_stage(shuffles[i]);
     mem_free(shuffles);
-    if (r != 0 || action->rdd->op->kind == OP_WIDE) return r;
+    if (r != 0 || rdd_is_shuffle(action->rdd)) return r;
     return rdd_prepare_stage(action->rdd);
 }
 

@@ -45,7 +45,7 @@ static void add_skipped(struct plan_line *l, const char *what, const struct skip
 static bool is_guess(const struct glint_rdd *shuffle)
 {
     return shuffle->unsized && shuffle->partitions_inherited == 0 &&
-           shuffle->g->config.partitions == 0;
+           shuffle->g->config.partitions == 0 && shuffle->partitioner_of == NULL;
 }
 
 /* A source that reads outputs of earlier actions, which explain did not run: their paths, and the
@@ -63,8 +63,9 @@ static void add_node(struct plan_line *l, const struct glint *g, const struct st
                      bool root)
 {
     const struct glint_rdd *rdd = find_rdd(g, n->rdd); /* NULL: an action's node */
-    const bool shuffle = n->op->kind == OP_WIDE;
+    const bool shuffle = stage_node_is_shuffle(n);
     plan_line_add(l, "%s%s", n->op->name, !shuffle ? "" : root ? " (write)" : " (read)");
+    if (n->op->kind == OP_WIDE && n->narrow) plan_line_add(l, " (no shuffle)");
     if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
     if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
@@ -99,7 +100,7 @@ static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t 
 static bool add_reads(struct stage_plan *s, const struct stage_node *n, const struct glint_rdd *rdd,
                       bool root, struct plan_step *step)
 {
-    const bool shuffled = n->op->kind == OP_WIDE && !root && rdd->stage > 0;
+    const bool shuffled = stage_node_is_shuffle(n) && !root && rdd->stage > 0;
     const bool unwritten = rdd != NULL && rdd->inputs != NULL && rdd->unsized;
     const uint32_t count = shuffled ? 1 : unwritten ? rdd->inputs->unwritten_count : 0;
     uint32_t *reads = arena_alloc(&s->memory, sizeof *reads * (count + 1));

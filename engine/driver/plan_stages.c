@@ -44,7 +44,7 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
         r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
     /* An RDD is created after its parents, so in order of ids parents are first. */
     if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, compare_rdd_ids);
-    for (uint32_t i = 0; i < list.count; i++) assert(list.items[i]->op->kind == OP_WIDE);
+    for (uint32_t i = 0; i < list.count; i++) assert(rdd_is_shuffle(list.items[i]));
     *out = list.items;
     *out_count = list.count;
     return r;

@@ -175,7 +175,7 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
     int r = pipeline_run(a->task, &input, &run, &outcome->body);
     if (r != 0) return r;
     const struct stage_node *root = &stage->nodes[stage->node_count - 1];
-    bool wide = root->op->kind == OP_WIDE;
+    bool wide = stage_node_is_shuffle(root);
     r = wide ? store_map_output(a, m, root->rdd, &run, &outcome->body)
              : store_large_result(a, outcome);
     if (r == 0 && !task_counters_encode(&a->task->counters, &outcome->counters))

@@ -14,7 +14,7 @@
 #include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
-#include "engine/shuffle/read.h"
+#include "engine/executor/shuffle_node.h"
 #include "engine/shuffle/write.h"
 
 #include <assert.h>
@@ -22,10 +22,11 @@
 /* A node on the walk's stack. */
 struct walk_frame {
     const struct stage_node *node;
-    uint32_t partition, end; /* coalesce: partitions of the parent still to run */
+    /* Coalesce: partitions of the parent still to run. Narrow union: `end` parents were run. */
+    uint32_t partition, end;
     bool entered;
     bool in_right; /* of two parents, the right one is being read */
-    void *state;   /* narrow: the operator's state, and its emitter */
+    void *state;   /* narrow: the operator's state (WIDE: a narrow_shuffle), and its emitter */
     struct glint_emitter *out;
     struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */
 };
@@ -84,7 +85,9 @@ static struct glint_emitter *emitter_to(struct pipeline *p, const struct walk_fr
 {
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
-    if (below != NULL)
+    if (below != NULL && below->node->op->kind == OP_WIDE)
+        emitter_init(e, p->task, schema, narrow_shuffle_push, below->state, NULL);
+    else if (below != NULL)
         emitter_init(e, p->task, schema,
                      below->in_right ? below->node->op->push_right : below->node->op->push,
                      below->state, below->out);
@@ -144,58 +147,20 @@ static int run_source(struct pipeline *p, struct walk_frame *f)
     return flow == FLOW_FAIL ? set_function_failed(p) : 0;
 }
 
-static void spec_fill(const struct stage_node *node, struct glint_schema in,
-                      struct shuffle_spec *out)
-{
-    *out = (struct shuffle_spec){.partitions = node->partitions,
-                                 .dependency = node->dependency,
-                                 .map_side = node->dependency.combine != COMBINE_NONE,
-                                 .fn = node->fn,
-                                 .sequential = node->fn != NULL && node->fn->sequential,
-                                 .key = in.key,
-                                 .value = in.value,
-                                 .acc = node->schema.value};
-}
-
-static int push_shuffle_inputs(struct pipeline *p, struct walk_frame *f,
-                               const struct shuffle_spec *spec, void *state,
-                               struct glint_emitter *out)
+static int run_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     struct run_slice *inputs;
     uint32_t count;
+    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
+    if (out == NULL) return p->task->error.code;
     int r =
         p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs, &count);
     if (r != 0) return r;
-    struct shuffle_reader *reader = shuffle_reader_open(p->task, spec, state, inputs, count);
-    struct glint_batch batch;
-    while (reader != NULL && (r = shuffle_reader_next(reader, &batch)) > 0) {
-        glint_emit_batch(out, &batch);
-        if (out->flow != FLOW_MORE) break;
-    }
-    if (reader == NULL) r = p->task->error.code;
-    shuffle_reader_close(reader);
-    /* Only after the reader is closed: it reads from the slices until then. */
+    r = shuffle_node_emit(p->task, f->node, inputs, count, out);
+    /* Only now: the node reads from the slices until then. */
     if (p->input->fetch_end != NULL) p->input->fetch_end(p->input->fetch_arg, p->task);
     p->stopped = out->flow == FLOW_STOP;
     return r < 0 || out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
-}
-
-static int run_shuffle(struct pipeline *p, struct walk_frame *f)
-{
-    struct shuffle_spec spec;
-    struct function_call call = {.opened = false};
-    /* Shuffled records have the same key type as the output and, unless values are combined, the
-     * same value type. */
-    struct glint_schema in = f->node->schema;
-    spec_fill(f->node, in, &spec);
-    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
-    if (out == NULL) return p->task->error.code;
-    int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, f->node->args) : 0;
-    const struct glint_function *function = task_set_function(p->task, spec.fn);
-    if (r == 0) r = push_shuffle_inputs(p, f, &spec, call.state, out);
-    task_set_function(p->task, function);
-    function_call_close(&call);
-    return r;
 }
 
 static void push_right_parent(struct pipeline *p, struct walk_frame *f)
@@ -222,6 +187,31 @@ static int enter_narrow(struct pipeline *p, struct walk_frame *f)
     else
         frame_push(p, f->node->parents[0], f->partition, f);
     return 0;
+}
+
+/* A narrow node of a wide operator. */
+static int enter_narrow_shuffle(struct pipeline *p, struct walk_frame *f)
+{
+    const uint32_t parent = f->node->parents[0];
+    assert(!f->entered && parent != STAGE_NO_PARENT);
+    f->out = emitter_to(p, f->below, f->node->schema);
+    if (f->out == NULL) return p->task->error.code;
+    f->state = narrow_shuffle_open(p->task, f->node, p->input->stage->nodes[parent].schema);
+    if (f->state == NULL) return p->task->error.code;
+    f->entered = true;
+    frame_push(p, parent, f->partition, f);
+    return 0;
+}
+
+static int leave_narrow_shuffle(struct pipeline *p, struct walk_frame *f)
+{
+    assert(f->entered && f == &p->frames[p->depth - 1]);
+    int r = narrow_shuffle_finish(f->state, f->out);
+    p->stopped = p->stopped || f->out->flow == FLOW_STOP;
+    narrow_shuffle_close(f->state);
+    f->state = NULL;
+    p->depth--;
+    return r < 0 || f->out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
 }
 
 /* After the right parent: goes on with the left one. */
@@ -265,8 +255,18 @@ static int step_coalesce(struct pipeline *p, struct walk_frame *f)
     return 0;
 }
 
+static int step_narrow_union(struct pipeline *p, struct walk_frame *f)
+{
+    if (f->end == 2 || p->stopped)
+        p->depth--;
+    else
+        frame_push(p, f->node->parents[f->end++], f->partition, f->below);
+    return 0;
+}
+
 static int step_union(struct pipeline *p, struct walk_frame *f)
 {
+    if (f->node->narrow) return step_narrow_union(p, f);
     uint32_t left = p->input->stage->nodes[f->node->parents[0]].partitions;
     uint32_t side = f->partition < left ? 0 : 1;
     uint32_t at = side == 0 ? f->partition : f->partition - left;
@@ -285,7 +285,11 @@ static int walk_step(struct pipeline *p)
     switch (f->node->op->kind) {
     /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
     case OP_SOURCE: p->depth--; return run_source(p, f);
-    case OP_WIDE: p->depth--; return run_shuffle(p, f);
+    case OP_WIDE:
+        if (f->node->narrow)
+            return f->entered ? leave_narrow_shuffle(p, f) : enter_narrow_shuffle(p, f);
+        p->depth--;
+        return run_shuffle(p, f);
     case OP_UNION: return step_union(p, f);
     case OP_COALESCE: return step_coalesce(p, f);
     default:
@@ -299,6 +303,7 @@ static void unwind_frames(struct pipeline *p)
 {
     while (p->depth > 0) {
         struct walk_frame *f = &p->frames[--p->depth];
+        if (f->node->op->kind == OP_WIDE) narrow_shuffle_close(f->state);
         if (op_kind_is_narrow(f->node->op->kind) && f->state != NULL && f->node->op->close != NULL)
             f->node->op->close(f->state);
     }
@@ -324,7 +329,7 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
 {
     struct shuffle_spec spec;
     struct function_call call = {.opened = false}, partitioner = call;
-    spec_fill(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
+    shuffle_node_spec(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
     int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, root->args) : 0;
     if (r == 0 && root->dependency.partition_fn != NULL) {
         spec.partitioner = &partitioner;
@@ -360,26 +365,43 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
     return r;
 }
 
+/* Narrow nodes hold records while others do: gives each half of its share of the slot's memory. */
+static int divide_memory(struct pipeline *p)
+{
+    struct glint_task *task = p->task;
+    const uint32_t shares = stage_memory_shares(p->input->stage);
+    if (shares == 1) return 0;
+    struct task_options *options = shares > 0 ? task_alloc(task, sizeof *options) : NULL;
+    if (options == NULL) return error_no_memory(&task->error);
+    *options = *task->options;
+    options->memory_bytes /= shares;
+    task->options = options;
+    return 0;
+}
+
 int pipeline_run(struct glint_task *task, const struct pipeline_input *input, struct run *out_run,
                  struct buffer *out_result)
 {
     const struct stage_node *root = stage_root(input);
     struct pipeline p = {.task = task, .input = input, .splits = unpack_begin(input->splits)};
     task->partition = input->partition;
-    int r = 0;
+    const struct task_options *options = task->options;
+    int r = divide_memory(&p);
+    if (r != 0) return r;
     if (p.splits.failed)
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
     else if (input->partition >= stage_plan_task_count(input->stage))
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no partition %u",
                       input->partition);
-    else if (root->op->kind == OP_WIDE)
+    else if (stage_node_is_shuffle(root))
         r = run_map_side(&p, root, out_run);
     else
         r = run_action(&p, root, out_result);
+    task->options = options;
     if (r != 0) return set_function_failed(&p);
     /* An error that a finish or close set after the output was produced: discard the output. */
     if (task->error.code == GLINT_OK) return 0;
-    if (root->op->kind == OP_WIDE)
+    if (stage_node_is_shuffle(root))
         run_destroy(out_run);
     else
         buffer_fini(out_result);

@@ -388,7 +388,7 @@ void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task,
     const struct stage_plan *plan = store_find_stage(s, stage);
     if (plan == NULL) return;
     const struct stage_node *root = &plan->nodes[plan->node_count - 1];
-    if (root->op->kind != OP_WIDE) return;
+    if (!stage_node_is_shuffle(root)) return;
     pthread_mutex_lock(&s->lock);
     struct stored_map_output **link = find_output(s, root->rdd, task, attempt);
     if (*link != NULL) remove_output(link, &removed);

@@ -46,6 +46,15 @@ struct glint_rdd {
     struct glint_schema schema;
     bool grouped;         /* the records of a key are adjacent and form one group */
     bool key_partitioned; /* equal keys are in the same partition, which the last shuffle chose */
+    /* Wide: its parent's partitions are those that it would make, so it sorts and combines them
+     * without a shuffle. Union: partition p is that of both parents. Valid once `counted` is set.
+     */
+    bool narrow;
+    bool partitioner_fixed; /* wide: the job chose its partitioner */
+    /* Wide: the shuffle whose partitioner it has, if it is narrow or another RDD's `exchange`. */
+    struct glint_rdd *partitioner_of;
+    /* One of several inputs of a wide RDD: shuffles this input alone if others need no shuffle. */
+    struct glint_rdd *exchange;
     const struct glint_function *fn;
     struct glint_slice args, params; /* encoded as msgpack */
     struct shuffle_dependency dependency;
@@ -187,7 +196,7 @@ struct rdd_spec {
     struct glint_args *args;
     struct glint_slice params;  /* copied */
     struct glint_schema schema; /* ANY: the function's output type, or else the parent's */
-    bool grouped, key_partitioned;
+    bool grouped, key_partitioned, partitioner_fixed;
     struct shuffle_dependency dependency;
 };
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec);
@@ -212,6 +221,11 @@ static inline struct glint_rdd *rdd_fail_null(const char *call)
     return NULL;
 }
 bool rdd_is_pair(const struct glint_rdd *rdd);
+/* Whether it is wide and needs its shuffle. Valid once partitions are counted. */
+static inline bool rdd_is_shuffle(const struct glint_rdd *rdd)
+{
+    return rdd->op->kind == OP_WIDE && !rdd->narrow;
+}
 /* True if explain shows actions on `rdd` and returns empty results instead of running them. */
 bool rdd_is_explain_only(const struct glint_rdd *rdd);
 /* True if a context of this thread explains, so that results may be empty. */

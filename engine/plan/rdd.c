@@ -4,6 +4,7 @@
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "engine/plan/context.h"
+#include "engine/plan/partitioning.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
         rdd->schema.value = fn ? output_type(fn->out.value, in.value) : in.value;
     rdd->grouped = spec->grouped;
     rdd->key_partitioned = spec->key_partitioned;
+    rdd->partitioner_fixed = spec->partitioner_fixed;
     rdd->fn = fn;
     rdd->args = args_encode(g, spec->args, fn);
     rdd->params = context_copy_slice(g, spec->params);
@@ -260,6 +262,7 @@ static void count_partitions(struct glint_rdd *rdd)
         if (rdd->partitions_requested > 0) rdd->partitions_inherited = rdd->partitions_requested;
         rdd->partitions =
             rdd->partitions_inherited > 0 ? rdd->partitions_inherited : partitions_by_input(rdd);
+        partitioning_reuse(rdd);
         break;
     case OP_UNION: rdd->partitions = first + second; break;
     case OP_ZIP:
@@ -351,12 +354,13 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
     if (rdd == NULL) return rdd_fail_null(op_with_partitioner.name);
     struct glint_rdd *shuffle_rdd = find_requested_shuffle(rdd, "partitioner");
     if (shuffle_rdd == NULL) return NULL;
-    if (!shuffle_rdd->key_partitioned)
+    if (!shuffle_rdd->key_partitioned || shuffle_rdd->dependency.partitioner == PARTITION_RANGE)
         return rdd_fail(rdd, GLINT_E_PLAN_FUNCTION,
                         "the partitioner cannot be set: %s does not partition by key",
                         shuffle_rdd->op->name);
     if (plan_check_function(rdd->g, &op_with_partitioner, function, shuffle_rdd->schema) != 0)
         return NULL;
+    shuffle_rdd->partitioner_fixed = true;
     shuffle_rdd->dependency.partitioner = PARTITION_FUNCTION;
     shuffle_rdd->dependency.partition_fn = function;
     shuffle_rdd->dependency.partition_args = args_encode(rdd->g, args, function);

@@ -29,7 +29,7 @@ static bool walk_stage(struct stage_walk *w, struct glint_rdd *top)
     if (!walk_add(w, top)) return false;
     for (uint32_t i = 0; i < w->count; i++) {
         struct glint_rdd *rdd = w->items[i];
-        if (rdd->op->kind == OP_WIDE && rdd != top) continue;
+        if (rdd_is_shuffle(rdd) && rdd != top) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
             if (!walk_add(w, rdd->parents[p])) return false;
     }
@@ -42,10 +42,10 @@ int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
     struct stage_walk w = {NULL, 0, 0};
     struct glint_error *error = &rdd->g->error;
     int r = 0;
-    if (rdd->op->kind == OP_WIDE) return visit(arg, rdd);
+    if (rdd_is_shuffle(rdd)) return visit(arg, rdd);
     if (!walk_stage(&w, rdd)) r = error_no_memory(error);
     for (uint32_t i = 0; i < w.count && r == 0; i++)
-        if (w.items[i]->op->kind == OP_WIDE) r = visit(arg, w.items[i]);
+        if (rdd_is_shuffle(w.items[i])) r = visit(arg, w.items[i]);
     mem_free(w.items);
     return r;
 }
@@ -59,6 +59,7 @@ static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
                              .params = rdd->params,
                              .schema = rdd->schema,
                              .grouped = rdd->grouped,
+                             .narrow = rdd->narrow,
                              .parents = {STAGE_NO_PARENT, STAGE_NO_PARENT},
                              .partitions = rdd->partitions,
                              .dependency = rdd->dependency};
@@ -77,7 +78,7 @@ int rdd_prepare_stage(struct glint_rdd *rdd)
     if (r == 0) qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count && r == 0; i++) {
         int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
-        if (prepare == NULL || (w.items[i]->op->kind == OP_WIDE && w.items[i] != rdd)) continue;
+        if (prepare == NULL || (rdd_is_shuffle(w.items[i]) && w.items[i] != rdd)) continue;
         /* Reset first: prepare may run an action, which prepares its stage and would call it
          * again. */
         w.items[i]->prepare = NULL;
@@ -95,10 +96,10 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
     memset(s, 0, sizeof *s);
     struct glint_rdd *top = action != NULL ? action->rdd : shuffle_rdd;
     assert((action == NULL) != (shuffle_rdd == NULL) &&
-           (shuffle_rdd == NULL || shuffle_rdd->op->kind == OP_WIDE));
+           (shuffle_rdd == NULL || rdd_is_shuffle(shuffle_rdd)));
     struct stage_walk w = {NULL, 0, 0};
     /* An action directly on a shuffle: the stage only reads it, its map side is another stage. */
-    bool source_only = top->op->kind == OP_WIDE && action != NULL;
+    bool source_only = rdd_is_shuffle(top) && action != NULL;
     bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
     if (walked) s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
     if (s->nodes == NULL) {
@@ -110,7 +111,7 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
         const struct glint_rdd *rdd = w.items[i];
         struct stage_node *n = &s->nodes[s->node_count++];
         fill_node(n, rdd);
-        if (rdd->op->kind == OP_WIDE && (rdd != top || source_only)) continue;
+        if (rdd_is_shuffle(rdd) && (rdd != top || source_only)) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
             for (uint32_t j = 0; j < i; j++)
                 if (w.items[j] == rdd->parents[p]) n->parents[p] = j;
@@ -152,7 +153,7 @@ uint32_t stage_plan_task_count(const struct stage_plan *s)
 {
     assert(s->node_count > 0);
     const struct stage_node *root = &s->nodes[s->node_count - 1];
-    return root->op->kind == OP_WIDE ? s->nodes[root->parents[0]].partitions : root->partitions;
+    return stage_node_is_shuffle(root) ? s->nodes[root->parents[0]].partitions : root->partitions;
 }
 
 /* ---- Splits of a partition, in the same order in which the executor's pipeline reads them */
@@ -188,8 +189,12 @@ static bool visit_next_partition(struct visit_stack *s, struct packer *p, uint64
         pack_bytes(p, rdd->splits[partition]);
         ++*count;
         return true;
-    case OP_WIDE: return true;
+    case OP_WIDE:
+        return !rdd->narrow || push_visit(s, rdd->parents[0], partition, partition + 1);
     case OP_UNION: {
+        if (rdd->narrow) /* the left one is read first */
+            return push_visit(s, rdd->parents[1], partition, partition + 1) &&
+                   push_visit(s, rdd->parents[0], partition, partition + 1);
         uint32_t left = rdd->parents[0]->partitions;
         struct glint_rdd *parent = rdd->parents[partition < left ? 0 : 1];
         uint32_t at = partition < left ? partition : partition - left;

@@ -1,7 +1,8 @@
 /* A stage: the part of a plan between shuffles, as sent to executors.
  *
  * Nodes are ordered parents first. The last one is the root: an action, or the wide node whose map
- * outputs the stage writes. Any other wide node is a source that reads its shuffle. To run
+ * outputs the stage writes. Any other wide node is a source that reads its shuffle, unless it is
+ * narrow: then it sorts and combines what its parent emits. To run
  * partition p, the executor walks from the root to a source, choosing the parent at each union by
  * p, and visiting the right parent of a zip before the left one (executor/pipeline.h). Driver and
  * executor share the struct: the driver fills it from RDDs, the executor from bytes. */
@@ -21,10 +22,17 @@ struct stage_node {
     struct glint_slice args, params;
     struct glint_schema schema; /* of its output */
     bool grouped;               /* its output is grouped */
+    bool narrow;                /* as struct glint_rdd's */
     uint32_t parents[2];        /* node indexes, or STAGE_NO_PARENT */
     uint32_t partitions;
     struct shuffle_dependency dependency;
 };
+
+/* Whether it writes or reads a shuffle. */
+static inline bool stage_node_is_shuffle(const struct stage_node *n)
+{
+    return n->op->kind == OP_WIDE && !n->narrow;
+}
 
 /* Zero it before use; free with stage_plan_fini. */
 struct stage_plan {

@@ -26,7 +26,7 @@ static void dependency_pack(struct packer *p, const struct shuffle_dependency *w
 
 static void node_pack(struct packer *p, const struct stage_node *n)
 {
-    pack_array(p, 12);
+    pack_array(p, 13);
     pack_u64(p, n->rdd);
     pack_text(p, n->op->name);
     pack_text(p, n->fn != NULL ? n->fn->name : NULL);
@@ -35,6 +35,7 @@ static void node_pack(struct packer *p, const struct stage_node *n)
     pack_u64(p, n->schema.key);
     pack_u64(p, n->schema.value);
     pack_u64(p, n->grouped);
+    pack_u64(p, n->narrow);
     pack_u64(p, n->parents[0]);
     pack_u64(p, n->parents[1]);
     pack_u64(p, n->partitions);
@@ -115,6 +116,7 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     n->schema.key = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
     n->schema.value = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
     n->grouped = unpack_u64(u, 1) != 0;
+    n->narrow = unpack_u64(u, 1) != 0;
     n->parents[0] = parent_unpack(u, self);
     n->parents[1] = parent_unpack(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
@@ -163,6 +165,12 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
     uint32_t first = left ? s->nodes[n->parents[0]].partitions : 0;
     uint32_t second = right ? s->nodes[n->parents[1]].partitions : 0;
     bool one = left && !right;
+    if (n->narrow) {
+        const bool wide = n->op->kind == OP_WIDE;
+        if (!wide && n->op->kind != OP_UNION) return false;
+        return left && right != wide && !root && n->partitions == first &&
+               (wide ? n->dependency.bound_count < n->partitions : second == first);
+    }
     switch (n->op->kind) {
     case OP_SOURCE: return !left && !right && !root;
     /* As root it writes its parent's map outputs; elsewhere it is a source. */

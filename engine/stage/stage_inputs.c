@@ -39,7 +39,8 @@ static bool visit_both_parents(const struct stage_plan *plan, const struct stage
 static bool visit_parents(const struct stage_plan *plan, const struct stage_node *n,
                           uint32_t partition, struct visits *v)
 {
-    if (n->op->kind == OP_ZIP || n->op->kind == OP_CARTESIAN)
+    if (n->op->kind == OP_ZIP || n->op->kind == OP_CARTESIAN ||
+        (n->op->kind == OP_UNION && n->narrow))
         return visit_both_parents(plan, n, partition, v);
     uint32_t parent = n->parents[0], first = partition, end = partition + 1;
     const uint32_t left = plan->nodes[parent].partitions;
@@ -63,7 +64,7 @@ static bool visit_next(const struct stage_plan *plan, struct visits *v, struct s
     const struct stage_node *n = &plan->nodes[top->node];
     const uint32_t partition = top->first++;
     if (n->parents[0] != STAGE_NO_PARENT) return visit_parents(plan, n, partition, v);
-    if (n->op->kind == OP_WIDE) return add_input(out, n->rdd, partition);
+    if (stage_node_is_shuffle(n)) return add_input(out, n->rdd, partition);
     return true; /* a source of files */
 }
 
@@ -73,7 +74,8 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
     struct visits v = {NULL, 0, 0};
     uint32_t root = plan->node_count - 1;
     out->count = 0;
-    if (plan->nodes[root].op->kind == OP_WIDE && plan->nodes[root].parents[0] != STAGE_NO_PARENT)
+    if (stage_node_is_shuffle(&plan->nodes[root]) &&
+        plan->nodes[root].parents[0] != STAGE_NO_PARENT)
         root = plan->nodes[root].parents[0]; /* the tasks are those of the map side */
     bool memory = push(&v, root, partition, partition + 1);
     while (memory && v.count > 0) memory = visit_next(plan, &v, out);

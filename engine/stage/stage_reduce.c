@@ -72,7 +72,8 @@ static const struct stage_node *shuffle_node(const struct reduce *r)
 {
     const struct stage_plan *plan = &r->w->plan;
     for (uint32_t i = 0; i < plan->node_count; i++)
-        if (plan->nodes[i].op->kind == OP_WIDE && plan->nodes[i].rdd == parent_stage(r)->shuffle &&
+        if (stage_node_is_shuffle(&plan->nodes[i]) &&
+            plan->nodes[i].rdd == parent_stage(r)->shuffle &&
             plan->nodes[i].parents[0] == STAGE_NO_PARENT)
             return &plan->nodes[i];
     return NULL;

@@ -5,6 +5,6 @@
 #include "ops/ops.h"
 
 extern const struct glint_job words_job, letters_job, talk_job, first_job, some_job, null_job,
-    forever_job;
+    forever_job, joined_job;
 
 #endif

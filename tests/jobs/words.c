@@ -112,6 +112,22 @@ static int letters_run(struct glint *g, const struct glint_job_args *args)
     return glint_save_as_text_file(glint_with_partitions(counts, 4), args->positional[1]);
 }
 
+/* The counts joined with the words, or with counts again. With --forget the plan does not know that
+ * they are partitioned, so all is shuffled. */
+static int joined_run(struct glint *g, const struct glint_job_args *args)
+{
+    const bool again = glint_job_option(args, "again") != NULL;
+    const bool forget = glint_job_option(args, "forget") != NULL;
+    struct glint_rdd *counts = glint_with_partitions(counts_of(g, args), 4), *other;
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    other = glint_flat_map(lines, &split, NULL);
+    if (again) other = glint_with_partitions(glint_reduce_by_key(other, &GLINT_MAX_I64, NULL), 4);
+    if (forget) counts = glint_coalesce(counts, 4);
+    if (forget && again) other = glint_coalesce(other, 4);
+    struct glint_rdd *joined = glint_full_outer_join(counts, other);
+    return glint_save_as_text_file(joined, args->positional[1]);
+}
+
 static int print_row(void *arg, const struct glint_record *row)
 {
     (void)arg;
@@ -178,6 +194,8 @@ static int forever_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"hold-lines", "FILE", NULL, "lines wait while this file exists"},
     {"hold-counts", "FILE", NULL, "counts wait while this file exists"},
+    {"again", NULL, NULL, "join counts with counts"},
+    {"forget", NULL, NULL, "shuffle all inputs of the join"},
     {"outside", "LETTER", NULL, "words that begin so have no partition"},
     {NULL, NULL, NULL, NULL}};
 
@@ -190,6 +208,7 @@ static const struct glint_job_option options[] = {
 const struct glint_job words_job = JOB("words", "count words, sorted", "OUTPUT", words_run);
 const struct glint_job letters_job =
     JOB("letters", "count words, partitioned by letter", "OUTPUT", letters_run);
+const struct glint_job joined_job = JOB("joined", "join counts", "OUTPUT", joined_run);
 const struct glint_job talk_job = JOB("talk", "print between actions", NULL, talk_run);
 const struct glint_job first_job = JOB("first", "need a first line", "OUTPUT", first_run);
 const struct glint_job some_job = JOB("some", "return 5 without lines", "OUTPUT", some_run);
