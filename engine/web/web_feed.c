@@ -37,9 +37,11 @@ static void append(struct web_feed *f, struct feed_header *h, const void *first,
     /* Lines are few, and the model needs all of them. */
     const bool full = b->size > WEB_FEED_BYTES_MAX && !h->is_line;
     if (!full && buffer_reserve(b, sizeof *h + h->size)) {
-        buffer_append(b, h, sizeof *h);
-        if (h->error_size > 0) buffer_append(b, first, h->error_size);
-        if (second_size > 0) buffer_append(b, second, second_size);
+        uint8_t *at = b->data + b->size;
+        memcpy(at, h, sizeof *h);
+        if (first != NULL) memcpy(at + sizeof *h, first, h->error_size);
+        if (second_size > 0) memcpy(at + sizeof *h + h->error_size, second, second_size);
+        b->size += sizeof *h + h->size;
     } else {
         f->dropped++;
     }
@@ -77,24 +79,22 @@ struct event_sink web_feed_sink(struct web_feed *f)
     return (struct event_sink){.arg = f, .line = on_line, .task = on_task};
 }
 
-static int add_attempt(struct web_model *m, const struct feed_header *h, const uint8_t *data,
-                       struct glint_error *error)
+static int add_attempt(struct web_feed *f, struct web_model *m, const struct feed_header *h,
+                       const uint8_t *data, struct glint_error *error)
 {
-    char names[COUNTERS_MAX][NAME_BYTES_MAX];
-    struct web_counter counters[COUNTERS_MAX];
     uint32_t count = 0;
     json_t *why = h->error_size > 0 ? json_loadb((const char *)data, h->error_size, 0, NULL) : NULL;
     struct unpacker u =
         unpack_begin((struct glint_slice){data + h->error_size, h->size - h->error_size});
     while (u.next < u.count && count < COUNTERS_MAX) {
         struct unpacker pair = unpack_array(&u);
-        unpack_text(&pair, names[count], NAME_BYTES_MAX);
+        unpack_text(&pair, f->names[count], NAME_BYTES_MAX);
         const int64_t value = unpack_i64(&pair);
         if (!unpack_is_complete(&pair)) break;
-        counters[count] = (struct web_counter){names[count], value};
+        f->counters[count] = (struct web_counter){f->names[count], value};
         count++;
     }
-    const int r = web_model_add_attempt(m, &h->attempt, why, counters, count, error);
+    const int r = web_model_add_attempt(m, &h->attempt, why, f->counters, count, error);
     json_decref(why);
     return r;
 }
@@ -118,7 +118,7 @@ int web_feed_take(struct web_feed *f, struct web_model *m, struct glint_error *e
         if (h.is_line)
             r = o != NULL ? web_model_add_event(m, o, error) : error_no_memory(error);
         else
-            r = add_attempt(m, &h, taken.data + at, error);
+            r = add_attempt(f, m, &h, taken.data + at, error);
         json_decref(o);
         at += h.size;
     }

@@ -15,6 +15,10 @@ struct web_feed {
     pthread_mutex_t lock;
     struct buffer pending, taken;
     uint64_t dropped; /* ends of attempts */
+    /* Of the attempt that is being added: here, since clearing them for each would cost more than
+     * all the rest. */
+    char names[COUNTERS_MAX][NAME_BYTES_MAX];
+    struct web_counter counters[COUNTERS_MAX];
 };
 
 void web_feed_init(struct web_feed *f);
