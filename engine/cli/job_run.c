@@ -237,6 +237,15 @@ static int reserve_outputs(struct glint *g, const struct glint_job *job,
     return r;
 }
 
+/* For context_config.option_origin. */
+static const char *find_origin(void *arg, const char *option)
+{
+    const struct cli_line *line = arg;
+    if (cli_option_find(line->syntax->common, option, strlen(option)) == NULL) return NULL;
+    if (cli_line_has(line, option)) return "command line";
+    return key_find(job_keys, JOB_KEYS, option) != NULL ? "default" : NULL;
+}
+
 /* Serves the page, if --ui is given. Returns 0 or a code. */
 static int start_page(struct job_command *run, struct glint_error *error)
 {
@@ -259,6 +268,8 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     config->explain = run->explain;
     config->progress = progress_show;
     config->progress_arg = &run->progress;
+    config->option_origin = find_origin;
+    config->option_arg = (void *)line;
     config->note = on_note;
     config->note_arg = run;
     if (run->settings.graph != GRAPH_NONE) config->plan = plan_graph_add;

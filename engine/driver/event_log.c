@@ -235,6 +235,10 @@ void event_log_job_start(struct event_log *log, const struct event_job *e)
     for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++)
         put_truncated(log, e->options[i].name, e->options[i].value);
     json_end(&log->line, '}');
+    json_begin(&log->line, "origins", '{');
+    for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++)
+        json_cstring(&log->line, e->options[i].name, e->options[i].origin);
+    json_end(&log->line, '}');
     line_end(log, false);
 }
 

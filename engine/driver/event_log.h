@@ -54,6 +54,7 @@ void event_log_close(struct event_log *log);
 
 struct event_option {
     const char *name, *value; /* value NULL: not set; JSON null */
+    const char *origin;       /* "command line", "default"; NULL: not known */
 };
 struct event_job {
     uint64_t id;

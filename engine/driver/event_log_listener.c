@@ -41,7 +41,7 @@ static void log_job(struct driver *d)
     text_format(split, sizeof split, "%llu", (unsigned long long)c->split_bytes);
     text_format(partitions, sizeof partitions, "%u", c->partitions);
     text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / MS_NS));
-    const struct event_option options[] = {
+    const char *const values[][2] = {
         {"memory", c->cluster == NULL ? memory : NULL},
         {"split-size", c->split_bytes > 0 ? split : NULL},
         {"partitions", c->partitions > 0 ? partitions : NULL},
@@ -53,6 +53,14 @@ static void log_job(struct driver *d)
                                                        : NULL},
         {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
+    enum { COUNT = sizeof values / sizeof values[0] };
+    struct event_option options[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        const char *name = values[i][0];
+        options[i] = (struct event_option){
+            name, values[i][1],
+            c->option_origin != NULL ? c->option_origin(c->option_arg, name) : NULL};
+    }
     event_log_job_start(d->log,
                         &(struct event_job){.id = d->g->job_id,
                                             .name = c->job_name != NULL ? c->job_name : "job",
@@ -62,7 +70,7 @@ static void log_job(struct driver *d)
                                             .arguments = c->arguments,
                                             .argument_count = c->argument_count,
                                             .options = options,
-                                            .option_count = sizeof options / sizeof options[0]});
+                                            .option_count = COUNT});
 }
 
 int event_log_listener_open(struct driver *d)

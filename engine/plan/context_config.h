@@ -32,6 +32,9 @@ struct context_config {
     uint32_t argument_count;
     /* Path of the event log to write (docs/event-log.md); NULL: none. */
     const char *event_log;
+    /* Returns where the option's value comes from, a static text; NULL: not known. May be NULL. */
+    const char *(*option_origin)(void *arg, const char *option);
+    void *option_arg;
     const struct event_sink *event_sink; /* also gets the events (driver/event_log.h); NULL: none */
     const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
     struct stage_session *stage;   /* another engine runs the tasks (engine/stage); may be NULL */

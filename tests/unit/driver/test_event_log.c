@@ -142,7 +142,7 @@ static void log_task(struct event_log *log, uint32_t task)
 static void log_all(struct event_log *log)
 {
     static const char *const arguments[] = {"in\xff.tsv", "a \"b\"\n"};
-    static const struct event_option options[] = {{"partitions", "3"}, {"split", NULL}};
+    static const struct event_option options[] = {{"partitions", "3", NULL}, {"split", NULL, NULL}};
     static const uint32_t parents[] = {1, 2};
     struct glint_error lost = {.code = GLINT_OK};
     error_set(&lost, GLINT_E_EXECUTOR_LOST, "see its log", "e1 died: signal 9");
@@ -262,7 +262,7 @@ Test(event_log, long_strings_are_truncated)
     memset(word, 1, SIZE);
     for (unsigned i = 0; i < WORDS; i++) {
         words[i] = word;
-        options[i] = (struct event_option){"option", word};
+        options[i] = (struct event_option){"option", word, NULL};
     }
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
