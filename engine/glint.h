@@ -396,6 +396,9 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
 struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
                                          const struct glint_function *function,
                                          struct glint_args *args);
+/* Names an RDD, as Spark's setName: plans, stages in progress, status, history and event logs, and
+ * errors show it. 1 to 127 bytes of UTF-8 without control characters. Returns `rdd`. */
+struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name);
 /* Skips the first line of each file. `lines` must be a source of text lines that was just created.
  * Returns `lines`. */
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);

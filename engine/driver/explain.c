@@ -58,13 +58,16 @@ static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
     plan_line_add(l, " (task count estimated: not saved yet)");
 }
 
-/* "map words.split", followed by what is special to this operator. `root`: the last node. */
+/* map words.split, or map "NAME" words.split, followed by what is special to this operator. `root`:
+ * the last node. */
 static void add_node(struct plan_line *l, const struct glint *g, const struct stage_node *n,
                      bool root)
 {
     const struct glint_rdd *rdd = find_rdd(g, n->rdd); /* NULL: an action's node */
     const bool shuffle = stage_node_is_shuffle(n);
-    plan_line_add(l, "%s%s", n->op->name, !shuffle ? "" : root ? " (write)" : " (read)");
+    plan_line_add(l, "%s", n->op->name);
+    if (n->name != NULL) plan_line_add(l, " \"%s\"", n->name);
+    if (shuffle) plan_line_add(l, " (%s)", root ? "write" : "read");
     if (n->op->kind == OP_WIDE && n->narrow) plan_line_add(l, " (no shuffle)");
     if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
     if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);

@@ -60,8 +60,17 @@ uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
 
 void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity)
 {
-    const struct op *first = s->nodes[0].op, *last = s->nodes[s->node_count - 1].op;
-    text_format(out, capacity, "%s..%s", first->name, last->name);
+    size_t used = 0;
+    const char *before = NULL; /* the two RDDs of one transformation have one name */
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        const struct stage_node *n = &s->nodes[i];
+        const bool end = i == 0 || i + 1 == s->node_count, repeated = n->name == before;
+        const char *name = n->name != NULL ? n->name : n->op->name;
+        before = n->name;
+        if (!end && (n->name == NULL || repeated)) continue;
+        if (!text_format(out + used, capacity - used, "%s%s", i > 0 ? ".." : "", name)) break;
+        used += strlen(out + used);
+    }
 }
 
 void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t capacity)

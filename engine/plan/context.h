@@ -41,6 +41,7 @@ struct glint_rdd {
     struct glint_rdd *next; /* list of all RDDs of the context */
     uint32_t id;
     const struct op *op;
+    const char *name; /* of glint_with_name; NULL: none */
     struct glint_rdd *parents[2];
     uint32_t parent_count;
     struct glint_schema schema;

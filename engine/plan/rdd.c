@@ -1,5 +1,6 @@
 /* Creates the nodes of the plan. Types and functions are checked here, once, before anything
  * runs. */
+#include "engine/base/utf8.h"
 #include "engine/data/codec.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
@@ -32,8 +33,10 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
     va_start(args, cause);
     vsnprintf(text, sizeof text, cause, args);
     va_end(args);
-    error_set(&rdd->g->error, code, "error in the job's plan, not in its input", "%s (RDD %u): %s",
-              rdd->op->name, rdd->id, text);
+    const bool named = rdd->name != NULL;
+    error_set(&rdd->g->error, code, "error in the job's plan, not in its input",
+              "%s%s%s%s (RDD %u): %s", rdd->op->name, named ? " \"" : "", named ? rdd->name : "",
+              named ? "\"" : "", rdd->id, text);
     return NULL;
 }
 
@@ -341,6 +344,36 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);
     shuffle_rdd->partitions_requested = partitions;
+    return rdd;
+}
+
+/* It is printed in one line, also on terminals. */
+static bool is_valid_name(const char *name)
+{
+    const uint64_t size = strlen(name);
+    uint64_t at = 0;
+    while (at < size) {
+        const unsigned step = utf8_printable_size((const uint8_t *)name + at, size - at);
+        if (step == 0) return false;
+        at += step;
+    }
+    return size > 0 && size < NAME_BYTES_MAX;
+}
+
+struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name)
+{
+    if (rdd == NULL) return rdd_fail_null("withName");
+    if (name == NULL || !is_valid_name(name))
+        return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                        "a name must have 1 to %u bytes of UTF-8, without control characters",
+                        NAME_BYTES_MAX - 1);
+    const char *copy = arena_strdup(&rdd->g->arena, name);
+    if (copy == NULL) {
+        error_no_memory(&rdd->g->error);
+        return NULL;
+    }
+    rdd->name = copy;
+    if (rdd->shuffle != NULL) rdd->shuffle->name = copy;
     return rdd;
 }
 

@@ -54,6 +54,7 @@ static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
 {
     *n = (struct stage_node){.rdd = rdd->id,
                              .op = rdd->op,
+                             .name = rdd->name,
                              .fn = rdd->fn,
                              .args = rdd->args,
                              .params = rdd->params,

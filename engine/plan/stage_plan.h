@@ -18,6 +18,7 @@ static_assert(PLAN_NODES_MAX < STAGE_NO_PARENT, "STAGE_NO_PARENT is not the numb
 struct stage_node {
     uint32_t rdd; /* the RDD's id; for a wide node also the shuffle's id */
     const struct op *op;
+    const char *name; /* of the RDD, in the driver; it is not sent. NULL: none */
     const struct glint_function *fn;
     struct glint_slice args, params;
     struct glint_schema schema; /* of its output */

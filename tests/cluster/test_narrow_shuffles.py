@@ -45,6 +45,21 @@ class NarrowShuffles(FaultTest):
             self.assertIn("fullOuterJoin (write) into 4 partitions", all_shuffled)
             self.assertNotIn("fullOuterJoin (no shuffle)", all_shuffled)
 
+    def test_name_is_shown(self):
+        self.options = ("--name", "caf\u00e9 totals")
+        self.assertIn('fullOuterJoin "caf\u00e9 totals" (no shuffle)', self.plan())
+        self.assertIn('fullOuterJoin "caf\u00e9 totals" (write) into 4 partitions', self.plan("--forget"))
+        code, _, err = self.run_glint("submit", *self.words("out"), "--master", "local[2]", "--event-log", "events", "-v")
+        self.assertEqual(code, 0, err)
+        self.assertIn("reduceByKey..caf\u00e9 totals..saveAsTextFile", err)
+        stages = [e.name for e in self.events("stage_start")]
+        self.assertIn("reduceByKey..caf\u00e9 totals..saveAsTextFile", stages)
+        for name in ("", "a\nb", "x" * 128):
+            self.options = ("--name", name)
+            code, _, err = self.run_glint("explain", *self.words("out"))
+            self.assertNotEqual(code, 0)
+            self.assertIn("a name must have 1 to 127 bytes of UTF-8, without control characters", err)
+
     def same_after_a_kill(self, *options):
         self.options = options
         hook = self.hook("open", "ratings-words", 1, "hold")

@@ -124,7 +124,9 @@ static int joined_run(struct glint *g, const struct glint_job_args *args)
     if (again) other = glint_with_partitions(glint_reduce_by_key(other, &GLINT_MAX_I64, NULL), 4);
     if (forget) counts = glint_coalesce(counts, 4);
     if (forget && again) other = glint_coalesce(other, 4);
+    const char *name = glint_job_option(args, "name");
     struct glint_rdd *joined = glint_full_outer_join(counts, other);
+    if (name != NULL) joined = glint_with_name(joined, name);
     return glint_save_as_text_file(joined, args->positional[1]);
 }
 
@@ -195,6 +197,7 @@ static const struct glint_job_option options[] = {
     {"hold-lines", "FILE", NULL, "lines wait while this file exists"},
     {"hold-counts", "FILE", NULL, "counts wait while this file exists"},
     {"again", NULL, NULL, "join counts with counts"},
+    {"name", "NAME", NULL, "name of the join"},
     {"forget", NULL, NULL, "shuffle all inputs of the join"},
     {"outside", "LETTER", NULL, "words that begin so have no partition"},
     {NULL, NULL, NULL, NULL}};

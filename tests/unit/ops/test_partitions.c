@@ -239,3 +239,73 @@ Test(partitions, misuse_is_rejected)
     table_free(&elements);
     table_free(&pairs);
 }
+
+/* ---- numPartitions, wherever Spark has it; names, of all RDDs */
+
+static struct glint_rdd *with_other(struct glint_rdd *rdd, int which)
+{
+    struct glint_rdd *const both[] = {rdd, rdd};
+    switch (which) {
+    case 0: return glint_reduce_by_key(rdd, &GLINT_SUM_I64, NULL);
+    case 1: return glint_fold_by_key(rdd, number(0), &GLINT_SUM_I64, NULL);
+    case 2: return glint_sort_by(glint_values(rdd), fn("red.negative"), NULL, true);
+    case 3: return glint_mean_by_key(rdd);
+    case 4: return glint_group_by_key(rdd);
+    case 5: return glint_join(rdd, rdd);
+    case 6: return glint_left_outer_join(rdd, rdd);
+    case 7: return glint_right_outer_join(rdd, rdd);
+    case 8: return glint_full_outer_join(rdd, rdd);
+    case 9: return glint_cogroup(rdd, rdd);
+    case 10: return glint_group_with(both, 2);
+    case 11: return glint_subtract_by_key(rdd, rdd);
+    case 12: return glint_distinct(rdd);
+    case 13: return glint_intersection(rdd, rdd);
+    case 14: return glint_subtract(rdd, rdd);
+    case 15: return glint_sort_by_key(rdd, true);
+    case 16: return glint_distinct(glint_values(rdd));
+    case 17: return glint_partition_by(rdd, 0);
+    case 18: return glint_repartition(rdd, 0);
+    case 19: return glint_repartition_and_sort_within_partitions(rdd, 0, true);
+    default: return NULL;
+    }
+}
+
+Test(partitions, every_shuffle_takes_a_number_and_a_name)
+{
+    struct table t = make_pairs(100, 9, 3);
+    const struct input in = {.table = &t, .maps = 2};
+    for (int which = 0; which < 20; which++) {
+        struct glint *g = fixture_open(&fixtures[0]);
+        struct glint_rdd *rdd = with_other(input_rdd(g, &in), which);
+        rdd = glint_with_name(glint_with_partitions(rdd, 7), "seven");
+        cr_assert_not_null(rdd, "transformation %d: %s", which, glint_error(g)->cause);
+        cr_expect_eq(glint_partitions(rdd), 7, "transformation %d", which);
+        cr_expect_str_eq(rdd->name, "seven");
+        fixture_close(g, GLINT_OK);
+    }
+    table_free(&t);
+}
+
+static struct glint_rdd *make_unnamed(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_name(glint_distinct(input_rdd(g, in)), in->function);
+}
+
+static struct glint_rdd *make_named_error(struct glint *g, void *arg)
+{
+    return glint_with_partitions(glint_with_name(input_rdd(g, arg), "caf\xc3\xa9"), 2);
+}
+
+Test(partitions, invalid_names_are_rejected)
+{
+    static const char *const names[] = {NULL, "", "two\nlines", "not \xff UTF-8"};
+    struct table t = make_numbers(10, 1);
+    struct input in = {.table = &t, .maps = 1};
+    for (int i = 0; i < 4; i++) {
+        in.function = names[i];
+        plan_expect_error(make_unnamed, &in, NULL, GLINT_E_PLAN_ARGUMENT, "a name must have 1 to");
+    }
+    plan_expect_error(make_named_error, &in, NULL, GLINT_E_PLAN_LIMIT, "\"caf\xc3\xa9\" (RDD");
+    table_free(&t);
+}
