@@ -116,8 +116,19 @@ static void cluster_transport_progress(void *arg, const struct progress *p)
     pthread_mutex_unlock(&r->lock);
 }
 
+static bool cluster_transport_health(void *arg, uint32_t executor, struct executor_health *out)
+{
+    struct cluster_transport *r = arg;
+    pthread_mutex_lock(&r->lock);
+    const bool known = executor < r->health_count && r->health[executor].received_ns > 0;
+    if (known) *out = r->health[executor];
+    pthread_mutex_unlock(&r->lock);
+    return known;
+}
+
 static void free_transport(struct cluster_transport *r)
 {
+    mem_free(r->health);
     for (struct inbox_event *e = r->events, *next; e != NULL; e = next) {
         next = e->next;
         inbox_event_destroy(e);
@@ -270,6 +281,7 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
                               .wait = cluster_transport_wait,
                               .wake = cluster_transport_wake,
                               .progress = cluster_transport_progress,
+                              .health = cluster_transport_health,
                               .destroy = cluster_transport_destroy,
                               .arg = r};
     return 0;

@@ -51,6 +51,9 @@ struct cluster_transport {
     uint64_t outgoing_bytes;                           /* under lock; encoded, in `outgoing` */
     struct served_broadcast *broadcasts; /* under lock; prepended, never removed before the end */
     struct job_progress progress;        /* under lock */
+    struct executor_health *health;      /* under lock; [health_count] by number */
+    uint64_t health_capacity;
+    uint32_t health_count;
     atomic_bool wake_requested, stop_requested; /* set by any thread, then `wakeup` is sent */
     atomic_uint_fast64_t
         fetched_results_bytes;            /* of results in transfer, or fetched and not yet taken */

@@ -13,6 +13,13 @@
 
 struct driver;
 
+/* What an executor's heartbeats say. */
+struct executor_health {
+    uint64_t received_ns;     /* when the last one arrived */
+    uint64_t memory_bytes; /* resident */
+    uint64_t memory_max;   /* for tasks */
+};
+
 /* How messages reach executors: in the same process (engine/context), over the network
  * (cluster_transport.h), or simulated. All but `wake` are called on the driver's thread. */
 struct transport {
@@ -28,6 +35,8 @@ struct transport {
     void (*wake)(void *arg);
     /* The job's progress, for `glint status`. NULL: not reported. */
     void (*progress)(void *arg, const struct progress *p);
+    /* False: not known. NULL: there are no heartbeats. */
+    bool (*health)(void *arg, uint32_t executor, struct executor_health *out);
     /* Stops the transport's threads and executors, and frees it. */
     void (*destroy)(void *arg);
     void *arg;

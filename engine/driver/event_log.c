@@ -376,7 +376,7 @@ bool event_log_status_is_due(const struct event_log *log)
 }
 
 void event_log_status(struct event_log *log, const struct event_running *running, uint32_t count,
-                      const uint32_t *busy, uint32_t executors)
+                      const struct event_health *health, uint32_t executors)
 {
     if (log == NULL || !has_sink(log) || !line_start(log, "status")) return;
     log->status_ns = log->env->now_ns(log->env);
@@ -395,8 +395,20 @@ void event_log_status(struct event_log *log, const struct event_running *running
         json_end(&log->line, '}');
     }
     json_end(&log->line, ']');
-    json_begin(&log->line, "busy", '[');
-    for (uint32_t i = 0; i < executors; i++) json_u64(&log->line, NULL, busy[i]);
+    json_begin(&log->line, "executors", '[');
+    for (uint32_t i = 0; i < executors; i++) {
+        const struct event_health *e = &health[i];
+        const uint64_t age_ns =
+            log->status_ns > e->received_ns ? log->status_ns - e->received_ns : 0;
+        json_begin(&log->line, NULL, '{');
+        json_u64(&log->line, "busy", e->busy);
+        if (e->known) {
+            json_ms(&log->line, "age_ms", age_ns);
+            json_u64(&log->line, "memory", e->memory_bytes);
+            json_u64(&log->line, "memory_max", e->memory_max);
+        }
+        json_end(&log->line, '}');
+    }
     json_end(&log->line, ']');
     line_to_sink(log);
 }

@@ -133,9 +133,17 @@ struct event_running {
     uint64_t start_ns;
 };
 #define EVENT_RUNNING_MAX 1024u
-/* For the sink only: what runs now. `busy` has the slots in use of each executor. */
+/* How an executor is. */
+struct event_health {
+    uint32_t busy;         /* slots in use */
+    bool known;            /* the following, from its heartbeats */
+    uint64_t received_ns;     /* the last one */
+    uint64_t memory_bytes; /* resident */
+    uint64_t memory_max;   /* for its tasks */
+};
+/* For the sink only: what runs now, and how the executors are, by number. */
 void event_log_status(struct event_log *log, const struct event_running *running, uint32_t count,
-                      const uint32_t *busy, uint32_t executors);
+                      const struct event_health *health, uint32_t executors);
 /* True if there is a sink and its last status is older than EVENT_STATUS_NS. */
 #define EVENT_STATUS_NS (200 * MS_NS)
 bool event_log_status_is_due(const struct event_log *log);

@@ -162,6 +162,16 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
                                                         .parent_count = stage->parent_count});
 }
 
+static void set_health(struct driver *d, uint32_t executor, struct event_health *out)
+{
+    struct executor_health h;
+    if (d->transport.health == NULL || !d->transport.health(d->transport.arg, executor, &h)) return;
+    *out = (struct event_health){.known = true,
+                                 .received_ns = h.received_ns,
+                                 .memory_bytes = h.memory_bytes,
+                                 .memory_max = h.memory_max};
+}
+
 void event_log_listener_on_timer(struct driver *d)
 {
     const struct action_run *a = d->action_run;
@@ -170,11 +180,12 @@ void event_log_listener_on_timer(struct driver *d)
     event_log_on_timer(d->log);
     if (!event_log_status_is_due(d->log)) return;
     struct event_running *running = mem_alloc(EVENT_RUNNING_MAX * sizeof *running);
-    uint32_t *busy = mem_zalloc(((uint64_t)d->executor_count + 1) * sizeof *busy);
-    if (running == NULL || busy == NULL) goto end; /* the next status may succeed */
+    struct event_health *health = mem_zalloc(((uint64_t)d->executor_count + 1) * sizeof *health);
+    if (running == NULL || health == NULL) goto end; /* the next status may succeed */
     for (uint32_t i = 0; i < d->executor_count && a != NULL && a->sched != NULL; i++) {
         if (d->executors[i].lost) continue;
-        busy[i] = sched_busy_slots_on(a->sched, i);
+        set_health(d, i, &health[i]);
+        health[i].busy = sched_busy_slots_on(a->sched, i);
         for (uint32_t at = 0; sched_each_attempt_on(a->sched, i, &at, &run);) {
             if (run.queued || count == EVENT_RUNNING_MAX) continue;
             running[count++] =
@@ -187,10 +198,10 @@ void event_log_listener_on_timer(struct driver *d)
                                        .start_ns = run.start_ns};
         }
     }
-    event_log_status(d->log, running, count, busy, d->executor_count);
+    event_log_status(d->log, running, count, health, d->executor_count);
 end:
     mem_free(running);
-    mem_free(busy);
+    mem_free(health);
 }
 
 void event_log_listener_on_stage_end(struct driver *d, uint32_t number)

@@ -227,6 +227,7 @@ static int on_register(struct executor_conn *l, struct glint_slice payload,
                          ready.port);
     l->is_registered = true;
     l->slots = ready.slots;
+    l->memory_bytes = ready.memory_bytes;
     l->port = ready.port;
     executor_conn_check_registered(l);
     return 0;
@@ -303,7 +304,13 @@ static void executor_conn_on_suspect(void *arg, struct conn *c, bool suspect)
 static void executor_conn_on_ping(void *arg, const struct ping *ping)
 {
     struct executor_conn *l = arg;
+    struct cluster_transport *r = l->r;
     l->tasks_running = ping->tasks_running;
+    if (!l->joined) return;
+    pthread_mutex_lock(&r->lock);
+    r->health[l->number].received_ns = cluster_transport_now(r);
+    r->health[l->number].memory_bytes = ping->memory_bytes;
+    pthread_mutex_unlock(&r->lock);
 }
 
 static int executor_conn_on_frame(void *arg, struct conn *c, const struct frame *f,

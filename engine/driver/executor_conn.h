@@ -40,6 +40,7 @@ struct executor_conn {
     bool is_registered; /* REGISTER arrived; the connections may not be open yet */
     bool joined, draining;
     uint32_t number;        /* valid if `joined`: the executor's number in the job */
+    uint64_t memory_bytes;  /* for its tasks */
     uint32_t tasks_running; /* by its last heartbeat */
     struct glint_error why; /* CLOSING: the first failure */
     bool has_exited;        /* the daemon sent EXECUTOR_EXITED: `exited` is valid */

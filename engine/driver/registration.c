@@ -68,6 +68,22 @@ static void send_peer_addresses(struct executor_conn *l)
     }
 }
 
+/* Its registration counts as its first heartbeat. False: out of memory. */
+static bool add_health(struct executor_conn *l, uint32_t number)
+{
+    struct cluster_transport *r = l->r;
+    pthread_mutex_lock(&r->lock);
+    const bool kept =
+        array_reserve(&r->health, &r->health_capacity, (uint64_t)number + 1, sizeof *r->health);
+    if (kept) {
+        r->health[number] = (struct executor_health){.received_ns = cluster_transport_now(r),
+                                                     .memory_max = l->memory_bytes};
+        r->health_count = number + 1;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return kept;
+}
+
 /* Gives it a number and reports it to the driver. Any later failure is reported as a loss, whose
  * event is allocated here so that this needs no memory. False: out of memory. */
 static bool join_job(struct executor_conn *l)
@@ -76,7 +92,7 @@ static bool join_job(struct executor_conn *l)
     struct inbox_event *joined = inbox_event_create(INBOX_EXECUTOR_ADDED, r->number_count);
     l->lost_event = inbox_event_create(INBOX_EXECUTOR_LOST, r->number_count);
     if (joined == NULL || l->lost_event == NULL || !grow_executors_by_id(r) ||
-        r->number_count == EXECUTORS_MAX) {
+        r->number_count == EXECUTORS_MAX || !add_health(l, r->number_count)) {
         inbox_event_destroy(joined);
         return false;
     }

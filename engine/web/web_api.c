@@ -383,9 +383,9 @@ static void put_executor(struct json *out, uint32_t number, const struct web_exe
     json_u64(out, "activeTasks", e->busy);
     json_u64(out, "completedTasks", e->done);
     json_u64(out, "failedTasks", e->failed);
-    json_cstring(out, "memoryUsed", NULL);
-    json_cstring(out, "maxMemory", NULL);
-    json_cstring(out, "heartbeatAgeMs", NULL);
+    put_field(out, "memoryUsed", e->health, "memory");
+    put_field(out, "maxMemory", e->health, "memory_max");
+    put_field(out, "heartbeatAgeMs", e->health, "age_ms");
     put_field(out, "error", e->last, "error");
     json_end(out, '}');
 }

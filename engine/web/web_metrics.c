@@ -37,6 +37,15 @@ static uint64_t counter_of(const struct web_model *m, const char *name)
     return sum;
 }
 
+static uint64_t memory_of(const struct web_model *m)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < m->executor_count; i++)
+        if (!web_executor_is_lost(&m->executors[i]))
+            sum += (uint64_t)json_integer_value(json_object_get(m->executors[i].health, "memory"));
+    return sum;
+}
+
 /* A value of a label: quotes, backslashes and newlines are escaped. */
 static bool put_label(struct buffer *out, const char *text)
 {
@@ -84,6 +93,8 @@ bool web_metrics(struct buffer *out, const struct web_model *m)
                       m->lost_executors) &&
            put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
                       web_model_slots(m)) &&
+           put_metric(out, "glint_executors_memory_bytes", false, "bytes",
+                      "Resident memory of the executors, by their heartbeats.", memory_of(m)) &&
            put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
                       m->stage_count) &&
            put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",

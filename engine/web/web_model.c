@@ -45,6 +45,7 @@ void web_model_fini(struct web_model *m)
     for (uint32_t i = 0; i < m->executor_count; i++) {
         json_decref(m->executors[i].joined);
         json_decref(m->executors[i].last);
+        json_decref(m->executors[i].health);
     }
     mem_free(m->stages);
     mem_free(m->executors);
@@ -265,10 +266,13 @@ static bool add_stage_event(struct web_model *m, json_t *o, const char *event)
 
 static void set_status(struct web_model *m, json_t *o)
 {
-    const json_t *busy = json_object_get(o, "busy");
+    const json_t *all = json_object_get(o, "executors");
     keep(&m->running, json_object_get(o, "running"));
-    for (uint32_t i = 0; i < m->executor_count; i++)
-        m->executors[i].busy = (uint32_t)json_integer_value(json_array_get(busy, i));
+    for (uint32_t i = 0; i < m->executor_count; i++) {
+        json_t *health = json_array_get(all, i);
+        m->executors[i].busy = (uint32_t)json_integer_value(json_object_get(health, "busy"));
+        keep(&m->executors[i].health, health);
+    }
 }
 
 int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *error)

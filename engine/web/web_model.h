@@ -54,6 +54,7 @@ struct web_stage {
 struct web_executor {
     json_t *joined, *last; /* its events; NULL: none */
     uint32_t busy;         /* slots in use, at the last status */
+    json_t *health;        /* of the last status: age_ms, memory, memory_max; NULL: none */
     uint64_t done, failed;
 };
 
