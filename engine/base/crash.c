@@ -4,6 +4,7 @@
 #include "engine/base/crash.h"
 
 #include "engine/base/exit_dirs.h"
+#include "engine/base/log.h"
 #include "engine/base/utf8.h"
 
 #include <assert.h>
@@ -120,6 +121,9 @@ static size_t add_backtrace(char *out, size_t capacity)
 
 static void write_to_stderr(const char *text, size_t size)
 {
+    const char *start = log_line_start();
+    ssize_t written = write(STDERR_FILENO, start, strlen(start));
+    (void)written;
     while (size > 0) {
         ssize_t n = write(STDERR_FILENO, text, size);
         if (n <= 0) return;

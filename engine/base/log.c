@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ struct logger {
     char executor[EXECUTOR_MAX];
     struct repeat_counter kinds[KINDS_MAX];
 };
+static _Atomic(const char *) line_start; /* read by signal handlers: not under the lock */
 static struct logger logger = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const levels[] = {
@@ -73,6 +75,8 @@ static void format_text_line(const struct log_record *l, const char *executor, c
                              struct log_line_buffer *out)
 {
     const struct log_ids *ids = l->ids;
+    append_format(out, "%s", log_line_start());
+    char *line = out->text + out->size; /* the line start is not text */
     append_format(out, "%s %s", when, levels[l->level]);
     if (executor[0] != '\0') append_format(out, " executor=%s", executor);
     if (ids->peer != NULL) append_format(out, " peer=%s", ids->peer);
@@ -82,7 +86,7 @@ static void format_text_line(const struct log_record *l, const char *executor, c
     append_format(out, ": ");
     if (l->code != GLINT_OK) append_format(out, "E%04d ", -l->code);
     append_format(out, "%s", l->text);
-    text_make_printable(out->text);
+    text_make_printable(line);
     out->size = strlen(out->text);
     out->text[out->size++] = '\n';
 }
@@ -207,6 +211,17 @@ void log_limit_bytes(uint64_t bytes)
     pthread_mutex_lock(&logger.lock);
     logger.bytes_max = bytes;
     pthread_mutex_unlock(&logger.lock);
+}
+
+void log_set_line_start(const char *text)
+{
+    atomic_store(&line_start, text);
+}
+
+const char *log_line_start(void)
+{
+    const char *text = atomic_load(&line_start);
+    return text != NULL ? text : "";
 }
 
 void log_flush_repeats(void)

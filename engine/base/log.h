@@ -35,6 +35,11 @@ void log_limit_bytes(uint64_t bytes);
 /* Writes a line; `ids` may be NULL. Lines with the same `format` and level count as one kind. */
 void log_line(enum log_level level, const struct log_ids *ids, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Text before each line, and before a crash report: clears what is drawn on a terminal. A string
+ * constant; NULL: none. Any thread. */
+void log_set_line_start(const char *text);
+/* Async-signal-safe; never NULL. */
+const char *log_line_start(void);
 /* Writes the pending counts of suppressed lines. Call it at the end of the process. */
 void log_flush_repeats(void);
 /* Writes an error's code, cause, effect and hint as one line. */

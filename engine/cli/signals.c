@@ -4,6 +4,7 @@
 #include "engine/cli/signals.h"
 
 #include "engine/base/exit_dirs.h"
+#include "engine/base/log.h"
 #include "engine/plan/progress.h"
 
 #include <assert.h>
@@ -32,7 +33,9 @@ static void write_stderr(const char *text)
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
-    write_stderr("\nglint: stopped at once: ");
+    const char *start = log_line_start();
+    write_stderr(start[0] != '\0' ? start : "\n");
+    write_stderr("glint: stopped at once: ");
     write_stderr(why);
     write_stderr("; ");
     write_stderr(exit_dirs_remove_all() && any ? "its output is removed" : left_behind);

@@ -83,7 +83,7 @@ static int run_tasks(struct driver *d)
         if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
         d->transport.wait(d->transport.arg, d, until);
         event_log_listener_on_timer(d);
-        results_report_on_timer(d);
+        stage_progress_report_all(d);
     }
     /* Also after success: superseded copies may still run. */
     int drained = drain_running_tasks(d);
@@ -154,7 +154,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
     d->action_run = &a;
     r = run_stages(d);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
-    results_report_action_finished(d);
+    stage_progress_report_action_end(d);
     event_log_action_end(d->log, a.number, driver_error(d));
     executors_finish_action(d);
     d->action_run = NULL;

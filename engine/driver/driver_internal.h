@@ -42,7 +42,8 @@ struct stage_run {
     uint32_t tasks, tasks_to_run;    /* all; those without an output when the action started */
     uint32_t *parents, parent_count; /* stages whose map outputs it reads */
     uint64_t start_ns;
-    uint64_t bytes_before; /* that the job had read when the stage started */
+    /* Input of the finished tasks, and of all tasks, for the progress display; total 0: unknown. */
+    uint64_t rows_read, bytes_read, bytes_total;
     bool started, finished;
     bool is_first_run;  /* for the job metrics: no earlier action has completed it */
     bool skipped;       /* it has nothing to run, and another stage reads its outputs */
@@ -171,12 +172,18 @@ int kill_readers_of_executor(struct driver *d, uint32_t executor);
 /* " on e1 (host)", or an empty text without a cluster. */
 void executor_describe(const struct driver *d, uint32_t executor, char *out, size_t capacity);
 
+/* stage_progress.c */
+/* The stage starts: computes its input bytes. */
+void stage_progress_start(struct driver *d, uint32_t stage);
+/* A task's result counts for the first time. Call it before the counters are moved or added. */
+void stage_progress_add_task(struct driver *d, uint32_t stage, const struct message *done);
+void stage_progress_report(struct driver *d, uint32_t stage);
+/* Reports all running stages; every PROGRESS_TICK_NS or more often while tasks run. */
+void stage_progress_report_all(struct driver *d);
+/* The action has ended: the display can clear its lines, since the job's code runs next. */
+void stage_progress_report_action_end(struct driver *d);
+
 /* results.c */
-void results_report_progress(struct driver *d, uint32_t stage);
-/* Reports the last stage that is running; every PROGRESS_TICK_NS or more often while tasks run. */
-void results_report_on_timer(struct driver *d);
-/* The action has ended: the progress display can clear its line, since the job's code runs next. */
-void results_report_action_finished(struct driver *d);
 /* Records a retry for each lost map output that a needed stage will make again; each only once. */
 void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *why);
 /* Records a retry if the task of the failed or lost attempt is waiting for another attempt. */

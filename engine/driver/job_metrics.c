@@ -60,6 +60,21 @@ int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice coun
     return r;
 }
 
+void job_metrics_task_input(struct glint_slice counters, uint64_t *out_rows, uint64_t *out_bytes)
+{
+    struct unpacker u = unpack_begin(counters);
+    *out_rows = *out_bytes = 0;
+    while (!u.failed && u.next < u.count) {
+        struct unpacker pair = unpack_array(&u);
+        char name[NAME_BYTES_MAX];
+        unpack_text(&pair, name, sizeof name);
+        int64_t value = unpack_i64(&pair);
+        if (!unpack_is_complete(&pair) || value < 0) continue;
+        if (strcmp(name, task_counter_names[COUNT_ROWS_READ]) == 0) *out_rows = (uint64_t)value;
+        if (strcmp(name, task_counter_names[COUNT_BYTES_READ]) == 0) *out_bytes = (uint64_t)value;
+    }
+}
+
 int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name)
 {
     const size_t size = strlen(name);

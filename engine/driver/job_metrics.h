@@ -26,6 +26,8 @@ int job_metrics_add_counter(struct job_metrics *m, const char *name, int64_t by,
  * NO_MEMORY; after an error, some of them are added. */
 int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice counters,
                                   struct glint_error *error);
+/* Returns a task's rows and bytes read, of the same encoding; 0: what cannot be decoded. */
+void job_metrics_task_input(struct glint_slice counters, uint64_t *out_rows, uint64_t *out_bytes);
 /* Returns the sum of the counter and of its parts: "bad rows: REASON" is a part of "bad rows". 0 if
  * the counter does not exist. */
 int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name);

@@ -1,5 +1,4 @@
-/* Outcomes of tasks: messages from executors, results in order of the partitions, retries, and
- * progress. */
+/* Outcomes of tasks: messages from executors, results in order of the partitions, and retries. */
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
@@ -8,47 +7,6 @@
 
 #include <assert.h>
 #include <string.h>
-
-/* ---- Progress */
-
-static void report_progress(struct driver *d, const struct progress *p)
-{
-    if (d->g->config.progress != NULL) d->g->config.progress(d->g->config.progress_arg, p);
-    if (d->transport.progress != NULL) d->transport.progress(d->transport.arg, p);
-}
-
-void results_report_progress(struct driver *d, uint32_t number)
-{
-    const struct action_run *a = d->action_run;
-    const struct stage_run *stage = &a->stages[number];
-    assert(number < a->stage_count);
-    if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
-    uint64_t bytes = (uint64_t)job_metrics_counter_value(&d->metrics, "bytes read");
-    report_progress(d, &(struct progress){.name = stage->name,
-                                          .stage = stage->number,
-                                          .tasks_done = sched_done_task_count(a->sched, number),
-                                          .tasks = stage->tasks,
-                                          .tasks_running = sched_busy_slots(a->sched),
-                                          .job_stages = d->metrics.stage_count,
-                                          .job_tasks = d->metrics.tasks,
-                                          .job_retries = d->metrics.retries,
-                                          .bytes_read = bytes - stage->bytes_before,
-                                          .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
-                                          .stage_ended = stage->finished});
-}
-
-void results_report_on_timer(struct driver *d)
-{
-    const struct action_run *a = d->action_run;
-    uint32_t i = a->stage_count;
-    while (i > 0 && (!a->stages[i - 1].started || a->stages[i - 1].finished)) i--;
-    if (i > 0) results_report_progress(d, i - 1);
-}
-
-void results_report_action_finished(struct driver *d)
-{
-    report_progress(d, &(struct progress){.action_ended = true});
-}
 
 /* ---- Retries: counted where they are logged, so that the summary and the event log agree */
 
@@ -173,6 +131,7 @@ static int on_map_output(struct driver *d, uint32_t executor, uint32_t number, s
     map_outputs_add(o, m->task, (struct map_output_location){executor, m->attempt}, sizes);
     if (o->counted[m->task]) return 0;
     o->counted[m->task] = true;
+    stage_progress_add_task(d, number, m);
     return add_task_counters(d, &m->counters);
 }
 
@@ -193,6 +152,7 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
                 : 0;
     if (r != 0) return r;
     if (number + 1 != a->stage_count) return on_map_output(d, executor, number, m);
+    stage_progress_add_task(d, number, m);
     a->results[m->task] = (struct task_result){m->body, m->counters, executor, true};
     m->body = m->counters = (struct buffer){NULL, 0, 0}; /* moved, not copied */
     /* The limit also bounds results that wait for an earlier partition. */
@@ -328,7 +288,7 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
             a->over = true;
             sched_stop(a->sched);
         }
-        results_report_progress(d, number);
+        stage_progress_report(d, number);
     }
     message_destroy(m);
 }

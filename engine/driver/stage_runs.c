@@ -209,7 +209,7 @@ int stage_run_start(struct driver *d, uint32_t number)
     assert(!stage->started);
     stage->started = true;
     stage->start_ns = d->env->now_ns(d->env);
-    stage->bytes_before = (uint64_t)job_metrics_counter_value(&d->metrics, "bytes read");
+    stage_progress_start(d, number);
     event_log_listener_on_stage_start(d, number);
     if (!stage->is_first_run ||
         job_metrics_add_stage(&d->metrics, stage->number, stage->name, stage->tasks))
@@ -254,7 +254,7 @@ int stage_runs_finish_done_stages(struct driver *d)
         if (a->stages[i].finished || !sched_stage_is_done(a->sched, i)) continue;
         int r = finish_stage(d, i);
         if (r != 0) return r;
-        results_report_progress(d, i);
+        stage_progress_report(d, i);
     }
     return 0;
 }

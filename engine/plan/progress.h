@@ -36,7 +36,10 @@ struct progress {
     uint32_t tasks_done, tasks;
     uint32_t tasks_running;                      /* of all stages */
     uint32_t job_stages, job_tasks, job_retries; /* so far, as in struct glint_summary */
-    uint64_t bytes_read, elapsed_ns;             /* since the stage started */
+    uint64_t elapsed_ns;                         /* since the stage started */
+    /* Of its finished tasks: input rows (0: it reads no files), and bytes of files or of the map
+     * outputs that it reads. `bytes_total`: of all its tasks; 0: unknown. */
+    uint64_t rows_read, bytes_read, bytes_total;
     bool stage_ended;
     bool action_ended; /* last report of an action: all other fields are unset */
 };

@@ -87,12 +87,28 @@ static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_jo
     return glint_map(rdd, &hold, held);
 }
 
-static struct glint_rdd *counts_of(struct glint *g, const struct glint_job_args *args)
+static struct glint_rdd *counts_in(struct glint *g, const struct glint_job_args *args,
+                                   const char *path)
 {
-    struct glint_rdd *lines =
-        hold_while(glint_text_file(g, args->positional[0]), args, "hold-lines");
+    struct glint_rdd *lines = hold_while(glint_text_file(g, path), args, "hold-lines");
     struct glint_rdd *words = glint_flat_map(lines, &split, NULL);
     return hold_while(glint_reduce_by_key(words, &GLINT_SUM_I64, NULL), args, "hold-counts");
+}
+
+static struct glint_rdd *counts_of(struct glint *g, const struct glint_job_args *args)
+{
+    return counts_in(g, args, args->positional[0]);
+}
+
+/* Counts the words of two inputs: two stages that can run at once. */
+static int both_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *counts = counts_in(g, args, args->positional[1]);
+    int64_t words = 0;
+    if (glint_count(glint_union(counts_of(g, args), counts), &words) != 0)
+        return glint_error(g)->code;
+    printf("%lld words\n", (long long)words);
+    return 0;
 }
 
 /* lines -> words -> counts -> sorted, with a sample */
@@ -213,6 +229,7 @@ const struct glint_job letters_job =
     JOB("letters", "count words, partitioned by letter", "OUTPUT", letters_run);
 const struct glint_job joined_job = JOB("joined", "join counts", "OUTPUT", joined_run);
 const struct glint_job talk_job = JOB("talk", "print between actions", NULL, talk_run);
+const struct glint_job both_job = JOB("both", "count words of two inputs", "OTHER", both_run);
 const struct glint_job first_job = JOB("first", "need a first line", "OUTPUT", first_run);
 const struct glint_job some_job = JOB("some", "return 5 without lines", "OUTPUT", some_run);
 const struct glint_job null_job = JOB("null", "save NULL", "OUTPUT", null_run);

@@ -75,17 +75,41 @@ Test(progress, bar_shrinks_to_the_width)
                          .tasks_done = 3,
                          .tasks_running = 2,
                          .job_retries = 1,
+                         .rows_read = 1250000,
                          .bytes_read = 600000000,
+                         .bytes_total = 2400000000,
                          .elapsed_ns = 1000000000};
     progress_format(line, &p, 200);
     cr_expect_str_eq(line, "stage 7 textFile..join [==========>                             ] "
-                           "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
-    progress_format(line, &p, 90);
-    cr_expect_str_eq(line, "stage 7 textFile..join [==>        ] "
-                           "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
+                           "3/12 tasks  2 running  1 retried  1.2 M rows/s  600 MB/s  0:03 left");
+    progress_format(line, &p, 105);
+    cr_expect_str_eq(line, "stage 7 textFile..join [==>        ] 3/12 tasks  "
+                           "2 running  1 retried  1.2 M rows/s  600 MB/s  0:03 left");
     progress_format(line, &p, 80);
-    cr_expect_str_eq(line, "stage 7 textFile..join "
-                           "3/12 tasks  2 running  1 retried  600 MB/s  ETA 0:03");
+    cr_expect_str_eq(line, "stage 7 textFile..join [==>     ] 3/12 tasks  "
+                           "1.2 M rows/s  600 MB/s  0:03 left");
+}
+
+Test(progress, narrow_lines_show_less)
+{
+    char line[PROGRESS_LINE_MAX];
+    struct progress p = {.name = "textFile..join",
+                         .stage = 7,
+                         .tasks = 12,
+                         .tasks_done = 3,
+                         .rows_read = 999,
+                         .bytes_read = 600000000,
+                         .bytes_total = 6000000000000,
+                         .elapsed_ns = 1000000000};
+    progress_format(line, &p, 60);
+    cr_expect_str_eq(line, "stage 7 3/12 tasks  999 rows/s  600 MB/s  2:46:39 left");
+    progress_format(line, &p, 36);
+    cr_expect_str_eq(line, "stage 7 3/12 tasks  2:46:39 left");
+    progress_format(line, &p, 20);
+    cr_expect_str_eq(line, "stage 7 3/12 tasks");
+    p.bytes_total = 0; /* unknown: no guess */
+    progress_format(line, &p, 60);
+    cr_expect_str_eq(line, "stage 7 textFile..join 3/12 tasks  999 rows/s  600 MB/s");
 }
 
 Test(progress, line_fits_any_width)
@@ -97,6 +121,8 @@ Test(progress, line_fits_any_width)
             for (unsigned columns = 1; columns < 2000; columns += 1 + columns / 8) {
                 p.elapsed_ns = UINT64_MAX / (columns + 1);
                 p.bytes_read = UINT64_MAX / (columns + 2);
+                p.bytes_total = UINT64_MAX;
+                p.rows_read = UINT64_MAX / (columns + 3);
                 progress_format(line, &p, columns);
                 cr_assert_lt(strlen(line), columns);
             }
