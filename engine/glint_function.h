@@ -342,19 +342,25 @@ static inline bool glint_next_field(struct glint_slice *rest, char separator,
     out->size = (uint64_t)(end - out->data);
     return true;
 }
+/* Whether the byte is one of those before the zero byte of `bytes`. */
+static inline bool glint_is_one_of(uint8_t byte, const char *bytes)
+{
+    for (; *bytes != '\0'; bytes++)
+        if ((uint8_t)*bytes == byte) return true;
+    return false;
+}
 /* Cuts the next word off *rest: *out is what is before the next of the characters in `separators`,
  * of which any number separates words. Returns false after the last word. */
 static inline bool glint_next_word(struct glint_slice *rest, const char *separators,
                                    struct glint_slice *out)
 {
-    const size_t count = strlen(separators);
-    while (rest->size > 0 && memchr(separators, *rest->data, count) != NULL) {
+    while (rest->size > 0 && glint_is_one_of(*rest->data, separators)) {
         rest->data++;
         rest->size--;
     }
     *out = *rest;
     out->size = 0;
-    while (rest->size > 0 && memchr(separators, *rest->data, count) == NULL) {
+    while (rest->size > 0 && !glint_is_one_of(*rest->data, separators)) {
         rest->data++;
         rest->size--;
         out->size++;

@@ -179,22 +179,19 @@ static bool parse_short_decimal(const uint8_t *data, uint64_t size, double *out)
                                            1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
     enum { BYTES_MAX = 18 }; /* at most 16 digits after a point; 18 digits fit 64 bits */
     const bool negative = size > 0 && data[0] == '-';
-    uint64_t at = negative || (size > 0 && data[0] == '+'), number = 0;
-    if (size == at || size - at > BYTES_MAX) return false;
-    uint64_t point = size, digits = 0;
-    for (; at < size; at++) {
-        const uint32_t digit = data[at] - (uint32_t)'0';
-        if (digit <= 9) {
-            number = number * 10 + digit;
-            digits++;
-        } else if (data[at] == '.' && point == size) {
-            point = at;
-        } else {
-            return false;
-        }
+    const uint64_t sign = negative || (size > 0 && data[0] == '+');
+    if (size == sign || size - sign > BYTES_MAX) return false;
+    const uint8_t *at = data + sign, *const end = data + size;
+    uint64_t number = 0, decimals = 0, points = 0;
+    for (; at < end && *at - (uint32_t)'0' <= 9; at++) number = number * 10 + (*at - (uint32_t)'0');
+    if (at < end && *at == '.') {
+        const uint8_t *const first = ++at;
+        for (; at < end && *at - (uint32_t)'0' <= 9; at++)
+            number = number * 10 + (*at - (uint32_t)'0');
+        decimals = (uint64_t)(at - first);
+        points = 1;
     }
-    const uint64_t decimals = point < size ? size - point - 1 : 0;
-    if (digits == 0 || number > (uint64_t)1 << 53 ||
+    if (at < end || size == sign + points || number > (uint64_t)1 << 53 ||
         decimals >= sizeof powers_of_ten / sizeof powers_of_ten[0])
         return false;
     *out = (double)number / powers_of_ten[decimals];
