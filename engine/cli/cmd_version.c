@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <bzlib.h>
 #include <dlfcn.h>
+#include <expat.h>
 #include <gnu/libc-version.h>
 #include <isa-l.h>
 #include <jansson.h>
@@ -48,6 +49,7 @@ static void print_libraries(void)
         {"libuv", uv_version_string(), "uv_version_string"},
         {"msgpack-c", msgpack_version(), "msgpack_version"},
         {"jansson", jansson_version_str(), "jansson_version_str"},
+        {"expat", XML_ExpatVersion() + sizeof "expat_" - 1, "XML_ExpatVersion"},
         {"lz4", LZ4_versionString(), "LZ4_versionString"},
         {"zstd", ZSTD_versionString(), "ZSTD_versionString"},
         {"liblzma", lzma_version_string(), "lzma_version_string"},

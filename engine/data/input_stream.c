@@ -4,6 +4,7 @@
 
 #include "engine/data/decompress.h"
 #include "engine/limits.h"
+#include "engine/remote/remote_reader.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -22,7 +23,10 @@ int input_stream_check_unchanged(struct input_stream *s)
 {
     assert(s->open);
     struct env_stat now;
-    if (s->piece->remote != NULL) return 0; /* each response was checked */
+    if (s->source.remote != NULL) {
+        /* What is opened is checked by its responses. */
+        return s->checked ? remote_reader_check_unchanged(s->source.remote, s->error) : 0;
+    }
     int r = s->env->stat_open(s->env, s->source.file, &now);
     if (r < 0) return error_set_system(s->error, input_error_code(r), r, "stat", s->piece->path);
     if (now.kind != ENV_FILE)
@@ -72,6 +76,7 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
     s->open = true;
     r = input_stream_check_unchanged(s);
     if (r < 0) return r;
+    s->checked = true;
     if (piece->compression == COMPRESSION_NONE) {
         s->ended = s->at >= piece->file_size;
         return 0;

@@ -18,6 +18,7 @@ struct input_stream {
     bool past_frames; /* frames_bytes is known */
     struct input_source source;
     bool open;
+    bool checked; /* when it was opened */
     bool ended; /* no bytes are left */
 };
 

@@ -7,6 +7,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/old_output.h"
+#include "engine/remote/remote_url.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -54,6 +55,15 @@ static int reject_existing(const struct commit *c, struct glint_error *error)
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
 
+static int reject_url(const struct commit *c, struct glint_error *error)
+{
+    char shown[2 * PATH_MAX];
+    return error_set(error, GLINT_E_OUTPUT_CREATE,
+                     "outputs are written to file systems: copy the output from there",
+                     "cannot create %s: a URL, not a path",
+                     remote_url_redact(c->out, shown, sizeof shown) ? shown : "it");
+}
+
 /* Sets the error when no directory can be created in `directory`: it does not exist, or its file
  * system (such as /proc) does not allow it. */
 static int reject_parent(const struct commit *c, const char *directory, struct glint_error *error)
@@ -63,6 +73,7 @@ static int reject_parent(const struct commit *c, const char *directory, struct g
     if (c->env->stat(c->env, directory, &s) == 0)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output in another directory",
                          "cannot create %s: no directory can be created in %s", c->out, directory);
+    if (remote_url_kind(c->out) != REMOTE_NONE) return reject_url(c, error);
     const char *reason = path_explain_missing(c->out, hint);
     if (reason != NULL)
         return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "cannot create %s: %s", c->out,

@@ -9,9 +9,11 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
+#include "engine/remote/remote_url.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #define PENDING_BYTES (64 * KIB)
@@ -210,12 +212,19 @@ static void put_truncated(struct event_log *log, const char *name, const char *t
         json_cstring(&log->line, name, NULL);
 }
 
+/* The values of URLs' queries may be signatures. */
+static void put_word(struct event_log *log, const char *word)
+{
+    char shown[2 * PATH_MAX];
+    put_truncated(log, NULL, remote_text_redact(word, shown, sizeof shown) ? shown : "***");
+}
+
 static void put_words(struct event_log *log, const char *name, const char *const *words,
                       uint32_t count)
 {
     struct json *j = &log->line;
     json_begin(j, name, '[');
-    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_truncated(log, NULL, words[i]);
+    for (uint32_t i = 0; i < count && i < WORDS_MAX; i++) put_word(log, words[i]);
     json_end(j, ']');
 }
 

@@ -10,7 +10,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/limits.h"
-#include "engine/remote/remote_transfer.h"
+#include "engine/remote/hdfs_status.h"
+#include "engine/remote/remote_document.h"
+#include "engine/remote/remote_retry.h"
+#include "engine/remote/remote_target.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -22,15 +25,16 @@
 struct remote_reader {
     struct env *env;
     const char *url, *name;
-    bool known; /* `identity` is set */
+    bool opened; /* `target` is set */
+    bool known;  /* `identity` is set */
     struct remote_identity identity;
     uint64_t expected_end;
     bool active;
     uint64_t at, end; /* of the active request: the next byte, and the end of what was asked for */
     struct remote_transfer transfer;
     char condition[CONDITION_BYTES];
-    uint64_t first_failure_ns; /* since the last byte; 0: none */
-    uint32_t failures;         /* since then */
+    struct remote_retry retry; /* since the last byte */
+    struct remote_target target;
 };
 
 struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name)
@@ -83,18 +87,9 @@ static enum remote_result set_unusable(const struct remote_reader *r, const char
 
 static enum remote_result set_status_error(const struct remote_reader *r, struct glint_error *error)
 {
-    const long status = r->transfer.status;
-    const bool passing = status == 408 || status == 429 || (status >= 500 && status != 501);
-    enum glint_code code = passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL;
-    const char *hint = NULL;
-    if (status == 412 && r->known) return set_changed(r, "it was modified during the job", error);
-    if (status == 404 || status == 410) code = GLINT_E_INPUT_NOT_FOUND;
-    if (status == 401 || status == 403) {
-        code = GLINT_E_INPUT_PERMISSION;
-        hint = "names and passwords of hosts are read from ~/.netrc, by each process from its own";
-    }
-    error_set(error, code, hint, "%s: the server answered %ld", r->name, status);
-    return passing ? REMOTE_RETRY : REMOTE_FAILED;
+    if (r->transfer.status == 412 && r->known)
+        return set_changed(r, "it was modified during the job", error);
+    return remote_set_status_error(r->target.kind, r->name, r->transfer.status, error);
 }
 
 /* The first response says what the object is. */
@@ -152,30 +147,42 @@ static const char *format_condition(struct remote_reader *r)
     return fits ? r->condition : NULL;
 }
 
+/* An empty object has no first byte: asks for all of it. */
+static enum remote_result request_empty(struct remote_reader *r, struct glint_error *error)
+{
+    struct remote_request request;
+    remote_transfer_close(&r->transfer);
+    if (!remote_target_object(&r->target, 0, 0, &request))
+        return set_unusable(r, NULL, "the URL is too long", error);
+    return remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
+}
+
 /* Asks for the bytes from `offset` to where they are expected to be read, at least `size`. */
 static enum remote_result begin_request(struct remote_reader *r, uint64_t offset, uint64_t size,
                                         struct glint_error *error)
 {
     const uint64_t limit = r->known ? r->identity.size : INT64_MAX;
+    const bool whole = r->known && !r->identity.ranges;
+    struct remote_request request;
     uint64_t end = offset < r->expected_end ? r->expected_end : offset + size;
     if (end > limit) end = limit;
     assert(!r->active && offset < end);
-    const bool whole = r->known && !r->identity.ranges;
-    const struct remote_request request = {
-        .url = r->url, .from = offset, .to = whole ? 0 : end, .condition = format_condition(r)};
+    if (!r->opened && remote_target_open(&r->target, r->env, r->url, r->name, error) < 0)
+        return REMOTE_FAILED;
+    r->opened = true;
+    if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
+        return set_unusable(r, NULL, "the URL is too long", error);
+    if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
     r->active = true;
     r->at = offset;
+    r->end = end;
     enum remote_result result =
         remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
-    if (result == REMOTE_OK && r->transfer.status == 416 && !r->known) {
-        /* An empty object has no first byte. */
-        remote_transfer_close(&r->transfer);
-        const struct remote_request all = {.url = r->url};
-        result = remote_transfer_open(&r->transfer, r->env, r->name, &all, error);
-    }
+    if (result == REMOTE_OK && r->transfer.status == 416 && !r->known)
+        result = request_empty(r, error);
     if (result == REMOTE_OK && r->transfer.status != 200 && r->transfer.status != 206)
         result = set_status_error(r, error);
-    else if (result == REMOTE_OK)
+    else if (result == REMOTE_OK && r->target.kind != REMOTE_WEBHDFS)
         result = check_response(r, error);
     return result;
 }
@@ -231,31 +238,6 @@ static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t
     return result;
 }
 
-/* Waits before the next attempt. Returns false if it is time to give up. */
-static bool wait_to_retry(struct remote_reader *r)
-{
-    const uint64_t now = r->env->now_ns(r->env);
-    /* Nothing is lost yet if the first request fails: the URL may be wrong. */
-    const uint64_t give_up_ms = remote_timeout_ms() * (r->known ? REMOTE_TIMEOUTS_TO_GIVE_UP : 1) /
-                                (r->known ? 1 : REMOTE_FIRST_TIMEOUT_SHARE);
-    if (r->failures++ == 0) r->first_failure_ns = now;
-    const unsigned doublings = r->failures < 8 ? r->failures - 1 : 7;
-    uint64_t ms = REMOTE_BACKOFF_MS_MIN << doublings, random = 0;
-    if (ms > REMOTE_BACKOFF_MS_MAX) ms = REMOTE_BACKOFF_MS_MAX;
-    if (r->env->random(r->env, &random, sizeof random) == 0) ms = ms / 2 + random % (ms / 2 + 1);
-    if (now - r->first_failure_ns + ms * MS_NS > give_up_ms * MS_NS) return false;
-    remote_wait(ms);
-    return true;
-}
-
-static int set_given_up(const struct remote_reader *r, const struct glint_error *last,
-                        struct glint_error *error)
-{
-    return error_set(error, last->code, last->hint[0] != '\0' ? last->hint : NULL,
-                     "%s (%u attempts in %" PRIu64 " s)", last->cause, r->failures,
-                     (r->env->now_ns(r->env) - r->first_failure_ns) / SECOND_NS);
-}
-
 static int64_t read_some(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
                          struct glint_error *error)
 {
@@ -264,13 +246,11 @@ static int64_t read_some(struct remote_reader *r, void *out, uint64_t size, uint
         uint64_t n;
         const enum remote_result result = read_once(r, out, size, offset, &n, &problem);
         if (result == REMOTE_OK) {
-            r->failures = 0;
+            r->retry.failures = 0;
             return (int64_t)n;
         }
-        if (result == REMOTE_RETRY && wait_to_retry(r)) continue;
-        if (result == REMOTE_RETRY) return set_given_up(r, &problem, error);
-        return error_set(error, problem.code, problem.hint[0] != '\0' ? problem.hint : NULL, "%s",
-                         problem.cause);
+        if (!remote_retry_wait(&r->retry, r->env, result, !r->known))
+            return remote_retry_set_error(&r->retry, r->env, &problem, error);
     }
 }
 
@@ -288,13 +268,62 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
     return (int64_t)done;
 }
 
+/* ---- Identity */
+
+/* WebHDFS describes a file in a response of its own. */
+static int identify_hdfs(struct remote_reader *r, struct remote_identity *out,
+                         struct glint_error *error)
+{
+    struct buffer text = {NULL, 0, 0};
+    struct hdfs_status status = {.size = 0};
+    int code = 0;
+    if (!r->opened) code = remote_target_open(&r->target, r->env, r->url, r->name, error);
+    r->opened = code == 0;
+    if (code == 0)
+        code = remote_document_read(&r->target, r->env, r->name, "op=GETFILESTATUS", &text, error);
+    if (code == 0 && !hdfs_status_parse(text.data, text.size, &status))
+        code = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is no status of a file",
+                         r->name);
+    buffer_fini(&text);
+    if (code < 0) return code;
+    *out = (struct remote_identity){.size = status.size, .ranges = true};
+    text_format(out->version, sizeof out->version, "%s at %" PRId64,
+                status.is_directory ? "directory" : "file", status.mtime_ms);
+    return 0;
+}
+
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
                                struct remote_identity *out, struct glint_error *error)
 {
+    if (remote_url_kind(r->url) == REMOTE_WEBHDFS) {
+        struct remote_identity identity;
+        const int code = identify_hdfs(r, &identity, error);
+        if (code < 0) return code;
+        *out = identity;
+        if (remote_identity_is_directory(out)) return 0;
+        remote_reader_expect(r, &identity, size);
+    }
     const int64_t n = remote_reader_read(r, head, size, 0, error);
     if (n < 0) return n;
     assert(r->known);
     *out = r->identity;
     end_request(r);
     return n;
+}
+
+bool remote_identity_is_directory(const struct remote_identity *identity)
+{
+    return strncmp(identity->version, "directory ", 10) == 0;
+}
+
+int remote_reader_check_unchanged(struct remote_reader *r, struct glint_error *error)
+{
+    struct remote_identity now;
+    if (remote_url_kind(r->url) != REMOTE_WEBHDFS) return 0; /* each response was checked */
+    const int code = identify_hdfs(r, &now, error);
+    if (code < 0) return code;
+    if (now.size != r->identity.size) set_changed(r, "its size has changed", error);
+    if (strcmp(now.version, r->identity.version) != 0)
+        set_changed(r, "it was modified during the job", error);
+    return error->code;
 }

@@ -24,6 +24,8 @@ struct remote_reader *remote_reader_create(struct env *env, const char *url, con
  * number, or a code with *error set. */
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
                                struct remote_identity *out, struct glint_error *error);
+/* Whether it is a directory of WebHDFS; nothing was read then. */
+bool remote_identity_is_directory(const struct remote_identity *identity);
 /* The object must be this; reads are of bytes before `end`, at first: this many are asked for at
  * once. */
 void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
@@ -33,6 +35,8 @@ void remote_reader_expect(struct remote_reader *r, const struct remote_identity 
  * NO_MEMORY. */
 int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
                            struct glint_error *error);
+/* Returns INPUT_CHANGED if the object is another one now, after the last read. */
+int remote_reader_check_unchanged(struct remote_reader *r, struct glint_error *error);
 /* NULL is fine. */
 void remote_reader_destroy(struct remote_reader *r);
 

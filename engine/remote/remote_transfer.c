@@ -124,16 +124,31 @@ static bool set_protection(const struct remote_transfer *t, const struct remote_
 {
     const struct curl_library *c = t->curl;
     CURL *easy = t->session->easy;
-    const char *redirects = strncasecmp(request->url, "https:", 6) == 0 ? "https" : "http,https";
+    const bool tls = strncasecmp(request->url, "https:", 6) == 0;
+    const char *redirects = tls ? "https" : request->same_scheme ? "http" : "http,https";
     bool ok = c->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, redirects) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->no_redirects ? 0L : 1L) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REMOTE_REDIRECTS_MAX) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) == CURLE_OK;
+    if (request->use_netrc)
+        ok &= c->easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK;
     if (authorities_file() != NULL)
         ok &= c->easy_setopt(easy, CURLOPT_CAINFO, authorities_file()) == CURLE_OK;
     return ok;
+}
+
+/* The secret stays in this process: the request has a signature of it. */
+static bool set_signature(struct remote_transfer *t, const struct remote_signature *s)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    if (s == NULL || s->scheme[0] == '\0') return true;
+    bool ok = c->easy_setopt(easy, CURLOPT_AWS_SIGV4, s->scheme) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_USERNAME, s->user) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PASSWORD, s->password) == CURLE_OK;
+    ok = ok && add_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+    return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
 }
 
 static bool set_limits(const struct remote_transfer *t)
@@ -164,6 +179,7 @@ static bool set_request(struct remote_transfer *t, const struct remote_request *
         ok &= c->easy_setopt(easy, CURLOPT_RANGE, range) == CURLE_OK;
     }
     if (request->condition != NULL) ok &= add_header(t, request->condition);
+    ok = ok && set_signature(t, request->signature);
     ok &= c->easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_USERAGENT, "glint/" GLINT_VERSION) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_ERRORBUFFER, t->problem) == CURLE_OK;

@@ -10,11 +10,22 @@
 
 struct remote_session;
 
+/* Who asks, and how a request is signed: of a store of objects. */
+struct remote_signature {
+    char scheme[96]; /* as CURLOPT_AWS_SIGV4 has it; "": requests are not signed */
+    char user[256], password[256];
+    char token_header[4096]; /* of credentials for a session; "": none */
+};
+
 /* What is asked for. Texts are borrowed until the transfer is closed. */
 struct remote_request {
     const char *url;       /* http or https */
     uint64_t from, to;     /* bytes of the object; to == 0: all of it, without a Range header */
     const char *condition; /* a header, such as If-Match: ...; NULL: none */
+    bool no_redirects;
+    bool same_scheme; /* redirects from http to https are refused, too */
+    bool use_netrc;
+    const struct remote_signature *signature; /* NULL: none */
 };
 
 /* How a step of a transfer ended. */

@@ -2,6 +2,7 @@
 #include "engine/remote/remote_url.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,7 +11,9 @@
 static const struct {
     const char *prefix;
     enum remote_kind kind;
-} schemes[] = {{"http://", REMOTE_HTTP}, {"https://", REMOTE_HTTP}};
+} schemes[] = {{"http://", REMOTE_HTTP},       {"https://", REMOTE_HTTP},
+               {"s3://", REMOTE_S3},           {"s3a://", REMOTE_S3},
+               {"webhdfs://", REMOTE_WEBHDFS}, {"swebhdfs://", REMOTE_WEBHDFS}};
 
 /* The part after the scheme; NULL: not a URL of a known scheme. */
 static const char *after_scheme(const char *url, enum remote_kind *out)
@@ -59,7 +62,7 @@ const char *remote_url_check(const char *url, const char **out_hint)
         return "a URL with a name or password";
     }
     if (authority_end(host) == host) return "a URL without a host";
-    for (const char *p = url; *p != '\0'; p++)
+    for (const char *p = url; kind == REMOTE_HTTP && *p != '\0'; p++)
         if (*p <= ' ' || *p > '~') {
             *out_hint = "write spaces and other characters in percent-encoding, such as %20";
             return "a URL with characters that URLs cannot have";
@@ -107,14 +110,68 @@ bool remote_url_redact(const char *url, char *out, size_t capacity)
     const char *host = after_scheme(url, &kind);
     assert(host != NULL && capacity > 0);
     struct text_out o = {.at = out, .left = capacity, .ok = true};
+    out[0] = '\0';
     put(&o, url, (size_t)(host - url));
     const char *at = userinfo_end(host);
     if (at != NULL) {
         put(&o, HIDDEN, sizeof HIDDEN - 1);
         host = at;
     }
-    const size_t path = strcspn(host, "?#");
+    /* Names in stores of objects and files may contain a question mark. */
+    const size_t path = kind == REMOTE_HTTP ? strcspn(host, "?#") : strlen(host);
     put(&o, host, path);
     put_query(&o, host + path);
+    return o.ok;
+}
+
+bool remote_text_redact(const char *text, char *out, size_t capacity)
+{
+    struct text_out o = {.at = out, .left = capacity, .ok = capacity > 0};
+    char url[2 * PATH_MAX];
+    if (o.ok) out[0] = '\0';
+    while (*text != '\0' && o.ok) {
+        const bool begins = remote_url_kind(text) != REMOTE_NONE;
+        const size_t size = begins ? strcspn(text, ", ") : 1;
+        if (begins) {
+            if (size >= sizeof url) return false;
+            memcpy(url, text, size);
+            url[size] = '\0';
+            o.ok = remote_url_redact(url, o.at, o.left);
+            const size_t n = o.ok ? strlen(o.at) : 0;
+            o.at += n;
+            o.left -= n;
+        } else {
+            put(&o, text, 1);
+        }
+        text += size;
+    }
+    return o.ok;
+}
+
+/* ---- Parts */
+
+struct remote_place remote_url_place(const char *url)
+{
+    struct remote_place p;
+    p.host = after_scheme(url, &p.kind);
+    assert(p.host != NULL);
+    p.tls = *url == 's' || *url == 'S';
+    p.host_size = strcspn(p.host, "/");
+    p.path = p.host + p.host_size;
+    return p;
+}
+
+bool remote_url_encode(const char *text, size_t size, const char *keep, char *out, size_t capacity)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    struct text_out o = {.at = out + strlen(out), .left = capacity - strlen(out), .ok = true};
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const char escaped[3] = {'%', hex[c >> 4], hex[c & 15]};
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                           (c >= 'a' && c <= 'z') || (c != 0 && strchr("-._~", c) != NULL) ||
+                           (c != 0 && strchr(keep, c) != NULL);
+        put(&o, plain ? text + i : escaped, plain ? 1 : 3);
+    }
     return o.ok;
 }

@@ -4,11 +4,15 @@ import io
 import json
 import os
 import struct
+import sys
 import tarfile
 import unittest
 import zlib
 
 from cluster import ClusterTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import http_server  # noqa: E402
 
 ROWS = b"".join(b"tt%d\t%d.0\t1\n" % (i, i % 10) for i in range(20000))
 
@@ -59,7 +63,7 @@ class Inputs(ClusterTest):
             quoted = ROWS.replace(b"\t", b",") + b'"tt,1",2.0,1\n'
             self.both("E0213", "rows.csv:20001: quoted field", self.put("rows.csv", quoted), *rows,
                       "--delimiter", ",")
-        self.both("E0201", "a URL", "s3://bucket/rows.tsv")
+        self.both("E0201", "a URL", "gs://bucket/rows.tsv")
         on_cluster = self.answer("--cluster", self.config, "--executors", "2", "-")
         self.assertEqual(on_cluster, (66, "E0203", "-: a pipe, which only one process can read"))
 
@@ -93,6 +97,26 @@ class Inputs(ClusterTest):
             self.assertEqual(status, 0, err)
         self.assertEqual(self.read_output("frames"), self.read_output("here"))
         self.assertEqual(self.read_output("cluster"), self.read_output("here"))
+
+    def test_cluster_reads_urls_like_local(self):
+        self.put("rows.tsv", ROWS)
+        self.put("rows.gz", gzip.compress(ROWS))
+        server = http_server.HttpServer(self.directory)
+        self.addCleanup(server.stop)
+        self.run_glint("submit", "count-keys", "--partitions", "3", os.path.join(self.directory, "rows.tsv"), "here")
+        for path in ("plain/rows.tsv?signature=hidden", "plain/rows.gz", "whole/rows.tsv", "busy/rows.tsv"):
+            words = ("submit", "count-keys", "--partitions", "3", "--split-size", "30K", "--overwrite", "--event-log",
+                     os.path.join(self.directory, "log"), server.url(path))
+            for to, *where in (("local", "--master", "local[2]"),
+                               ("cluster", "--cluster", self.config, "--executors", "2")):
+                status, out, err = self.run_glint(*words, *where, to)
+                self.assertEqual(status, 0, err)
+                self.assertEqual(self.read_output(to), self.read_output("here"), path)
+                with open(os.path.join(self.directory, "log"), encoding="utf-8") as log:
+                    self.assertNotIn("hidden", log.read() + out + err)
+        before = len(server.requests)
+        self.both("E0204", "changing/rows.tsv: it was modified during the job", server.url("changing/rows.tsv"))
+        self.assertGreater(len(server.requests), before)
 
 
 if __name__ == "__main__":

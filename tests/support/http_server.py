@@ -5,17 +5,21 @@
 
 Writes its port to the pipe, and logs each request as a line of JSON. In tests of Python: HttpServer(directory)."""
 import base64
+import hashlib
+import hmac
 import http.server
 import json
 import os
 import re
 import sys
 import threading
+import urllib.parse
+import xml.sax.saxutils
 import zlib
 
 # What the server does wrong: always, or with a number the first so many requests of a path.
 BUSY = 2
-USER = base64.b64encode(b"me:secret word").decode()
+USER = base64.b64encode(b"me:secret").decode()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,7 +46,89 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         self.close_connection = True
 
+    # ---- S3: /bucket/KEY; every request must be signed by the secret key "se+cret/key" of "AKID"
+
+    def signature(self):
+        """Of the request, by the rules of AWS Signature Version 4; None: it has none."""
+        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=AKID/(\d+)/([\w-]+)/s3/aws4_request, ?"
+                             r"SignedHeaders=([\w;-]+), ?Signature=(\w+)", self.headers["Authorization"] or "")
+        if found is None or {"host", "x-amz-date"} - set(found[3].split(";")):
+            return None
+        path, _, query = self.path.partition("?")
+        names = found[3].split(";")
+        request = "\n".join(["GET", path, "&".join(sorted(query.split("&"))) if query else "",
+                             *(f"{name}:{self.headers[name].strip()}" for name in names), "", found[3],
+                             self.headers["x-amz-content-sha256"]])
+        scope = f"{found[1]}/{found[2]}/s3/aws4_request"
+        text = "\n".join(["AWS4-HMAC-SHA256", self.headers["x-amz-date"], scope,
+                          hashlib.sha256(request.encode()).hexdigest()])
+        key = b"AWS4se+cret/key"
+        for part in (found[1], found[2], "s3", "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return hmac.digest(key, text.encode(), "sha256").hex() == found[4]
+
+    def get_s3(self):
+        if not self.signature():
+            return self.answer(403)
+        path, _, query = self.path.partition("?")
+        key = urllib.parse.unquote(path[len("/bucket/"):])
+        if query:
+            return self.list_s3(dict(urllib.parse.parse_qsl(query)))
+        try:
+            with open(os.path.join(self.server.directory, key), "rb") as file:
+                return self.send_content("plain", file.read(), 1)
+        except OSError:
+            return self.answer(404)
+
+    def list_s3(self, query):
+        """Two names per page."""
+        names, prefix, items = [], query["prefix"], []
+        for at, _, files in os.walk(self.server.directory):
+            names += [os.path.relpath(os.path.join(at, name), self.server.directory) for name in files]
+        for name in sorted(name for name in names if name.startswith(prefix)):
+            cut = name.find("/", len(prefix)) if "delimiter" in query else -1
+            item = ("CommonPrefixes", "Prefix", name[:cut + 1]) if cut >= 0 else ("Contents", "Key", name)
+            if item not in items:
+                items.append(item)
+        begin = int(query.get("continuation-token", "0").rstrip("=+/"))
+        more = begin + 2 < len(items)
+        body = "".join(f"<{outer}><{inner}>{xml.sax.saxutils.escape(name)}</{inner}></{outer}>"
+                       for outer, inner, name in items[begin:begin + 2])
+        token = f"<NextContinuationToken>{begin + 2}+/=</NextContinuationToken>" if more else ""
+        return self.answer(200, [("Content-Type", "application/xml")], (
+            f'<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Prefix>x</Prefix>'
+            f"<IsTruncated>{str(more).lower()}</IsTruncated>{body}{token}</ListBucketResult>").encode())
+
+    # ---- WebHDFS: the name node answers, and redirects reads to a data node (here 127.0.0.2)
+
+    def get_webhdfs(self):
+        path, _, query = self.path.partition("?")
+        query = dict(urllib.parse.parse_qsl(query))
+        place = os.path.join(self.server.directory, urllib.parse.unquote(path[len("/webhdfs/v1/"):]))
+        if not os.path.exists(place):
+            return self.answer(404)
+
+        def status(at, suffix):
+            kind = "DIRECTORY" if os.path.isdir(at) else "FILE"
+            return {"pathSuffix": suffix, "type": kind, "length": os.path.getsize(at) if kind == "FILE" else 0,
+                    "modificationTime": int(os.stat(at).st_mtime * 1000)}
+
+        if query["op"] == "GETFILESTATUS":
+            return self.answer(200, body=json.dumps({"FileStatus": status(place, "")}).encode())
+        if query["op"] == "LISTSTATUS":
+            found = [status(os.path.join(place, name), name) for name in os.listdir(place)]
+            return self.answer(200, body=json.dumps({"FileStatuses": {"FileStatus": found}}).encode())
+        if self.headers["Host"].startswith("127.0.0.1"):
+            return self.answer(307, [("Location", f"http://127.0.0.2:{self.server.server_port}{self.path}")])
+        begin = int(query["offset"])
+        with open(place, "rb") as file:
+            return self.answer(200, body=file.read()[begin:begin + int(query["length"])])
+
     def do_GET(self):
+        if self.path.startswith("/bucket/"):
+            return self.get_s3()
+        if self.path.startswith("/webhdfs/v1/"):
+            return self.get_webhdfs()
         fault, _, name = self.path.split("?")[0].lstrip("/").partition("/")
         number = self.server.count(self.path)
         here = f"http://{self.headers['Host'].split(':')[0]}:{self.server.server_port}"

@@ -184,8 +184,8 @@ Test(input, file_urls_are_paths)
                "file:///nowhere/at/all: No such");
     expect_bad("gs://host/a.tsv", GLINT_E_INPUT_NOT_FOUND, "gs://host/a.tsv: a URL");
     cr_expect(strstr(error.hint, "gs://") != NULL, "%s", error.hint);
-    expect_bad("s3a://bucket/part-*", GLINT_E_INPUT_NOT_FOUND, "s3a://bucket/part-*: a URL");
-    cr_expect(strstr(error.hint, "s3a://") != NULL, "%s", error.hint);
+    expect_bad("abfs://bucket/part-*", GLINT_E_INPUT_NOT_FOUND, "abfs://bucket/part-*: a URL");
+    cr_expect(strstr(error.hint, "abfs://") != NULL, "%s", error.hint);
     expect_bad("gone,~/a.tsv", GLINT_E_INPUT_NOT_FOUND, "~/a.tsv: No such file");
     cr_expect(strstr(error.hint, "$HOME") != NULL, "%s", error.hint);
     /* A file may have a name that looks like a URL. */

@@ -1,0 +1,13 @@
+/* Reads small responses as a whole: lists of objects, and descriptions of files. */
+#ifndef GLINT_REMOTE_REMOTE_DOCUMENT_H
+#define GLINT_REMOTE_REMOTE_DOCUMENT_H
+
+#include "engine/base/mem.h"
+#include "engine/remote/remote_target.h"
+
+/* Appends the response to the query to `out`, with retries. Returns 0 or a code with *error set, as
+ * remote_reader_read, or INPUT_URL if it is longer than REMOTE_DOCUMENT_BYTES_MAX. */
+int remote_document_read(struct remote_target *target, struct env *env, const char *name,
+                         const char *query, struct buffer *out, struct glint_error *error);
+
+#endif

@@ -1,0 +1,108 @@
+/* See remote_list.h. */
+#include "engine/remote/remote_list.h"
+
+#include "engine/base/text.h"
+#include "engine/remote/hdfs_status.h"
+#include "engine/remote/remote_document.h"
+#include "engine/remote/s3_list.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define QUERY_BYTES (2 * REMOTE_URL_BYTES)
+
+struct s3_names {
+    size_t prefix_size; /* of the keys: the directory and its slash */
+    int (*entry)(void *arg, const char *name, bool is_directory);
+    void *arg;
+    uint64_t seen;
+};
+
+static int add_key(void *arg, const char *key, bool is_prefix)
+{
+    struct s3_names *n = arg;
+    char name[S3_TOKEN_BYTES];
+    size_t size = strlen(key);
+    n->seen++;
+    assert(size < sizeof name);
+    if (size <= n->prefix_size) return size == n->prefix_size ? 0 : -1; /* the directory itself */
+    memcpy(name, key + n->prefix_size, size - n->prefix_size + 1);
+    size -= n->prefix_size;
+    if (name[size - 1] == '/' && !is_prefix) return 0; /* in place of a directory */
+    if (is_prefix) name[size - 1] = '\0';
+    return n->entry(n->arg, name, is_prefix);
+}
+
+/* Returns false if it is too long. Signing needs the parameters in this order. */
+static bool format_query(char *out, const char *prefix, const char *token, bool recursive)
+{
+    const size_t capacity = QUERY_BYTES;
+    out[0] = '\0';
+    if (token[0] != '\0' && (!text_format(out, capacity, "continuation-token=") ||
+                             !remote_url_encode(token, strlen(token), "", out, capacity)))
+        return false;
+    size_t used = strlen(out);
+    if (!text_format(out + used, capacity - used, "%s%slist-type=2&prefix=", used > 0 ? "&" : "",
+                     recursive ? "" : "delimiter=%2F&"))
+        return false;
+    return remote_url_encode(prefix, strlen(prefix), "", out, capacity);
+}
+
+static int list_s3(struct remote_target *t, struct env *env, const char *name, const char *prefix,
+                   bool recursive, struct s3_names *names, struct glint_error *error)
+{
+    char query[QUERY_BYTES], token[S3_TOKEN_BYTES] = "";
+    struct buffer page = {NULL, 0, 0};
+    int r;
+    do {
+        page.size = 0;
+        r = format_query(query, prefix, token, recursive)
+                ? remote_document_read(t, env, name, query, &page, error)
+                : error_set(error, GLINT_E_INPUT_URL, NULL, "%s: it is too long", name);
+        if (r == 0) r = s3_list_parse(page.data, page.size, token, add_key, names);
+        if (r == -1)
+            r = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is no list of objects",
+                          name);
+    } while (r == 0 && token[0] != '\0');
+    buffer_fini(&page);
+    return r;
+}
+
+static int list_hdfs(struct remote_target *t, struct env *env, const char *name,
+                     struct s3_names *names, struct glint_error *error)
+{
+    struct buffer text = {NULL, 0, 0};
+    int r = remote_document_read(t, env, name, "op=LISTSTATUS", &text, error);
+    if (r == 0) r = hdfs_list_parse(text.data, text.size, names->entry, names->arg);
+    if (r == -1)
+        r = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is no list of files", name);
+    buffer_fini(&text);
+    return r;
+}
+
+int remote_list(struct env *env, const char *url, const char *name, bool recursive,
+                int (*entry)(void *arg, const char *entry_name, bool is_directory), void *arg,
+                struct glint_error *error)
+{
+    struct remote_target *t = mem_alloc(sizeof *t);
+    char prefix[REMOTE_URL_BYTES];
+    struct s3_names names = {.entry = entry, .arg = arg};
+    if (t == NULL) return error_no_memory(error);
+    const char *path = remote_url_place(url).path;
+    int r = remote_target_open(t, env, url, name, error);
+    assert(r < 0 || t->kind != REMOTE_HTTP);
+    if (r == 0 && t->kind == REMOTE_WEBHDFS) {
+        r = list_hdfs(t, env, name, &names, error);
+    } else if (r == 0) {
+        if (path[0] == '/') path++;
+        if (!text_format(prefix, sizeof prefix, "%s%s", path, path[0] != '\0' ? "/" : ""))
+            r = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: it is too long", name);
+        names.prefix_size = strlen(prefix);
+        if (r == 0) r = list_s3(t, env, name, prefix, recursive, &names, error);
+        if (r == 0 && names.seen == 0 && path[0] != '\0')
+            r = error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s: no object has this name",
+                          name);
+    }
+    mem_free(t);
+    return r;
+}

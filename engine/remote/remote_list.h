@@ -1,0 +1,17 @@
+/* Lists what is at a URL of a store: the objects below a prefix (s3), the files of a directory
+ * (webhdfs). */
+#ifndef GLINT_REMOTE_REMOTE_LIST_H
+#define GLINT_REMOTE_REMOTE_LIST_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+
+/* `url` is of s3 or webhdfs, without a slash at its end. Calls `entry` for each name in it, in any
+ * order: relative to the URL; of a directory if `is_directory`. With `recursive` (s3 only) names
+ * have slashes, and there are no directories. Stops at the first non-zero result, which is
+ * returned; or returns 0, or a code with *error set. */
+int remote_list(struct env *env, const char *url, const char *name, bool recursive,
+                int (*entry)(void *arg, const char *entry_name, bool is_directory), void *arg,
+                struct glint_error *error);
+
+#endif

@@ -1,0 +1,60 @@
+/* See remote_retry.h. */
+#include "engine/remote/remote_retry.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_result result,
+                       bool first)
+{
+    assert(result != REMOTE_OK);
+    const uint64_t now = env->now_ns(env);
+    const uint64_t all_ms = remote_timeout_ms() * REMOTE_TIMEOUTS_TO_GIVE_UP;
+    const uint64_t first_ms = remote_timeout_ms() / REMOTE_FIRST_TIMEOUT_SHARE;
+    if (r->failures++ == 0) r->first_failure_ns = now;
+    const unsigned doublings = r->failures < 8 ? r->failures - 1 : 7;
+    uint64_t ms = REMOTE_BACKOFF_MS_MIN << doublings, random = 0;
+    if (ms > REMOTE_BACKOFF_MS_MAX) ms = REMOTE_BACKOFF_MS_MAX;
+    if (env->random(env, &random, sizeof random) == 0) ms = ms / 2 + random % (ms / 2 + 1);
+    const uint64_t end_ns = r->first_failure_ns + (first ? first_ms : all_ms) * MS_NS;
+    if (result == REMOTE_FAILED || now + ms * MS_NS > end_ns) return false;
+    remote_wait(ms);
+    return true;
+}
+
+int remote_retry_set_error(const struct remote_retry *r, struct env *env,
+                           const struct glint_error *last, struct glint_error *error)
+{
+    const char *hint = last->hint[0] != '\0' ? last->hint : NULL;
+    if (r->failures < 2) return error_set(error, last->code, hint, "%s", last->cause);
+    return error_set(error, last->code, hint, "%s (%u attempts in %" PRIu64 " s)", last->cause,
+                     r->failures, (env->now_ns(env) - r->first_failure_ns) / SECOND_NS);
+}
+
+static const char *permission_hint(enum remote_kind kind)
+{
+    if (kind == REMOTE_S3)
+        return "each process needs AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or "
+               "~/.aws/credentials; S3 also answers 403 for names that do not exist";
+    if (kind == REMOTE_WEBHDFS) return "HADOOP_USER_NAME is the user that asks";
+    return "names and passwords of hosts are read from ~/.netrc, by each process from its own";
+}
+
+enum remote_result remote_set_status_error(enum remote_kind kind, const char *name, long status,
+                                           struct glint_error *error)
+{
+    const bool passing = status == 408 || status == 429 || (status >= 500 && status != 501);
+    enum glint_code code = passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL;
+    const char *hint = NULL;
+    if (status == 404 || status == 410) code = GLINT_E_INPUT_NOT_FOUND;
+    if (status == 401 || status == 403) {
+        code = GLINT_E_INPUT_PERMISSION;
+        hint = permission_hint(kind);
+    }
+    if (kind == REMOTE_S3 && status >= 300 && status < 400)
+        hint = "the bucket is in another region: set AWS_REGION";
+    error_set(error, code, hint, "%s: the server answered %ld", name, status);
+    return passing ? REMOTE_RETRY : REMOTE_FAILED;
+}

@@ -1,0 +1,25 @@
+/* When a failed request is repeated, and when not any more. Time without success is limited, not
+ * the number of attempts. One thread. */
+#ifndef GLINT_REMOTE_REMOTE_RETRY_H
+#define GLINT_REMOTE_REMOTE_RETRY_H
+
+#include "engine/remote/remote_transfer.h"
+#include "engine/remote/remote_url.h"
+
+struct remote_retry {
+    uint32_t failures; /* since the last success */
+    uint64_t first_failure_ns;
+};
+
+/* After a failure: waits with backoff and jitter and returns true if there is time for another
+ * attempt. `first`: nothing was read yet, so the URL may be wrong; less time then. */
+bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_result result,
+                       bool first);
+/* Sets *error to the last problem, with the number of attempts. Returns its code. */
+int remote_retry_set_error(const struct remote_retry *r, struct env *env,
+                           const struct glint_error *last, struct glint_error *error);
+/* Sets the error of a response that has no content. */
+enum remote_result remote_set_status_error(enum remote_kind kind, const char *name, long status,
+                                           struct glint_error *error);
+
+#endif
