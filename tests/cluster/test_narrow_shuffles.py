@@ -52,7 +52,7 @@ class NarrowShuffles(FaultTest):
         code, _, err = self.run_glint("submit", *self.words("out"), "--master", "local[2]", "--event-log", "events", "-v")
         self.assertEqual(code, 0, err)
         self.assertIn("reduceByKey..caf\u00e9 totals..saveAsTextFile", err)
-        stages = [e.name for e in self.events("stage_start")]
+        stages = [e.name for e in self.events("stage")]
         self.assertIn("reduceByKey..caf\u00e9 totals..saveAsTextFile", stages)
         for name in ("", "a\nb", "x" * 128):
             self.options = ("--name", name)
