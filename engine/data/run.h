@@ -58,8 +58,12 @@ struct run_part {
  * run. */
 struct run {
     struct run_source source; /* first: run_file_read casts it back; its name is the path */
-    struct run_part *parts;   /* [partitions] */
-    uint32_t partitions;
+    /* The index: [partitions], or, if `numbers` is not NULL, [used]: only partitions that have
+     * records, whose ascending numbers these are. So the index of many partitions with few records
+     * is as small as its records. */
+    struct run_part *parts;
+    uint32_t *numbers;
+    uint32_t partitions, used;
     bool sorted; /* by key within each partition; run_writer_finish sets it to false */
     uint64_t records;
     uint8_t *memory;
@@ -71,6 +75,9 @@ struct run {
 /* Frees the run and removes its file. Zeros are fine. */
 void run_destroy(struct run *run);
 
+/* Returns the share of a partition; zeros if it has no records. */
+struct run_part run_find_part(const struct run *run, uint32_t partition);
+
 /* One partition of a run: the argument of a reader. */
 struct run_slice {
     const struct run_source *source;
@@ -79,7 +86,7 @@ struct run_slice {
 };
 static inline struct run_slice run_slice(const struct run *run, uint32_t partition)
 {
-    return (struct run_slice){&run->source, run->parts[partition], run->sorted};
+    return (struct run_slice){&run->source, run_find_part(run, partition), run->sorted};
 }
 
 /* Whether a record is within the size limits of a run. */
@@ -90,6 +97,10 @@ static inline bool run_record_fits(struct glint_slice key, struct glint_slice va
 /* Sets the task's error to VALUE_LIMIT and returns it. */
 int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
                              struct glint_slice value);
+
+/* Leaves only partitions with records in the index, if that makes it small. When out of memory it
+ * stays as it is. */
+void run_compact_index(struct run *run);
 
 /* Writes one run. Zeros are a writer that was not initialized. Task's thread. */
 struct run_writer {

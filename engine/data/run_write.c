@@ -283,6 +283,7 @@ int run_writer_finish(struct run_writer *w, struct run *out)
     }
     w->parts = NULL;
     w->path = NULL;
+    run_compact_index(out);
     run_writer_abort(w);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "engine/executor/pipeline.h"
 
 #include <assert.h>
+#include <string.h>
 #include <xxhash.h>
 
 /* With more partitions the driver gets no partition sizes. */
@@ -129,8 +130,13 @@ static int store_map_output(struct attempt *a, const struct message *m, uint64_t
 {
     uint32_t sizes = run->partitions <= SIZES_MAX ? run->partitions : 0;
     bool memory = buffer_reserve(body, sizes);
-    for (uint32_t p = 0; memory && p < sizes; p++)
-        body->data[body->size++] = size_code_encode(run->parts[p].bytes);
+    if (memory && sizes > 0) memset(body->data + body->size, size_code_encode(0), sizes);
+    const uint32_t parts = run->numbers != NULL ? run->used : sizes;
+    for (uint32_t i = 0; memory && sizes > 0 && i < parts; i++) {
+        const uint32_t partition = run->numbers != NULL ? run->numbers[i] : i;
+        body->data[body->size + partition] = size_code_encode(run->parts[i].bytes);
+    }
+    if (memory) body->size += sizes;
     /* From here on other executors can fetch the output; the driver names it to them only after
      * DONE. */
     if (memory && store_add_map_output(a->store, shuffle, m->task, m->attempt, run) == 0) return 0;

@@ -358,7 +358,8 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
     for (uint32_t i = 0; i < count; i++) {
         const struct run *local = f->inputs[i].local;
         if (local != NULL) {
-            if (local->parts[partition].records > 0) out[n++] = run_slice(local, partition);
+            out[n] = run_slice(local, partition);
+            n += out[n].part.records > 0;
             continue;
         }
         assert(entry < f->index.entries + f->index.count && entry->input == i);

@@ -33,8 +33,8 @@ static int merge_spill_range(struct merge_pass *c, const struct spilled_run *fir
         bool raw[MERGE_FAN_IN_MAX];
         uint32_t n = 0;
         for (uint32_t i = 0; i < count; i++) {
-            if (first[i].run.parts[p].records == 0) continue;
             slices[n] = run_slice(&first[i].run, p);
+            if (slices[n].part.records == 0) continue;
             raw[n++] = first[i].raw;
         }
         if (n == 0) continue;

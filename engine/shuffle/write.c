@@ -339,7 +339,8 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
     /* Before compression, so that all cluster shapes count the same. */
-    for (uint32_t p = 0; p < out->partitions; p++)
+    const uint32_t parts = out->numbers != NULL ? out->used : out->partitions;
+    for (uint32_t p = 0; p < parts; p++)
         w->task->counters.values[COUNT_MAP_OUTPUT_BYTES] += (int64_t)out->parts[p].raw;
     return 0;
 }

@@ -174,7 +174,7 @@ const struct payload_format block_assignment_format = {
 struct index_entry index_entry_create(const struct run *run, uint32_t partition, uint64_t *room)
 {
     if (run == NULL || partition >= run->partitions) return (struct index_entry){.lost = true};
-    struct index_entry a = {.part = run->parts[partition], .sorted = run->sorted};
+    struct index_entry a = {.part = run_find_part(run, partition), .sorted = run->sorted};
     if (run->source.memory == NULL || a.part.bytes > *room) return a;
     a.bytes = (struct glint_slice){run->source.memory + a.part.offset, a.part.bytes};
     *room -= a.part.bytes;

@@ -341,3 +341,43 @@ Test(run, out_of_memory_leaves_no_file)
         cr_assert_eq(r, GLINT_E_NO_MEMORY);
     }
 }
+
+/* Many partitions, of which every `step`-th has a record: each is found, the others are empty, and
+ * the index is not larger than they need. */
+static void expect_index(uint32_t partitions, uint32_t step, bool sparse)
+{
+    struct test_task t;
+    struct run_writer w;
+    struct run run = {.path = NULL};
+    const uint8_t bytes[READ_SLACK] = {1, 2, 3};
+    test_task_init(&t, 64 * MIB);
+    cr_assert_eq(run_writer_init(&w, &t.task, partitions, 8 * MIB), 0);
+    for (uint32_t p = 0; p < partitions; p += step) {
+        const struct glint_slice cell = {bytes, 1 + p % 3};
+        cr_assert_eq(run_writer_add(&w, p, cell, cell), 0);
+    }
+    cr_assert_eq(run_writer_finish(&w, &run), 0);
+    cr_expect_eq(run.numbers != NULL, sparse);
+    cr_expect_eq(run.partitions, partitions);
+    if (sparse) cr_expect_eq(run.used, (partitions + step - 1) / step);
+    for (uint32_t p = 0; p < partitions; p++) {
+        const struct run_part part = run_find_part(&run, p);
+        cr_assert_eq(part.records, p % step == 0, "partition %u", p);
+        cr_assert_eq(part.raw, p % step == 0 ? 2 * (2 + p % 3) : 0, "partition %u", p);
+        struct run_reader reader = {.task = NULL};
+        cr_assert_eq(run_reader_open(&reader, &t.task, run_slice(&run, p)), 0);
+        cr_assert_eq(run_reader_next(&reader), p % step == 0, "partition %u", p);
+        run_reader_close(&reader);
+    }
+    run_destroy(&run);
+    cr_assert(test_task_fini(&t), "a file is left");
+}
+
+Test(run, index_has_only_used_partitions)
+{
+    expect_index(10000, 500, true);
+    expect_index(10000, 10001, true); /* only the first */
+    expect_index(1000, 2, true);
+    expect_index(1000, 1, false);
+    expect_index(63, 60, false);
+}
