@@ -7,11 +7,16 @@
 #include "engine/cli/cluster_request.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
+#include "engine/net/deadline.h"
+#include "engine/net/event_loop.h"
 #include "engine/net/wire.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define BUILD_SHOWN 18 /* version, dash and 12 digits of the build id */
 
@@ -19,7 +24,7 @@ struct cluster_status {
     const struct cluster *cluster;
     struct cluster_response *responses;
     struct daemon_status decoded; /* of one executor at a time */
-    uint32_t response_count;
+    uint32_t response_count, job_count; /* of the last table, object or line */
 };
 
 /* Returns the status of an executor, valid until the next call; NULL: it has not responded. */
@@ -30,6 +35,7 @@ static const struct daemon_status *status_of(struct cluster_status *s, uint32_t 
     if (r->why.code != GLINT_OK || daemon_status_decode(payload, &s->decoded, &r->why) != 0)
         return NULL;
     s->response_count++;
+    s->job_count += s->decoded.job_count;
     return &s->decoded;
 }
 
@@ -53,7 +59,7 @@ static void age_text(uint64_t ns, char *out, size_t capacity)
         text_format(out, capacity, "%.1fh", s / 3600);
 }
 
-static void print_job(const struct status_job *j)
+static void print_job(FILE *out, const struct status_job *j)
 {
     char heartbeat[32], age[32], tasks[48];
     const struct job_progress *p = &j->progress;
@@ -64,18 +70,19 @@ static void print_job(const struct status_job *j)
                     j->progress.tasks_running == 1 ? "" : "s");
     else
         text_format(tasks, sizeof tasks, "queued");
-    printf("%016llx %s, %s, for %s, last heartbeat %s ago", (unsigned long long)j->job, j->name,
-           tasks, age, heartbeat);
+    fprintf(out, "%016llx %s, %s, for %s, last heartbeat %s ago", (unsigned long long)j->job,
+            j->name, tasks, age, heartbeat);
     if (p->stage_name[0] == '\0') return;
-    printf(", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done, p->stage_tasks);
-    if (p->retries > 0) printf(", %u retried", p->retries);
+    fprintf(out, ", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done,
+            p->stage_tasks);
+    if (p->retries > 0) fprintf(out, ", %u retried", p->retries);
 }
 
-static void print_rows(struct cluster_status *s)
+static void print_rows(FILE *out, struct cluster_status *s)
 {
     char address[HOST_BYTES_MAX + 8], memory[TEXT_NUMBER_MAX], slots[16];
-    printf("%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
-           "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
+    fprintf(out, "%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
+            "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
         const struct daemon_status *status = status_of(s, i);
@@ -84,15 +91,16 @@ static void print_rows(struct cluster_status *s)
         memory[0] = slots[0] = '\0';
         if (status != NULL) text_format_bytes(memory, status->memory_bytes);
         if (status != NULL) text_format(slots, sizeof slots, "%u", status->slots);
-        printf("%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(status), slots,
-               memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
-        if (status == NULL) print_escaped(stdout, s->responses[i].why.cause, "");
+        fprintf(out, "%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(status),
+                slots, memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
+        if (status == NULL) print_escaped(out, s->responses[i].why.cause, "");
         for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             if (j > 0)
-                printf("\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1, "");
-            print_job(&status->jobs[j]);
+                fprintf(out, "\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1,
+                        "");
+            print_job(out, &status->jobs[j]);
         }
-        putchar('\n');
+        fputc('\n', out);
     }
 }
 
@@ -179,24 +187,158 @@ static void check_responses(const struct cluster_status *s, struct glint_error *
               s->cluster->executors[0].id, why->cause);
 }
 
+/* Requests the status of all executors. Returns false with *error set. */
+static bool request_status(struct cluster_status *s, struct glint_error *error)
+{
+    const struct cluster_request request = {.cluster = s->cluster,
+                                            .request_type = FRAME_STATUS,
+                                            .response_type = FRAME_STATUS_REPLY};
+    s->response_count = s->job_count = 0;
+    return cluster_request_send(&request, &s->responses, error) == 0;
+}
+
+static void free_responses(struct cluster_status *s)
+{
+    cluster_responses_free(s->responses, s->cluster);
+    s->responses = NULL;
+}
+
+/* ---- --watch */
+
+#define WATCH_MS 1000u
+
+/* Draws the table over the last one. Lines and rows beyond the terminal are cut off. */
+static void draw_screen(const char *table)
+{
+    struct winsize size = {.ws_col = 0};
+    uint32_t columns = 80, rows = 24;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) columns = size.ws_col;
+    if (size.ws_row > 1) rows = size.ws_row;
+    fputs("\033[H", stdout);
+    for (uint32_t row = 1; row < rows && table[0] != '\0'; row++) {
+        size_t length = strcspn(table, "\n"), shown = length < columns ? length : columns - 1;
+        while (shown < length && shown > 0 && (table[shown] & 0xC0) == 0x80) shown--; /* UTF-8 */
+        printf("%.*s\033[K\n", (int)shown, table);
+        table += length + (table[length] == '\n');
+    }
+    fputs("\033[J", stdout);
+}
+
+/* Formats what changes in jobs and executors, without times: one line. */
+static void format_states(FILE *out, struct cluster_status *s)
+{
+    for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
+        const struct daemon_status *status = status_of(s, i);
+        fprintf(out, "%s%s %s", i > 0 ? "; " : "", s->cluster->executors[i].id,
+                state_name(status));
+        for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
+            const struct status_job *job = &status->jobs[j];
+            const struct job_progress *p = &job->progress;
+            fprintf(out, ", %016llx %s%s", (unsigned long long)job->job, job->name,
+                    job->running ? "" : " queued");
+            if (p->stage_name[0] != '\0')
+                fprintf(out, " stage %u %u/%u tasks", p->stage, p->stage_done, p->stage_tasks);
+        }
+    }
+    fputc('\n', out);
+}
+
+struct watch {
+    bool json, terminal;
+    char *last; /* the line that was printed last */
+};
+
+/* Prints one state of the cluster. */
+static void print_watched(struct watch *w, struct cluster_status *s, struct glint_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (w->json) {
+        print_json(s, error);
+        return;
+    }
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) {
+        error_no_memory(error);
+        return;
+    }
+    if (w->terminal)
+        print_rows(out, s);
+    else
+        format_states(out, s);
+    if (fclose(out) != 0)
+        error_no_memory(error);
+    else if (w->terminal)
+        draw_screen(text);
+    else if (w->last == NULL || strcmp(w->last, text) != 0)
+        fputs(text, stdout);
+    free(w->last);
+    w->last = text;
+}
+
+static void stop_loop(void *arg)
+{
+    uv_stop(arg);
+}
+
+static bool wait_ms(uint64_t ms, struct glint_error *error)
+{
+    uv_loop_t loop;
+    struct deadline deadline;
+    if (event_loop_init(&loop, env_real(), error) != 0) return false;
+    deadline_init(&deadline, &loop, stop_loop, &loop);
+    deadline_start(&deadline, ms);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    deadline_close(&deadline, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    int failed = uv_loop_close(&loop);
+    assert(failed == 0); /* no handle is left */
+    return true;
+}
+
+/* Until no job is left of those that it has seen, an error, or a signal: nothing is to be cleaned
+ * up then. */
+static void watch_status(struct cluster_status *s, bool json, struct glint_error *error)
+{
+    struct watch w = {.json = json, .terminal = isatty(STDOUT_FILENO) == 1};
+    bool seen = false, ended = false;
+    if (w.terminal && !json) fputs("\033[H\033[2J", stdout);
+    while (!ended && request_status(s, error)) {
+        print_watched(&w, s, error);
+        check_responses(s, error);
+        bool written = fflush(stdout) == 0; /* else cli_flush_stdout reports it */
+        free_responses(s);
+        ended = error->code != GLINT_OK || !written || (seen && s->job_count == 0);
+        seen = seen || s->job_count > 0;
+        if (!ended && !wait_ms(WATCH_MS, error)) break;
+    }
+    free(w.last);
+}
+
 static void show_status(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     struct cluster_status s = {.cluster = &file.cluster};
-    const struct cluster_request request = {.cluster = &file.cluster,
-                                            .request_type = FRAME_STATUS,
-                                            .response_type = FRAME_STATUS_REPLY};
-    if (cluster_file_open(&file, line, false, error) &&
-        cluster_request_send(&request, &s.responses, error) == 0) {
-        if (cli_line_flag(line, "json"))
-            print_json(&s, error);
-        else
-            print_rows(&s);
-        check_responses(&s, error);
+    const bool json = cli_line_flag(line, "json");
+    if (cluster_file_open(&file, line, false, error)) {
+        if (cli_line_flag(line, "watch")) {
+            watch_status(&s, json, error);
+        } else if (request_status(&s, error)) {
+            if (json)
+                print_json(&s, error);
+            else
+                print_rows(stdout, &s);
+            check_responses(&s, error);
+        }
     }
-    cluster_responses_free(s.responses, &file.cluster);
+    free_responses(&s);
     cluster_file_fini(&file);
 }
+
+static const struct glint_job_option status_options[] = {
+    {"json", NULL, NULL, "print one JSON object"},
+    {"watch", NULL, NULL, "repeat every second, until the jobs that it shows have ended"},
+    {.name = NULL}};
 
 static const char *const status_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
 
@@ -205,7 +347,7 @@ const struct cli_command cmd_status = {
     .summary = "show the executors of a cluster",
     .syntax = {.command = "glint status",
                .summary = "Shows the executors of a cluster and their jobs.",
-               .own = cli_json_option,
+               .own = status_options,
                .takes_cluster = true,
                .cluster_shown = status_shown,
                .common_title = "The cluster:"},

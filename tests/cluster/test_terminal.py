@@ -1,6 +1,7 @@
 """The output of a job at a terminal: the progress lines, also in stages that a sort runs internally, and what the job
 prints between its actions."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -177,6 +178,65 @@ class Progress(ClusterTest):
         text = self.run_held(r"stage 1 reduceByKey\.\.count", "talk")
         self.assertIn(CLEAR + "97 words\r\n", text)
         self.assertRegex(text, r"(\n|\x1b\[J)w96: 10\r\n")
+
+
+class StatusWatch(ClusterTest):
+    """glint status --watch: until the jobs have ended, or a signal."""
+    program = JOBS
+    executors = {"e1": {"slots": 1}}
+
+    def setUp(self):
+        super().setUp()
+        self.hold, self.words = os.path.join(self.directory, "hold"), os.path.join(self.directory, "words.txt")
+        with open(self.words, "w", encoding="ascii") as file:
+            file.writelines(f"w{i % 97}\n" for i in range(1000))
+        open(self.hold, "w", encoding="ascii").close()
+        self.executor("e1")
+        self.job = self.submit("job", "words", "--hold-counts", self.hold, self.words, "out")
+        until(lambda: self.executor_status("e1")["jobs"], lambda: f"the job is listed: {self.job.err}")
+
+    def end_job(self):
+        os.unlink(self.hold)
+        self.assertEqual(self.job.wait(), 0, self.job.err)
+
+    def test_a_line_for_each_change(self):
+        watch = self.start("watch", "status", "--watch", "--cluster", self.config)
+        until(lambda: re.search(r"^e1 busy, [0-9a-f]{16} words stage 1 0/1 tasks$", watch.out, re.M), "the stage is shown")
+        self.end_job()
+        self.assertEqual(watch.wait(), 0, watch.err)
+        lines = watch.out.splitlines()
+        self.assertEqual(lines[-1], "e1 idle")
+        self.assertTrue(all(a != b for a, b in zip(lines, lines[1:])), lines)
+        self.assertNotIn("\x1b", watch.out)
+
+    def test_objects(self):
+        watch = self.start("watch", "status", "--watch", "--json", "--cluster", self.config)
+        until(lambda: watch.out.count("\n") >= 2, "two objects are printed")
+        self.end_job()
+        self.assertEqual(watch.wait(), 0, watch.err)
+        objects = [json.loads(line) for line in watch.out.splitlines()]
+        self.assertEqual([bool(o["executors"][0]["jobs"]) for o in objects], [True] * (len(objects) - 1) + [False])
+
+    def test_table_on_a_terminal(self):
+        watch = Terminal(self, "status", "--watch", "--cluster", self.config, columns=60)
+        self.addCleanup(watch.popen.kill)
+        watch.until_shows(r"\x1b\[HEXECUTOR .*(\r\n.*)*e1 .* busy")
+        self.end_job()
+        self.assertEqual(watch.wait(), 0, watch.text)
+        last = watch.text.split("\x1b[H")[-1]
+        self.assertRegex(last, r"e1 .* idle")
+        self.assertLess(max(map(len, last.replace("\x1b[K", "").split("\r\n"))), 60)
+
+    def test_ends_with_a_signal_or_without_executors(self):
+        watch = self.start("watch", "status", "--watch", "--cluster", self.config)
+        until(lambda: watch.out, "a line is printed")
+        watch.signal(signal.SIGINT)
+        self.assertEqual(watch.wait(), -signal.SIGINT)
+        self.end_job()
+        self.stop(self.processes[0])
+        code, _, err = self.run_glint("status", "--watch", "--cluster", self.config)
+        self.assertEqual(code, 69)
+        self.assertIn("none of 1 executors responds", err)
 
 
 if __name__ == "__main__":
