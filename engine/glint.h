@@ -425,6 +425,8 @@ struct glint_schema glint_schema(const struct glint_rdd *rdd);
 
 #include "engine/glint_actions.h"
 
+#include "engine/glint_persist.h" /* keeping and freeing what was computed */
+
 /* ------------------------------------------------------------------------------------------------
  * Functions */
 

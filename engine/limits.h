@@ -55,6 +55,7 @@
 #define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a larger map output of a task goes to a file */
 #define RUN_MEMORY_SHARE        16u           /* finished runs may take 1/16 of the memory */
 #define KEPT_MEMORY_PERCENT     60u           /* large blocks: in use, or freed and kept */
+#define CACHED_MEMORY_SHARE     4u            /* cached blocks may take 1/4 of the memory */
 
 /* Execution. */
 #define STACK_BYTES_MIN       (256 * KIB) /* of the main thread; other threads: base/thread.c */

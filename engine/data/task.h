@@ -40,6 +40,9 @@ enum task_counter {
     COUNT_MAP_OUTPUT_BYTES,
     COUNT_SPILLS,
     COUNT_SPILL_BYTES,
+    COUNT_CACHE_HITS,
+    COUNT_CACHE_MISSES,
+    COUNT_CACHE_EVICTIONS,
     COUNT_BUILT_IN
 };
 static_assert(COUNT_BUILT_IN < COUNTERS_MAX, "there is room for counters of functions");

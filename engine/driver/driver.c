@@ -66,6 +66,13 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
                                   .outputs = d->published};
 }
 
+static void driver_unpersist(struct runner *runner, const struct glint_rdd *rdd)
+{
+    struct driver *d = (struct driver *)runner;
+    cached_rdds_remove(&d->cached, rdd->id);
+    send_free(d, rdd->id);
+}
+
 static int64_t driver_counter(struct runner *runner, const char *name)
 {
     return job_metrics_counter_value(&((struct driver *)runner)->metrics, name);
@@ -79,6 +86,7 @@ static void driver_destroy(struct runner *runner)
     event_log_listener_close(d);
     if (d->runner.stuck) return; /* a task that still runs may use the transport and the driver */
     map_outputs_destroy(d->map_outputs);
+    cached_rdds_destroy(d->cached);
     executors_fini(d);
     reachability_fini(&d->reachability);
     job_metrics_fini(&d->metrics);
@@ -97,6 +105,7 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
     *d = (struct driver){.runner = {.run = driver_run_action,
                                     .reserve = driver_reserve_output,
                                     .finish = driver_finish_job,
+                                    .unpersist = driver_unpersist,
                                     .interrupt = driver_interrupt,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,

@@ -2,6 +2,7 @@
 #ifndef GLINT_DRIVER_DRIVER_INTERNAL_H
 #define GLINT_DRIVER_DRIVER_INTERNAL_H
 
+#include "engine/driver/cached_blocks.h"
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
 #include "engine/driver/job_metrics.h"
@@ -89,6 +90,7 @@ struct driver {
     uint64_t start_ns, deadline_ns;   /* deadline 0: none */
     struct action_run *action_run;    /* NULL between actions */
     struct map_outputs *map_outputs;  /* of all shuffles so far */
+    struct cached_rdd *cached;        /* blocks of persisted RDDs */
     struct reachability reachability;
     struct commit **commits; /* all outputs of the job */
     uint32_t commit_count, published_count;
@@ -154,6 +156,8 @@ int send_small_broadcasts(struct driver *d);
 int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which);
 /* To all executors: cancel all tasks, or (false) accept tasks again. */
 int send_cancel(struct driver *d, bool cancel);
+/* Executors free the cached blocks of an RDD. Errors are ignored, as below. */
+void send_free(struct driver *d, uint32_t rdd);
 /* Executors free the running action's stages. Errors are ignored: a stage whose message could not
  * be sent stays in the executor's memory until the job ends. */
 void send_stage_release(struct driver *d);

@@ -126,6 +126,13 @@ int send_cancel(struct driver *d, bool cancel)
     return send_to_all(d, &(struct message){.type = MSG_CANCEL, .id = cancel});
 }
 
+void send_free(struct driver *d, uint32_t rdd)
+{
+    struct glint_error before = *driver_error(d);
+    send_to_all(d, &(struct message){.type = MSG_FREE, .id = rdd});
+    *driver_error(d) = before;
+}
+
 void send_stage_release(struct driver *d)
 {
     const struct action_run *a = d->action_run;

@@ -271,6 +271,20 @@ static void remember_last_task(struct driver *d, uint32_t executor, uint32_t num
     state->done_attempt = m->attempt;
 }
 
+/* Also of attempts that do not count: their executor has the blocks. */
+static int update_cached_blocks(struct driver *d, uint32_t executor, const struct message *m)
+{
+    struct cached_block_state *blocks;
+    uint32_t count;
+    if (m->blocks.size == 0) return 0;
+    int r = cached_blocks_decode((struct glint_slice){m->blocks.data, m->blocks.size}, &blocks,
+                                 &count, driver_error(d));
+    for (uint32_t i = 0; r == 0 && i < count; i++)
+        cached_rdds_update(d->cached, executor, &blocks[i]);
+    mem_free(blocks);
+    return r;
+}
+
 void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
 {
     struct action_run *a = d->action_run;
@@ -279,11 +293,12 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
     if (a != NULL && a->sched != NULL && number < a->stage_count &&
         m->task < a->stages[number].tasks) {
-        int r = 0;
+        int r = update_cached_blocks(d, executor, m);
         event_log_listener_on_attempt_end(d, executor, number, m);
         remember_last_task(d, executor, number, m);
-        if (m->type == MSG_DONE) r = on_task_done(d, executor, number, m);
-        if (m->type == MSG_FAILED && m->error != NULL) r = on_task_failed(d, executor, number, m);
+        if (r == 0 && m->type == MSG_DONE) r = on_task_done(d, executor, number, m);
+        if (r == 0 && m->type == MSG_FAILED && m->error != NULL)
+            r = on_task_failed(d, executor, number, m);
         if (r != 0) { /* the action ends; run_tasks returns the context's error */
             a->over = true;
             sched_stop(a->sched);

@@ -110,6 +110,10 @@ static int encode_stage_plan(struct driver *d, uint32_t number)
     int r = stage_plan_create(&plan, stage->shuffle != NULL ? NULL : a->action, stage->shuffle);
     for (uint32_t i = 0; i < a->commit_count && stage->shuffle == NULL && r == 0; i++)
         r = stage_plan_add_output(&plan, a->commits[i]->attempts, driver_error(d));
+    for (uint32_t i = 0; i < plan.node_count && r == 0; i++)
+        if (plan.nodes[i].persist != 0 &&
+            !cached_rdds_add(&d->cached, plan.nodes[i].rdd, plan.nodes[i].partitions))
+            r = error_no_memory(driver_error(d));
     if (r == 0) {
         plan_format_stage_name(&plan, stage->name, sizeof stage->name);
         plan_format_stage_functions(&plan, stage->functions, sizeof stage->functions);
@@ -152,6 +156,24 @@ static void count_skipped_stages(struct driver *d)
     }
 }
 
+/* The executor that has the cached block from which a task is computed; UINT32_MAX: none. */
+static uint32_t find_cached_block(const struct driver *d, uint32_t stage, uint32_t task)
+{
+    const struct action_run *a = d->action_run;
+    return cached_rdds_preferred_executor(d->cached, stage_top_rdd(a, stage),
+                                          stage_run_partition(a, stage, task));
+}
+
+static void prefer_cached_blocks(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    for (uint32_t i = 0; d->cached != NULL && d->executor_count > 1 && i < a->stage_count; i++)
+        for (uint32_t t = 0; t < a->stages[i].tasks; t++) {
+            const uint32_t executor = find_cached_block(d, i, t);
+            if (executor != UINT32_MAX) sched_set_preferred_executor(a->sched, i, t, executor);
+        }
+}
+
 int stage_runs_schedule(struct driver *d)
 {
     struct action_run *a = d->action_run;
@@ -174,6 +196,7 @@ int stage_runs_schedule(struct driver *d)
             ok && !stage->is_first_run && stage->tasks_to_run == 0 && stage->shuffle != NULL;
     }
     if (!ok) return error_no_memory(driver_error(d));
+    prefer_cached_blocks(d);
     count_skipped_stages(d);
     return fetch_failures_on_action_start(d);
 }
@@ -191,7 +214,9 @@ static int prefer_output_locations(struct driver *d, uint32_t parent)
         if (stage->parent_count != 1 || stage->parents[0] != parent) continue;
         for (uint32_t t = 0; t < stage->tasks; t++) {
             uint32_t partition = stage_run_partition(a, i, t), by, attempt;
-            if (partition >= o->partitions || sched_output_location(a->sched, i, t, &by, &attempt))
+            if (partition >= o->partitions ||
+                sched_output_location(a->sched, i, t, &by, &attempt) ||
+                find_cached_block(d, i, t) != UINT32_MAX)
                 continue;
             uint32_t best =
                 map_outputs_preferred_executor(o, partition, d->executor_count, scratch);

@@ -17,6 +17,7 @@
 struct attempt {
     const struct executor_config *config;
     struct store *store;
+    struct block_store *blocks;
     struct glint_task *task;
     /* The shuffle being read. */
     uint64_t shuffle;
@@ -177,7 +178,8 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
                                    .splits = {m->body.data, m->body.size},
                                    .fetch = inputs_open,
                                    .fetch_end = inputs_close,
-                                   .fetch_arg = a};
+                                   .fetch_arg = a,
+                                   .blocks = a->blocks};
     int r = pipeline_run(a->task, &input, &run, &outcome->body);
     if (r != 0) return r;
     const struct stage_node *root = &stage->nodes[stage->node_count - 1];
@@ -189,10 +191,22 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
     return r;
 }
 
-void attempt_run(const struct executor_config *config, struct store *store, struct glint_task *task,
-                 const struct message *m, struct message *outcome)
+/* Tells the driver which cached blocks this executor has. Out of memory, it does not learn of them,
+ * and prefers no executor for them. */
+static void add_block_changes(struct block_store *blocks, struct message *outcome)
 {
-    struct attempt a = {.config = config, .store = store, .task = task};
+    struct cached_block_state *changes;
+    struct glint_error ignored = {.code = GLINT_OK};
+    const uint32_t count = block_store_take_changes(blocks, &changes);
+    if (count > 0) cached_blocks_encode(changes, count, &outcome->blocks, &ignored);
+    mem_free(changes);
+}
+
+void attempt_run(const struct executor_config *config, struct store *store,
+                 struct block_store *blocks, struct glint_task *task, const struct message *m,
+                 struct message *outcome)
+{
+    struct attempt a = {.config = config, .store = store, .blocks = blocks, .task = task};
     assert(m->type == MSG_TASK && outcome->error != NULL);
     task->broadcast = attempt_find_broadcast;
     task->broadcast_arg = &a;
@@ -204,6 +218,7 @@ void attempt_run(const struct executor_config *config, struct store *store, stru
     if (stage != NULL) store_release_stage(store, stage);
     task->broadcast_arg = NULL;
     assert(a.inputs == NULL && a.fetch == NULL);
+    if (blocks != NULL) add_block_changes(blocks, outcome);
     if (r != 0)
         set_outcome_failed(&a, outcome);
     else

@@ -36,6 +36,7 @@ struct slot {
 struct executor {
     struct executor_config config;
     struct store *store;
+    struct block_store *blocks;
     uint64_t table_seed;
     atomic_uint_fast64_t run_memory; /* bytes finished runs may still use */
     atomic_uint_fast32_t unfinished;
@@ -165,7 +166,7 @@ static void *slot_main(void *arg)
         m->outcome = NULL;
         task_prepare(slot, m);
         uint64_t start_ns = e->config.env->now_ns(e->config.env);
-        attempt_run(&e->config, e->store, &slot->task, m, outcome);
+        attempt_run(&e->config, e->store, e->blocks, &slot->task, m, outcome);
         outcome->run_ns = e->config.env->now_ns(e->config.env) - start_ns;
         pthread_mutex_lock(&e->lock);
         /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
@@ -213,7 +214,10 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     mem_keep_large_blocks(kept_memory_bytes(config));
     pthread_mutex_init(&e->lock, NULL);
     e->store = store_create();
-    int r = e->store == NULL ? error_no_memory(error) : 0;
+    e->blocks = block_store_create(config->env, config->options.work_dir,
+                                   config->options.memory_bytes * config->slots /
+                                       CACHED_MEMORY_SHARE);
+    int r = e->store == NULL || e->blocks == NULL ? error_no_memory(error) : 0;
     if (r == 0 && config->env->random(config->env, &e->table_seed, sizeof e->table_seed) != 0)
         r = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     if (r == 0) r = start_slots(e, error);
@@ -370,6 +374,7 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
         else
             store_remove_stage(e->store, m->stage);
         break;
+    case MSG_FREE: block_store_remove_rdd(e->blocks, (uint32_t)m->id); break;
     default:
         error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected message of type %d", (int)m->type);
         message_destroy(m);
@@ -423,6 +428,7 @@ void executor_destroy(struct executor *e)
         message_destroy(m);
     }
     store_destroy(e->store);
+    block_store_destroy(e->blocks);
     pipe_semaphore_close(&e->work);
     pthread_mutex_destroy(&e->lock);
     mem_keep_large_blocks(-kept_memory_bytes(&e->config));

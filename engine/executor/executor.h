@@ -34,10 +34,10 @@ struct executor_config {
 
 /* Starts the slots. Returns NULL with *error set (NO_MEMORY, SYSTEM). */
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error);
-/* Owner's thread. Takes ownership of the message: STAGE, MAP_OUTPUTS, BROADCAST, TASK, KILL, CANCEL
- * or RELEASE. Every TASK accepted gets exactly one DONE or FAILED (INTERRUPTED after a KILL or
- * CANCEL). Returns 0, or a code with *error set; tasks that need what could not be stored fail
- * later, those of a STAGE whose plan cannot be decoded with the same error. */
+/* Owner's thread. Takes ownership of the message: STAGE, MAP_OUTPUTS, BROADCAST, TASK, KILL,
+ * CANCEL, RELEASE or FREE. Every TASK accepted gets exactly one DONE or FAILED (INTERRUPTED after a
+ * KILL or CANCEL). Returns 0, or a code with *error set; tasks that need what could not be stored
+ * fail later, those of a STAGE whose plan cannot be decoded with the same error. */
 int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error);
 /* Tasks received whose outcome was not delivered yet. Any thread. */
 uint32_t executor_unfinished_tasks(struct executor *e);

@@ -4,12 +4,13 @@
  * operators: each is opened when the walk enters it, receives batches from the nodes above, and is
  * finished and closed when the walk leaves it. A coalesce node runs several partitions of its
  * parent into the same chain, one after the other; a node with two parents runs the right one's
- * chain, then the left one's. The stack is explicit, because a plan may be too
- * long for recursion.
+ * chain, then the left one's. A persisted node gets a frame of its own below it, which copies its
+ * batches to a block; if the store has its block, that is read instead of what is above it. The
+ * stack is explicit, because a plan may be too long for recursion.
  *
  *    root <- map <- filter <- union ─┬─ textFile      (partition selects the branch)
  *    push <──────── push <───────────┘                (batches go down by calls) */
-#include "engine/executor/pipeline.h"
+#include "engine/executor/pipeline_internal.h"
 
 #include "engine/batch.h"
 #include "engine/data/codec.h"
@@ -19,34 +20,9 @@
 
 #include <assert.h>
 
-/* A node on the walk's stack. */
-struct walk_frame {
-    const struct stage_node *node;
-    /* Coalesce: partitions of the parent still to run. Narrow union: `end` parents were run. */
-    uint32_t partition, end;
-    bool entered;
-    bool in_right; /* of two parents, the right one is being read */
-    void *state;   /* narrow: the operator's state (WIDE: a narrow_shuffle), and its emitter */
-    struct glint_emitter *out;
-    struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */
-};
-
-struct pipeline {
-    struct glint_task *task;
-    const struct pipeline_input *input;
-    struct unpacker splits;
-    struct walk_frame *frames;
-    uint32_t depth;
-    /* The sink: a writer (map side) or an action. */
-    struct shuffle_writer *writer;
-    const struct op *action;
-    void *action_state;
-    bool stopped; /* an operator needs no more input (FLOW_STOP) */
-};
-
 /* Returns the task's error code after a failure. A user function may fail without setting an error;
  * error_set keeps an error that is already set. */
-static int set_function_failed(struct pipeline *p)
+int pipeline_set_function_failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
                      "a user function failed without setting an error");
@@ -80,11 +56,16 @@ static const struct stage_node *stage_root(const struct pipeline_input *input)
 }
 
 /* Creates an emitter that pushes batches to the frame below, or to the sink. */
-static struct glint_emitter *emitter_to(struct pipeline *p, const struct walk_frame *below,
+struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk_frame *below,
                                         struct glint_schema schema)
 {
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
+    if (below != NULL && below->writer != NULL) {
+        emitter_init(e, p->task, schema, persisted_push, below, below->out);
+        e->push_partition = below->partition;
+        return e;
+    }
     if (below != NULL && below->node->op->kind == OP_WIDE)
         emitter_init(e, p->task, schema, narrow_shuffle_push, below->state, NULL);
     else if (below != NULL)
@@ -122,10 +103,10 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
     return node->op->open != NULL ? node->op->open(*state, &o) : 0;
 }
 
-static void frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
+void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
                        struct walk_frame *below)
 {
-    assert(node < p->input->stage->node_count && p->depth < p->input->stage->node_count);
+    assert(node < p->input->stage->node_count && p->depth < 2 * p->input->stage->node_count);
     p->frames[p->depth++] = (struct walk_frame){
         .node = &p->input->stage->nodes[node], .partition = partition, .below = below};
 }
@@ -135,7 +116,7 @@ static int run_source(struct pipeline *p, struct walk_frame *f)
     struct glint_slice split = unpack_bytes(&p->splits);
     if (p->splits.failed)
         return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
-    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
+    struct glint_emitter *out = pipeline_emitter_to(p, f->below, f->node->schema);
     void *state = NULL;
     if (out == NULL) return p->task->error.code;
     int r = op_open_node(p, f->node, &state);
@@ -144,14 +125,14 @@ static int run_source(struct pipeline *p, struct walk_frame *f)
     if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
     p->stopped = flow == FLOW_STOP;
     p->task->origin = NULL;
-    return flow == FLOW_FAIL ? set_function_failed(p) : 0;
+    return flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
 }
 
 static int run_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     struct run_slice *inputs;
     uint32_t count;
-    struct glint_emitter *out = emitter_to(p, f->below, f->node->schema);
+    struct glint_emitter *out = pipeline_emitter_to(p, f->below, f->node->schema);
     if (out == NULL) return p->task->error.code;
     int r =
         p->input->fetch(p->input->fetch_arg, p->task, f->node->rdd, f->partition, &inputs, &count);
@@ -160,7 +141,7 @@ static int run_shuffle(struct pipeline *p, struct walk_frame *f)
     /* Only now: the node reads from the slices until then. */
     if (p->input->fetch_end != NULL) p->input->fetch_end(p->input->fetch_arg, p->task);
     p->stopped = out->flow == FLOW_STOP;
-    return r < 0 || out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
+    return r < 0 || out->flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
 }
 
 static void push_right_parent(struct pipeline *p, struct walk_frame *f)
@@ -169,13 +150,13 @@ static void push_right_parent(struct pipeline *p, struct walk_frame *f)
     uint32_t partition = f->partition;
     assert(f->in_right && !p->stopped);
     if (f->node->op->kind == OP_CARTESIAN) partition %= p->input->stage->nodes[parent].partitions;
-    frame_push(p, parent, partition, f);
+    pipeline_frame_push(p, parent, partition, f);
 }
 
 static int enter_narrow(struct pipeline *p, struct walk_frame *f)
 {
     assert(!f->entered && f->node->parents[0] != STAGE_NO_PARENT);
-    f->out = emitter_to(p, f->below, f->node->schema);
+    f->out = pipeline_emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->entered = true;
     if (f->node->fn != NULL) f->out->struct_size = codec_struct_size(f->node->fn->out.value);
@@ -185,7 +166,7 @@ static int enter_narrow(struct pipeline *p, struct walk_frame *f)
     if (f->in_right)
         push_right_parent(p, f);
     else
-        frame_push(p, f->node->parents[0], f->partition, f);
+        pipeline_frame_push(p, f->node->parents[0], f->partition, f);
     return 0;
 }
 
@@ -194,12 +175,12 @@ static int enter_narrow_shuffle(struct pipeline *p, struct walk_frame *f)
 {
     const uint32_t parent = f->node->parents[0];
     assert(!f->entered && parent != STAGE_NO_PARENT);
-    f->out = emitter_to(p, f->below, f->node->schema);
+    f->out = pipeline_emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->state = narrow_shuffle_open(p->task, f->node, p->input->stage->nodes[parent].schema);
     if (f->state == NULL) return p->task->error.code;
     f->entered = true;
-    frame_push(p, parent, f->partition, f);
+    pipeline_frame_push(p, parent, f->partition, f);
     return 0;
 }
 
@@ -211,7 +192,7 @@ static int leave_narrow_shuffle(struct pipeline *p, struct walk_frame *f)
     narrow_shuffle_close(f->state);
     f->state = NULL;
     p->depth--;
-    return r < 0 || f->out->flow == FLOW_FAIL ? set_function_failed(p) : 0;
+    return r < 0 || f->out->flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
 }
 
 /* After the right parent: goes on with the left one. */
@@ -222,7 +203,7 @@ static int enter_left_parent(struct pipeline *p, struct walk_frame *f)
     if (p->stopped) return 0;
     if (f->node->op->kind == OP_CARTESIAN)
         partition /= p->input->stage->nodes[f->node->parents[1]].partitions;
-    frame_push(p, f->node->parents[0], partition, f);
+    pipeline_frame_push(p, f->node->parents[0], partition, f);
     return 0;
 }
 
@@ -237,7 +218,7 @@ static int leave_narrow(struct pipeline *p, struct walk_frame *f)
     if (flow != FLOW_FAIL) flow = emitter_flush(f->out);
     if (f->node->op->close != NULL) f->node->op->close(f->state);
     p->depth--;
-    return flow == FLOW_FAIL ? set_function_failed(p) : 0;
+    return flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
 }
 
 static int step_coalesce(struct pipeline *p, struct walk_frame *f)
@@ -251,7 +232,7 @@ static int step_coalesce(struct pipeline *p, struct walk_frame *f)
         p->depth--;
         return 0;
     }
-    frame_push(p, f->node->parents[0], f->partition++, f->below);
+    pipeline_frame_push(p, f->node->parents[0], f->partition++, f->below);
     return 0;
 }
 
@@ -260,7 +241,7 @@ static int step_narrow_union(struct pipeline *p, struct walk_frame *f)
     if (f->end == 2 || p->stopped)
         p->depth--;
     else
-        frame_push(p, f->node->parents[f->end++], f->partition, f->below);
+        pipeline_frame_push(p, f->node->parents[f->end++], f->partition, f->below);
     return 0;
 }
 
@@ -273,7 +254,7 @@ static int step_union(struct pipeline *p, struct walk_frame *f)
     struct walk_frame *below = f->below;
     uint32_t parent = f->node->parents[side];
     p->depth--; /* the union itself has nothing to finish */
-    frame_push(p, parent, at, below);
+    pipeline_frame_push(p, parent, at, below);
     return 0;
 }
 
@@ -282,6 +263,9 @@ static int walk_step(struct pipeline *p)
 {
     struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
+    if (f->writer != NULL) return persisted_leave(p, f);
+    if (f->node->persist != 0 && p->input->blocks != NULL && !f->looked_up)
+        return persisted_enter(p, f);
     switch (f->node->op->kind) {
     /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
     case OP_SOURCE: p->depth--; return run_source(p, f);
@@ -304,6 +288,7 @@ static void unwind_frames(struct pipeline *p)
     while (p->depth > 0) {
         struct walk_frame *f = &p->frames[--p->depth];
         if (f->node->op->kind == OP_WIDE) narrow_shuffle_close(f->state);
+        block_writer_close(f->writer);
         if (op_kind_is_narrow(f->node->op->kind) && f->state != NULL && f->node->op->close != NULL)
             f->node->op->close(f->state);
     }
@@ -313,9 +298,9 @@ static int run_walk(struct pipeline *p)
 {
     const struct stage_plan *stage = p->input->stage;
     const struct stage_node *root = stage_root(p->input);
-    p->frames = task_alloc(p->task, sizeof *p->frames * (stage->node_count + 1));
+    p->frames = task_alloc(p->task, sizeof *p->frames * (2 * stage->node_count + 1));
     if (p->frames == NULL) return p->task->error.code;
-    frame_push(p, root->parents[0], p->input->partition, NULL);
+    pipeline_frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
     while (r == 0 && p->depth > 0) r = task_is_cancelled(p->task) ? set_cancelled(p) : walk_step(p);
     /* An error set by a user function counts even if the function returned success. */
@@ -358,7 +343,7 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
     if (r == 0) r = run_walk(p);
     const struct glint_function *function = task_set_function(p->task, root->fn);
     if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
-        r = set_function_failed(p);
+        r = pipeline_set_function_failed(p);
     if (r == 0 && root->op->result != NULL) r = root->op->result(p->action_state, out);
     task_set_function(p->task, function);
     if (p->action_state != NULL && root->op->close != NULL) root->op->close(p->action_state);
@@ -398,7 +383,7 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
     else
         r = run_action(&p, root, out_result);
     task->options = options;
-    if (r != 0) return set_function_failed(&p);
+    if (r != 0) return pipeline_set_function_failed(&p);
     /* An error that a finish or close set after the output was produced: discard the output. */
     if (task->error.code == GLINT_OK) return 0;
     if (stage_node_is_shuffle(root))

@@ -4,6 +4,7 @@
 #define GLINT_EXECUTOR_PIPELINE_H
 
 #include "engine/data/run.h"
+#include "engine/executor/block_store.h"
 #include "engine/plan/stage_plan.h"
 
 struct pipeline_input {
@@ -18,6 +19,9 @@ struct pipeline_input {
      * May be NULL. */
     void (*fetch_end)(void *arg, struct glint_task *task);
     void *fetch_arg;
+    /* Keeps the records of persisted nodes, and has those of earlier tasks. NULL: nothing is kept.
+     */
+    struct block_store *blocks;
 };
 
 /* Slot's thread; blocks until the partition is done. If the root is a wide node, *out_run is the

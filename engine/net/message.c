@@ -19,12 +19,13 @@ void message_destroy(struct message *m)
     if (m == NULL) return;
     if (!m->body_borrowed) buffer_fini(&m->body);
     buffer_fini(&m->counters);
+    buffer_fini(&m->blocks);
     mem_free(m->error);
     message_destroy(m->outcome);
     mem_free(m);
 }
 
-/* Followed by the body, the counters and the error. */
+/* Followed by the body, the counters, the cached blocks and the error. */
 static const struct payload_format message_format = {
     .fields = {FIELD_NUMBER(struct message, type, 1, MSG_TYPES_END - 1),
                FIELD_NUMBER(struct message, stage, 0, UINT32_MAX),
@@ -39,10 +40,11 @@ static const struct payload_format message_format = {
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
 {
     struct packer p = {.failed = false};
-    pack_array(&p, 11);
+    pack_array(&p, 12);
     payload_pack_fields(&p, &message_format, m);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
+    pack_bytes(&p, (struct glint_slice){m->blocks.data, m->blocks.size});
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
     return packer_finish(&p, out, error);
 }
@@ -80,7 +82,8 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
     bool memory = true;
     payload_unpack_fields(&u, &message_format, m);
     bool ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
-              error_unpack(&u, m, &memory) && unpack_is_complete(&u);
+              bytes_unpack(&u, &m->blocks, &memory) && error_unpack(&u, m, &memory) &&
+              unpack_is_complete(&u);
     if (ok) return m;
     message_destroy(m);
     if (memory)
@@ -130,6 +133,45 @@ int map_outputs_decode(struct glint_slice bytes, struct map_output_location **ou
     *out = locations;
     *out_count = r == 0 ? count : 0;
     return r;
+}
+
+int cached_blocks_encode(const struct cached_block_state *blocks, uint32_t count,
+                         struct buffer *out, struct glint_error *error)
+{
+    struct packer p = {.failed = false};
+    pack_array(&p, 4 * (uint64_t)count);
+    for (uint32_t i = 0; i < count; i++) {
+        pack_u64(&p, blocks[i].rdd);
+        pack_u64(&p, blocks[i].partition);
+        pack_u64(&p, blocks[i].memory_bytes);
+        pack_u64(&p, blocks[i].disk_bytes);
+    }
+    return packer_finish(&p, out, error);
+}
+
+int cached_blocks_decode(struct glint_slice bytes, struct cached_block_state **out,
+                         uint32_t *out_count, struct glint_error *error)
+{
+    struct unpacker u = unpack_begin(bytes);
+    /* A number takes at least a byte, so the count is no larger than what has arrived. */
+    const uint32_t count = u.failed || u.count > UINT32_MAX ? 0 : (uint32_t)(u.count / 4);
+    struct cached_block_state *blocks = mem_alloc(sizeof *blocks * ((uint64_t)count + 1));
+    *out = NULL;
+    *out_count = 0;
+    if (blocks == NULL) return error_no_memory(error);
+    for (uint32_t i = 0; i < count; i++) {
+        blocks[i].rdd = (uint32_t)unpack_u64(&u, UINT32_MAX);
+        blocks[i].partition = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
+        blocks[i].memory_bytes = unpack_u64(&u, UINT64_MAX);
+        blocks[i].disk_bytes = unpack_u64(&u, UINT64_MAX);
+    }
+    if (!unpack_is_complete(&u)) {
+        mem_free(blocks);
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a list of cached blocks does not parse");
+    }
+    *out = blocks;
+    *out_count = count;
+    return 0;
 }
 
 /* No size: the executor's own options are kept. */

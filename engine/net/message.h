@@ -11,9 +11,10 @@
  *     KILL         stage, task, attempt, id: enum kill_mode. Ends an attempt that is not needed
  *     CANCEL       id: 1 end running tasks and start none, 0 run tasks again
  *     RELEASE      stage: free its data; or id: free a task's result
+ *     FREE         id: an RDD: free its cached blocks
  *   executor -> driver
- *     DONE         stage, task, attempt, run_ns, counters, body: result
- *     FAILED       stage, task, attempt, run_ns, error, body: fetch_failure
+ *     DONE         stage, task, attempt, run_ns, counters, body: result, blocks
+ *     FAILED       stage, task, attempt, run_ns, error, body: fetch_failure, blocks
  *
  * A DONE whose result is over RESULT_INLINE_BYTES_MAX has its `id` and `size`, and the XXH3-64 of
  * the result as body, until the driver's transport has fetched it. The body of a map task's DONE
@@ -38,6 +39,7 @@ enum message_type {
     MSG_RELEASE,
     MSG_DONE,
     MSG_FAILED,
+    MSG_FREE,
     MSG_TYPES_END
 };
 
@@ -58,6 +60,7 @@ struct message {
     struct buffer body;
     bool body_borrowed;        /* the caller keeps the body until the message is destroyed */
     struct buffer counters;    /* DONE: task_counters_encode */
+    struct buffer blocks;      /* DONE, FAILED: cached_blocks_encode */
     struct glint_error *error; /* FAILED */
     struct message *outcome;   /* TASK, in an executor: its DONE or FAILED, allocated ahead */
     struct message *next;      /* of a queue */
@@ -81,6 +84,17 @@ int map_outputs_encode(const struct map_output_location *locations, uint32_t cou
                        struct buffer *out, struct glint_error *error);
 int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
                        uint32_t *out_count, struct glint_error *error);
+
+/* What changed in an executor's cached blocks: for each its RDD, partition, and bytes in memory and
+ * on disk, both 0 if it is gone. As for map outputs. */
+struct cached_block_state {
+    uint32_t rdd, partition;
+    uint64_t memory_bytes, disk_bytes;
+};
+int cached_blocks_encode(const struct cached_block_state *blocks, uint32_t count,
+                         struct buffer *out, struct glint_error *error);
+int cached_blocks_decode(struct glint_slice bytes, struct cached_block_state **out,
+                         uint32_t *out_count, struct glint_error *error);
 
 /* The body of JOB: the driver's options for every task, except memory and work_dir, which are
  * configured per executor. */

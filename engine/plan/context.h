@@ -46,6 +46,7 @@ struct glint_rdd {
     uint32_t parent_count;
     struct glint_schema schema;
     bool grouped;         /* the records of a key are adjacent and form one group */
+    unsigned persist;     /* glint_persist: bits of enum glint_level; 0: not persisted */
     bool key_partitioned; /* equal keys are in the same partition, which the last shuffle chose */
     /* Wide: its parent's partitions are those that it would make, so it sorts and combines them
      * without a shuffle. Union: partition p is that of both parents. Valid once `counted` is set.
@@ -141,6 +142,8 @@ struct runner {
     int (*reserve)(struct runner *r, const char *path);
     /* Publishes the outputs, or removes them after an error. Returns 0 or the context's code. */
     int (*finish)(struct runner *r);
+    /* Removes the blocks of an RDD that is no longer persisted. */
+    void (*unpersist)(struct runner *r, const struct glint_rdd *rdd);
     void (*interrupt)(struct runner *r, enum glint_code code);
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);

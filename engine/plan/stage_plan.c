@@ -61,6 +61,7 @@ static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
                              .schema = rdd->schema,
                              .grouped = rdd->grouped,
                              .narrow = rdd->narrow,
+                             .persist = rdd->persist,
                              .parents = {STAGE_NO_PARENT, STAGE_NO_PARENT},
                              .partitions = rdd->partitions,
                              .dependency = rdd->dependency};

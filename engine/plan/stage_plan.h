@@ -24,6 +24,7 @@ struct stage_node {
     struct glint_schema schema; /* of its output */
     bool grouped;               /* its output is grouped */
     bool narrow;                /* as struct glint_rdd's */
+    unsigned persist;           /* its output is kept: bits of enum glint_level; 0: it is not */
     uint32_t parents[2];        /* node indexes, or STAGE_NO_PARENT */
     uint32_t partitions;
     struct shuffle_dependency dependency;

@@ -26,7 +26,7 @@ static void dependency_pack(struct packer *p, const struct shuffle_dependency *w
 
 static void node_pack(struct packer *p, const struct stage_node *n)
 {
-    pack_array(p, 13);
+    pack_array(p, 14);
     pack_u64(p, n->rdd);
     pack_text(p, n->op->name);
     pack_text(p, n->fn != NULL ? n->fn->name : NULL);
@@ -36,6 +36,7 @@ static void node_pack(struct packer *p, const struct stage_node *n)
     pack_u64(p, n->schema.value);
     pack_u64(p, n->grouped);
     pack_u64(p, n->narrow);
+    pack_u64(p, n->persist);
     pack_u64(p, n->parents[0]);
     pack_u64(p, n->parents[1]);
     pack_u64(p, n->partitions);
@@ -117,6 +118,7 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     n->schema.value = (enum glint_type)unpack_u64(u, GLINT_MSGPACK);
     n->grouped = unpack_u64(u, 1) != 0;
     n->narrow = unpack_u64(u, 1) != 0;
+    n->persist = (unsigned)unpack_u64(u, GLINT_MEMORY | GLINT_DISK);
     n->parents[0] = parent_unpack(u, self);
     n->parents[1] = parent_unpack(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);

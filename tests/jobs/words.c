@@ -167,6 +167,27 @@ static int talk_run(struct glint *g, const struct glint_job_args *args)
                               NULL);
 }
 
+/* Two actions on persisted words; prints after the first one, and what was read from blocks. */
+static int kept_run(struct glint *g, const struct glint_job_args *args)
+{
+    const char *level = glint_job_option(args, "level");
+    struct glint_rdd *words = glint_flat_map(glint_text_file(g, args->positional[0]), &split, NULL);
+    int64_t count = 0;
+    glint_persist(words, level == NULL                  ? GLINT_MEMORY
+                         : strcmp(level, "disk") == 0 ? GLINT_DISK
+                                                      : GLINT_MEMORY | GLINT_DISK);
+    if (glint_count(words, &count) != 0) return glint_error(g)->code;
+    printf("%lld words\n", (long long)count);
+    fflush(stdout);
+    struct glint_rdd *held = hold_while(words, args, "hold-counts");
+    int r = glint_save_as_text_file(glint_reduce_by_key(held, &GLINT_SUM_I64, NULL),
+                                    args->positional[1]);
+    printf("hits: %lld\nmisses: %lld\n", (long long)glint_counter_value(g, "cache hits"),
+           (long long)glint_counter_value(g, "cache misses"));
+    glint_unpersist(words);
+    return r;
+}
+
 /* Continues only if there is a first line. */
 static int first_run(struct glint *g, const struct glint_job_args *args)
 {
@@ -216,6 +237,7 @@ static const struct glint_job_option options[] = {
     {"name", "NAME", NULL, "name of the join"},
     {"forget", NULL, NULL, "shuffle all inputs of the join"},
     {"outside", "LETTER", NULL, "words that begin so have no partition"},
+    {"level", "LEVEL", NULL, "of the words that are kept: disk, both; else memory"},
     {NULL, NULL, NULL, NULL}};
 
 #define JOB(name_, summary_, positional_, run_)                                                    \
@@ -230,6 +252,7 @@ const struct glint_job letters_job =
 const struct glint_job joined_job = JOB("joined", "join counts", "OUTPUT", joined_run);
 const struct glint_job talk_job = JOB("talk", "print between actions", NULL, talk_run);
 const struct glint_job both_job = JOB("both", "count words of two inputs", "OTHER", both_run);
+const struct glint_job kept_job = JOB("kept", "two actions on the same words", "OUTPUT", kept_run);
 const struct glint_job first_job = JOB("first", "need a first line", "OUTPUT", first_run);
 const struct glint_job some_job = JOB("some", "return 5 without lines", "OUTPUT", some_run);
 const struct glint_job null_job = JOB("null", "save NULL", "OUTPUT", null_run);

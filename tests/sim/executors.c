@@ -202,7 +202,7 @@ static void run_attempt(struct sim *s, struct sim_executor *e, const struct sim_
     else if (s->nodes[e->node].bad)
         error_set(outcome->error, GLINT_E_SYSTEM, NULL, "all tasks fail on node %u", e->node);
     else
-        attempt_run(&e->config, e->store, &task, t->message, outcome);
+        attempt_run(&e->config, e->store, NULL, &task, t->message, outcome);
     arena_fini(&task.arena);
 }
 

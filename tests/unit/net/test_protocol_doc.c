@@ -180,9 +180,11 @@ Test(protocol_doc, lists_the_fields_of_messages)
     m->id = 6;
     m->size = 7;
     m->run_ns = 8;
-    cr_assert(buffer_append(&m->body, "\x09", 1) && buffer_append(&m->counters, "\x0a", 1));
+    cr_assert(buffer_append(&m->body, "\x09", 1) && buffer_append(&m->counters, "\x0a", 1) &&
+              buffer_append(&m->blocks, "\x0b", 1));
     cr_assert_eq(message_encode(m, &encoded, &error), 0);
-    expect_fields("type, stage, task, attempt, partition, id, size, run, body, counters, error");
+    expect_fields("type, stage, task, attempt, partition, id, size, run, body, counters, "
+                  "blocks, error");
     message_destroy(m);
 }
 
@@ -217,6 +219,7 @@ Test(protocol_doc, lists_the_types)
                                                         [MSG_CANCEL] = "CANCEL",
                                                         [MSG_RELEASE] = "RELEASE",
                                                         [MSG_DONE] = "DONE",
-                                                        [MSG_FAILED] = "FAILED"};
+                                                        [MSG_FAILED] = "FAILED",
+                                                        [MSG_FREE] = "FREE"};
     for (int type = 1; type < MSG_TYPES_END; type++) expect_row(type, messages[type]);
 }

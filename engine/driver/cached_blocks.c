@@ -1,0 +1,108 @@
+/* See cached_blocks.h. A job has few persisted RDDs, so their tables are a list. */
+#include "engine/driver/cached_blocks.h"
+
+#include <assert.h>
+
+static struct cached_rdd *find_rdd(const struct cached_rdd *list, uint32_t rdd)
+{
+    const struct cached_rdd *c = list;
+    while (c != NULL && c->rdd != rdd) c = c->next;
+    return (struct cached_rdd *)(uintptr_t)c;
+}
+
+bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions)
+{
+    if (find_rdd(*list, rdd) != NULL) return true;
+    struct cached_rdd *c = mem_zalloc(sizeof *c + sizeof c->blocks[0] * partitions);
+    if (c == NULL) return false;
+    c->rdd = rdd;
+    c->partitions = partitions;
+    for (uint32_t p = 0; p < partitions; p++) c->blocks[p].executor = UINT32_MAX;
+    c->next = *list;
+    *list = c;
+    return true;
+}
+
+void cached_rdds_remove(struct cached_rdd **list, uint32_t rdd)
+{
+    struct cached_rdd **link = list;
+    while (*link != NULL && (*link)->rdd != rdd) link = &(*link)->next;
+    struct cached_rdd *c = *link;
+    if (c == NULL) return;
+    *link = c->next;
+    mem_free(c);
+}
+
+void cached_rdds_destroy(struct cached_rdd *list)
+{
+    for (struct cached_rdd *next; list != NULL; list = next) {
+        next = list->next;
+        mem_free(list);
+    }
+}
+
+void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
+                        const struct cached_block_state *block)
+{
+    struct cached_rdd *c = find_rdd(list, block->rdd);
+    if (c == NULL || block->partition >= c->partitions) return;
+    struct cached_block_location *at = &c->blocks[block->partition];
+    const bool gone = block->memory_bytes == 0 && block->disk_bytes == 0;
+    if (gone && at->executor != executor) return; /* another executor has it, too */
+    *at = (struct cached_block_location){gone ? UINT32_MAX : executor, block->memory_bytes,
+                                         block->disk_bytes};
+}
+
+void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
+{
+    for (struct cached_rdd *c = list; c != NULL; c = c->next)
+        for (uint32_t p = 0; p < c->partitions; p++)
+            if (c->blocks[p].executor == executor)
+                c->blocks[p] = (struct cached_block_location){.executor = UINT32_MAX};
+}
+
+uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
+                                        uint32_t partition)
+{
+    if (list == NULL) return UINT32_MAX;
+    /* Of two parents that are both read, the left one counts. */
+    const struct glint_rdd *r = rdd;
+    for (;;) {
+        const struct glint_rdd *parent = r->parents[0];
+        const struct cached_rdd *c = r->persist != 0 ? find_rdd(list, r->id) : NULL;
+        assert(partition < r->partitions);
+        if (c != NULL && c->blocks[partition].executor != UINT32_MAX)
+            return c->blocks[partition].executor;
+        uint32_t end, left = r->parent_count > 0 ? r->parents[0]->partitions : 0;
+        switch (r->op->kind) {
+        case OP_SOURCE: return UINT32_MAX;
+        case OP_WIDE:
+            if (!r->narrow) return UINT32_MAX;
+            break;
+        case OP_COALESCE:
+            rdd_coalesce_range(left, r->partitions, partition, &partition, &end);
+            if (partition == end) return UINT32_MAX;
+            break;
+        case OP_CARTESIAN: partition /= r->parents[1]->partitions; break;
+        case OP_UNION:
+            if (r->narrow || partition < left) break;
+            partition -= left;
+            parent = r->parents[1];
+            break;
+        default: break;
+        }
+        r = parent;
+    }
+}
+
+struct cached_sums cached_rdd_sums(const struct cached_rdd *list, uint32_t rdd)
+{
+    const struct cached_rdd *c = find_rdd(list, rdd);
+    struct cached_sums sums = {.blocks = 0};
+    for (uint32_t p = 0; c != NULL && p < c->partitions; p++) {
+        sums.blocks += c->blocks[p].executor != UINT32_MAX;
+        sums.memory_bytes += c->blocks[p].memory_bytes;
+        sums.disk_bytes += c->blocks[p].disk_bytes;
+    }
+    return sums;
+}

@@ -1,0 +1,31 @@
+/* Marks RDDs whose records executors keep (executor/block_store.h). */
+#include "engine/plan/context.h"
+
+struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level)
+{
+    if (rdd == NULL) return rdd_fail_null("persist");
+    if (context_failed(rdd->g)) return NULL;
+    if (level == 0 || level > (GLINT_MEMORY | GLINT_DISK))
+        return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                        "persist: the level is GLINT_MEMORY, GLINT_DISK, or both");
+    if (rdd->persist != 0 && rdd->persist != level)
+        return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                        "persist: it is persisted with another level: unpersist it first");
+    rdd->persist = level;
+    return rdd;
+}
+
+struct glint_rdd *glint_cache(struct glint_rdd *rdd)
+{
+    if (rdd == NULL) return rdd_fail_null("cache");
+    return glint_persist(rdd, GLINT_MEMORY);
+}
+
+struct glint_rdd *glint_unpersist(struct glint_rdd *rdd)
+{
+    if (rdd == NULL) return rdd_fail_null("unpersist");
+    if (context_failed(rdd->g)) return NULL;
+    if (rdd->persist != 0 && rdd->g->runner != NULL) rdd->g->runner->unpersist(rdd->g->runner, rdd);
+    rdd->persist = 0;
+    return rdd;
+}

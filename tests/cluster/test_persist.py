@@ -1,0 +1,62 @@
+"""Persisted RDDs on a cluster: the second action reads blocks; after an executor was killed, the same output."""
+import os
+import re
+import signal
+import unittest
+
+from cluster import JOBS, ClusterTest, until
+
+
+class Persist(ClusterTest):
+    program = JOBS
+    rows = 3000
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(self.directory, "input"), "w", encoding="ascii") as file:
+            for i in range(self.rows):
+                file.write(" ".join(f"w{i * k % 977}" for k in range(1, 12)) + "\n")
+        open(os.path.join(self.directory, "hold"), "w", encoding="ascii").close()
+        code, _, err = self.run_glint("submit", "kept", "--split-size", "8K", "input", "want", "--master", "local[1]")
+        self.assertEqual(code, 0, err)
+        self.want = self.read_output("want")
+
+    def release(self):
+        os.unlink(os.path.join(self.directory, "hold"))
+
+    def start_job(self, *options):
+        for name in self.executors:
+            self.executor(name)
+        job = self.submit("job", "kept", "--split-size", "8K", "--hold-counts", "hold", "input", "out", "--executors", "2", *options)
+        until(lambda: "words\n" in job.out, "the first action has ended")
+        return job
+
+    def finish(self, job):
+        self.release()
+        self.assertEqual(job.wait(), 0, job.err)
+        self.assertEqual(self.read_output("out"), self.want)
+        return {name: int(count) for name, count in re.findall(r"(hits|misses): (\d+)", job.out)}
+
+    def test_second_action_reads_blocks(self):
+        for options in ((), ("--level", "disk"), ("--level", "both")):
+            with self.subTest(options=options):
+                counts = self.finish(self.start_job(*options))
+                self.assertGreaterEqual(counts["misses"], 10)
+                self.assertGreater(counts["hits"], 0)
+                for process in self.processes:
+                    if process.popen.poll() is None:
+                        self.stop(process)
+                os.rename(os.path.join(self.directory, "out"), os.path.join(self.directory, f"out{len(options)}{''.join(options)}"))
+                open(os.path.join(self.directory, "hold"), "w", encoding="ascii").close()
+
+    def test_killed_executor_between_actions(self):
+        job = self.start_job()
+        victim = self.processes[0]
+        os.kill(until(victim.children, "e1 runs an executor process")[0], signal.SIGKILL)
+        job.until_says("lost")
+        counts = self.finish(job)
+        self.assertGreater(counts["hits"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
