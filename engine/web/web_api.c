@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,7 @@ static void put_metric(struct json *out, const char *name, const struct web_stag
     const struct buffer *b = &s->metrics[metric];
     uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
     if (sorted == NULL) return;
+    assert(b->size <= s->done * sizeof *sorted);
     memcpy(sorted, b->data, b->size);
     qsort(sorted, s->done, sizeof *sorted, compare_counts);
     json_begin(out, name, '[');

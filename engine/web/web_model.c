@@ -118,13 +118,19 @@ static int add_counter(struct web_stage *s, const struct web_counter *c, struct 
     return 0;
 }
 
-/* Stores the metric of the done attempt number `index`. */
+/* Adds to the metric of the done attempt number `index`, the last one. An executor may send the
+ * same counter more than once. */
 static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
 {
     const uint64_t zero = 0;
-    while (b->size / sizeof value < index)
+    uint64_t sum;
+    while (b->size / sizeof zero <= index)
         if (!buffer_append(b, &zero, sizeof zero)) return false;
-    return buffer_append(b, &value, sizeof value);
+    assert(b->size == (index + 1) * sizeof zero);
+    memcpy(&sum, b->data + index * sizeof sum, sizeof sum);
+    sum += value; /* wraps around like the job's own counters */
+    memcpy(b->data + index * sizeof sum, &sum, sizeof sum);
+    return true;
 }
 
 static int add_done(struct web_stage *s, const struct web_attempt *a,

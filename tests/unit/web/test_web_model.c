@@ -1,0 +1,141 @@
+/* The model of the page and what the API says of it. */
+#include "engine/web/web_api.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct web_model m;
+
+static void add_event(const char *text)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    json_t *o = json_loads(text, 0, NULL);
+    cr_assert_not_null(o);
+    cr_assert_eq(web_model_add_event(&m, o, &error), 0, "%s", error.cause);
+    json_decref(o);
+}
+
+static void setup(void)
+{
+    json_set_alloc_funcs(mem_alloc, mem_free);
+    web_model_init(&m);
+    add_event("{\"event\":\"job\",\"ms\":0,\"id\":\"01\",\"name\":\"a\\\"b\\\\c\\nd\"}");
+    add_event("{\"event\":\"stage\",\"ms\":1,\"stage\":0,\"action\":0,\"name\":\"s\",\"tasks\":3,"
+              "\"parents\":[]}");
+}
+
+static void teardown(void)
+{
+    web_model_fini(&m);
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+TestSuite(web_model, .init = setup, .fini = teardown);
+
+static int add_done(uint32_t task, const struct web_counter *counters, uint32_t count)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    const struct web_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
+    return web_model_add_attempt(&m, &a, NULL, counters, count, &error);
+}
+
+static const char *const *given_query; /* name, value, ..., NULL */
+
+static const char *query(void *arg, const char *name)
+{
+    (void)arg;
+    for (size_t i = 0; given_query != NULL && given_query[i] != NULL; i += 2)
+        if (strcmp(given_query[i], name) == 0) return given_query[i + 1];
+    return NULL;
+}
+
+/* The caller frees the answer. */
+static json_t *part(const char *name, unsigned status)
+{
+    struct json out = {.failed = false};
+    cr_assert_eq(web_api_part(&out, &m, name, query, NULL), status);
+    cr_assert(!out.failed);
+    json_t *o = json_loadb((const char *)out.out.data, out.out.size, 0, NULL);
+    cr_assert_not_null(o);
+    json_fini(&out);
+    return o;
+}
+
+static void expect_records_read(const json_int_t want[3])
+{
+    json_t *stages = part("stages", 200), *got;
+    got = json_object_get(json_array_get(stages, 0), "taskMetricsDistributions");
+    got = json_object_get(json_object_get(got, "inputMetrics"), "recordsRead");
+    cr_assert_eq(json_array_size(got), 3);
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_eq(json_integer_value(json_array_get(got, i)), want[i]);
+    json_decref(stages);
+}
+
+/* An executor may send a counter twice; the job adds both, and so does the page. */
+Test(web_model, repeated_counters_are_added)
+{
+    const struct web_counter twice[] = {{"rows read", 2}, {"rows read", 3}, {"rows read", 4}};
+    const struct web_counter once[] = {{"rows read", 20}};
+    cr_assert_eq(add_done(0, twice, 3), 0);
+    expect_records_read((const json_int_t[]){9, 9, 9});
+    cr_assert_eq(add_done(1, once, 1), 0);
+    cr_assert_eq(add_done(2, NULL, 0), 0);
+    expect_records_read((const json_int_t[]){0, 9, 20});
+    cr_expect_eq(m.stages[0].counter_count, 1);
+    cr_expect_eq(m.stages[0].counters[0].value, 29);
+}
+
+/* Many of them take no more room than one. */
+Test(web_model, repeated_counters_take_no_room)
+{
+    struct web_counter many[COUNTERS_MAX];
+    for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = (struct web_counter){"rows read", 1};
+    cr_assert_eq(add_done(0, many, COUNTERS_MAX), 0);
+    expect_records_read((const json_int_t[]){COUNTERS_MAX, COUNTERS_MAX, COUNTERS_MAX});
+}
+
+Test(web_model, pages_of_tasks)
+{
+    for (uint32_t i = 0; i < 3; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
+    static const struct {
+        const char *query[5];
+        unsigned status;
+        size_t tasks;
+    } cases[] = {{{NULL}, 200, 3},
+                 {{"offset", "1", NULL}, 200, 2},
+                 {{"offset", "1", "length", "1", NULL}, 200, 1},
+                 {{"length", "0", NULL}, 200, 0},
+                 {{"offset", "3", NULL}, 200, 0},
+                 {{"offset", "9223372036854775807", "length", "20000", NULL}, 200, 0},
+                 {{"offset", "9223372036854775808", NULL}, 400, 0},
+                 {{"offset", "-1", NULL}, 400, 0},
+                 {{"offset", "", NULL}, 400, 0},
+                 {{"offset", "1 ", NULL}, 400, 0},
+                 {{"length", "20001", NULL}, 400, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        given_query = cases[i].query;
+        json_t *o = part("tasks", cases[i].status);
+        cr_expect_eq(json_array_size(json_object_get(o, "tasks")), cases[i].tasks, "case %zu", i);
+        json_decref(o);
+    }
+    given_query = NULL;
+}
+
+Test(web_model, unknown_part)
+{
+    json_t *o = part("nothing", 404);
+    cr_expect(json_is_object(json_object_get(o, "error")));
+    json_decref(o);
+}
+
+/* A job's name is any text: in a label quotes, backslashes and newlines are escaped. */
+Test(web_model, labels_of_metrics_are_escaped)
+{
+    struct buffer text = {NULL, 0, 0};
+    cr_assert(web_metrics(&text, &m));
+    cr_assert(buffer_append(&text, "", 1));
+    cr_expect_not_null(strstr((char *)text.data, "name=\"a\\\"b\\\\c\\nd\""));
+    cr_expect_str_eq((char *)text.data + text.size - sizeof "# EOF\n", "# EOF\n");
+    buffer_fini(&text);
+}
