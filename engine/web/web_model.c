@@ -298,7 +298,8 @@ int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *erro
         keep(&m->end, o);
     else if (strcmp(event, "executor") == 0)
         kept = add_executor_event(m, o);
-    else if (strncmp(event, "stage", 5) == 0 || strcmp(event, "retry") == 0)
+    else if (strcmp(event, "stage") == 0 || strcmp(event, "stage_end") == 0 ||
+             strcmp(event, "retry") == 0)
         kept = add_stage_event(m, o, event);
     else if (strcmp(event, "action") == 0)
         kept = json_array_append(m->actions, o) == 0;

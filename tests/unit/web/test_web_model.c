@@ -122,6 +122,17 @@ Test(web_model, pages_of_tasks)
     given_query = NULL;
 }
 
+/* A newer version may write events that this one does not know. */
+Test(web_model, unknown_events_are_ignored)
+{
+    add_event("{\"event\":\"stage_moved\",\"ms\":2,\"stage\":7,\"tasks\":9}");
+    add_event("{\"event\":\"actions\",\"ms\":2,\"action\":7,\"skipped\":[1]}");
+    cr_expect_eq(m.stage_count, 1);
+    cr_expect_eq(web_model_totals(&m).tasks, 3);
+    cr_expect_eq(json_array_size(m.actions), 0);
+    cr_expect_eq(m.stages_skipped, 0);
+}
+
 Test(web_model, unknown_part)
 {
     json_t *o = part("nothing", 404);
