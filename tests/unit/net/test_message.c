@@ -20,6 +20,7 @@ static struct message *make(enum message_type type)
     m->run_ns = UINT64_MAX / 3;
     if (type != MSG_CANCEL) cr_assert(buffer_append(&m->body, "a body\0with a zero", 18));
     if (type == MSG_DONE) cr_assert(buffer_append(&m->counters, "\x90", 1));
+    if (type == MSG_DONE) cr_assert(buffer_append(&m->blocks, "\x94\x01\x02\x03\x04", 5));
     if (type != MSG_FAILED) return m;
     m->error = mem_zalloc(sizeof *m->error);
     cr_assert_not_null(m->error);
@@ -84,7 +85,7 @@ Test(message, only_failed_messages_carry_an_error)
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
         struct buffer bytes = encode(m);
-        cr_assert(bytes.data[1] == type && bytes.data[0] == 0x9b);
+        cr_assert(bytes.data[1] == type && bytes.data[0] == 0x9c);
         bytes.data[1] = type == MSG_FAILED ? MSG_DONE : MSG_FAILED;
         memset(&error, 0, sizeof error);
         cr_expect_null(message_decode(whole(&bytes), &error));
