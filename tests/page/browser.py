@@ -5,7 +5,7 @@ import unittest
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("GLINT_CHROMIUM", "/usr/bin/chromium")
-DEADLINE_MS = 30000 * float(os.environ.get("GLINT_SLOWDOWN", "1"))
+DEADLINE_MS = 15000 * float(os.environ.get("GLINT_SLOWDOWN", "1"))
 
 # The controls that the Tab key must reach: all that can be used, and are shown.
 CONTROLS = """() => [...document.querySelectorAll("a[href], button, summary, canvas, [tabindex='0']")]
