@@ -184,6 +184,14 @@ class Live(PageTest):
             page.wait_for_function("() => document.getElementById('live').textContent === ''")
             self.assertEqual(len(server.subscribers), 1, "it did not connect again")
 
+    def test_the_server_ends_with_the_job(self):
+        with Server(busy()) as server:
+            page = self.open(server.url)
+            self.wait_text(page, "#live", "live")
+            page.route("**/api/v1/**", lambda route: route.abort("connectionrefused"))
+            server.tell("end")
+            self.wait_text(page, "#live", "The job has ended")
+
     def test_a_job_that_is_not_there(self):
         with Server(busy()) as server:
             page = self.load(server.url + "?job=absent")

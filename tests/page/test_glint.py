@@ -90,7 +90,7 @@ class Running(GlintTest):
             self.release()
             self.assertEqual(process.wait(timeout=60), 0)
             page.wait_for_function("""() => document.getElementById("state").textContent === "succeeded" ||
-                document.getElementById("live").textContent.startsWith("Disconnected")""")
+                /^Disconnected|has ended/.test(document.getElementById("live").textContent)""")
         with self.serving("history", "--serve=127.0.0.1:0", "log") as (_, url):
             page = self.open(url)
             self.assertEqual(self.text(page, "#state"), "succeeded")

@@ -18,7 +18,7 @@ let model = null,
 let source = null,
     tries = 0,
     retry = 0,
-    refreshing = false,
+    refreshing = null,
     again = false;
 
 function live(text, off) {
@@ -73,11 +73,7 @@ function show() {
     problem(remarks.join(" "));
 }
 
-/* One refresh at a time; changes that arrive meanwhile cause one more. */
-async function refresh() {
-    again = refreshing;
-    if (refreshing) return;
-    refreshing = true;
+async function refreshUntilDone() {
     try {
         do {
             again = false;
@@ -89,8 +85,15 @@ async function refresh() {
         if (error instanceof Refused) problem(error.message);
         else if (!(error instanceof Unreachable)) throw error; /* the events show that */
     } finally {
-        refreshing = false;
+        refreshing = null;
     }
+}
+
+/* One refresh at a time; changes that arrive meanwhile cause one more, and wait for it, too. */
+function refresh() {
+    again = refreshing !== null;
+    if (!again) refreshing = refreshUntilDone();
+    return refreshing;
 }
 
 function disconnected() {
@@ -99,6 +102,12 @@ function disconnected() {
     source = null;
     clearTimeout(retry);
     retry = setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);
+}
+
+/* The job is over, but its last numbers are not known. */
+function ended() {
+    model.job.live = false;
+    live("The job has ended, and its server with it: the last numbers are missing", true);
 }
 
 function connect() {
@@ -113,7 +122,9 @@ function connect() {
     source.addEventListener("end", async () => {
         disconnect();
         await refresh();
-        live("");
+        /* glint submit may have exited before it answered. */
+        if (model.job.live) ended();
+        else live("");
     });
 }
 
