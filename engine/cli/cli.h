@@ -25,6 +25,13 @@ struct cli_command {
     int (*run)(const struct cli_program *program, int argc, char **argv);
 };
 
+/* A library, for `glint version --libraries`. */
+struct cli_library {
+    const char *name;
+    const char *version; /* of the running code, if the library has a function that returns it */
+    const char *symbol;  /* one of its symbols; NULL: headers only */
+};
+
 /* Constant; every list ends with NULL. */
 struct cli_program {
     const char *name, *summary;
@@ -33,6 +40,8 @@ struct cli_program {
     const struct glint_module *const *modules; /* functions in addition to those of the jobs */
     /* In addition to the built-in ones (cli/commands.h). */
     const struct cli_command *const *commands;
+    /* Of the jobs, in addition to those of the engine; ends with a NULL name; may be NULL. */
+    const struct cli_library *libraries;
 };
 
 /* The whole process, where the name of a job is short for `submit` and that name: opens missing

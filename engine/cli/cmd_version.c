@@ -25,25 +25,25 @@
 #define TEXT_OF(macro)  TEXT_OF_(macro)
 #define TEXT_OF_(macro) #macro
 
-/* The version of the running code, if the library has a function that returns it. */
-struct library {
-    const char *name, *version;
-    const char *symbol; /* one of its symbols; NULL: headers only */
-};
-
 /* The program exports none of its own symbols, so one that dlsym finds is from a shared library. */
-static const char *library_linkage(const struct library *l)
+static const char *library_linkage(const struct cli_library *l)
 {
     if (l->symbol == NULL) return "headers";
     return dlsym(RTLD_DEFAULT, l->symbol) != NULL ? "shared" : "static";
 }
 
-static void print_libraries(void)
+static void print_library(const struct cli_library *l)
+{
+    assert(l->version != NULL);
+    printf("%-17s  %-8s  %s\n", l->name, l->version, library_linkage(l));
+}
+
+static void print_libraries(const struct cli_library *of_jobs)
 {
     char xxhash[32];
     unsigned xxh = XXH_versionNumber();
     snprintf(xxhash, sizeof xxhash, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
-    const struct library libraries[] = {
+    const struct cli_library libraries[] = {
         {"OpenSSL libssl", OpenSSL_version(OPENSSL_VERSION_STRING), "SSL_new"},
         {"OpenSSL libcrypto", OpenSSL_version(OPENSSL_VERSION_STRING), "OpenSSL_version"},
         {"libuv", uv_version_string(), "uv_version_string"},
@@ -64,18 +64,16 @@ static void print_libraries(void)
         {"uthash", TEXT_OF(UTHASH_VERSION), NULL},
         {"glibc", gnu_get_libc_version(), "gnu_get_libc_version"},
     };
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        assert(libraries[i].version != NULL);
-        printf("%-17s  %-8s  %s\n", libraries[i].name, libraries[i].version,
-               library_linkage(&libraries[i]));
-    }
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        print_library(&libraries[i]);
+    for (; of_jobs != NULL && of_jobs->name != NULL; of_jobs++) print_library(of_jobs);
 }
 
 static void print_version(const struct cli_line *line, struct glint_error *error)
 {
     (void)error;
     printf("%s %s\nbuild %s\n", line->program->name, GLINT_VERSION, build_id());
-    if (cli_line_flag(line, "libraries")) print_libraries();
+    if (cli_line_flag(line, "libraries")) print_libraries(line->program->libraries);
 }
 
 static const struct glint_job_option version_options[] = {
