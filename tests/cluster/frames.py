@@ -26,9 +26,9 @@ FRAMES = ("HELLO", "REJECT", "PING", "MESSAGE", "REGISTER", "EXECUTOR_ADDED", "R
 (HELLO, REJECT, PING, MESSAGE, REGISTER, EXECUTOR_ADDED, REQUEST_EXECUTOR, QUEUED, EXECUTOR_STARTED, EXECUTOR_EXITED,
  STATUS, STATUS_REPLY, CANCEL, CANCELLED, DRAIN, GET, DATA, FETCH_ERROR, BLOCK_REQUEST, BLOCK_ASSIGN, PROGRESS,
  JOB_KEY, PROGRAM_REQUEST, PROGRAM) = range(1, len(FRAMES) + 1)
-MESSAGES = ("JOB", "STAGE", "MAP_OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "RELEASE", "DONE", "FAILED")
-MSG_JOB, MSG_STAGE, MSG_MAP_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_RELEASE, MSG_DONE, MSG_FAILED = (
-    range(1, len(MESSAGES) + 1))
+MESSAGES = ("JOB", "STAGE", "MAP_OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL", "RELEASE", "DONE", "FAILED", "FREE")
+(MSG_JOB, MSG_STAGE, MSG_MAP_OUTPUTS, MSG_BROADCAST, MSG_TASK, MSG_KILL, MSG_CANCEL, MSG_RELEASE, MSG_DONE, MSG_FAILED,
+ MSG_FREE) = range(1, len(MESSAGES) + 1)
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
@@ -66,7 +66,7 @@ PAYLOADS = {
     "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
     "MESSAGE": {"type": MSG_CANCEL, "stage": 0, "task": 0, "attempt": 0, "partition": 0, "id": 0, "size": 0, "run": 0,
-                "body": b"", "counters": b"", "error": []},
+                "body": b"", "counters": b"", "blocks": b"", "error": []},
     "JOB": {"line_bytes_max": 1 << 24, "result_bytes_max": 1 << 28, "skip_bad_rows": 0, "bad_rows_max": 0,
             "no_sync": 0, "directory": ""},
     "counter": {"name": "", "value": 0},
