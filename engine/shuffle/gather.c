@@ -108,11 +108,44 @@ static int gather_record(struct gather *g)
                  : record_buffer_add(&g->buffer, g->task, 0, g->reader.key, value);
 }
 
-static int gather_input(struct gather *g, struct run_slice input)
+/* `skipped`: the input's index among those of the frequent key. */
+static int gather_input(struct gather *g, struct run_slice input, uint32_t skipped)
 {
     int more = 0, r = run_reader_open(&g->reader, g->task, input);
-    while (r == 0 && (more = run_reader_next(&g->reader)) > 0) r = gather_record(g);
+    while (r == 0 && (more = run_reader_next(&g->reader)) > 0)
+        r = frequent_key_equals(&g->frequent, g->reader.key)
+                ? frequent_key_skip(&g->frequent, &g->reader, skipped)
+                : gather_record(g);
     return r < 0 ? r : more;
+}
+
+/* Whether leaving out the records of a frequent key may save something: without combining on the
+ * map side there can be one, and if all inputs fit into memory, nothing is written to disk. */
+static bool may_be_frequent(const struct shuffle_spec *spec, const struct run_slice *inputs,
+                            uint32_t count, bool fits)
+{
+    bool kept = false;
+    for (uint32_t i = 0; i < count; i++) kept = kept || frequent_key_keeps(&inputs[i]);
+    return spec->dependency.combine == COMBINE_NONE && !(fits && kept);
+}
+
+/* Reads all inputs, in order; `look`: for a frequent key. */
+static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t count,
+                      bool look)
+{
+    uint64_t gathered = 0;
+    uint32_t first = 0; /* of the inputs of the frequent key */
+    int r = 0;
+    for (uint32_t i = 0; i < count && r == 0; i++) {
+        if (look && !g->frequent.found) {
+            r = frequent_key_look(&g->frequent, g->task, &g->buffer, gathered, inputs + i,
+                                  count - i);
+            first = i;
+        }
+        if (r == 0) r = gather_input(g, inputs[i], i - first);
+        gathered += inputs[i].part.records;
+    }
+    return r < 0 ? r : frequent_key_finish(&g->frequent);
 }
 
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
@@ -122,11 +155,10 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     *g = (struct gather){.task = task, .budget = gather_budget(task)};
     g->buffer.descending = spec->dependency.descending;
     g->buffer.key = spec->key;
-    if (inputs_bytes(inputs, count, &records, &raw) <= g->budget &&
-        !record_buffer_reserve(&g->buffer, records, raw))
+    const bool fits = inputs_bytes(inputs, count, &records, &raw) <= g->budget;
+    if (fits && !record_buffer_reserve(&g->buffer, records, raw))
         return error_no_memory(&task->error);
-    int r = 0;
-    for (uint32_t i = 0; i < count && r == 0; i++) r = gather_input(g, inputs[i]);
+    int r = gather_all(g, inputs, count, may_be_frequent(spec, inputs, count, fits));
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
     if (r < 0) return r;
@@ -144,6 +176,7 @@ void gather_fini(struct gather *g)
         mem_free(g->runs[i]);
     }
     mem_free(g->runs);
+    frequent_key_fini(&g->frequent);
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
     record_buffer_fini(&g->buffer);

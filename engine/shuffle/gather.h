@@ -4,7 +4,7 @@
 #ifndef GLINT_SHUFFLE_GATHER_H
 #define GLINT_SHUFFLE_GATHER_H
 
-#include "engine/shuffle/record_buffer.h"
+#include "engine/shuffle/frequent_key.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 /* Zeros before gather_inputs. */
@@ -12,6 +12,9 @@ struct gather {
     struct record_buffer buffer; /* all records, sorted by key, if nothing was spilled */
     struct run **runs;           /* [run_count], to be merged in this order; owned */
     uint32_t run_count;
+    /* If found, records of this key are missing in the buffer and the runs. They come after those
+     * of the same key that are there. */
+    struct frequent_key frequent;
     /* Private. */
     struct glint_task *task;
     uint64_t budget; /* bytes of the buffer */

@@ -20,6 +20,8 @@ struct shuffle_reader {
     const struct sort_entry *at, *at_end; /* of the gathered records */
     struct merge merge;
     struct glint_slice record_key, record_value; /* of the current record; value: gathered only */
+    /* The records of gather.frequent are read now; then comes the record before which they are. */
+    bool reading_frequent, frequent_ended;
     struct combiner combiner;
     struct run_slice *inputs;
     uint32_t count, capacity;
@@ -150,7 +152,8 @@ static int gather_records(struct shuffle_reader *r)
     r->gathered = true;
     r->at = record_buffer_entries(&g->buffer);
     r->at_end = r->at + record_buffer_count(&g->buffer);
-    batch_builder_borrow(&r->builder, &g->buffer.records, combines_values(r->spec));
+    if (!g->frequent.found)
+        batch_builder_borrow(&r->builder, &g->buffer.records, combines_values(r->spec));
     return 0;
 }
 
@@ -220,12 +223,35 @@ static int next_record(struct shuffle_reader *r)
     return more;
 }
 
+/* Whether the missing records of the frequent key come before the current record, or before the
+ * end. */
+static bool frequent_is_next(const struct shuffle_reader *r, bool ended)
+{
+    const struct frequent_key *f = &r->gather.frequent;
+    if (!f->found || r->frequent_ended) return false;
+    const struct shuffle_position at = {0, r->record_key}, frequent = {0, f->key};
+    return ended || shuffle_compare_positions(r->spec, at, frequent) > 0;
+}
+
 /* The next record if nothing is combined: 1, 0 at the end, or a negative code. */
 static int next_passed(struct shuffle_reader *r)
 {
-    if (r->ended) return 0;
-    int more = next_record(r);
-    if (more <= 0) return more;
+    int more = 1;
+    if (!r->reading_frequent) {
+        if (r->ended) return 0;
+        more = next_record(r);
+        if (more < 0) return more;
+        r->reading_frequent = frequent_is_next(r, more == 0);
+    }
+    if (r->reading_frequent) {
+        more = frequent_key_next(&r->gather.frequent, &r->value);
+        r->key = r->gather.frequent.key;
+        if (more != 0) return more;
+        r->reading_frequent = false;
+        r->frequent_ended = true;
+        more = !r->ended;
+    }
+    if (more == 0) return 0;
     r->key = r->record_key;
     r->value = r->record_value;
     int e = r->gathered ? 0 : merge_value(&r->merge, &r->value);

@@ -10,6 +10,8 @@ from workloads import work
 
 OVER_HAND, OVER_PEERS, JOIN_OVER_PEERS = 1.5, 2, 1
 ROWS_SHARE = 2.5        # of the large tables' rows: 20 M of 50 M
+SKEW_OVER_EVEN = 1.5
+EVEN_KEYS = 1 << 20     # of baseline/make_keys.c
 RIGHT_SHARE = 10        # the small right side has so many times fewer rows than the left one
 
 KEYS = {
@@ -159,3 +161,27 @@ def join_small(row, bench):
       JOIN_GOAL)
 def join_equal(row, bench):
     return join_keys(row, bench, key_rows(bench))
+
+
+@work("join-skewed", "join, 0.4 large rows of which 90 % have one key, with one row a key, local[2]",
+      f"<= {SKEW_OVER_EVEN}x an even spread")
+def join_skewed(row, bench):
+    rows = key_rows(bench)
+    right = bench.keys("each", "distinct", 0, EVEN_KEYS, values=True)
+    sides, inputs = {}, [right]
+    for kind in ("even", "skewed") if bench.glint else ():
+        left, out = bench.keys(kind, kind, 0, rows, values=True), bench.out(kind)
+        inputs.append(left)
+        command = bench.submit("join", left, right, out, "--method", "shuffle", master="local[2]")
+        sides[kind] = lambda c=command, o=out: bench.one(c, o, cpus="0,1")
+    samples = bench.alternate(sides)
+    for kind in sides:
+        remove(bench.out(kind))
+    bench.drop(inputs)
+    seconds = {kind: s.seconds for kind, s in samples.items()}
+    result = row.result("s", glint=seconds.get("skewed"), hand=None, samples=samples,
+                        note="; ".join(f"{kind} {s:.2f} s" for kind, s in seconds.items()))
+    if sides:
+        result.ratio = seconds["skewed"] / seconds["even"]
+        result.met = result.ratio <= SKEW_OVER_EVEN
+    return result

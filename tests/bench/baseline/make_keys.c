@@ -1,7 +1,7 @@
-/* make_keys distinct|zipf FIRST ROWS [values]: writes lines `key` or `key TAB number` to stdout.
- * Keys are 16 hexadecimal digits, scattered by a bijection: of row FIRST, FIRST + 1, ..., or of a
- * rank that is drawn from 2^24 by Zipf's law (exponent 1, continuous). The same arguments give the
- * same lines. */
+/* make_keys distinct|zipf|even|skewed FIRST ROWS [values]: writes lines `key` or `key TAB number`
+ * to stdout. Keys are 16 hexadecimal digits, scattered by a bijection: of row FIRST, FIRST + 1,
+ * ..., or of a rank that is drawn from 2^24 by Zipf's law (exponent 1, continuous), or evenly from
+ * 2^20; skewed: nine tenths of the rows have rank 0. The same arguments give the same lines. */
 #include "die.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZIPF_RANK_BITS = 24, VALUES = 1000 };
+enum { ZIPF_RANK_BITS = 24, EVEN_RANK_BITS = 20, VALUES = 1000 };
 
 static uint64_t mix(uint64_t x)
 {
@@ -27,14 +27,23 @@ static uint64_t zipf_rank(uint64_t row)
     return (uint64_t)exp2(uniform * ZIPF_RANK_BITS);
 }
 
+static uint64_t rank_of(const char *kind, uint64_t row)
+{
+    if (strcmp(kind, "zipf") == 0) return zipf_rank(row);
+    if (strcmp(kind, "distinct") == 0) return row;
+    const uint64_t random = mix(mix(row + 1));
+    if (strcmp(kind, "skewed") == 0 && random % 10 < 9) return 0;
+    return random >> (64 - EVEN_RANK_BITS);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 && argc != 5) die("usage: make_keys distinct|zipf FIRST ROWS [values]");
-    const int zipf = strcmp(argv[1], "zipf") == 0;
+    if (argc != 4 && argc != 5)
+        die("usage: make_keys distinct|zipf|even|skewed FIRST ROWS [values]");
     const uint64_t first = strtoull(argv[2], NULL, 10), rows = strtoull(argv[3], NULL, 10);
     for (uint64_t row = first; row < first + rows; row++) {
         char line[16 + 32];
-        uint64_t key = mix(zipf ? zipf_rank(row) : row);
+        uint64_t key = mix(rank_of(argv[1], row));
         for (int i = 15; i >= 0; i--, key >>= 4) line[i] = "0123456789abcdef"[key & 15];
         size_t size = 16;
         if (argc == 5)

@@ -58,7 +58,9 @@ void make_records(struct records *out, const struct workload *workload, uint32_t
     for (uint64_t i = 0; i < count; i++) {
         uint8_t key_number[8], value_number[8];
         uint64_t x = test_random(&seed), y = test_random(&seed);
+        const bool frequent = x / 7 % 100 < workload->frequent_percent;
         x = workload->keys > 0 ? x % workload->keys : i / 3;
+        if (frequent) x = workload->keys / 2;
         uint64_t size = workload->value_bytes > 0 ? y % (workload->value_bytes + 1) : 0;
         if (workload->large_each > 0 && y % workload->large_each == 0)
             size = workload->large_bytes / 2 + y % (workload->large_bytes / 2);
@@ -135,15 +137,55 @@ static int run_map(struct test_task *t, const struct plan *plan, const struct ce
     return r;
 }
 
+/* A source as that of a fetch. Each record is read once: a second pass over its bytes fails. */
+struct remote {
+    struct run_source source; /* first: cast back */
+    const struct run_source *origin;
+    uint64_t read_to;
+};
+
+static int read_remote(const struct run_source *source, struct glint_task *task, uint64_t offset,
+                       uint64_t size, uint8_t *out)
+{
+    struct remote *remote = (struct remote *)(uintptr_t)source;
+    cr_assert_geq(offset, remote->read_to, "a fetched input was read twice");
+    remote->read_to = offset + size;
+    if (remote->origin->memory == NULL)
+        return remote->origin->read(remote->origin, task, offset, size, out);
+    memcpy(out, remote->origin->memory + offset, size);
+    return 0;
+}
+
+static void reread_remote(const struct run_source *source)
+{
+    (void)source;
+    cr_assert_fail("no block is damaged");
+}
+
+static struct run_slice remote_slice(struct run_slice slice, struct remote *out)
+{
+    *out = (struct remote){.source = {.bytes = slice.source->bytes,
+                                      .read = read_remote,
+                                      .reread = reread_remote,
+                                      .name = "a remote input"},
+                           .origin = slice.source};
+    slice.source = &out->source;
+    return slice;
+}
+
 static int run_reduce(struct test_task *t, const struct plan *plan, const struct run *runs,
                       uint32_t partition, struct records *out)
 {
     struct run_slice *inputs = calloc(plan->maps, sizeof *inputs);
-    for (uint32_t m = 0; m < plan->maps; m++) inputs[m] = run_slice(&runs[m], partition);
+    struct remote *remotes = calloc(plan->maps, sizeof *remotes);
+    for (uint32_t m = 0; m < plan->maps; m++) {
+        inputs[m] = run_slice(&runs[m], partition);
+        if (plan->remote) inputs[m] = remote_slice(inputs[m], &remotes[m]);
+    }
     const struct shuffle_spec *spec = plan->spec;
     struct shuffle_reader *reader = shuffle_reader_open(&t->task, spec, NULL, inputs, plan->maps);
     free(inputs);
-    if (reader == NULL) return t->task.error.code;
+    if (reader == NULL) return free(remotes), t->task.error.code;
     struct glint_batch b;
     int r;
     while ((r = shuffle_reader_next(reader, &b)) > 0) {
@@ -158,6 +200,7 @@ static int run_reduce(struct test_task *t, const struct plan *plan, const struct
         }
     }
     shuffle_reader_close(reader);
+    free(remotes);
     return r;
 }
 

@@ -29,6 +29,7 @@ struct workload {
     uint64_t value_bytes; /* at most, for bytes */
     uint64_t large_each;  /* one of every large_each values is large; 0: none */
     uint64_t large_bytes;
+    uint64_t frequent_percent; /* of the records that have one key, besides those by chance */
 };
 /* Makes the input of `maps` map tasks, which depends only on the arguments. */
 void make_records(struct records *out, const struct workload *workload, uint32_t maps,
@@ -38,6 +39,7 @@ struct plan {
     const struct shuffle_spec *spec;
     uint32_t maps;
     uint32_t batch_rows;
+    bool remote; /* the reduce side must not read an input twice */
 };
 /* Runs the shuffle. Sets `out` to the records in order of (partition, order of reading). Returns 0
  * or the first error. */

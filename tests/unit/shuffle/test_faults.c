@@ -9,6 +9,7 @@ struct fault_case {
     struct workload workload;
     uint32_t maps;
     uint64_t count;
+    bool remote;
 };
 
 static const struct fault_case cases[] = {
@@ -19,9 +20,10 @@ static const struct fault_case cases[] = {
       .value = GLINT_TEXT,
       .acc = GLINT_TEXT,
       .partitions = 3},
-     {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000},
+     {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000, 0},
      3,
-     300},
+     300,
+     false},
     {{.dependency.combine = COMBINE_REDUCE,
       .map_side = true,
       .fn = &fn_concat_chunks,
@@ -29,9 +31,10 @@ static const struct fault_case cases[] = {
       .value = GLINT_TEXT,
       .acc = GLINT_TEXT,
       .partitions = 2},
-     {GLINT_I64, GLINT_TEXT, 5, 400, 100, 3 * MIB},
+     {GLINT_I64, GLINT_TEXT, 5, 400, 100, 3 * MIB, 0},
      2,
-     250},
+     250,
+     false},
     {{.dependency.combine = COMBINE_AGGREGATE,
       .sequential = true,
       .map_side = true,
@@ -40,17 +43,29 @@ static const struct fault_case cases[] = {
       .value = GLINT_I64,
       .acc = GLINT_TEXT,
       .partitions = 2},
-     {GLINT_I64, GLINT_I64, 5000, 0, 0, 0},
+     {GLINT_I64, GLINT_I64, 5000, 0, 0, 0, 0},
      2,
-     600},
+     600,
+     false},
+    /* The frequent key's records are kept on disk, the others are spilled. */
+    {{.dependency.combine = COMBINE_NONE,
+      .key = GLINT_I64,
+      .value = GLINT_TEXT,
+      .acc = GLINT_TEXT,
+      .partitions = 1},
+     {GLINT_I64, GLINT_TEXT, 100, 20, 0, 0, 80},
+     4,
+     5000,
+     true},
     {{.dependency.combine = COMBINE_NONE,
       .key = GLINT_TEXT,
       .value = GLINT_I64,
       .acc = GLINT_I64,
       .partitions = 1},
-     {GLINT_TEXT, GLINT_I64, 1000, 0, 0, 0},
+     {GLINT_TEXT, GLINT_I64, 1000, 0, 0, 0, 0},
      130,
-     260},
+     260,
+     false},
 };
 
 /* Runs the case once with one fault. */
@@ -73,7 +88,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
     int64_t live = mem_live_blocks();
     t.fail_at = fail_call;
     t.error = error;
-    struct plan plan = {&c->spec, c->maps, 50};
+    struct plan plan = {&c->spec, c->maps, 50, c->remote};
     mem_fail_at(fail_memory, false);
     int r = run_shuffle(&t, &plan, &in, &got);
     mem_fail_at(0, false);
@@ -124,7 +139,7 @@ Test(shuffle_faults, cancelled_task_ends)
     struct records in = {.items = NULL}, got = {.items = NULL};
     make_records(&in, &cases[0].workload, 1, 10);
     t.task.cancel_flag = &cancelled;
-    struct plan plan = {&cases[0].spec, 1, 50};
+    struct plan plan = {&cases[0].spec, 1, 50, false};
     cr_assert_eq(run_shuffle(&t, &plan, &in, &got), GLINT_E_INTERRUPTED);
     records_fini(&in);
     records_fini(&got);

@@ -21,7 +21,7 @@ static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
             struct glint_slice key = in->items[i].key;
             if (in->items[i].map == m) records_add(&one, key, (struct glint_slice){key.data, 0}, 0);
         }
-        expect_shuffle(&(struct plan){&first, 1, 0}, &one, &keys);
+        expect_shuffle(&(struct plan){&first, 1, 0, false}, &one, &keys);
         sum += keys.count;
         records_fini(&one);
         records_fini(&keys);
@@ -36,7 +36,7 @@ static void check_spec(const struct shuffle_spec *spec, const struct workload *w
     static const uint32_t batch_rows[] = {100, 7, 1024};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, workload, maps, count);
-    struct plan plan = {spec, maps, 0};
+    struct plan plan = {spec, maps, 0, false};
     expect_shuffle(&plan, &in, &expected);
     uint64_t records = map_records(spec, maps, &in);
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
@@ -86,12 +86,12 @@ Test(shuffle, integer_sums_equal_oracle)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_i64};
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10, 0, 0, 0}, "few keys");
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10000, 0, 0, 0}, "many keys");
-    check_all(spec, &(struct workload){GLINT_F64, GLINT_I64, 50, 0, 0, 0}, "f64 keys");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 5000, 0, 0, 0}, "text keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10, 0, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_I64, 10000, 0, 0, 0, 0}, "many keys");
+    check_all(spec, &(struct workload){GLINT_F64, GLINT_I64, 50, 0, 0, 0, 0}, "f64 keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 5000, 0, 0, 0, 0}, "text keys");
     spec.fn = &fn_sum_i64_rows;
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0}, "row by row");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_I64, 500, 0, 0, 0, 0}, "row by row");
 }
 
 Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
@@ -113,7 +113,7 @@ Test(shuffle, only_integers_that_are_reduced_or_folded_have_columns)
 /* If nearly all keys are new, the map side soon stops combining. */
 Test(shuffle, rows_with_new_keys_are_not_combined)
 {
-    const struct workload workload = {GLINT_I64, GLINT_I64, 1000000000, 0, 0, 0};
+    const struct workload workload = {GLINT_I64, GLINT_I64, 1000000000, 0, 0, 0, 0};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_REDUCE,
                                 .map_side = true,
                                 .fn = &fn_sum_i64,
@@ -121,7 +121,7 @@ Test(shuffle, rows_with_new_keys_are_not_combined)
                                 .value = GLINT_I64,
                                 .acc = GLINT_I64,
                                 .partitions = 3};
-    const struct plan plan = {&spec, 2, 1024};
+    const struct plan plan = {&spec, 2, 1024, false};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, &workload, 2, 80000);
     const uint64_t count = in.count;
@@ -151,12 +151,12 @@ Test(shuffle, uncombined_rows_fit_any_memory)
         uint64_t memory;
         bool spills;
     } cases[] = {{MIB, true}, {2 * MIB, true}, {5 * MIB, true}, {256 * MIB, false}};
-    const struct workload workload = {GLINT_TEXT, GLINT_TEXT, 5000, 40, 0, 0};
+    const struct workload workload = {GLINT_TEXT, GLINT_TEXT, 5000, 40, 0, 0, 0};
     struct shuffle_spec spec = {.key = GLINT_TEXT,
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 3};
-    const struct plan plan = {&spec, 2, 1000};
+    const struct plan plan = {&spec, 2, 1000, false};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, &workload, 2, 150000);
     expect_shuffle(&plan, &in, &expected);
@@ -180,33 +180,33 @@ Test(shuffle, double_sums_are_added_in_fixed_order)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_F64, 10, 0, 0, 0}, "few keys");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0}, "text keys");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_F64, 10, 0, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0, 0}, "text keys");
 }
 
 Test(shuffle, concatenations_keep_order)
 {
     struct shuffle_spec spec = {
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_concat};
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "few keys");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000},
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0, 0}, "few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 900, 30, 50, 100000, 0},
               "larger values");
-    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0}, "no key");
+    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 30, 0, 0, 0}, "no key");
     spec.fn = &fn_concat_chunks;
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0}, "chunks");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0},
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 30, 0, 0, 0}, "chunks");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 400, 300, 0, 0, 0},
               "chunks of text keys");
 }
 
 Test(shuffle, fold_aggregate_and_combine_equal_oracle)
 {
     struct glint_slice zero = {(const uint8_t *)"zero ", 5}, none = {(const uint8_t *)"", 0};
-    struct workload list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0};
+    struct workload list = {GLINT_TEXT, GLINT_I64, 700, 0, 0, 0, 0};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_FOLD,
                                 .map_side = true,
                                 .fn = &fn_concat,
                                 .dependency.zero = zero};
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0}, "fold");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 700, 30, 0, 0, 0}, "fold");
     spec = (struct shuffle_spec){.dependency.combine = COMBINE_AGGREGATE,
                                  .map_side = true,
                                  .fn = &fn_list,
@@ -240,7 +240,7 @@ Test(shuffle, large_values_do_not_mix_with_accumulators)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 1};
-    const struct workload list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20};
+    const struct workload list = {GLINT_I64, GLINT_TEXT, 0, 30, 100, 3 << 20, 0};
     check_spec(&spec, &list, 1, 2000, "aggregate");
     spec.dependency.combine = COMBINE_CREATE;
     check_spec(&spec, &list, 1, 2000, "combine");
@@ -249,14 +249,14 @@ Test(shuffle, large_values_do_not_mix_with_accumulators)
 Test(shuffle, pass_through_and_distinct_equal_oracle)
 {
     struct shuffle_spec spec = {.dependency.combine = COMBINE_NONE};
-    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0}, "pass, few keys");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0}, "pass, many keys");
-    check_all(spec, &(struct workload){GLINT_F64, GLINT_NONE, 40, 0, 0, 0}, "pass, no values");
+    check_all(spec, &(struct workload){GLINT_I64, GLINT_TEXT, 10, 50, 0, 0, 0}, "pass, few keys");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 10000, 0, 0, 0, 0}, "many keys");
+    check_all(spec, &(struct workload){GLINT_F64, GLINT_NONE, 40, 0, 0, 0, 0}, "pass, no values");
     spec.dependency.partitioner = PARTITION_SPREAD;
-    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0}, "repartition");
+    check_all(spec, &(struct workload){GLINT_NONE, GLINT_TEXT, 1, 50, 0, 0, 0}, "repartition");
     spec = (struct shuffle_spec){.dependency.combine = COMBINE_FIRST, .map_side = true};
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0}, "distinct");
-    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0}, "first");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_NONE, 2000, 0, 0, 0, 0}, "distinct");
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_TEXT, 2000, 9, 0, 0, 0}, "first");
 }
 
 Test(shuffle, range_partitions_follow_bounds)
@@ -288,7 +288,7 @@ Test(shuffle, range_partitions_follow_bounds)
         spec.dependency.descending = true;
         cr_assert_eq(shuffle_partition_of(&spec, key, 0, 0), 3 - cases[i].partition);
     }
-    struct workload workload = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0};
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 200, 40, 0, 0, 0};
     check_spec(&spec, &workload, 5, 3000, "descending");
     spec.dependency.descending = false;
     check_spec(&spec, &workload, 5, 3000, "ascending");
@@ -309,7 +309,7 @@ Test(shuffle, partition_of_a_key_never_changes)
 /* Values that are too large for memory, in order and out of order, mixed with others. */
 Test(shuffle, large_values_equal_oracle)
 {
-    struct workload workload = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB};
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 5, 100, 30, 3 * MIB, 0};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_REDUCE,
                                 .map_side = true,
                                 .fn = &fn_concat,
@@ -318,7 +318,7 @@ Test(shuffle, large_values_equal_oracle)
                                 .acc = GLINT_TEXT,
                                 .partitions = 3};
     check_spec(&spec, &workload, 2, 200, "reduce");
-    check_spec(&spec, &(struct workload){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB}, 1, 5, "one key");
+    check_spec(&spec, &(struct workload){GLINT_I64, GLINT_TEXT, 1, 0, 1, 3 * MIB, 0}, 1, 5, "one");
     spec.fn = &fn_concat_chunks;
     check_spec(&spec, &workload, 2, 200, "chunks");
     spec.dependency.combine = COMBINE_FOLD;
@@ -334,14 +334,14 @@ Test(shuffle, large_values_equal_oracle)
 /* Small and large values in the order of the output are written once, as one run. */
 Test(shuffle, sorted_output_is_written_as_one_run)
 {
-    struct workload workload = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB};
+    struct workload workload = {GLINT_I64, GLINT_TEXT, 300, 2000, 10, 2 * MIB, 0};
     struct shuffle_spec spec = {.dependency.combine = COMBINE_FIRST,
                                 .map_side = true,
                                 .key = GLINT_I64,
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 7};
-    struct plan plan = {&spec, 1, 3};
+    struct plan plan = {&spec, 1, 3, false};
     struct records any = {.items = NULL}, in = {.items = NULL}, got = {.items = NULL};
     make_records(&any, &workload, 1, 120);
     expect_shuffle(&plan, &any, &in);
