@@ -23,8 +23,10 @@ struct glint_column {
     const double *f64;
 };
 
+struct split_piece;
+
 /* The input that a batch was read from, so that an error can name file and line. A slice inside
- * [base, base + size) is at offset + (slice - base) in the file. */
+ * [base, base + size) is at offset + (slice - base) in the file, unless rows were converted. */
 struct glint_origin {
     const char *path;
     const uint8_t *base;
@@ -32,6 +34,11 @@ struct glint_origin {
     uint64_t offset;     /* in the file, after decompression; with frames_start: after that byte */
     uint8_t compression; /* 0: none */
     uint64_t frames_start; /* of a compressed file that is read in ranges: the range's first byte */
+    /* Rows that were converted: row i begins at base + row_start[i], and was read from
+     * offset + row_offset[i]. */
+    uint32_t rows; /* 0: not converted, or at unchanged offsets */
+    const uint32_t *row_start, *row_offset;
+    const struct split_piece *piece; /* for messages; may be NULL */
 };
 
 /* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and

@@ -407,6 +407,15 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines);
  * bad row. Text outputs of the job are then CSV, too, with this delimiter, and with a tab between
  * key and value. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
+/* Reads `lines` as JSON: a line is an object, other lines are bad rows, and blank ones are left
+ * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is the
+ * byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number as it
+ * is in the line, null as nothing. A line without a value there, with an object or array there, or
+ * with one of these bytes in the value, is a bad row. Text outputs then have of such rows the line,
+ * and other rows are CSV with commas, or with a tab between key and value. `paths` is copied.
+ * Called again, replaces the paths. `lines` as for glint_with_header. Returns `lines`. */
+struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
+                                        uint32_t count);
 /* Requests splits of at least this many bytes (text sources only; --split-size takes precedence).
  * Returns `rdd`. */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);

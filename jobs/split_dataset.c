@@ -81,18 +81,15 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
+    const bool header = glint_job_option(args, "header") != NULL;
     uint8_t separator, csv;
     if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0) return glint_error(g)->code;
-    struct glint_rdd *lines = fields_source(glint_text_file(g, args->positional[0]), csv, false);
-    const bool header = glint_job_option(args, "header") != NULL;
+    struct glint_rdd *lines = fields_source(glint_text_file(g, args->positional[0]), csv, header);
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--header and --no-header cannot both be set");
-    if (header)
-        lines = glint_with_header(lines);
-    else if (!no_header)
-        lines = without_header(g, lines);
+    if (!header && !no_header && csv != FIELDS_JSON) lines = without_header(g, lines);
     lines = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
     return glint_save_as_text_files(lines, args->positional + 1, 2);
 }
@@ -101,7 +98,7 @@ static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
     HEADER_OPTION,
-    CSV_OPTION,
+    FORMAT_OPTIONS,
     {"delimiter", "C", "\\t", "with --csv: one byte instead of a comma"},
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};

@@ -67,7 +67,7 @@ struct save {
     struct buffer buffer;
     struct gzip_writer *gzip; /* at most one of the two is not NULL */
     struct zstd_writer *zstd;
-    uint8_t csv; /* the delimiter of CSV; 0: plain lines */
+    uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
     uint64_t bytes;
     bool finished;
 };

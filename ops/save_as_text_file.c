@@ -3,6 +3,7 @@
 #include "engine/batch.h"
 #include "engine/data/codec.h"
 #include "engine/data/csv.h"
+#include "engine/data/json_line.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -99,12 +100,15 @@ static bool write_plain_pairs(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
-/* Without a key, a row of CSV. A key and a value stay apart by a tab, so cells that contain one are
- * quoted. */
+/* Without a key, a row of CSV, or the line of a row of JSON lines. A key and a value stay apart by
+ * a tab, so cells that contain one are quoted. */
 static bool write_csv(struct save *s, struct glint_slice text)
 {
-    const bool row = s->schema.key == GLINT_NONE;
-    if (csv_append_row(&s->buffer, text, row ? s->csv : '\t')) return save_reserve(s, 1);
+    const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
+    if (json && text.size > 0 && text.data[0] == JSON_ROW)
+        return save_write_bytes(s, json_row_line(text));
+    if (csv_append_row(&s->buffer, text, !row ? '\t' : json ? ',' : s->csv))
+        return save_reserve(s, 1);
     error_no_memory(&s->task->error);
     return false;
 }

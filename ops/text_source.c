@@ -3,9 +3,11 @@
 #include "engine/batch.h"
 #include "engine/data/csv.h"
 #include "engine/data/input.h"
+#include "engine/data/json_line.h"
 #include "engine/data/line_reader.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
+#include "ops/json_rows.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -22,7 +24,11 @@ static void list_free(void *source)
 /* One for each task; the process that runs it knows where its lines are. */
 static int make_stdin_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
-    const struct split_piece piece = {.path = SPLIT_STDIN, .length = SPLIT_TO_END};
+    const struct input_list *list = rdd->source;
+    const struct split_piece piece = {.path = SPLIT_STDIN,
+                                      .length = SPLIT_TO_END,
+                                      .csv = list->csv,
+                                      .json = input_list_json(list)};
     const struct split split = {&piece, 1};
     struct buffer wire = {NULL, 0, 0};
     (void)split_bytes;
@@ -186,7 +192,9 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
     int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
-    if (r == 0 && s.pieces[0].csv != 0) {
+    if (r == 0 && s.pieces[0].json.data != NULL) {
+        flow = json_rows_read(&lines, task, s.pieces[0].json, push, arg);
+    } else if (r == 0 && s.pieces[0].csv != 0) {
         flow = read_csv_rows(&lines, task, push, arg);
     } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
@@ -210,14 +218,23 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     return context_copy_slice(lines->g, (struct glint_slice){line, size});
 }
 
+/* Returns the input whose rows a call describes, or NULL with the context's error set. */
+static struct input_list *find_input(struct glint_rdd *lines, const char *call)
+{
+    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
+    if (list != NULL && list->content == INPUT_TEXT && !lines->counted) return list;
+    rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
+             "%s needs a source of text lines whose partitions are not computed yet", call);
+    return NULL;
+}
+
 struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 {
     if (lines == NULL) return rdd_fail_null("withHeader");
-    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
-    if (list == NULL || list->content != INPUT_TEXT || lines->counted)
-        return rdd_fail(
-            lines, GLINT_E_PLAN_ARGUMENT,
-            "withHeader needs a source of text lines whose partitions are not computed yet");
+    struct input_list *list = find_input(lines, "withHeader");
+    if (list == NULL) return NULL;
+    if (list->json_lines)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "lines of JSON have no header");
     list->header = lines->header = true;
     return lines;
 }
@@ -225,15 +242,41 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
 {
     if (lines == NULL) return rdd_fail_null("withCsv");
-    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
-    if (list == NULL || list->content != INPUT_TEXT || lines->counted)
-        return rdd_fail(
-            lines, GLINT_E_PLAN_ARGUMENT,
-            "withCsv needs a source of text lines whose partitions are not computed yet");
+    struct input_list *list = find_input(lines, "withCsv");
+    if (list == NULL) return NULL;
+    if (list->json_lines)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "rows are either CSV or JSON");
     if (delimiter == '\0' || strchr("\"\n\r\x1f", delimiter) != NULL)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
                         "withCsv: the delimiter cannot be a quote, a line end or the byte 0x1f");
     list->csv = lines->g->csv = (uint8_t)delimiter;
+    return lines;
+}
+
+struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
+                                        uint32_t count)
+{
+    if (lines == NULL) return rdd_fail_null("withJsonLines");
+    struct input_list *list = find_input(lines, "withJsonLines");
+    if (list == NULL) return NULL;
+    if (list->csv != 0 || list->header)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "lines of JSON are no CSV, without a header");
+    if (count > JSON_PATHS_MAX)
+        return rdd_fail(lines, GLINT_E_PLAN_LIMIT, "more than %d paths of JSON", JSON_PATHS_MAX);
+    list->json_lines = true;
+    list->json.size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool no_memory;
+        const char *reason = json_path_append(&list->json, paths[i], &no_memory);
+        if (no_memory) error_no_memory(&lines->g->error);
+        if (reason != NULL && !no_memory)
+            glint_abort(lines->g, GLINT_E_BAD_VALUE,
+                        "use names and dots, as in user.id or tags[0], or a JSON pointer: /user/id",
+                        "\"%.*s\" is no path in JSON: %s", (int)paths[i].size,
+                        (const char *)paths[i].data, reason);
+        if (reason != NULL) return NULL;
+    }
+    if (count > 0) lines->g->csv = JSON_ROW;
     return lines;
 }
 

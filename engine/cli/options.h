@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#define CLI_OPTIONS_MAX   64u /* of one command, over all tables */
+#define CLI_OPTIONS_MAX   80u /* of one command, over all tables */
 #define CLI_ARGUMENTS_ANY UINT32_MAX
 
 struct cli_program;

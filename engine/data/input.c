@@ -414,6 +414,7 @@ void input_list_fini(struct input_list *list)
 {
     mem_free(list->files);
     mem_free(list->dirs);
+    buffer_fini(&list->json);
     arena_fini(&list->arena);
     *list = (struct input_list){.files = NULL};
 }

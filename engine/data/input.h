@@ -54,11 +54,21 @@ struct input_list {
     /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
     bool header;
     uint8_t csv; /* the delimiter of records of CSV, as `header`; 0: rows are lines */
+    struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
+    bool json_lines;
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;
     struct arena arena;
 };
+
+/* The pointers, as struct split_piece has them. */
+static inline struct glint_slice input_list_json(const struct input_list *list)
+{
+    if (!list->json_lines) return (struct glint_slice){NULL, 0};
+    if (list->json.size == 0) return (struct glint_slice){(const uint8_t *)"", 0};
+    return (struct glint_slice){list->json.data, list->json.size};
+}
 
 /* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
  * (remote/remote_url.h), separated by commas.

@@ -30,8 +30,11 @@ static int64_t count_lines_before(struct input_stream *s, uint64_t offset)
 int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t offset)
 {
     struct env_stat now;
-    if (env->stat(env, o->path, &now) < 0) return -1;
+    const char *stored = o->piece != NULL ? o->piece->stored : NULL;
+    if (o->piece != NULL && o->piece->remote != NULL) return -1; /* not sent a second time */
+    if (env->stat(env, stored != NULL ? stored : o->path, &now) < 0) return -1;
     const struct split_piece whole = {.path = o->path,
+                                      .stored = stored,
                                       .length = SPLIT_TO_END,
                                       .file_size = now.size,
                                       .mtime_ns = now.mtime_ns,

@@ -233,7 +233,8 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
                                       .size = at + size - l->line,
                                       .offset = file_offset(l, l->line),
                                       .compression = (uint8_t)current_piece(l)->compression,
-                                      .frames_start = current_piece(l)->frames_start};
+                                      .frames_start = current_piece(l)->frames_start,
+                                      .piece = current_piece(l)};
     *out = (struct glint_batch){.rows = rows,
                                 .key = {.type = GLINT_NONE},
                                 .value = {.type = GLINT_TEXT, .base = l->buffer + at, .size = size},

@@ -22,6 +22,7 @@ struct split_builder {
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     bool header;
     uint8_t csv;
+    struct glint_slice json;
 };
 
 static int begin_split(struct split_builder *p)
@@ -50,6 +51,7 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
     piece->length = length;
     piece->header = p->header && offset == 0;
     piece->csv = p->csv;
+    piece->json = p->json;
     return 0;
 }
 
@@ -236,7 +238,8 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .error = error,
                               .split_bytes = split_bytes,
                               .header = list->header,
-                              .csv = list->csv};
+                              .csv = list->csv,
+                              .json = input_list_json(list)};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
@@ -332,7 +335,8 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     if (list->csv != 0)
         return error_set(error, GLINT_E_PLAN_ARGUMENT, "choose the size of splits: --split-size",
                          "records of CSV cannot be counted by lines");
-    struct split_builder p = {.error = error, .header = list->header};
+    struct split_builder p = {
+        .error = error, .header = list->header, .json = input_list_json(list)};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);

@@ -29,6 +29,9 @@ struct split_piece {
     const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
     bool header;                          /* skip the first line; with offset 0 only */
     uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
+    /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
+     * data NULL: they are not. */
+    struct glint_slice json;
 };
 
 /* The piece that is a whole file, without its header. */
@@ -78,9 +81,9 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
 void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
- * compression, header, csv, frames_start, frames_end, remote, version], ...]; header: 0 or 1;
- * remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole. Returns false when out
- * of memory. */
+ * compression, header, csv, json, pointers, frames_start, frames_end, remote, version], ...];
+ * header, json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole. Returns
+ * false when out of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

@@ -1,4 +1,5 @@
 /* Encoding of splits for the message that sends a task to an executor. */
+#include "engine/data/json_path.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "engine/limits.h"
@@ -8,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 13
+#define PIECE_FIELDS 15
 
 enum remote_number { REMOTE_FILE, REMOTE_IN_RANGES, REMOTE_AS_WHOLE, REMOTE_NUMBERS };
 
@@ -34,6 +35,8 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->compression);
         pack_u64(&p, piece->header);
         pack_u64(&p, piece->csv);
+        pack_u64(&p, piece->json.data != NULL);
+        pack_bytes(&p, piece->json);
         pack_u64(&p, piece->frames_start);
         pack_u64(&p, piece->frames_end);
         pack_u64(&p, number_of_remote(piece->remote));
@@ -61,6 +64,14 @@ static bool copy_remote(struct arena *arena, const struct remote_identity *remot
     return copy != NULL;
 }
 
+static bool copy_pointers(struct arena *arena, struct glint_slice pointers, struct split_piece *out)
+{
+    uint8_t *copy = arena_alloc(arena, pointers.size + 1);
+    if (copy != NULL && pointers.size > 0) memcpy(copy, pointers.data, pointers.size);
+    out->json = (struct glint_slice){copy, pointers.size};
+    return copy != NULL;
+}
+
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
 static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
@@ -77,6 +88,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
     out->header = unpack_u64(&fields, 1) != 0;
     out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
+    const bool json = unpack_u64(&fields, 1) != 0;
+    const struct glint_slice pointers = unpack_bytes(&fields);
     out->frames_start = unpack_u64(&fields, INT64_MAX);
     out->frames_end = unpack_u64(&fields, INT64_MAX);
     const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
@@ -89,6 +102,9 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
     if (!frames_are_valid(out)) return 0;
+    if ((json && (out->csv != 0 || out->header)) || (!json && pointers.size > 0)) return 0;
+    if (!json_pointers_are_valid(pointers)) return 0;
+    if (json && !copy_pointers(arena, pointers, out)) return -1;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;

@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/data/json_line.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>
@@ -37,6 +38,22 @@ bool task_is_cancelled(const struct glint_task *task)
     return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
 }
 
+/* Returns the offset, from o->offset, in the input of what is at base + `at`; of the row there if
+ * it was converted. */
+static uint64_t offset_in_input(const struct glint_origin *o, uint64_t at)
+{
+    if (o->rows == 0) return at;
+    uint32_t low = 0, high = o->rows; /* the last row that does not begin after `at` */
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (o->row_start[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return o->row_offset[low];
+}
+
 void task_describe_row_location(struct glint_task *task, const uint8_t *row, char *out,
                                 size_t capacity)
 {
@@ -50,8 +67,9 @@ void task_describe_row_location(struct glint_task *task, const uint8_t *row, cha
         text_format(out, capacity, "%s", o->path);
         return;
     }
-    const uint64_t offset = o->offset + (at - base);
-    const int64_t number = line_number_at(task->env, o, at - base);
+    const uint64_t in_input = offset_in_input(o, at - base);
+    const uint64_t offset = o->offset + in_input;
+    const int64_t number = line_number_at(task->env, o, in_input);
     if (number > 0)
         text_format(out, capacity, "%s:%" PRId64, o->path, number);
     else
@@ -189,7 +207,7 @@ static int fail_with_row(struct glint_task *task, enum glint_code code, struct g
     if (task->error.code != GLINT_OK) return task->error.code;
     char location[512], whole[256];
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row(row, whole, sizeof whole);
+    format_row(json_row_line(row), whole, sizeof whole);
     return glint_fail(task, code, hint, "%s: %s: \"%s\"", location, reason,
                       shown != NULL ? shown : whole);
 }

@@ -163,7 +163,9 @@ struct glint {
     struct glint_args *args;
     struct glint_broadcast *broadcasts;
     struct input_spool spool; /* its copies of piped input */
-    uint8_t csv; /* the delimiter of its input, and so of text outputs, that are CSV; 0: none */
+    /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
+     * lines; 0: plain lines. */
+    uint8_t csv;
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

@@ -97,6 +97,7 @@ struct glint_args *join_args(const struct join *j, enum join_side side)
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);
     glint_args_i64(args, "out_delimiter", j->fields[JOIN_SIDE_LEFT].delimiter);
+    glint_args_i64(args, "json", j->fields[JOIN_SIDE_LEFT].csv == FIELDS_JSON);
     return args;
 }
 

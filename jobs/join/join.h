@@ -58,7 +58,7 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    CSV_OPTION,                                                                                    \
+    FORMAT_OPTIONS,                                                                                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
         {"left-key-column", "COL", "1", "LEFT's key: number or, with a header, name"},             \
@@ -115,6 +115,7 @@ struct join_rows {
     const struct glint_batch *lines; /* the last parsed batch */
     uint32_t line_start[FIELDS_ROWS_MAX], line_end[FIELDS_ROWS_MAX];
     uint8_t delimiter; /* of the output: the left side's */
+    bool json;         /* rows are lines of JSON, and so is the output */
     uint8_t *out;      /* buffer of join_rows_emit */
     uint64_t out_capacity;
 };
@@ -142,7 +143,8 @@ static inline struct glint_slice join_rows_line(const struct join_rows *r, uint3
 /* The lines as a column of a batch. */
 struct glint_column join_rows_lines(const struct join_rows *r);
 /* Emits the row of this side joined with one of the other side as a line; data NULL: with
- * JOIN_NULL. Returns 0 or a code. */
+ * JOIN_NULL. Of lines of JSON that is an array of the two objects, or an object and null. Returns 0
+ * or a code. */
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out);
 /* Emits the rows as unmatched ones: lines of the output. */

@@ -11,11 +11,12 @@
 
 int join_rows_open(struct glint_task *task, struct join_rows *r)
 {
-    int64_t type, side, delimiter;
+    int64_t type, side, delimiter, json;
     int e = fields_open(task, &r->fields, true);
     if (e == 0) e = glint_arg_i64(task, "type", &type);
     if (e == 0) e = glint_arg_i64(task, "side", &side);
     if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
+    if (e == 0) e = glint_arg_i64(task, "json", &json);
     if (e != 0) return e;
     if (type < 0 || type >= JOIN_TYPES || side < 0 || side >= JOIN_SIDES || delimiter < 0 ||
         delimiter > UINT8_MAX)
@@ -23,6 +24,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     r->type = (enum join_type)type;
     r->side = (enum join_side)side;
     r->delimiter = (uint8_t)delimiter;
+    r->json = json != 0;
     return 0;
 }
 
@@ -95,13 +97,37 @@ static int reserve_line(struct join_rows *r, struct glint_task *task, uint64_t s
     return r->out != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
+/* A row of JSON lines: the mark and an array of two objects. */
+static int emit_json(struct join_rows *r, struct glint_task *task, struct glint_slice left,
+                     struct glint_slice right, struct glint_emitter *out)
+{
+    left = fields_json_line(left);
+    right = fields_json_line(right);
+    const uint64_t size = left.size + right.size + 4;
+    int e = reserve_line(r, task, size);
+    if (e != 0) return e;
+    uint8_t *at = r->out;
+    *at++ = FIELDS_JSON;
+    *at++ = '[';
+    memcpy(at, left.data, left.size);
+    at += left.size;
+    *at++ = ',';
+    memcpy(at, right.data, right.size);
+    at[right.size] = ']';
+    struct glint_record record = {.value.bytes = {r->out, size}};
+    glint_emit(out, &record);
+    return 0;
+}
+
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out)
 {
-    static const struct glint_slice null = {(const uint8_t *)JOIN_NULL, sizeof JOIN_NULL - 1};
-    if (other.data == NULL) other = null;
+    static const struct glint_slice null = {(const uint8_t *)JOIN_NULL, sizeof JOIN_NULL - 1},
+                                    json_null = {(const uint8_t *)"null", 4};
+    if (other.data == NULL) other = r->json ? json_null : null;
     const struct glint_slice left = r->side == JOIN_SIDE_LEFT ? own : other;
     const struct glint_slice right = r->side == JOIN_SIDE_LEFT ? other : own;
+    if (r->json) return emit_json(r, task, left, right, out);
     const uint64_t size = left.size + 1 + right.size;
     int e = reserve_line(r, task, size);
     if (e != 0) return e;

@@ -96,7 +96,8 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
 
 struct glint_rdd *table_read_again(const struct table *t)
 {
-    return fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
+    struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
+    return t->json_count > 0 ? glint_with_json_lines(lines, t->json_paths, t->json_count) : lines;
 }
 
 /* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
@@ -115,14 +116,34 @@ static uint8_t cut_letters(struct glint_slice *item, const char *letters)
     return set;
 }
 
+/* Adds a path in JSON to those of the source. */
+static int resolve_path(struct table *t, const char *option, const char *letters,
+                        struct glint_slice path, uint32_t *out_number, uint8_t *out_letters)
+{
+    *out_letters = cut_letters(&path, letters);
+    if (fields_check_path(t->g, option, path) != 0) return glint_error(t->g)->code;
+    uint32_t at = 0;
+    while (at < t->json_count && !slices_equal(t->json_paths[at], path)) at++;
+    if (at == COLUMNS_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d columns", option,
+                           COLUMNS_MAX);
+    *out_number = at + 1;
+    if (at < t->json_count) return 0;
+    t->json_paths[t->json_count++] = path;
+    glint_with_json_lines(t->lines, t->json_paths, t->json_count);
+    return glint_error(t->g)->code;
+}
+
 /* A name wins over letters, a number over a name. */
-static int resolve(const struct table *t, const char *option, const char *letters,
+static int resolve(struct table *t, const char *option, const char *letters,
                    struct glint_slice item, uint32_t *out_number, uint8_t *out_letters)
 {
     const struct glint_slice header =
         t->header ? glint_first_line(t->lines) : (struct glint_slice){NULL, 0};
     struct glint_slice whole = item;
     int64_t number = 0;
+    if (t->csv == FIELDS_JSON)
+        return resolve_path(t, option, letters, item, out_number, out_letters);
     *out_letters = 0;
     if (count_name(header, t->delimiter, whole, out_number) != 1)
         *out_letters = cut_letters(&item, letters);
@@ -138,7 +159,7 @@ static int resolve(const struct table *t, const char *option, const char *letter
     return 0;
 }
 
-int columns_option(const struct table *t, const struct glint_job_args *args, const char *option,
+int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
                    const char *letters, struct columns *out)
 {
     const char *text = glint_job_option(args, option);

@@ -14,7 +14,7 @@ enum { COLUMNS_MAX = 64 };
 
 /* Options of every job with an input table. */
 #define TABLE_OPTIONS                                                                              \
-    HEADER_OPTION, CSV_OPTION,                                                                     \
+    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
@@ -26,6 +26,8 @@ struct table {
     uint8_t delimiter;
     uint8_t csv; /* as struct fields */
     bool header;
+    struct glint_slice json_paths[COLUMNS_MAX]; /* in JSON; columns 1 and on of a row */
+    uint32_t json_count;
 };
 
 /* Creates the source by --header, --csv and --delimiter. Returns 0 or the context's code. */
@@ -43,7 +45,7 @@ struct columns {
 /* Adds the columns that an option lists, such as 3,name; nothing if the option is not set. An item
  * may end with a colon and some of `letters` ("": none), as in 3:nr. Returns 0 or the context's
  * code. */
-int columns_option(const struct table *t, const struct glint_job_args *args, const char *option,
+int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
                    const char *letters, struct columns *out);
 /* Adds the whole line, instead of columns. */
 void columns_add_line(struct columns *c);

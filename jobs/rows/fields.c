@@ -247,14 +247,28 @@ enum glint_type fields_key_type(const struct fields *f)
     return f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_I64;
 }
 
+/* --csv and --json-lines exclude each other, and lines of JSON have no delimiter. */
+static int check_format(struct glint *g, const struct glint_job_args *args, const char *option)
+{
+    if (glint_job_option(args, "json-lines") == NULL) return glint_error(g)->code;
+    if (glint_job_option(args, "csv") != NULL)
+        return glint_abort(g, GLINT_E_USAGE, "use only one of them",
+                           "--csv and --json-lines cannot both be set");
+    if (strcmp(glint_job_option(args, option), "\\t") != 0)
+        return glint_abort(g, GLINT_E_USAGE, NULL, "--%s has no meaning with --json-lines", option);
+    return glint_error(g)->code;
+}
+
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out, uint8_t *out_csv)
 {
     const char *text = glint_job_option(args, option);
     const bool csv = glint_job_option(args, "csv") != NULL, tab = strcmp(text, "\\t") == 0;
+    const bool json = glint_job_option(args, "json-lines") != NULL;
     const uint8_t delimiter = !tab ? (uint8_t)text[0] : csv ? ',' : '\t';
-    *out = csv ? PLAIN_SEPARATOR : delimiter;
-    *out_csv = csv ? delimiter : 0;
+    *out = csv || json ? PLAIN_SEPARATOR : delimiter;
+    *out_csv = json ? FIELDS_JSON : csv ? delimiter : 0;
+    if (check_format(g, args, option) != 0) return glint_error(g)->code;
     if (tab || (strlen(text) == 1 && strchr(csv ? "\n\"" : "\n", text[0]) == NULL))
         return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
@@ -263,50 +277,90 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
 
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header)
 {
+    if (csv == FIELDS_JSON && header && lines != NULL)
+        glint_abort(glint_context(lines), GLINT_E_USAGE, NULL,
+                    "--header has no meaning with --json-lines: each line has the names");
+    if (csv == FIELDS_JSON) return glint_with_json_lines(lines, NULL, 0);
     if (csv != 0) lines = glint_with_csv(lines, (char)csv);
     return header ? glint_with_header(lines) : lines;
 }
 
+static struct glint_rdd *source_of(struct glint_rdd *lines, const struct fields *f)
+{
+    lines = fields_source(lines, f->csv, f->header);
+    return f->csv == FIELDS_JSON ? glint_with_json_lines(lines, f->json_paths, f->json_count)
+                                 : lines;
+}
+
+int fields_check_path(struct glint *g, const char *option, struct glint_slice path)
+{
+    int64_t number;
+    if (!glint_parse_i64(path, &number)) return glint_error(g)->code;
+    return glint_abort(
+        g, GLINT_E_BAD_VALUE,
+        "with --json-lines use a path, such as user.id, or /1 for a name that is a number",
+        "--%s: %lld is no path in JSON", option, (long long)number);
+}
+
+/* The paths of the id and of the key are columns 1 and 2, or one column if they are equal. */
+static uint32_t json_column(struct glint *g, const char *option, const char *text, struct fields *f)
+{
+    const struct glint_slice path = {(const uint8_t *)text, strlen(text)};
+    fields_check_path(g, option, path);
+    for (uint32_t i = 0; i < f->json_count; i++)
+        if (f->json_paths[i].size == path.size &&
+            memcmp(f->json_paths[i].data, text, path.size) == 0)
+            return i + 1;
+    assert(f->json_count < 2);
+    f->json_paths[f->json_count++] = path;
+    return f->json_count;
+}
+
 uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
-                       const char *paths, const struct fields *f)
+                       const char *paths, struct fields *f)
 {
     const char *text = glint_job_option(args, option);
     struct columns columns = {.count = 0};
     int64_t number;
+    if (f->csv == FIELDS_JSON) return json_column(g, option, text, f);
     if (!f->header ||
         glint_parse_i64((struct glint_slice){(const uint8_t *)text, strlen(text)}, &number))
         return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
-    const struct table table = {.g = g,
-                                .paths = paths,
-                                .lines = fields_source(glint_text_file(g, paths), f->csv, false),
-                                .delimiter = f->delimiter,
-                                .csv = f->csv,
-                                .header = true};
+    struct table table = {.g = g,
+                          .paths = paths,
+                          .lines = fields_source(glint_text_file(g, paths), f->csv, false),
+                          .delimiter = f->delimiter,
+                          .csv = f->csv,
+                          .header = true};
     columns_option(&table, args, option, "", &columns);
     if (columns.count > 1)
         glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: more than one column", option);
     return columns.number[0];
 }
 
-int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                      struct fields *out)
+static int format_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
 {
     memset(out, 0, sizeof *out);
     out->header = glint_job_option(args, "header") != NULL;
-    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0)
-        return glint_error(g)->code;
+    return fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv);
+}
+
+int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                      struct fields *out)
+{
+    if (format_options(g, args, out) != 0) return glint_error(g)->code;
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
     return glint_error(g)->code;
 }
 
-int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                   struct fields *out)
+/* The type of the key, and its column unless it has none. */
+static int key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                       struct fields *out)
 {
-    int r = fields_id_options(g, args, paths, out);
     const char *key = glint_job_option(args, "key");
-    if (r != 0 || strcmp(key, "none") == 0) return r;
+    if (strcmp(key, "none") == 0) return glint_error(g)->code;
     out->key_column = fields_column(g, args, "key-column", paths, out);
     if (strcmp(key, "rating") == 0)
         out->key = FIELDS_RATING;
@@ -320,15 +374,35 @@ int fields_options(struct glint *g, const struct glint_job_args *args, const cha
     return glint_error(g)->code;
 }
 
+int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                   struct fields *out)
+{
+    int r = fields_id_options(g, args, paths, out);
+    return r == 0 ? key_options(g, args, paths, out) : r;
+}
+
+int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                       struct fields *out)
+{
+    if (glint_job_option(args, "json-lines") == NULL ||
+        strcmp(glint_job_option(args, "id-column"), FIELDS_ID_DEFAULT) != 0)
+        return fields_options(g, args, paths, out);
+    int r = format_options(g, args, out);
+    out->key = FIELDS_NONE; /* columns 0 are the whole line */
+    if (r == 0) r = key_options(g, args, paths, out);
+    out->id_column = out->key_column;
+    return r;
+}
+
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
-    return fields_source(glint_text_file(g, paths), f->csv, f->header);
+    return source_of(glint_text_file(g, paths), f);
 }
 
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f)
 {
-    return fields_source(glint_n_line_text_file(g, paths, lines), f->csv, f->header);
+    return source_of(glint_n_line_text_file(g, paths, lines), f);
 }
 
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
@@ -339,7 +413,9 @@ void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
         const char *name, *value;
     } usual[] = {
         {'\t', "tab", "\\t"}, {',', "comma", ","}, {';', "semicolon", ";"}, {'|', "|", "|"}};
-    if (lines == NULL || f->key != FIELDS_TEXT || f->key_column > 0 || f->id_column > 0) return;
+    if (lines == NULL || f->csv == FIELDS_JSON || f->key != FIELDS_TEXT || f->key_column > 0 ||
+        f->id_column > 0)
+        return;
     const struct glint_slice line = glint_first_line(lines);
     if (line.size == 0 || memchr(line.data, f->delimiter, line.size) != NULL) return;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
@@ -350,6 +426,14 @@ void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
                    paths, usual[i].name, option, usual[i].value);
         return;
     }
+}
+
+struct glint_slice fields_json_line(struct glint_slice row)
+{
+    if (row.size == 0 || row.data[0] != FIELDS_JSON) return row;
+    const uint8_t *end = memchr(row.data, PLAIN_SEPARATOR, row.size);
+    return (struct glint_slice){row.data + 1,
+                                (end != NULL ? (uint64_t)(end - row.data) : row.size) - 1};
 }
 
 struct fields fields_of_lines(void)

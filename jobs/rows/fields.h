@@ -19,6 +19,9 @@ enum fields_key {
     FIELDS_NONE,   /* no key column is read; the key of every row is 0 */
 };
 
+/* In place of the delimiter of CSV: lines are objects of JSON. Column 0 of a row is the line. */
+#define FIELDS_JSON 0x1e
+
 struct fields_kernel; /* fields_kernel.h */
 
 struct fields {
@@ -26,7 +29,10 @@ struct fields {
     uint32_t id_column, key_column; /* from 0 */
     uint8_t delimiter;
     enum fields_key key;
-    uint8_t csv;                        /* the delimiter of CSV; 0: plain lines; driver only */
+    /* The delimiter of CSV, FIELDS_JSON, or 0: plain lines; driver only. */
+    uint8_t csv;
+    struct glint_slice json_paths[2]; /* in JSON; columns 1 and 2 of a row; driver only */
+    uint32_t json_count;
     bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */
     bool quotes;                        /* a field that begins with a quote is an error */
@@ -54,11 +60,19 @@ struct fields {
         "csv", NULL, NULL,                                                                         \
             "rows are CSV with quotes, and commas by default; text outputs are CSV, too"           \
     }
+#define JSON_LINES_OPTION                                                                          \
+    {                                                                                              \
+        "json-lines", NULL, NULL,                                                                  \
+            "each line is a JSON object; columns are paths in it, such as user.id or tags[0]"      \
+    }
+#define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION
 
+#define FIELDS_ID_DEFAULT "1"
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    HEADER_OPTION, CSV_OPTION,                                                                     \
-        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
+    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+        {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
+         "column of the id: number or, with --header, name"},                                      \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
         {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
     {                                                                                              \
@@ -69,8 +83,9 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    HEADER_OPTION, CSV_OPTION,                                                                     \
-        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
+    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+        {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
+         "column of the id: number or, with --header, name"},                                      \
     {                                                                                              \
         "delimiter", "C", "\\t", "one byte, or \\t"                                                \
     }
@@ -81,15 +96,21 @@ int fields_options(struct glint *g, const struct glint_job_args *args, const cha
                    struct fields *out);
 int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out);
+/* As fields_options, for jobs that need no ids: lines of JSON then need no --id-column. */
+int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                       struct fields *out);
 /* Reads an option that is a column, by f->header and f->delimiter. An invalid one sets the
  * context's error. */
 uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
-                       const char *paths, const struct fields *f);
-/* Reads an option that is a delimiter. With --csv that is *out_csv, else 0, and *out the separator
- * of plain rows (glint_with_csv). Returns 0 or the context's code. */
+                       const char *paths, struct fields *f);
+/* Reads an option that is a delimiter. With --csv that is *out_csv, with --json-lines FIELDS_JSON,
+ * else 0, and *out the separator of plain rows (glint_with_csv). Returns 0 or the context's code.
+ */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out, uint8_t *out_csv);
-/* Applies --csv and --header to a source. */
+/* Checks that a column is a path in JSON and not a number. Returns 0 or the context's code. */
+int fields_check_path(struct glint *g, const char *option, struct glint_slice path);
+/* Applies --csv, or --json-lines without paths, and --header to a source. */
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header);
 /* The rows of files, as lines, without header lines if the options say so. */
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
@@ -114,6 +135,8 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
  * if the row was bad and skipped, or a code. */
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id);
+/* The line of a row of JSON lines. */
+struct glint_slice fields_json_line(struct glint_slice row);
 /* The parsed keys as a column of a batch. */
 struct glint_column fields_key_column(const struct fields *f);
 

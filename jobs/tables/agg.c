@@ -23,7 +23,7 @@ static uint32_t add_column(struct columns *c, uint32_t first, uint32_t number)
 }
 
 /* Reads the option of one kind: its columns follow columns [0, first). */
-static int kind_option(const struct table *t, const struct glint_job_args *args, enum agg_kind kind,
+static int kind_option(struct table *t, const struct glint_job_args *args, enum agg_kind kind,
                        uint32_t first, struct columns *c, struct agg_plan *plan)
 {
     struct columns chosen = {.count = 0};
@@ -40,7 +40,7 @@ static int kind_option(const struct table *t, const struct glint_job_args *args,
     return 0;
 }
 
-static int read_plan(const struct table *t, const struct glint_job_args *args, struct columns *c,
+static int read_plan(struct table *t, const struct glint_job_args *args, struct columns *c,
                      struct agg_plan *plan)
 {
     int r = columns_option(t, args, "by", "", c);

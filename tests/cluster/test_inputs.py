@@ -1,4 +1,5 @@
 """Inputs of other formats and with headers: a cluster gives the same output and errors as one process."""
+import csv
 import gzip
 import io
 import json
@@ -97,6 +98,38 @@ class Inputs(ClusterTest):
             self.assertEqual(status, 0, err)
         self.assertEqual(self.read_output("frames"), self.read_output("here"))
         self.assertEqual(self.read_output("cluster"), self.read_output("here"))
+
+    def test_cluster_reads_csv_and_json_lines_like_local(self):
+        rows = [("tt%d" % i, "%d.0" % (i % 10), 'a,"%d"\n,' % (i % 7)) for i in range(4000)]
+        table = io.StringIO(newline="")
+        csv.writer(table).writerows((("id", "rating", "text"), *rows))
+        inputs = {"csv": self.put("rows.csv", table.getvalue().encode()),
+                  "csv.gz": self.put("rows.csv.gz", gzip.compress(table.getvalue().encode())),
+                  "json": self.put("rows.jsonl", "".join(
+                      json.dumps({"t": {"id": i, "text": text}, "rating": float(rating)}) + "\n"
+                      for i, rating, text in rows).encode())}
+        tsv = self.put("rows.tsv", "".join("%s\t%s\n" % row[:2] for row in rows).encode())
+        self.run_glint("submit", "count-keys", "--partitions", "3", tsv, "wanted")
+        jobs = {"csv": (("count-keys", "--csv", "--header", "--key-column", "rating"),
+                        ("sort", "--csv", "--header", "--by", "text,id:r"),
+                        ("agg", "--csv", "--header", "--by", "text", "--max", "rating", "--distinct", "id")),
+                "json": (("count-keys", "--json-lines", "--key-column", "rating"),
+                         ("sort", "--json-lines", "--by", "t.text,t.id:r"),
+                         ("agg", "--json-lines", "--by", "t.text", "--max", "rating", "--distinct", "t.id"))}
+        for name, path in inputs.items():
+            for job, *options in jobs[name[:4].rstrip(".")]:
+                words = ("submit", job, *options, "--partitions", "3", "--split-size", "20K", "--overwrite", path)
+                for to, *where in (("one", "--master", "local[1]"), ("two", "--master", "local[2]"),
+                                   ("cluster", "--cluster", self.config, "--executors", "2")):
+                    status, _, err = self.run_glint(*words, *where, to)
+                    self.assertEqual(status, 0, err)
+                one = self.read_output("one")
+                self.assertEqual(self.read_output("two"), one, words)
+                self.assertEqual(self.read_output("cluster"), one, words)
+                if job == "count-keys":
+                    self.assertEqual(one, self.read_output("wanted"), words)
+        bad = self.put("bad.jsonl", b'{"rating":1}\n' * 9000 + b'{"rating":1]\n' + b'{"rating":1}\n' * 9000)
+        self.both("E0210", "bad.jsonl:9001: JSON: neither , nor }", bad, "--json-lines", "--key-column", "rating")
 
     def test_cluster_reads_urls_like_local(self):
         self.put("rows.tsv", ROWS)

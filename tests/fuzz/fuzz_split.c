@@ -1,4 +1,5 @@
 /* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
+#include "engine/data/json_path.h"
 #include "engine/data/split.h"
 #include "engine/limits.h"
 #include "engine/remote/remote_reader.h"
@@ -33,6 +34,14 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
         abort();
 }
 
+static void check_json(const struct split_piece *a, const struct split_piece *b)
+{
+    if ((a->json.data == NULL) != (b->json.data == NULL) || a->json.size != b->json.size) abort();
+    if (a->json.data != NULL && (a->csv != 0 || a->header)) abort();
+    if (a->json.size > 0 && memcmp(a->json.data, b->json.data, a->json.size) != 0) abort();
+    if (!json_pointers_are_valid(a->json)) abort();
+}
+
 static void check_remote(const struct split_piece *a, const struct split_piece *b)
 {
     if ((a->remote == NULL) != (b->remote == NULL)) abort();
@@ -56,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (uint32_t i = 0; i < split.count; i++) {
             check_piece(&split.pieces[i], &again.pieces[i]);
             check_remote(&split.pieces[i], &again.pieces[i]);
+            check_json(&split.pieces[i], &again.pieces[i]);
         }
     } else if (error.code != GLINT_E_PROTOCOL || split.count != 0) {
         abort();

@@ -71,6 +71,7 @@ static int each_row(void *arg, const struct glint_record *record)
       glint_repartition_and_sort_within_partitions(NULL, 3, true))                                 \
     X("repartition", glint_repartition(NULL, 3))                                                   \
     X("coalesce", glint_coalesce(NULL, 3))                                                         \
+    X("withJsonLines", glint_with_json_lines(NULL, NULL, 0))                                       \
     X("withHeader", glint_with_header(NULL))                                                       \
     X("withPartitions", glint_with_partitions(NULL, 3))                                            \
     X("withPartitioner", glint_with_partitioner(NULL, fn("test.by_key"), NULL))                    \

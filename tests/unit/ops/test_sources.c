@@ -239,6 +239,111 @@ Test(sources, header_needs_a_text_source)
     plan_expect_error(make_headed_msgpack, path, NULL, GLINT_E_PLAN_ARGUMENT, "msgpackFile");
 }
 
+/* ---- Lines of JSON */
+
+static struct glint_rdd *make_json(struct glint *g, void *arg)
+{
+    const struct glint_slice paths[] = {{(const uint8_t *)"a.b", 3}, {(const uint8_t *)"/c", 2}};
+    return glint_with_json_lines(glint_text_file(g, arg), paths, 2);
+}
+
+static struct glint_rdd *make_json_lines(struct glint *g, void *arg)
+{
+    return glint_with_json_lines(make_json(g, arg), NULL, 0);
+}
+
+static struct glint_rdd *make_json_pairs(struct glint *g, void *arg)
+{
+    return glint_with_json_lines(glint_key_value_text_file(g, arg, ':'), NULL, 0);
+}
+
+/* Any cuts give the same rows; a function gets the line and the values. */
+Test(sources, lines_of_json_have_values)
+{
+    static const char file[] = "{\"c\":1.50,\"a\":{\"b\":\"\\u0041\"}}\n\n{\"a\":{\"b\":null},"
+                               "\"c\":true}\r\n {\"a\":{\"b\":[],\"b\":0},\"c\":\"\"}";
+    static const char *const lines[] = {"{\"c\":1.50,\"a\":{\"b\":\"\\u0041\"}}",
+                                        "{\"a\":{\"b\":null},\"c\":true}",
+                                        " {\"a\":{\"b\":[],\"b\":0},\"c\":\"\"}"};
+    static const char *const values[] = {"\x1f"
+                                         "A\x1f"
+                                         "1.50",
+                                         "\x1f\x1ftrue",
+                                         "\x1f"
+                                         "0\x1f"};
+    struct table rows = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    struct table whole = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_TEXT}};
+    char path[PATH_BYTES], row[100];
+    scratch_write("json", file, sizeof file - 1);
+    scratch_path("json", path);
+    for (int i = 0; i < 3; i++) {
+        snprintf(row, sizeof row, "\x1e%s%s", lines[i], values[i]);
+        table_add(&rows, none(), text(row));
+        table_add(&whole, none(), text(lines[i]));
+        const char *colon = strchr(lines[i], ':');
+        table_add(&pairs, bytes(lines[i], (size_t)(colon - lines[i])), text(colon + 1));
+    }
+    for (uint64_t split_bytes = 1; split_bytes < 100; split_bytes = 2 * split_bytes + 1) {
+        const struct fixture base = {.split_bytes = split_bytes};
+        plan_expect(make_json, path, &base, &rows);
+        plan_expect(make_json_lines, path, &base, &whole);
+        plan_expect(make_json_pairs, path, &base, &pairs);
+    }
+    table_free(&rows);
+    table_free(&whole);
+    table_free(&pairs);
+}
+
+static struct glint_rdd *make_json_without_path(struct glint *g, void *arg)
+{
+    return glint_with_json_lines(glint_text_file(g, arg),
+                                 &(const struct glint_slice){(const uint8_t *)"a..b", 4}, 1);
+}
+
+static struct glint_rdd *make_json_of_many_paths(struct glint *g, void *arg)
+{
+    struct glint_slice paths[65];
+    for (int i = 0; i < 65; i++) paths[i] = (struct glint_slice){(const uint8_t *)"a", 1};
+    return glint_with_json_lines(glint_text_file(g, arg), paths, 65);
+}
+
+static struct glint_rdd *make_json_and_csv(struct glint *g, void *arg)
+{
+    return glint_with_csv(glint_with_json_lines(glint_text_file(g, arg), NULL, 0), ',');
+}
+
+static struct glint_rdd *make_csv_and_json(struct glint *g, void *arg)
+{
+    return glint_with_json_lines(glint_with_csv(glint_text_file(g, arg), ','), NULL, 0);
+}
+
+static struct glint_rdd *make_json_with_header(struct glint *g, void *arg)
+{
+    return glint_with_header(glint_with_json_lines(glint_text_file(g, arg), NULL, 0));
+}
+
+static struct glint_rdd *make_json_too_late(struct glint *g, void *arg)
+{
+    struct glint_rdd *lines = glint_text_file(g, arg);
+    cr_expect_gt(glint_partitions(lines), 0);
+    return glint_with_json_lines(lines, NULL, 0);
+}
+
+Test(sources, json_needs_paths_and_lines)
+{
+    char path[PATH_BYTES];
+    scratch_write("file", "{}\n", 3);
+    scratch_path("file", path);
+    plan_expect_error(make_json, path, NULL, GLINT_E_BAD_ROW, "no value at /a/b");
+    plan_expect_error(make_json_without_path, path, NULL, GLINT_E_BAD_VALUE, "a name is empty");
+    plan_expect_error(make_json_of_many_paths, path, NULL, GLINT_E_PLAN_LIMIT, "64");
+    plan_expect_error(make_json_and_csv, path, NULL, GLINT_E_PLAN_ARGUMENT, "CSV or JSON");
+    plan_expect_error(make_csv_and_json, path, NULL, GLINT_E_PLAN_ARGUMENT, "no CSV");
+    plan_expect_error(make_json_with_header, path, NULL, GLINT_E_PLAN_ARGUMENT, "no header");
+    plan_expect_error(make_json_too_late, path, NULL, GLINT_E_PLAN_ARGUMENT, "withJsonLines");
+}
+
 Test(sources, first_line_is_that_of_the_first_nonempty_file)
 {
     char path[3 * PATH_BYTES], second[PATH_BYTES];

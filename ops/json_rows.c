@@ -1,0 +1,205 @@
+/* A row with values is the mark JSON_ROW, the line, and for each path CSV_SEPARATOR and the value
+ * as text: of a string its content, of a number its digits as they are in the line, of null
+ * nothing. A line without a value at a path is a bad row, as a line of a table without a column is.
+ *
+ * Rows grow, so they are copied to a batch of their own; its origin tells which line each row was.
+ */
+#include "ops/json_rows.h"
+
+#include "engine/batch.h"
+#include "engine/data/csv.h"
+#include "engine/data/json_line.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define SHOWN_BEFORE 60u /* bytes of a long line before a mistake in messages */
+
+struct json_rows {
+    struct glint_task *task;
+    struct json_paths paths;
+    const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX];
+    struct json_value values[JSON_PATHS_MAX];
+    enum flow (*push)(void *arg, const struct glint_batch *rows);
+    void *arg;
+    const struct glint_batch *in; /* the lines that are converted */
+    uint8_t *bytes;               /* of the batch that is built */
+    uint64_t capacity, used;
+    uint32_t rows;
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX], offset[BATCH_ROWS_MAX];
+};
+
+static int open_rows(struct json_rows *j, struct glint_slice pointers)
+{
+    struct arena *arena = &j->task->arena;
+    bool ok = json_paths_read(pointers, arena, &j->paths);
+    for (uint32_t i = 0; ok && i < j->paths.count; i++) {
+        const char *path = j->paths.items[i].pointer;
+        j->missing[i] = arena_format(arena, "no value at %s", path);
+        j->container[i] = arena_format(arena, "an object or array at %s", path);
+        j->control[i] = arena_format(arena, "the byte 0x1e or 0x1f in the value at %s", path);
+        ok = j->missing[i] != NULL && j->container[i] != NULL && j->control[i] != NULL;
+    }
+    return ok ? 0 : error_no_memory(&j->task->error);
+}
+
+/* Passes the batch that was built, and begins a new one. */
+static enum flow flush_rows(struct json_rows *j)
+{
+    const struct glint_batch *in = j->in;
+    struct glint_origin origin = *in->origin;
+    struct glint_batch out = {.rows = j->rows,
+                              .key = {.type = GLINT_NONE},
+                              .value = {.type = GLINT_TEXT, .base = j->bytes, .size = j->used}};
+    if (j->rows == 0) return FLOW_MORE;
+    origin.base = j->bytes;
+    origin.size = j->used;
+    origin.rows = j->rows;
+    origin.row_start = j->start;
+    origin.row_offset = j->offset;
+    out.origin = &origin;
+    if (j->used <= BATCH_BYTES_MAX) { /* or there is one row, larger than a batch */
+        out.value.start = j->start;
+        out.value.end = j->end;
+    }
+    assert(j->used <= BATCH_BYTES_MAX || j->rows == 1);
+    const enum flow flow = j->push(j->arg, &out);
+    j->task->origin = in->origin;
+    j->rows = 0;
+    j->used = 0;
+    return flow;
+}
+
+/* Returns the bytes that the row needs at most. */
+static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line)
+{
+    uint64_t size = 1 + line.size;
+    for (uint32_t i = 0; i < j->paths.count; i++) size += 1 + j->values[i].raw.size;
+    return size;
+}
+
+static int reserve_bytes(struct json_rows *j, uint64_t size)
+{
+    if (size <= j->capacity) return 0;
+    const uint64_t capacity = size < BATCH_BYTES_MAX ? BATCH_BYTES_MAX : size;
+    uint8_t *bytes = mem_alloc(capacity);
+    if (bytes == NULL) return error_no_memory(&j->task->error);
+    if (j->used > 0) memcpy(bytes, j->bytes, j->used);
+    mem_free(j->bytes);
+    j->bytes = bytes;
+    j->capacity = capacity;
+    return 0;
+}
+
+/* Appends the value to the row, and passes *at. Returns NULL, or why the row is bad. */
+static const char *put_value(const struct json_rows *j, uint32_t path, uint8_t **at)
+{
+    const struct json_value *v = &j->values[path];
+    uint64_t size = v->raw.size;
+    if (v->kind == JSON_KIND_MISSING) return j->missing[path];
+    if (v->kind == JSON_KIND_CONTAINER) return j->container[path];
+    *(*at)++ = CSV_SEPARATOR;
+    if (v->kind == JSON_KIND_NULL || size == 0) return NULL;
+    if (v->escaped) {
+        size = json_text_decode(v->raw, *at);
+        if (size > 0 && (memchr(*at, CSV_SEPARATOR, size) || memchr(*at, JSON_ROW, size)))
+            return j->control[path];
+    } else {
+        memcpy(*at, v->raw.data, size);
+    }
+    *at += size;
+    return NULL;
+}
+
+/* Appends the line with its values to the batch. Returns 0, also if it was bad and skipped, or a
+ * code. */
+static int add_row(struct json_rows *j, struct glint_slice line)
+{
+    uint8_t *at = j->bytes + j->used;
+    const char *problem = NULL;
+    *at++ = JSON_ROW;
+    memcpy(at, line.data, line.size);
+    at += line.size;
+    for (uint32_t i = 0; problem == NULL && i < j->paths.count; i++) problem = put_value(j, i, &at);
+    if (problem != NULL) return glint_bad_row(j->task, line, problem);
+    const uint64_t end = (uint64_t)(at - j->bytes);
+    assert(end <= j->capacity && j->rows < BATCH_ROWS_MAX);
+    j->start[j->rows] = (uint32_t)j->used;
+    j->end[j->rows] = (uint32_t)end;
+    j->offset[j->rows++] = (uint32_t)(line.data - j->in->origin->base);
+    j->used = end;
+    return 0;
+}
+
+/* Returns 1 if the line is a row, 0 if it is blank, or bad and skipped, or a code. */
+static int check_line(struct json_rows *j, struct glint_slice line)
+{
+    uint64_t at;
+    const char *problem = json_line_scan(&j->paths, line, j->values, &at);
+    if (problem == NULL) return 1;
+    if (json_line_is_blank(line)) return 0;
+    const uint64_t shown = at > 2 * SHOWN_BEFORE ? at - SHOWN_BEFORE : 0;
+    return glint_bad_row(j->task, (struct glint_slice){line.data + shown, line.size - shown},
+                         problem);
+}
+
+static enum flow add_rows(struct json_rows *j)
+{
+    enum flow flow = FLOW_MORE;
+    for (uint32_t i = 0; flow == FLOW_MORE && i < j->in->rows; i++) {
+        const struct glint_slice line = glint_column_slice(&j->in->value, i);
+        int r = check_line(j, line);
+        if (r < 0) return FLOW_FAIL;
+        if (r == 0) continue;
+        const uint64_t need = row_bytes_max(j, line);
+        if (j->used + need > BATCH_BYTES_MAX) flow = flush_rows(j);
+        if (flow != FLOW_MORE) return flow;
+        if (reserve_bytes(j, j->used + need) != 0 || add_row(j, line) < 0) return FLOW_FAIL;
+    }
+    return flow == FLOW_MORE ? flush_rows(j) : flow;
+}
+
+/* Without values the lines are passed as they are. */
+static enum flow check_rows(struct json_rows *j)
+{
+    struct glint_batch out = *j->in;
+    const struct glint_column *v = &j->in->value;
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < out.rows; i++) {
+        int r = check_line(j, glint_column_slice(v, i));
+        if (r < 0) return FLOW_FAIL;
+        if (v->start != NULL) {
+            j->start[rows] = v->start[i];
+            j->end[rows] = v->end[i];
+        }
+        rows += (uint32_t)r;
+    }
+    if (rows == 0) return FLOW_MORE;
+    if (rows < out.rows) {
+        out.rows = rows;
+        out.value.start = j->start;
+        out.value.end = j->end;
+        out.value.lines = NULL;
+    }
+    return j->push(j->arg, &out);
+}
+
+enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
+                         struct glint_slice pointers,
+                         enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg)
+{
+    struct json_rows *j = task_alloc(task, sizeof *j);
+    struct glint_batch batch;
+    enum flow flow = FLOW_MORE;
+    if (j == NULL) return FLOW_FAIL;
+    *j = (struct json_rows){.task = task, .push = push, .arg = arg, .in = &batch};
+    int r = open_rows(j, pointers);
+    while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
+        r = 0;
+        task->origin = batch.origin;
+        flow = j->paths.count > 0 ? add_rows(j) : check_rows(j);
+    }
+    task->origin = NULL;
+    mem_free(j->bytes);
+    return r < 0 ? FLOW_FAIL : flow;
+}
