@@ -52,7 +52,7 @@ struct glint_summary {
     /* Built-in counters first, then those of functions, sorted by name. */
     const char *const *counter_names;
     const int64_t *counter_values;
-    uint32_t stage_count; /* equals `stages`; in order of their numbers */
+    uint32_t stage_count; /* in order of their numbers; of more than 1,024, only the last ones */
     const struct glint_stage_time {
         uint32_t number;  /* counts from 0 over the whole job */
         const char *name; /* first and last operator: "textFile..reduceByKey" */

@@ -28,4 +28,34 @@ struct glint_rdd *glint_cache(struct glint_rdd *rdd);
  */
 struct glint_rdd *glint_unpersist(struct glint_rdd *rdd);
 
+/* ---- Freeing what a loop makes. Without these calls a job keeps its RDDs, their map outputs, and
+ * its broadcasts until it ends; it may have 4096 RDDs at a time.
+ *
+ *     for (int i = 0; i < iterations; i++) {
+ *         glint_begin_scope(g);
+ *         struct glint_args *args = glint_args(g);
+ *         glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
+ *         glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &sums, NULL), &rows);
+ *         glint_end_scope(g, NULL);
+ *         ...
+ *     }
+ *
+ * They are errors in a callback of a running action, and have no effect after an error. */
+
+/* Begins a scope. Scopes nest. */
+void glint_begin_scope(struct glint *g);
+/* Ends the innermost scope: releases the RDDs that were made in it, except `keep` (NULL: none),
+ * which then belongs to the scope around it; destroys its broadcasts; and frees its glint_args and
+ * what glint_first_line returned in it. Returns `keep`. */
+struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep);
+/* Releases one RDD: the job must not use it any more. It is freed, with its map outputs and cached
+ * blocks on all executors, when no other RDD descends from it; then also those that only it
+ * descended from and that are released. Using a released RDD is the error PLAN_RDD (as long as no
+ * more than 1,000 others were freed since). */
+void glint_release(struct glint_rdd *rdd);
+/* The same for a broadcast: it is freed, here and on all executors, when no RDD whose arguments
+ * name it is left. Arguments that name a destroyed one are an error. Differs from Spark, where RDDs
+ * that need it fail. */
+void glint_broadcast_destroy(struct glint *g, struct glint_broadcast *b);
+
 #endif

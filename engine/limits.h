@@ -65,6 +65,7 @@
 #define SLOT_MEMORY_BYTES_MIN (16 * MIB)
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
 #define PLAN_NODES_MAX        4096u
+#define STAGES_KEPT_MAX       1024u /* of which a summary has times: the last ones */
 #define ARGS_BYTES_MAX        MIB
 #define STRUCT_BYTES_MAX      (MIB - 1) /* GLINT_STRUCT */
 #define HISTOGRAM_BUCKETS_MAX 65536u

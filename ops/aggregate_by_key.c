@@ -19,7 +19,7 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
                             .dependency = {.combine = COMBINE_AGGREGATE}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out == NULL) return NULL;
-    out->dependency.zero = context_encode_value(rdd->g, out->schema.value, &zero);
+    out->dependency.zero = rdd_encode_value(out, out->schema.value, &zero);
     return context_failed(rdd->g) ? NULL : out;
 }
 

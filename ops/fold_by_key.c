@@ -17,7 +17,7 @@ struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zer
                             .dependency = {.combine = COMBINE_FOLD}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out == NULL) return NULL;
-    out->dependency.zero = context_encode_value(rdd->g, rdd->schema.value, &zero);
+    out->dependency.zero = rdd_encode_value(out, rdd->schema.value, &zero);
     return context_failed(rdd->g) ? NULL : out;
 }
 

@@ -164,16 +164,16 @@ static uint32_t choose_bounds(const struct key_sample *s, const struct sort_entr
     return count;
 }
 
-int key_sample_choose_bounds(struct glint *g, const struct key_sample *s, uint32_t partitions,
+int key_sample_choose_bounds(struct glint_rdd *rdd, const struct key_sample *s, uint32_t partitions,
                              const struct glint_slice **out_bounds, uint32_t *out_count)
 {
     uint64_t n = s->keys.count;
     assert(partitions > 0);
     struct sort_entry *entries = mem_alloc(sizeof *entries * 2 * n);
-    struct glint_slice *bounds = context_alloc(g, sizeof *bounds * partitions);
+    struct glint_slice *bounds = rdd_alloc(rdd, sizeof *bounds * partitions);
     if (entries == NULL || bounds == NULL) {
         mem_free(entries);
-        return error_no_memory(&g->error);
+        return error_no_memory(&rdd->g->error);
     }
     for (uint64_t i = 0; i < n; i++)
         entries[i] = (struct sort_entry){sort_key_prefix(record_pool_key(&s->keys, i), 0, false),
@@ -182,8 +182,8 @@ int key_sample_choose_bounds(struct glint *g, const struct key_sample *s, uint32
     uint32_t count = choose_bounds(s, entries, partitions, bounds);
     mem_free(entries);
     for (uint32_t i = 0; i < count; i++) {
-        bounds[i] = context_copy_slice(g, bounds[i]);
-        if (bounds[i].data == NULL) return g->error.code;
+        bounds[i] = rdd_copy_slice(rdd, bounds[i]);
+        if (bounds[i].data == NULL) return rdd->g->error.code;
     }
     *out_bounds = bounds;
     *out_count = count;

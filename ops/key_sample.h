@@ -24,8 +24,8 @@ struct key_sample {
  * context's error set. */
 int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_sample *out);
 /* Computes at most `partitions` - 1 bounds, ascending and distinct, that cut the sample into parts
- * of equal weight. The context owns them. Returns 0 or a code with the context's error set. */
-int key_sample_choose_bounds(struct glint *g, const struct key_sample *s, uint32_t partitions,
+ * of equal weight. They are freed with `rdd`. Returns 0 or a code with the context's error set. */
+int key_sample_choose_bounds(struct glint_rdd *rdd, const struct key_sample *s, uint32_t partitions,
                              const struct glint_slice **out_bounds, uint32_t *out_count);
 /* Frees the sample. */
 void key_sample_fini(struct key_sample *s);

@@ -28,7 +28,7 @@ static int sort_prepare(struct glint_rdd *rdd)
     struct key_sample s = {.weights = NULL};
     int r = key_sample_collect(in, keys_of_each(rdd->partitions, in->partitions), &s);
     if (r == 0)
-        r = key_sample_choose_bounds(rdd->g, &s, rdd->partitions, &rdd->dependency.bounds,
+        r = key_sample_choose_bounds(rdd, &s, rdd->partitions, &rdd->dependency.bounds,
                                      &rdd->dependency.bound_count);
     key_sample_fini(&s);
     return r;

@@ -102,7 +102,7 @@ static int zip_prepare(struct glint_rdd *rdd)
         struct packer p = {.failed = false};
         pack_array(&p, 1);
         pack_bytes(&p, (struct glint_slice){c.firsts, size});
-        rdd->params = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});
+        rdd->params = rdd_copy_slice(rdd, (struct glint_slice){p.out.data, p.out.size});
         r = p.failed ? error_no_memory(&g->error) : g->error.code;
         packer_fini(&p);
     }

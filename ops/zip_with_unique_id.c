@@ -54,7 +54,7 @@ static int unique_id_prepare(struct glint_rdd *rdd)
     if (p.failed)
         error_no_memory(&g->error);
     else
-        rdd->params = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});
+        rdd->params = rdd_copy_slice(rdd, (struct glint_slice){p.out.data, p.out.size});
     packer_fini(&p);
     return g->error.code;
 }

@@ -10,7 +10,6 @@
 
 #include <assert.h>
 
-/* Both threads. The result stays valid without the lock: broadcasts are never removed. */
 /* What is cached of one block of a broadcast, so that it is compressed and hashed once. */
 struct sent_block {
     struct buffer packed; /* compressed; empty: not compressed yet, or incompressible */
@@ -23,11 +22,14 @@ struct sent_block {
 struct served_broadcast {
     struct served_broadcast *next;
     uint64_t id, size;
-    const uint8_t *data; /* borrowed from the context until the transport is destroyed */
+    const uint8_t *data; /* borrowed from the context until it is removed */
+    void *owned_data;    /* under lock; not NULL: it is removed, and freed with this */
+    uint32_t sending;    /* blocks that are being sent; loop's thread */
     struct tracker *tracker;
     struct sent_block *blocks;
 };
 
+/* Both threads. The loop's thread may use the result without the lock, as only that removes. */
 static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
 {
     pthread_mutex_lock(&r->lock);
@@ -61,8 +63,54 @@ int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *d
     pthread_mutex_lock(&r->lock);
     v->next = r->broadcasts;
     r->broadcasts = v;
+    if (id > r->last_served_broadcast) r->last_served_broadcast = id;
     pthread_mutex_unlock(&r->lock);
     return 0;
+}
+
+void broadcast_server_remove(struct cluster_transport *r, uint64_t id, void *data)
+{
+    struct served_broadcast *v = find_broadcast(r, id);
+    if (v == NULL) { /* it was small, or never sent */
+        mem_free(data);
+        return;
+    }
+    assert(v->data == data && v->owned_data == NULL);
+    pthread_mutex_lock(&r->lock);
+    v->owned_data = data;
+    pthread_mutex_unlock(&r->lock);
+    uv_async_send(&r->wakeup);
+}
+
+static void served_free(struct served_broadcast *v)
+{
+    for (uint32_t i = 0; i < broadcast_block_count(v->size); i++) buffer_fini(&v->blocks[i].packed);
+    tracker_destroy(v->tracker);
+    mem_free(v->blocks);
+    mem_free(v->owned_data);
+    mem_free(v);
+}
+
+/* Loop's thread: frees the removed ones of which no block is being sent. */
+void broadcast_server_free_removed(struct cluster_transport *r)
+{
+    struct served_broadcast *freed = NULL;
+    pthread_mutex_lock(&r->lock);
+    for (struct served_broadcast **link = &r->broadcasts; *link != NULL;) {
+        struct served_broadcast *v = *link;
+        if (v->owned_data == NULL || v->sending > 0) {
+            link = &v->next;
+            continue;
+        }
+        *link = v->next;
+        v->next = freed;
+        freed = v;
+    }
+    pthread_mutex_unlock(&r->lock);
+    for (struct served_broadcast *next; freed != NULL; freed = next) {
+        next = freed->next;
+        served_free(freed);
+    }
 }
 
 /* ---- Blocks */
@@ -98,16 +146,29 @@ static void find_block(void *arg, const struct get_request *g, struct fetch_foun
                        struct glint_error *why)
 {
     struct served_broadcast *v = find_broadcast(arg, g->id);
-    if (v != NULL && g->block < broadcast_block_count(v->size))
+    if (v != NULL && g->block < broadcast_block_count(v->size)) {
         out->bytes = encoded_block(v, g->block);
-    else
+        out->ref = v;
+        v->sending++;
+    } else {
         error_set(why, GLINT_E_PROTOCOL, NULL, "block %u of broadcast %llu not found", g->block,
                   (unsigned long long)g->id);
+    }
+}
+
+static void release_block(void *arg, void *ref)
+{
+    struct served_broadcast *v = ref;
+    assert(v->sending > 0);
+    if (--v->sending == 0) broadcast_server_free_removed(arg);
 }
 
 struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
-    return (struct fetch_source){.find = find_block, .arg = r, .bytes_sent = &r->broadcast_bytes};
+    return (struct fetch_source){.find = find_block,
+                                 .release = release_block,
+                                 .arg = r,
+                                 .bytes_sent = &r->broadcast_bytes};
 }
 
 /* ---- Block assignments */
@@ -135,6 +196,14 @@ static void assign_to_waiting(struct cluster_transport *r, struct served_broadca
     }
 }
 
+static uint64_t last_served(struct cluster_transport *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const uint64_t id = r->last_served_broadcast;
+    pthread_mutex_unlock(&r->lock);
+    return id;
+}
+
 int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slice payload,
                                       struct glint_error *error)
 {
@@ -143,6 +212,8 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
     int r = block_request_decode(payload, &request, error);
     if (r != 0) return r;
     struct served_broadcast *v = find_broadcast(l->r, request.id);
+    /* It was removed while the request was on its way. */
+    if (v == NULL && l->joined && request.id <= last_served(l->r)) return 0;
     if (v == NULL || !l->joined)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "BLOCK_REQUEST for an unknown broadcast");
     if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
@@ -168,11 +239,7 @@ void broadcast_server_fini(struct cluster_transport *r)
 {
     for (struct served_broadcast *v = r->broadcasts, *next; v != NULL; v = next) {
         next = v->next;
-        for (uint32_t i = 0; i < broadcast_block_count(v->size); i++)
-            buffer_fini(&v->blocks[i].packed);
-        tracker_destroy(v->tracker);
-        mem_free(v->blocks);
-        mem_free(v);
+        served_free(v);
     }
     r->broadcasts = NULL;
 }

@@ -23,14 +23,15 @@ bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions
     return true;
 }
 
-void cached_rdds_remove(struct cached_rdd **list, uint32_t rdd)
+bool cached_rdds_remove(struct cached_rdd **list, uint32_t rdd)
 {
     struct cached_rdd **link = list;
     while (*link != NULL && (*link)->rdd != rdd) link = &(*link)->next;
     struct cached_rdd *c = *link;
-    if (c == NULL) return;
+    if (c == NULL) return false;
     *link = c->next;
     mem_free(c);
+    return true;
 }
 
 void cached_rdds_destroy(struct cached_rdd *list)

@@ -18,7 +18,8 @@ struct cached_rdd {
 
 /* Adds a table of the RDD to *list unless it has one. False when out of memory. */
 bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions);
-void cached_rdds_remove(struct cached_rdd **list, uint32_t rdd);
+/* False: it has no table. */
+bool cached_rdds_remove(struct cached_rdd **list, uint32_t rdd);
 void cached_rdds_destroy(struct cached_rdd *list);
 /* A change that an executor has reported. Ignored if the RDD has no table. */
 void cached_rdds_update(struct cached_rdd *list, uint32_t executor,

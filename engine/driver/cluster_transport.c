@@ -66,6 +66,7 @@ static void on_wakeup(uv_async_t *wakeup)
     if (r->stopping) return;
     if (atomic_exchange(&r->wake_requested, false)) inbox_wake_driver(r);
     outbox_deliver(r);
+    broadcast_server_free_removed(r);
     task_result_fetch_start_pending(r);
     if (atomic_load(&r->stop_requested)) close_all_handles(r);
 }
@@ -159,6 +160,11 @@ static void cluster_transport_destroy(void *arg)
     failed = uv_loop_close(&r->loop);
     assert(failed == 0); /* else a handle is still open */
     free_transport(r);
+}
+
+static void cluster_transport_free_broadcast(void *arg, uint64_t id, void *data)
+{
+    broadcast_server_remove(arg, id, data);
 }
 
 /* ---- Start */
@@ -280,6 +286,7 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
     *out = (struct transport){.send = cluster_transport_send,
                               .wait = cluster_transport_wait,
                               .wake = cluster_transport_wake,
+                              .free_broadcast = cluster_transport_free_broadcast,
                               .progress = cluster_transport_progress,
                               .health = cluster_transport_health,
                               .destroy = cluster_transport_destroy,

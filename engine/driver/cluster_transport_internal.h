@@ -49,7 +49,8 @@ struct cluster_transport {
     bool woken;                                        /* under lock */
     struct outgoing_message *outgoing, **outgoing_end; /* under lock */
     uint64_t outgoing_bytes;                           /* under lock; encoded, in `outgoing` */
-    struct served_broadcast *broadcasts; /* under lock; prepended, never removed before the end */
+    struct served_broadcast *broadcasts; /* under lock; removed by the loop's thread only */
+    uint64_t last_served_broadcast;      /* under lock: the highest id that was added */
     struct job_progress progress;        /* under lock */
     struct executor_health *health;      /* under lock; [health_count] by number */
     uint64_t health_capacity;
@@ -152,7 +153,7 @@ void program_server_fini(struct cluster_transport *r);
 
 /* broadcast_server.c */
 /* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until
- * broadcast_server_fini. Returns 0 or NO_MEMORY. */
+ * broadcast_server_remove or broadcast_server_fini. Returns 0 or NO_MEMORY. */
 int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
                          struct glint_error *error);
 /* The source of GET_BROADCAST_BLOCK, for fetch_server_create. */
@@ -163,7 +164,11 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
                                       struct glint_error *error);
 /* Assigns the blocks that were to come from or go to a lost executor again. */
 void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t number);
-/* Frees all broadcasts, not their data. The loop's thread must have ended. */
+/* Driver's thread. Takes ownership of the data: it is freed when no block is being sent. */
+void broadcast_server_remove(struct cluster_transport *r, uint64_t id, void *data);
+/* Loop's thread. */
+void broadcast_server_free_removed(struct cluster_transport *r);
+/* Frees all broadcasts, and the data of removed ones. The loop's thread must have ended. */
 void broadcast_server_fini(struct cluster_transport *r);
 
 #endif

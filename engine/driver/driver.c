@@ -52,7 +52,7 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
     job_metrics_sort_counters(&d->metrics);
     *out = (struct glint_summary){.job_id = d->g->job_id,
                                   .elapsed_ns = d->env->now_ns(d->env) - d->start_ns,
-                                  .stages = d->metrics.stage_count,
+                                  .stages = d->metrics.stages_started,
                                   .tasks = d->metrics.tasks,
                                   .stages_skipped = d->metrics.stages_skipped,
                                   .retries = d->metrics.retries,
@@ -69,8 +69,31 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
 static void driver_unpersist(struct runner *runner, const struct glint_rdd *rdd)
 {
     struct driver *d = (struct driver *)runner;
-    cached_rdds_remove(&d->cached, rdd->id);
-    send_free(d, rdd->id);
+    if (cached_rdds_remove(&d->cached, rdd->id)) send_free(d, FREE_CACHED_BLOCKS, rdd->id, 0);
+}
+
+/* Between actions. A stuck task may still use what would be freed. */
+static void driver_free_rdd(struct runner *runner, const struct glint_rdd *rdd)
+{
+    struct driver *d = (struct driver *)runner;
+    uint32_t maps = 0;
+    assert(d->action_run == NULL);
+    if (d->runner.stuck) return;
+    driver_unpersist(runner, rdd);
+    if (map_outputs_remove_shuffle(&d->map_outputs, rdd->id, &maps))
+        send_free(d, FREE_MAP_OUTPUTS, rdd->id, maps);
+}
+
+static void driver_free_broadcast(struct runner *runner, uint64_t id, void *data)
+{
+    struct driver *d = (struct driver *)runner;
+    assert(d->action_run == NULL);
+    if (d->runner.stuck) return;
+    send_free(d, FREE_BROADCAST, id, 0);
+    if (d->transport.free_broadcast != NULL)
+        d->transport.free_broadcast(d->transport.arg, id, data);
+    else
+        mem_free(data);
 }
 
 static int64_t driver_counter(struct runner *runner, const char *name)
@@ -106,6 +129,8 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                                     .reserve = driver_reserve_output,
                                     .finish = driver_finish_job,
                                     .unpersist = driver_unpersist,
+                                    .free_rdd = driver_free_rdd,
+                                    .free_broadcast = driver_free_broadcast,
                                     .interrupt = driver_interrupt,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,

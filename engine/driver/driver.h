@@ -33,6 +33,8 @@ struct transport {
     /* Makes a blocked `wait` return, or the next one if none is blocked. Any thread; also safe in
      * signal handlers. */
     void (*wake)(void *arg);
+    /* No executor needs the broadcast any more: takes ownership of its data. NULL: mem_free. */
+    void (*free_broadcast)(void *arg, uint64_t id, void *data);
     /* The job's progress, for `glint status`. NULL: not reported. */
     void (*progress)(void *arg, const struct progress *p);
     /* False: not known. NULL: there are no heartbeats. */

@@ -156,8 +156,8 @@ int send_small_broadcasts(struct driver *d);
 int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which);
 /* To all executors: cancel all tasks, or (false) accept tasks again. */
 int send_cancel(struct driver *d, bool cancel);
-/* Executors free the cached blocks of an RDD. Errors are ignored, as below. */
-void send_free(struct driver *d, uint32_t rdd);
+/* Executors free what enum free_kind says. Errors are ignored, as below. */
+void send_free(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps);
 /* Executors free the running action's stages. Errors are ignored: a stage whose message could not
  * be sent stays in the executor's memory until the job ends. */
 void send_stage_release(struct driver *d);

@@ -19,6 +19,7 @@ static int send_copy(struct driver *d, uint32_t executor, const struct message *
     m->stage = like->stage;
     m->task = like->task;
     m->attempt = like->attempt;
+    m->partition = like->partition;
     m->id = like->id;
     if (like->body_borrowed) {
         m->body = like->body;
@@ -34,8 +35,7 @@ static int send_copy(struct driver *d, uint32_t executor, const struct message *
 static int send_broadcasts(struct driver *d, uint32_t executor)
 {
     uint64_t sent = d->executors[executor].last_broadcast_sent, last = sent;
-    for (struct glint_broadcast *b = d->g->broadcasts; b != NULL; b = b->next) {
-        if (b->id <= sent) continue;
+    for (struct glint_broadcast *b = d->g->broadcasts; b != NULL && b->id > sent; b = b->next) {
         struct message like = {.type = MSG_BROADCAST,
                                .id = b->id,
                                .body = {b->data, b->size, b->size},
@@ -53,10 +53,9 @@ static int send_broadcasts(struct driver *d, uint32_t executor)
 static bool has_unsent_large_broadcast(const struct driver *d, const struct executor_state *m)
 {
     const struct glint_broadcast *b = d->g->broadcasts;
-    while (b != NULL &&
-           (b->id <= m->last_broadcast_sent || b->size <= BROADCAST_PREFETCH_BYTES_MAX))
+    while (b != NULL && b->id > m->last_broadcast_sent && b->size <= BROADCAST_PREFETCH_BYTES_MAX)
         b = b->next;
-    return b != NULL;
+    return b != NULL && b->id > m->last_broadcast_sent;
 }
 
 int send_small_broadcasts(struct driver *d)
@@ -126,10 +125,15 @@ int send_cancel(struct driver *d, bool cancel)
     return send_to_all(d, &(struct message){.type = MSG_CANCEL, .id = cancel});
 }
 
-void send_free(struct driver *d, uint32_t rdd)
+void send_free(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
 {
     struct glint_error before = *driver_error(d);
-    send_to_all(d, &(struct message){.type = MSG_FREE, .id = rdd});
+    const struct message like = {.type = MSG_FREE, .task = kind, .id = id, .partition = maps};
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        const struct executor_state *m = &d->executors[e];
+        if (!m->lost && (kind != FREE_BROADCAST || m->last_broadcast_sent >= id))
+            send_copy(d, e, &like);
+    }
     *driver_error(d) = before;
 }
 

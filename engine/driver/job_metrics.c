@@ -86,6 +86,15 @@ int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name)
     return (int64_t)sum;
 }
 
+/* Half of them at a time, so that a stage costs the same however many there are. */
+static void drop_oldest_stages(struct job_metrics *m)
+{
+    const uint32_t dropped = m->stage_count / 2, kept = m->stage_count - dropped;
+    for (uint32_t i = 0; i < dropped; i++) mem_free((char *)m->stages[i].name);
+    memmove(m->stages, m->stages + dropped, kept * sizeof *m->stages);
+    m->stage_count = kept;
+}
+
 /* Insertion sort: stages start nearly in the order of their numbers. */
 bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *name, uint32_t tasks)
 {
@@ -93,6 +102,8 @@ bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *n
         return false;
     char *copy = mem_strdup(name);
     if (copy == NULL) return false;
+    if (m->stage_count == STAGES_KEPT_MAX) drop_oldest_stages(m);
+    m->stages_started++;
     uint32_t at = m->stage_count++;
     for (; at > 0 && m->stages[at - 1].number > number; at--) m->stages[at] = m->stages[at - 1];
     assert(name[0] != '\0' && (at == 0 || m->stages[at - 1].number < number));

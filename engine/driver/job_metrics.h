@@ -9,11 +9,12 @@
 #include "engine/plan/progress.h"
 
 struct job_metrics {
-    uint32_t counter_count, stage_count;
+    uint32_t counter_count, stage_count; /* stages: those kept, at most STAGES_KEPT_MAX */
+    uint32_t stages_started;
     uint64_t stage_capacity;
     char *names[COUNTERS_MAX];
     int64_t values[COUNTERS_MAX];
-    struct glint_stage_time *stages;               /* in order of their numbers; names are owned */
+    struct glint_stage_time *stages;         /* in order of their numbers; names are owned */
     uint32_t tasks, stages_skipped, retries; /* tasks: of all stages that have started */
 };
 
@@ -31,7 +32,8 @@ void job_metrics_task_input(struct glint_slice counters, uint64_t *out_rows, uin
 /* Returns the sum of the counter and of its parts: "bad rows: REASON" is a part of "bad rows". 0 if
  * the counter does not exist. */
 int64_t job_metrics_counter_value(const struct job_metrics *m, const char *name);
-/* A stage started for the first time. `name` is copied. Returns false when out of memory. */
+/* A stage started for the first time. `name` is copied. A job that runs actions in a loop has
+ * stages without end: the oldest ones are dropped. Returns false when out of memory. */
 bool job_metrics_add_stage(struct job_metrics *m, uint32_t number, const char *name,
                            uint32_t tasks);
 /* Sets the stage's elapsed time. */

@@ -52,6 +52,19 @@ void map_outputs_destroy(struct map_outputs *list)
     }
 }
 
+bool map_outputs_remove_shuffle(struct map_outputs **list, uint32_t shuffle, uint32_t *out_maps)
+{
+    struct map_outputs **link = list;
+    while (*link != NULL && (*link)->shuffle != shuffle) link = &(*link)->next;
+    struct map_outputs *o = *link;
+    if (o == NULL) return false;
+    *out_maps = o->maps;
+    *link = o->next;
+    o->next = NULL;
+    map_outputs_destroy(o);
+    return true;
+}
+
 void map_outputs_add(struct map_outputs *o, uint32_t map, struct map_output_location location,
                      struct glint_slice sizes)
 {

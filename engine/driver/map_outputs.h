@@ -1,5 +1,5 @@
 /* The map output tracker: the locations of all map outputs of a job, one table per shuffle. Tables
- * live until the job ends, so later actions reuse the outputs.
+ * live until the shuffle's RDD is freed or the job ends, so later actions reuse the outputs.
  *
  * During an action the scheduler decides which map tasks run again. The tables are its initial
  * state, the contents of MAP_OUTPUTS messages, and the record of which tasks' counters have been
@@ -26,6 +26,8 @@ struct map_outputs {
 struct map_outputs *map_outputs_get_or_create(struct map_outputs **list, uint32_t shuffle,
                                               uint32_t maps, uint32_t partitions);
 void map_outputs_destroy(struct map_outputs *list);
+/* Frees the table of a shuffle. Returns false if there is none; else *out_maps: its map tasks. */
+bool map_outputs_remove_shuffle(struct map_outputs **list, uint32_t shuffle, uint32_t *out_maps);
 
 /* Map task `map` is done. `sizes` is the body of its DONE message: the coded size of each
  * partition. A body of another length is accepted and counts as unknown sizes, which are only a

@@ -58,13 +58,18 @@ uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
     return shuffle->stage - 1;
 }
 
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
 void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity)
 {
     size_t used = 0;
     const char *before = NULL; /* the two RDDs of one transformation have one name */
     for (uint32_t i = 0; i < s->node_count; i++) {
         const struct stage_node *n = &s->nodes[i];
-        const bool end = i == 0 || i + 1 == s->node_count, repeated = n->name == before;
+        const bool end = i == 0 || i + 1 == s->node_count, repeated = same_name(n->name, before);
         const char *name = n->name != NULL ? n->name : n->op->name;
         before = n->name;
         if (!end && (n->name == NULL || repeated)) continue;

@@ -78,7 +78,7 @@ void stage_progress_report(struct driver *d, uint32_t number)
                                  .tasks_done = sched_done_task_count(a->sched, number),
                                  .tasks = stage->tasks,
                                  .tasks_running = sched_busy_slots(a->sched),
-                                 .job_stages = d->metrics.stage_count,
+                                 .job_stages = d->metrics.stages_started,
                                  .job_tasks = d->metrics.tasks,
                                  .job_retries = d->metrics.retries,
                                  .rows_read = stage->rows_read,

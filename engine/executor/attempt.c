@@ -14,6 +14,12 @@
 /* With more partitions the driver gets no partition sizes. */
 #define SIZES_MAX 65536u
 
+/* A broadcast that the task uses, from the store or from the client. */
+struct held_broadcast {
+    struct held_broadcast *next;
+    void *stored, *fetched; /* one is NULL */
+};
+
 struct attempt {
     const struct executor_config *config;
     struct store *store;
@@ -27,16 +33,33 @@ struct attempt {
     uint32_t slice_count;
     struct fetch *fetch;                /* NULL: none is open */
     struct fetch_failure fetch_failure; /* with FETCH_FAILED */
+    struct held_broadcast *broadcasts;  /* in the task's arena */
 };
 
 static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *out)
 {
     struct attempt *a = arg;
+    struct held_broadcast *held = task_alloc(a->task, sizeof *held);
+    if (held == NULL) return a->task->error.code;
+    *held = (struct held_broadcast){.next = a->broadcasts};
     /* Inline broadcasts are in the store; larger ones are fetched in blocks. */
-    if (store_find_broadcast(a->store, id, out) == 0) return 0;
-    if (a->config->broadcasts == NULL) return GLINT_E_PROTOCOL;
-    return broadcast_client_wait(a->config->broadcasts, id, a->task->cancel_flag, out,
-                                 &a->task->error);
+    held->stored = store_acquire_broadcast(a->store, id, out);
+    if (held->stored == NULL && a->config->broadcasts != NULL)
+        held->fetched = broadcast_client_wait(a->config->broadcasts, id, a->task->cancel_flag, out,
+                                              &a->task->error);
+    if (held->stored == NULL && held->fetched == NULL) return GLINT_E_PROTOCOL;
+    a->broadcasts = held;
+    return 0;
+}
+
+static void release_broadcasts(struct attempt *a)
+{
+    for (struct held_broadcast *b = a->broadcasts; b != NULL; b = b->next)
+        if (b->stored != NULL)
+            store_release_broadcast(a->store, b->stored);
+        else
+            broadcast_client_release(a->config->broadcasts, b->fetched);
+    a->broadcasts = NULL;
 }
 
 /* ---- Inputs */
@@ -184,6 +207,10 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
     if (r != 0) return r;
     const struct stage_node *root = &stage->nodes[stage->node_count - 1];
     bool wide = stage_node_is_shuffle(root);
+    if (wide && store_stage_is_removed(a->store, stage)) { /* the driver ignores this attempt */
+        run_destroy(&run);
+        return error_set(&a->task->error, GLINT_E_INTERRUPTED, NULL, "attempt superseded");
+    }
     r = wide ? store_map_output(a, m, root->rdd, &run, &outcome->body)
              : store_large_result(a, outcome);
     if (r == 0 && !task_counters_encode(&a->task->counters, &outcome->counters))
@@ -217,6 +244,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     task->stage = NULL;
     if (stage != NULL) store_release_stage(store, stage);
     task->broadcast_arg = NULL;
+    release_broadcasts(&a);
     assert(a.inputs == NULL && a.fetch == NULL);
     if (blocks != NULL) add_block_changes(blocks, outcome);
     if (r != 0)

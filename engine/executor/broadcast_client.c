@@ -47,7 +47,9 @@ struct broadcast {
     uint8_t *data;
     uint32_t block_count, requests_in_flight;
     struct block_fetch requests[BLOCK_REQUEST_MAX];
-    /* These four are written under the lock. */
+    /* These are written under the lock. */
+    uint32_t refs; /* slots that use or wait for it, blocks being sent, requests in flight */
+    bool removed;  /* not in the list: freed with the last ref */
     bool complete;
     uint32_t present_count;
     uint64_t progress_ns;
@@ -64,6 +66,7 @@ struct broadcast_client {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* complete, error or a cancel flag */
     struct broadcast *first;
+    uint64_t last_announced; /* ids ascend */
 };
 
 struct broadcast_client *
@@ -106,6 +109,16 @@ void broadcast_client_destroy(struct broadcast_client *v)
     mem_free(v);
 }
 
+void broadcast_client_release(struct broadcast_client *v, void *ref)
+{
+    struct broadcast *broadcast = ref;
+    pthread_mutex_lock(&v->lock);
+    assert(broadcast->owner == v && broadcast->refs > 0);
+    const bool last = --broadcast->refs == 0 && broadcast->removed;
+    pthread_mutex_unlock(&v->lock);
+    if (last) broadcast_free(broadcast);
+}
+
 /* Loop thread: needs no lock, because only it changes the list. Others hold the lock. */
 static struct broadcast *find_announced(const struct broadcast_client *v, uint64_t id)
 {
@@ -120,7 +133,7 @@ static struct broadcast *find_announced(const struct broadcast_client *v, uint64
 static void broadcast_fail(struct broadcast *broadcast, const struct glint_error *why)
 {
     struct broadcast_client *v = broadcast->owner;
-    assert(why->code != GLINT_OK && !broadcast->complete);
+    assert(why->code != GLINT_OK);
     pthread_mutex_lock(&v->lock);
     if (broadcast->error.code == GLINT_OK) broadcast->error = *why;
     pthread_cond_broadcast(&v->changed);
@@ -131,6 +144,7 @@ static void send_block_request(struct broadcast *broadcast, struct block_request
 {
     t->id = broadcast->id;
     bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
+    if (broadcast->removed) return;
     if (!ended && broadcast->requests_in_flight < REQUESTS_TARGET)
         t->blocks_max = REQUESTS_TARGET - broadcast->requests_in_flight;
     /* A complete broadcast reports its last block too, so that others can fetch it from here. */
@@ -170,11 +184,30 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     pthread_mutex_lock(&v->lock);
     broadcast->next = v->first;
     v->first = broadcast;
+    if (id > v->last_announced) v->last_announced = id;
     pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.id = id};
     if (!broadcast->complete) send_block_request(broadcast, &t);
     return 0;
+}
+
+void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
+{
+    struct broadcast **link = &v->first;
+    while (*link != NULL && (*link)->id != id) link = &(*link)->next;
+    struct broadcast *broadcast = *link;
+    if (broadcast == NULL) return;
+    struct glint_error freed = {.code = GLINT_OK};
+    error_set(&freed, GLINT_E_INTERRUPTED, NULL, "broadcast %llu was freed",
+              (unsigned long long)id);
+    if (!broadcast->complete) broadcast_fail(broadcast, &freed);
+    pthread_mutex_lock(&v->lock);
+    *link = broadcast->next;
+    broadcast->removed = true;
+    const bool last = broadcast->refs == 0;
+    pthread_mutex_unlock(&v->lock);
+    if (last) broadcast_free(broadcast);
 }
 
 /* A block is verified and in place. Takes ownership of `packed`. */
@@ -231,6 +264,14 @@ static void on_done(struct fetch_request *fetch)
         block_arrived(broadcast, block, &packed);
     else
         block_failed(broadcast, block, &packed, &why);
+    broadcast_client_release(broadcast->owner, broadcast);
+}
+
+static void hold(struct broadcast *broadcast)
+{
+    pthread_mutex_lock(&broadcast->owner->lock);
+    broadcast->refs++;
+    pthread_mutex_unlock(&broadcast->owner->lock);
 }
 
 /* Checks the whole assignment first, so that PROTOCOL leaves nothing changed. Each block must be
@@ -270,6 +311,8 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
                                struct glint_error *error)
 {
     struct broadcast *broadcast = find_announced(v, t->id);
+    /* It was removed while the assignment was on its way. */
+    if (broadcast == NULL && t->id <= v->last_announced) return 0;
     int r = check_assignment(broadcast, t, error);
     if (r != 0 || t->count == 0) return r;
     struct fetch_request *first = NULL, **last = &first;
@@ -290,6 +333,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
                       .arg = request}};
         broadcast->blocks[block].state = BLOCK_REQUESTED;
         broadcast->requests_in_flight++;
+        hold(broadcast);
         *last = &request->fetch;
         last = &request->fetch.next;
     }
@@ -299,18 +343,19 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
 
 /* ---- Serving: loop thread */
 
-bool broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
-                                 struct glint_slice *out)
+void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
+                                  struct glint_slice *out)
 {
     struct broadcast *broadcast = find_announced(v, id);
-    if (broadcast == NULL || block >= broadcast->block_count) return false;
+    if (broadcast == NULL || block >= broadcast->block_count) return NULL;
     const struct broadcast_block *b = &broadcast->blocks[block];
-    if (b->state != BLOCK_PRESENT) return false;
+    if (b->state != BLOCK_PRESENT) return NULL;
     *out = (struct glint_slice){b->packed.data, b->packed.size};
     /* Arrived uncompressed: serve it from the broadcast's memory. */
     if (b->packed.size == 0)
         *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
-    return true;
+    hold(broadcast);
+    return broadcast;
 }
 
 /* ---- Waiting: slot threads */
@@ -355,12 +400,14 @@ static int check_broadcast(const struct broadcast_client *v, const struct broadc
                      broadcast->block_count, (unsigned long long)limit_ms);
 }
 
-int broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_bool *cancel_flag,
-                          struct glint_slice *out, struct glint_error *error)
+void *broadcast_client_wait(struct broadcast_client *v, uint64_t id,
+                            const atomic_bool *cancel_flag, struct glint_slice *out,
+                            struct glint_error *error)
 {
     uint64_t start_ns = v->env->now_ns(v->env), deadline_ns = 0;
     pthread_mutex_lock(&v->lock);
-    const struct broadcast *broadcast = find_announced(v, id);
+    struct broadcast *broadcast = find_announced(v, id);
+    if (broadcast != NULL) broadcast->refs++;
     int r = broadcast != NULL
                 ? 1
                 : error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
@@ -371,5 +418,7 @@ int broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_
     }
     if (r == 0) *out = (struct glint_slice){broadcast->data, broadcast->size};
     pthread_mutex_unlock(&v->lock);
-    return r;
+    if (r == 0) return broadcast;
+    if (broadcast != NULL) broadcast_client_release(v, broadcast);
+    return NULL;
 }

@@ -10,7 +10,7 @@
  * BLOCK_ASSIGN names another source, and finally the driver itself. A block that failed too often,
  * or a BLOCK_REQUEST that could not be sent, fails the broadcast: waiting slots get that error.
  *
- * Loop thread only, except broadcast_client_wait and broadcast_client_wake_waiters. */
+ * Loop thread only, except broadcast_client_wait, _release and _wake_waiters. */
 #ifndef GLINT_EXECUTOR_BROADCAST_CLIENT_H
 #define GLINT_EXECUTOR_BROADCAST_CLIENT_H
 
@@ -36,20 +36,26 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
 /* Starts fetching the assigned blocks. Returns 0, or PROTOCOL with nothing changed. */
 int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
                                struct glint_error *error);
-/* Slot's thread: blocks until the broadcast is complete. *out is valid until
- * broadcast_client_destroy, with READ_SLACK readable bytes after it. Returns 0, or a code with
- * *error set: PROTOCOL if it was never announced, the fetch error if it cannot be fetched,
+/* Slot's thread: blocks until the broadcast is complete. Returns a reference: *out is valid until
+ * broadcast_client_release, with READ_SLACK readable bytes after it. Returns NULL
+ * with *error set: PROTOCOL if it was never announced, the fetch error if it cannot be fetched,
  * CONNECTION if no block arrived for 3 * fetch_ms (a request that hangs uses up one fetch_ms),
- * INTERRUPTED if *cancel_flag is set. `cancel_flag` may be NULL; broadcast_client_wake_waiters
- * makes waiters check it. */
-int broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_bool *cancel_flag,
-                          struct glint_slice *out, struct glint_error *error);
+ * INTERRUPTED if it was removed or *cancel_flag is set. `cancel_flag` may be NULL;
+ * broadcast_client_wake_waiters makes waiters check it. */
+void *broadcast_client_wait(struct broadcast_client *v, uint64_t id,
+                            const atomic_bool *cancel_flag, struct glint_slice *out,
+                            struct glint_error *error);
+/* Any thread. */
+void broadcast_client_release(struct broadcast_client *v, void *ref);
+/* The driver has freed the broadcast: waiting slots get an error. It is freed with the last
+ * reference and request. */
+void broadcast_client_remove(struct broadcast_client *v, uint64_t id);
 /* Any thread: wakes waiting slots, which then check their cancel flags. */
 void broadcast_client_wake_waiters(struct broadcast_client *v);
-/* Finds a block in the form in which it is sent; *out is valid until broadcast_client_destroy.
- * Returns false if the block has not been fetched (yet). */
-bool broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
-                                 struct glint_slice *out);
+/* Finds a block in the form in which it is sent. Returns a reference: *out is valid until
+ * broadcast_client_release. Returns NULL if the block has not been fetched (yet). */
+void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
+                                  struct glint_slice *out);
 /* The caller ensures that no slot waits, no request is in flight and no block is being sent. */
 void broadcast_client_destroy(struct broadcast_client *v);
 

@@ -359,6 +359,20 @@ static int receive_broadcast(struct executor *e, struct message *m, struct glint
     return r;
 }
 
+/* A kind that this version does not know is ignored: what is not freed only takes memory. */
+static void receive_free(struct executor *e, const struct message *m)
+{
+    switch (m->task) {
+    case FREE_CACHED_BLOCKS: block_store_remove_rdd(e->blocks, (uint32_t)m->id); break;
+    case FREE_MAP_OUTPUTS: store_remove_shuffle(e->store, m->id, m->partition); break;
+    case FREE_BROADCAST:
+        store_remove_broadcast(e->store, m->id);
+        if (e->config.broadcasts != NULL) broadcast_client_remove(e->config.broadcasts, m->id);
+        break;
+    default: break;
+    }
+}
+
 int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     switch (m->type) {
@@ -374,7 +388,7 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
         else
             store_remove_stage(e->store, m->stage);
         break;
-    case MSG_FREE: block_store_remove_rdd(e->blocks, (uint32_t)m->id); break;
+    case MSG_FREE: receive_free(e, m); break;
     default:
         error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected message of type %d", (int)m->type);
         message_destroy(m);

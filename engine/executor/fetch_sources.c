@@ -68,9 +68,15 @@ static void release_result(void *arg, void *ref)
 static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,
                                  struct glint_error *why)
 {
-    if (!broadcast_client_find_block(arg, g->id, g->block, &out->bytes))
+    out->ref = broadcast_client_find_block(arg, g->id, g->block, &out->bytes);
+    if (out->ref == NULL)
         error_set(why, GLINT_E_FETCH_FAILED, NULL, "block %u of broadcast %llu not found", g->block,
                   (unsigned long long)g->id);
+}
+
+static void release_broadcast_block(void *arg, void *ref)
+{
+    broadcast_client_release(arg, ref);
 }
 
 struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
@@ -82,6 +88,8 @@ struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
         [GET_RESULT] = {.find = find_result, .release = release_result, .arg = store}};
     if (broadcasts != NULL)
         sources[GET_BROADCAST_BLOCK] =
-            (struct fetch_source){.find = find_broadcast_block, .arg = broadcasts};
+            (struct fetch_source){.find = find_broadcast_block,
+                                  .release = release_broadcast_block,
+                                  .arg = broadcasts};
     return fetch_server_create(loop, sources);
 }

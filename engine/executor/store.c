@@ -1,61 +1,8 @@
 /* Lists, and one hash table for map outputs, under one lock: used once per task, not per record. */
-#include "engine/executor/store.h"
+#include "engine/executor/store_internal.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
-
-struct stored_stage {
-    struct stage_plan plan; /* first: released through its plan */
-    struct stored_stage *next;
-    uint32_t id;
-    struct message *message; /* the plan points into its body */
-    uint32_t refs;
-    bool removed;             /* not in the list: freed with the last ref */
-    struct glint_error error; /* why the plan cannot be decoded; it then has no plan or message */
-};
-
-struct stored_broadcast {
-    struct stored_broadcast *next;
-    struct message *message;
-};
-
-struct stored_map_output {
-    struct run run;                 /* first: released through its run */
-    struct stored_map_output *next; /* in the bucket */
-    uint64_t shuffle;
-    uint32_t map, attempt;
-    uint32_t refs;
-    bool removed; /* not in a bucket: freed with the last ref */
-};
-
-struct stored_result {
-    struct stored_result *next;
-    uint64_t id;
-    struct buffer bytes;
-    uint32_t refs;
-    bool removed;
-};
-
-/* The locations of one shuffle's map outputs, as in the last MAP_OUTPUTS. */
-struct shuffle_locations {
-    struct shuffle_locations *next;
-    uint64_t id;
-    struct map_output_location *locations;
-    uint32_t maps;
-};
-
-#define OUTPUT_BUCKETS 4096u
-
-struct store {
-    pthread_mutex_t lock;
-    struct stored_stage *stages;
-    struct stored_broadcast *broadcasts;
-    struct shuffle_locations *shuffles;
-    struct stored_map_output *outputs[OUTPUT_BUCKETS];
-    struct stored_result *results;
-    uint64_t last_result;
-};
 
 struct store *store_create(void)
 {
@@ -88,13 +35,6 @@ static void outputs_free(struct stored_map_output *first)
     }
 }
 
-static void result_free(struct stored_result *k)
-{
-    assert(k->refs == 0);
-    buffer_fini(&k->bytes);
-    mem_free(k);
-}
-
 void store_destroy(struct store *s)
 {
     if (s == NULL) return;
@@ -103,12 +43,6 @@ void store_destroy(struct store *s)
         s->stages = k->next;
         stage_free(k);
     }
-    while (s->broadcasts != NULL) {
-        struct stored_broadcast *v = s->broadcasts;
-        s->broadcasts = v->next;
-        message_destroy(v->message);
-        mem_free(v);
-    }
     while (s->shuffles != NULL) {
         struct shuffle_locations *k = s->shuffles;
         s->shuffles = k->next;
@@ -116,11 +50,7 @@ void store_destroy(struct store *s)
         mem_free(k);
     }
     for (uint32_t b = 0; b < OUTPUT_BUCKETS; b++) outputs_free(s->outputs[b]);
-    while (s->results != NULL) {
-        struct stored_result *k = s->results;
-        s->results = k->next;
-        result_free(k);
-    }
+    store_values_fini(s);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }
@@ -220,19 +150,6 @@ static int set_locations(struct store *s, struct message *m, struct glint_error 
     return 0;
 }
 
-static int add_broadcast(struct store *s, struct message *m, struct glint_error *error)
-{
-    struct stored_broadcast *v = mem_zalloc(sizeof *v);
-    if (v == NULL) return error_no_memory(error);
-    assert(m->type == MSG_BROADCAST);
-    v->message = m;
-    pthread_mutex_lock(&s->lock);
-    v->next = s->broadcasts;
-    s->broadcasts = v;
-    pthread_mutex_unlock(&s->lock);
-    return 0;
-}
-
 int store_add_message(struct store *s, struct message *m, const struct context_config *registry,
                       struct glint_error *error)
 {
@@ -241,7 +158,7 @@ int store_add_message(struct store *s, struct message *m, const struct context_c
     switch (m->type) {
     case MSG_STAGE: r = add_stage(s, m, registry, error); break;
     case MSG_MAP_OUTPUTS: r = set_locations(s, m, error); break;
-    default: r = add_broadcast(s, m, error);
+    default: r = store_add_broadcast(s, m, error);
     }
     if (r != 0) message_destroy(m);
     return r;
@@ -305,15 +222,13 @@ void store_release_stage(struct store *s, const struct stage_plan *plan)
     if (last) stage_free(k);
 }
 
-int store_find_broadcast(struct store *s, uint64_t id, struct glint_slice *out)
+bool store_stage_is_removed(struct store *s, const struct stage_plan *plan)
 {
+    const struct stored_stage *k = (const struct stored_stage *)plan;
     pthread_mutex_lock(&s->lock);
-    struct stored_broadcast *v = s->broadcasts;
-    while (v != NULL && v->message->id != id) v = v->next;
+    const bool removed = k->removed;
     pthread_mutex_unlock(&s->lock);
-    if (v == NULL) return -1;
-    *out = (struct glint_slice){v->message->body.data, v->message->body.size};
-    return 0;
+    return removed;
 }
 
 /* ---- Map outputs */
@@ -396,6 +311,35 @@ void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task,
     outputs_free(removed);
 }
 
+/* Removes the outputs of a shuffle in one bucket. */
+static void remove_from_bucket(struct store *s, uint32_t bucket, uint64_t shuffle,
+                               struct stored_map_output **removed)
+{
+    for (struct stored_map_output **link = &s->outputs[bucket]; *link != NULL;)
+        if ((*link)->shuffle == shuffle)
+            remove_output(link, removed);
+        else
+            link = &(*link)->next;
+}
+
+void store_remove_shuffle(struct store *s, uint64_t shuffle, uint32_t maps)
+{
+    struct stored_map_output *removed = NULL;
+    const uint32_t buckets = maps < OUTPUT_BUCKETS ? maps : OUTPUT_BUCKETS;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < buckets; i++)
+        remove_from_bucket(s, output_bucket(shuffle, i), shuffle, &removed);
+    struct shuffle_locations **link = &s->shuffles;
+    while (*link != NULL && (*link)->id != shuffle) link = &(*link)->next;
+    struct shuffle_locations *k = *link;
+    if (k != NULL) *link = k->next;
+    pthread_mutex_unlock(&s->lock);
+    outputs_free(removed);
+    if (k == NULL) return;
+    mem_free(k->locations);
+    mem_free(k);
+}
+
 int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
                          struct fetch_input **out, uint32_t *out_count, struct glint_error *error)
 {
@@ -435,60 +379,7 @@ void store_release_inputs(struct store *s, const struct fetch_input *inputs, uin
     outputs_free(removed);
 }
 
-/* ---- Results */
-
-uint64_t store_add_result(struct store *s, struct buffer *bytes)
-{
-    struct stored_result *k = mem_zalloc(sizeof *k);
-    if (k == NULL) return 0;
-    k->bytes = *bytes;
-    *bytes = (struct buffer){NULL, 0, 0};
-    pthread_mutex_lock(&s->lock);
-    k->id = ++s->last_result;
-    k->next = s->results;
-    s->results = k;
-    uint64_t id = k->id;
-    pthread_mutex_unlock(&s->lock);
-    return id;
-}
-
-bool store_acquire_result(struct store *s, uint64_t id, struct glint_slice *out, void **out_ref)
-{
-    pthread_mutex_lock(&s->lock);
-    struct stored_result *k = s->results;
-    while (k != NULL && k->id != id) k = k->next;
-    if (k != NULL) k->refs++;
-    pthread_mutex_unlock(&s->lock);
-    if (k == NULL) return false;
-    *out = (struct glint_slice){k->bytes.data, k->bytes.size};
-    *out_ref = k;
-    return true;
-}
-
-void store_release_result(struct store *s, void *ref)
-{
-    struct stored_result *k = ref;
-    pthread_mutex_lock(&s->lock);
-    assert(k->refs > 0);
-    bool last = --k->refs == 0 && k->removed;
-    pthread_mutex_unlock(&s->lock);
-    if (last) result_free(k);
-}
-
-void store_remove_result(struct store *s, uint64_t id)
-{
-    pthread_mutex_lock(&s->lock);
-    struct stored_result **link = &s->results;
-    while (*link != NULL && (*link)->id != id) link = &(*link)->next;
-    struct stored_result *k = *link;
-    bool last = k != NULL && k->refs == 0;
-    if (k != NULL) {
-        *link = k->next;
-        k->removed = true;
-    }
-    pthread_mutex_unlock(&s->lock);
-    if (last) result_free(k);
-}
+/* ---- What the driver may fetch */
 
 bool store_has_fetchable_data(struct store *s)
 {

@@ -1,11 +1,11 @@
 /* What an executor keeps between tasks: stages, broadcasts that arrived inline, the map outputs it
  * produced, and results that are too large for a message.
  *
- * One lock, held only for a lookup. Tasks hold a reference on the stage they run, because the
- * driver releases a stage without waiting for attempts that lost or do not end. Readers and senders
- * hold a reference on a map output or a result. An entry is freed once it was removed and the last
- * reference is released. Broadcasts live until store_destroy. Any thread, except that stages and
- * broadcasts are added, and stages removed, only by the owner's thread. */
+ * One lock, held only for a lookup. Tasks hold a reference on the stage they run and on the
+ * broadcasts they use, because the driver frees them without waiting for attempts that lost or do
+ * not end. Readers and senders hold a reference on a map output or a result. An entry is freed once
+ * it was removed and the last reference is released. Any thread, except that stages and broadcasts
+ * are added and removed only by the owner's thread. */
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
@@ -36,8 +36,13 @@ const struct stage_plan *store_find_stage(struct store *s, uint32_t stage);
 const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage,
                                              struct glint_error *error);
 void store_release_stage(struct store *s, const struct stage_plan *plan);
-/* Returns 0, with *out valid until store_destroy, or -1: not found. */
-int store_find_broadcast(struct store *s, uint64_t id, struct glint_slice *out);
+/* Whether the stage that a task runs was removed: what the task makes is not used. */
+bool store_stage_is_removed(struct store *s, const struct stage_plan *plan);
+
+/* Returns a reference, with *out valid until store_release_broadcast; NULL: not found. */
+void *store_acquire_broadcast(struct store *s, uint64_t id, struct glint_slice *out);
+void store_release_broadcast(struct store *s, void *ref);
+void store_remove_broadcast(struct store *s, uint64_t id);
 
 /* Takes ownership of *run, the output of map task `map`. Returns 0, or NO_MEMORY, and *run stays
  * the caller's. */
@@ -49,6 +54,9 @@ const struct run *store_acquire_map_output(struct store *s, uint64_t shuffle, ui
 void store_release_map_output(struct store *s, const struct run *run);
 /* Removes the map output of a superseded attempt; does nothing if there is none. Owner's thread. */
 void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task, uint32_t attempt);
+
+/* Removes all outputs of a shuffle with `maps` map tasks, and the locations of its outputs. */
+void store_remove_shuffle(struct store *s, uint64_t shuffle, uint32_t maps);
 
 /* Copies the locations of a shuffle's map outputs, of the last MAP_OUTPUTS, to an array in `arena`,
  * in map order. `local` is a reference to an output of executor `self`, until store_release_inputs,

@@ -11,7 +11,7 @@
  *     KILL         stage, task, attempt, id: enum kill_mode. Ends an attempt that is not needed
  *     CANCEL       id: 1 end running tasks and start none, 0 run tasks again
  *     RELEASE      stage: free its data; or id: free a task's result
- *     FREE         id: an RDD: free its cached blocks
+ *     FREE         task: enum free_kind, id, partition: map tasks. Free what no action needs
  *   executor -> driver
  *     DONE         stage, task, attempt, run_ns, counters, body: result, blocks
  *     FAILED       stage, task, attempt, run_ns, error, body: fetch_failure, blocks
@@ -48,6 +48,13 @@ enum message_type {
 enum kill_mode {
     KILL_ALWAYS,
     KILL_IF_QUEUED, /* only if it has not started */
+};
+
+/* What FREE frees. */
+enum free_kind {
+    FREE_CACHED_BLOCKS, /* of the RDD `id` */
+    FREE_MAP_OUTPUTS,   /* of the shuffle `id`, with `partition` map tasks, and their locations */
+    FREE_BROADCAST,     /* `id` */
 };
 
 /* One message, of any type; unused fields are zero. */

@@ -95,6 +95,12 @@ void glint_args_text(struct glint_args *args, const char *name, const char *text
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
     if (b == NULL || !begin_argument(args, name)) return;
+    if (!array_reserve(&args->broadcasts, &args->broadcast_capacity, args->broadcast_count + 1,
+                       sizeof *args->broadcasts)) {
+        error_no_memory(&args->g->error);
+        return;
+    }
+    args->broadcasts[args->broadcast_count++] = (struct args_broadcast){b, b->released ? 0 : b->id};
     pack_array(&args->pairs, 1); /* so that it is no number */
     pack_u64(&args->pairs, b->id);
     end_argument(args);
@@ -108,25 +114,54 @@ struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
     return args;
 }
 
-struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
-                               const struct glint_function *fn)
+/* Returns data NULL with the error set. The caller frees p. */
+static struct glint_slice pack_args(struct glint *g, const struct glint_args *args,
+                                    const struct glint_function *fn, struct packer *p)
 {
-    struct packer p = {.failed = false};
-    struct glint_slice s = {NULL, 0};
+    const struct glint_slice s = {NULL, 0};
+    for (uint32_t i = 0; args != NULL && i < args->broadcast_count; i++) {
+        const struct args_broadcast *b = &args->broadcasts[i];
+        if (b->id != 0 && b->broadcast->id == b->id && !b->broadcast->released) continue;
+        error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "error in the job's plan, not in its input",
+                  "the arguments of %s name a broadcast that was destroyed",
+                  fn != NULL ? fn->name : "a function");
+        return s;
+    }
     if (args != NULL && args->bound_bytes > 0 && args->bound_bytes > fn->state_size) {
         error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "set its .state_size",
                   "%llu bytes are bound to %s, whose state has %u",
                   (unsigned long long)args->bound_bytes, fn->name, fn->state_size);
         return s;
     }
-    pack_array(&p, args != NULL ? 2 * (uint64_t)args->count : 0);
-    if (args != NULL && !buffer_append(&p.out, args->pairs.out.data, args->pairs.out.size))
-        p.failed = true;
-    if (p.failed)
-        error_no_memory(&g->error);
-    else
-        s = context_copy_slice(g, (struct glint_slice){p.out.data, p.out.size});
+    pack_array(p, args != NULL ? 2 * (uint64_t)args->count : 0);
+    if (args != NULL && !buffer_append(&p->out, args->pairs.out.data, args->pairs.out.size))
+        p->failed = true;
+    if (!p->failed) return (struct glint_slice){p->out.data, p->out.size};
+    error_no_memory(&g->error);
+    return s;
+}
+
+struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
+                               const struct glint_function *fn)
+{
+    struct packer p = {.failed = false};
+    struct glint_slice s = pack_args(g, args, fn, &p);
+    if (s.data != NULL) s = context_copy_slice(g, s);
     packer_fini(&p);
+    return s;
+}
+
+struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_args *args,
+                                   const struct glint_function *fn)
+{
+    struct packer p = {.failed = false};
+    struct glint_slice s = pack_args(rdd->g, args, fn, &p);
+    if (s.data != NULL) s = rdd_copy_slice(rdd, s);
+    packer_fini(&p);
+    if (s.data != NULL && !rdd_ref_broadcasts(rdd, args)) {
+        error_no_memory(&rdd->g->error);
+        s.data = NULL;
+    }
     return s;
 }
 

@@ -70,12 +70,7 @@ void context_init(struct glint *g, const struct context_config *config)
 void context_fini(struct glint *g)
 {
     live_remove(g);
-    for (struct glint_rdd *rdd = g->rdds; rdd != NULL; rdd = rdd->next) {
-        if (rdd->source_free != NULL) rdd->source_free(rdd->source);
-        mem_free(rdd->splits);
-    }
-    for (struct glint_args *a = g->args; a != NULL; a = a->next) packer_fini(&a->pairs);
-    for (struct glint_broadcast *b = g->broadcasts; b != NULL; b = b->next) mem_free(b->data);
+    context_free_plan(g);
     input_spool_fini(&g->spool, g->config.env);
     arena_fini(&g->arena);
 }
@@ -87,7 +82,7 @@ bool context_failed(const struct glint *g)
 
 void *context_alloc(struct glint *g, uint64_t size)
 {
-    void *block = arena_alloc(&g->arena, size);
+    void *block = arena_alloc(g->scope != NULL ? &g->scope->arena : &g->arena, size);
     if (block == NULL)
         error_no_memory(&g->error);
     else
@@ -136,17 +131,14 @@ struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t si
         error_set(&g->error, GLINT_E_VALUE_LIMIT, NULL,
                   "a broadcast of %llu bytes; the limit is 4 GiB", (unsigned long long)size);
     bool fits = data != NULL && size <= VALUE_BYTES_MAX;
-    struct glint_broadcast *b = fits ? context_alloc(g, sizeof *b) : NULL;
+    struct glint_broadcast *b = fits ? broadcast_add(g) : NULL;
     if (b == NULL) {
         mem_free(data);
         return NULL;
     }
     assert(size == 0 || data != NULL);
-    b->id = g->next_broadcast++;
     b->data = data;
     b->size = size;
-    b->next = g->broadcasts;
-    g->broadcasts = b;
     return b;
 }
 
@@ -162,6 +154,14 @@ bool glint_explaining(const struct glint *g)
     return g->config.explain;
 }
 
+/* Lives as long as the context, in contrast to memory of context_alloc. */
+static const char *copy_context_text(struct glint *g, const char *text)
+{
+    const char *copy = arena_strdup(&g->arena, text);
+    if (copy == NULL) error_no_memory(&g->error);
+    return copy;
+}
+
 static void add_answer(struct glint *g, const char *name, struct glint_cell value)
 {
     struct glint_answer *last = NULL;
@@ -172,7 +172,7 @@ static void add_answer(struct glint *g, const char *name, struct glint_cell valu
         a->value = value;
         return;
     }
-    struct glint_answer *answer = context_alloc(g, sizeof *answer);
+    struct glint_answer *answer = arena_alloc(&g->arena, sizeof *answer);
     const char *copy = arena_strdup(&g->arena, name);
     if (answer == NULL || copy == NULL) {
         error_no_memory(&g->error);
@@ -197,9 +197,9 @@ void glint_answer_f64(struct glint *g, const char *name, double value)
 
 void glint_answer_text(struct glint *g, const char *name, const char *value)
 {
-    struct glint_slice text = {(const uint8_t *)value, strlen(value)};
-    text = context_copy_slice(g, text);
-    if (text.data != NULL) add_answer(g, name, (struct glint_cell){GLINT_TEXT, {.bytes = text}});
+    const char *copy = copy_context_text(g, value);
+    const struct glint_slice text = {(const uint8_t *)copy, strlen(value)};
+    if (copy != NULL) add_answer(g, name, (struct glint_cell){GLINT_TEXT, {.bytes = text}});
 }
 
 void glint_note(struct glint *g, const char *format, ...)
@@ -262,16 +262,10 @@ int64_t glint_counter_value(const struct glint *g, const char *name)
     return g->runner->counter(g->runner, name);
 }
 
-static const char *copy_context_text(struct glint *g, const char *text)
-{
-    const struct glint_slice all = {(const uint8_t *)text, strlen(text) + 1};
-    return (const char *)context_copy_slice(g, all).data;
-}
-
 int context_add_saved_output(struct glint *g, const struct saved_output *saved)
 {
-    struct saved_output *s = context_alloc(g, sizeof *s);
-    if (s == NULL) return g->error.code;
+    struct saved_output *s = arena_alloc(&g->arena, sizeof *s);
+    if (s == NULL) return error_no_memory(&g->error);
     *s = *saved;
     s->path = copy_context_text(g, saved->path);
     if (saved->directory != NULL) s->directory = copy_context_text(g, saved->directory);
@@ -296,5 +290,9 @@ int action_run(const struct action *action)
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);
     if (context_failed(rdd->g)) return rdd->g->error.code;
-    return rdd->g->runner->run(rdd->g->runner, action);
+    if (rdd_check_usable(rdd, action->op->name) != 0) return rdd->g->error.code;
+    rdd->g->running++;
+    const int r = rdd->g->runner->run(rdd->g->runner, action);
+    rdd->g->running--;
+    return r;
 }

@@ -1,4 +1,5 @@
-/* The context: owns everything that a job builds until glint_destroy. Driver thread only.
+/* The context: owns everything that a job builds until it is released (release.c) or glint_destroy.
+ * Driver thread only.
  *
  * The plan runs actions through struct runner, which the driver implements. */
 #ifndef GLINT_PLAN_CONTEXT_H
@@ -20,12 +21,15 @@ struct input_list;
 struct saved_output;
 struct packer;
 
-/* A set of distinct sources that have bytes to read, sorted by id. Shared between RDDs; immutable
- * once made. */
+/* A set of distinct sources that have bytes to read, sorted by id. Immutable once made. Shared
+ * between RDDs, each of which holds a reference. */
 struct source_set {
     uint64_t bytes; /* sum of their input_bytes, saturated at UINT64_MAX */
-    uint32_t count;
-    struct glint_rdd *items[];
+    uint32_t refs, count;
+    struct source_size {
+        uint32_t id;
+        uint64_t input_bytes;
+    } items[];
 };
 
 /* An action that explain showed instead of running it. */
@@ -38,8 +42,17 @@ struct skipped_action {
  * is found out when the plan is cut or run. */
 struct glint_rdd {
     struct glint *g;
-    struct glint_rdd *next; /* list of all RDDs of the context */
+    struct glint_rdd *next, *prev; /* list of all RDDs of the context, by id, newest first */
     uint32_t id;
+    /* Of the RDDs that point to it (parents, partitioner_of), and of the job until `released`. An
+     * exchange that is not used yet has the reference of its input, and holds none on it. */
+    uint32_t refs;
+    uint32_t scope; /* its glint_begin_scope, from 1; 0: outside of all */
+    bool released;  /* the job cannot use it any more */
+    bool weak_parent;
+    struct rdd_memory *memory;           /* of its slices, freed with it */
+    struct glint_broadcast **broadcasts; /* that its arguments name: a reference each */
+    uint32_t broadcast_count;
     const struct op *op;
     const char *name; /* of glint_with_name; NULL: none */
     struct glint_rdd *parents[2];
@@ -69,7 +82,7 @@ struct glint_rdd {
     bool unsized;
     uint32_t unwritten_parts;
     /* NULL: no input bytes; of a source: itself, made on first use. */
-    const struct source_set *sources;
+    struct source_set *sources;
     /* Of sources only. */
     const struct input_list *inputs; /* the files to read; NULL: none */
     void *source;                    /* the operator's state; freed with source_free */
@@ -101,17 +114,33 @@ struct glint_rdd {
 struct glint_args {
     struct glint *g;
     struct packer pairs; /* names and values, without the header of the array */
-    uint32_t count;
+    uint32_t count, broadcast_count;
+    uint64_t broadcast_capacity;
+    struct args_broadcast {
+        struct glint_broadcast *broadcast;
+        uint64_t id; /* another one: it was destroyed */
+    } *broadcasts;
     uint64_t bound_bytes; /* of the function's state (glint_bind) */
     struct glint_args *next;
 };
 
 /* A broadcast value, owned by the context. */
 struct glint_broadcast {
-    uint64_t id;
+    uint64_t id; /* 0: it is destroyed, and `next` is in the list of those */
     void *data;
     uint64_t size;
+    uint32_t refs; /* of the RDDs whose arguments name it, and of the job until `released` */
+    bool released;
     struct glint_broadcast *next;
+};
+
+/* What glint_begin_scope begins. */
+struct plan_scope {
+    struct plan_scope *outer;
+    uint32_t depth, first_rdd; /* depth from 1; the first id of its RDDs */
+    uint64_t first_broadcast;
+    struct glint_args *args; /* those before */
+    struct arena arena;      /* what the context allocates meanwhile */
 };
 
 /* One run of an action, as the operator requests it. */
@@ -144,6 +173,10 @@ struct runner {
     int (*finish)(struct runner *r);
     /* Removes the blocks of an RDD that is no longer persisted. */
     void (*unpersist)(struct runner *r, const struct glint_rdd *rdd);
+    /* Frees what executors keep of an RDD that no other needs: its blocks and map outputs. */
+    void (*free_rdd)(struct runner *r, const struct glint_rdd *rdd);
+    /* The same for a broadcast. Takes ownership of its data. */
+    void (*free_broadcast)(struct runner *r, uint64_t id, void *data);
     void (*interrupt)(struct runner *r, enum glint_code code);
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);
@@ -160,8 +193,17 @@ struct glint {
     struct glint_error error;
     struct arena arena;
     struct glint_rdd *rdds;
+    uint32_t rdd_count;
+    /* Freed ones, the oldest first: their memory is used again late, so that calls that get one
+     * report it. */
+    struct glint_rdd *freed, *freed_last;
+    uint32_t freed_count;
     struct glint_args *args;
-    struct glint_broadcast *broadcasts;
+    struct glint_broadcast *broadcasts; /* newest first */
+    struct glint_broadcast *destroyed, *destroyed_last;
+    uint32_t destroyed_count;
+    struct plan_scope *scope; /* the innermost one; NULL: none */
+    uint32_t running;         /* actions that run: more than 1 if one is needed for another */
     struct input_spool spool; /* its copies of piped input */
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
@@ -186,11 +228,13 @@ struct glint {
 void context_init(struct glint *g, const struct context_config *config);
 void context_fini(struct glint *g);
 bool context_failed(const struct glint *g);
-/* Zeroed, freed with the context; NULL with the error set. */
+/* Zeroed, freed with the scope (glint_begin_scope) or the context; NULL with the error set. */
 void *context_alloc(struct glint *g, uint64_t size);
-/* Copies `s` into memory of the context. Returns data NULL with the error set when out of
- * memory. */
+/* Copies `s` into such memory. Returns data NULL with the error set when out of memory. */
 struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s);
+/* The same, freed with the RDD. */
+void *rdd_alloc(struct glint_rdd *rdd, uint64_t size);
+struct glint_slice rdd_copy_slice(struct glint_rdd *rdd, struct glint_slice s);
 
 /* ---- Building plans: for the driver halves of operators. NULL means that the error is set. */
 
@@ -216,6 +260,7 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
 /* Sets the sources and input_bytes of a new RDD from its parents. When out of memory, sets the
  * context's error. */
 void rdd_inherit_sources(struct glint_rdd *rdd);
+void source_set_unref(struct source_set *set); /* NULL is allowed */
 /* Returns the error code for a public call (`call` is its Spark name) that got NULL for an RDD: the
  * error that a context of this thread already has. If none has one, the job passed NULL by mistake,
  * and all contexts of this thread get PLAN_RDD. */
@@ -226,6 +271,8 @@ static inline struct glint_rdd *rdd_fail_null(const char *call)
     rdd_null_error(call);
     return NULL;
 }
+/* Sets PLAN_RDD if the job has released the RDD. Returns the context's code. */
+int rdd_check_usable(const struct glint_rdd *rdd, const char *call);
 bool rdd_is_pair(const struct glint_rdd *rdd);
 /* Whether it is wide and needs its shuffle. Valid once partitions are counted. */
 static inline bool rdd_is_shuffle(const struct glint_rdd *rdd)
@@ -244,6 +291,23 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd);
 void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
                         uint32_t *out_first, uint32_t *out_end);
 
+/* ---- Lifetimes (release.c) */
+
+/* Returns a zeroed RDD in the context's list, with the job's reference; NULL with the error set. */
+struct glint_rdd *rdd_add(struct glint *g);
+static inline struct glint_rdd *rdd_ref(struct glint_rdd *rdd)
+{
+    rdd->refs++;
+    return rdd;
+}
+/* Frees the RDD with its last reference, then those that only it needed. */
+void rdd_unref(struct glint_rdd *rdd);
+struct glint_broadcast *broadcast_add(struct glint *g);
+/* Adds references of `rdd` on the broadcasts of `args`. False: out of memory. */
+bool rdd_ref_broadcasts(struct glint_rdd *rdd, const struct glint_args *args);
+/* Frees all RDDs, broadcasts and scopes, without telling the runner. */
+void context_free_plan(struct glint *g);
+
 /* ---- Functions and arguments */
 
 /* Find a function or operator by name in the program's tables. NULL: not registered. */
@@ -260,14 +324,18 @@ extern const struct op op_with_partitioner;
  * the context's code. */
 int plan_check_function(struct glint *g, const struct op *op, const struct glint_function *fn,
                         struct glint_schema in);
-/* Encodes arguments (NULL: none) as a msgpack map, owned by the context. Returns data NULL with the
- * error set when out of memory. */
+/* Encodes arguments (NULL: none) as a msgpack map, freed as memory of context_alloc. Returns data
+ * NULL with the error set when out of memory, or if a broadcast in them was destroyed. */
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
                                const struct glint_function *fn);
-/* Encodes one value, owned by the context, for params. Returns data NULL with the error set when
- * out of memory. */
+/* The same, freed with the RDD, which also keeps the broadcasts. */
+struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_args *args,
+                                   const struct glint_function *fn);
+/* Encodes one value. Returns data NULL with the error set when out of memory. */
 struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
                                         const union glint_value *v);
+struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,
+                                    const union glint_value *v);
 
 /* Runs an action on the context's runner. Returns as struct runner's `run`. */
 int action_run(const struct action *action);

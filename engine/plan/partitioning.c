@@ -14,7 +14,10 @@
 struct glint_rdd *partitioning_find(struct glint_rdd *rdd)
 {
     if (!rdd->key_partitioned) return NULL;
-    while (rdd->op->kind != OP_WIDE) rdd = rdd->parents[0];
+    while (rdd->op->kind != OP_WIDE) {
+        if (rdd->parent_count == 0) return NULL; /* its lineage was cut */
+        rdd = rdd->parents[0];
+    }
     assert(rdd->counted && (!rdd->narrow || rdd->partitioner_of != NULL));
     return rdd->narrow ? rdd->partitioner_of : rdd;
 }
@@ -91,10 +94,13 @@ static void use_exchange(struct glint_rdd **input, struct glint_rdd *partitioner
     /* What the other shuffle does with values and with the order is not this one's. */
     exchange->dependency.combine = COMBINE_NONE;
     exchange->dependency.zero = (struct glint_slice){NULL, 0};
-    exchange->partitioner_of = partitioner;
+    exchange->partitioner_of = rdd_ref(partitioner);
     if (partitioner->dependency.partitioner == PARTITION_RANGE) exchange->prepare = copy_bounds;
     exchange->partitions = partitioner->partitions;
     exchange->counted = true;
+    /* Its reference on the input replaces that of the child, and the child's on it the input's. */
+    exchange->weak_parent = false;
+    (*input)->exchange = NULL;
     *input = exchange;
 }
 
@@ -107,7 +113,7 @@ void partitioning_reuse(struct glint_rdd *rdd)
     if (partitioner == NULL) return;
     struct glint_rdd *parent = rdd->parents[0];
     rdd->partitions = partitioner->partitions;
-    rdd->partitioner_of = partitioner;
+    rdd->partitioner_of = rdd_ref(partitioner);
     rdd->narrow = true;
     while ((input = next_input(&at)) != NULL) {
         struct glint_rdd *found = partitioning_find(*input);
@@ -131,6 +137,10 @@ bool partitioning_add_exchange(struct glint_rdd *input)
     assert(op != NULL && op->kind == OP_WIDE && input->exchange == NULL);
     const struct rdd_spec spec = {
         .op = op, .parents = {input}, .schema = input->schema, .key_partitioned = true};
-    input->exchange = rdd_create(input->g, &spec);
-    return input->exchange != NULL;
+    struct glint_rdd *exchange = rdd_create(input->g, &spec);
+    if (exchange == NULL) return false;
+    exchange->released = exchange->weak_parent = true;
+    input->refs--;
+    input->exchange = exchange;
+    return true;
 }

@@ -4,7 +4,7 @@
 struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level)
 {
     if (rdd == NULL) return rdd_fail_null("persist");
-    if (context_failed(rdd->g)) return NULL;
+    if (rdd_check_usable(rdd, "persist") != 0) return NULL;
     if (level == 0 || level > (GLINT_MEMORY | GLINT_DISK))
         return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
                         "persist: the level is GLINT_MEMORY, GLINT_DISK, or both");
@@ -24,7 +24,7 @@ struct glint_rdd *glint_cache(struct glint_rdd *rdd)
 struct glint_rdd *glint_unpersist(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("unpersist");
-    if (context_failed(rdd->g)) return NULL;
+    if (rdd_check_usable(rdd, "unpersist") != 0) return NULL;
     if (rdd->persist != 0 && rdd->g->runner != NULL) rdd->g->runner->unpersist(rdd->g->runner, rdd);
     rdd->persist = 0;
     return rdd;

@@ -135,6 +135,20 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
     return op_check_function(op, fn, in, &g->error);
 }
 
+static void copy_dependency(struct glint_rdd *rdd, const struct shuffle_dependency *from)
+{
+    struct shuffle_dependency *to = &rdd->dependency;
+    *to = *from;
+    if (from->zero.size > 0) to->zero = rdd_copy_slice(rdd, from->zero);
+    if (from->partition_args.size > 0)
+        to->partition_args = rdd_copy_slice(rdd, from->partition_args);
+    if (from->bound_count == 0) return;
+    struct glint_slice *bounds = rdd_alloc(rdd, sizeof *bounds * from->bound_count);
+    for (uint32_t i = 0; bounds != NULL && i < from->bound_count; i++)
+        bounds[i] = rdd_copy_slice(rdd, from->bounds[i]);
+    to->bounds = bounds;
+}
+
 struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
 {
     if (g == NULL || context_failed(g)) return NULL;
@@ -142,23 +156,23 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     if (spec->parents[0] != NULL) in = spec->parents[0]->schema;
     const struct glint_function *fn = spec->function;
     if (spec->op->function_kinds != 0 && plan_check_function(g, spec->op, fn, in) != 0) return NULL;
+    for (int i = 0; i < 2 && spec->parents[i] != NULL; i++)
+        if (rdd_check_usable(spec->parents[i], spec->op->name) != 0) return NULL;
     /* Bounds the memory of a job that builds plans in a loop, and the stacks of the walks. */
-    if (g->next_rdd > PLAN_NODES_MAX) {
+    if (g->rdd_count >= PLAN_NODES_MAX || g->next_rdd == UINT32_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,
-                  "operators are kept until the job ends: use fewer iterations of a loop, or save "
-                  "the result of some iterations and continue from there in another job",
+                  "operators are kept until they are released: in a loop use glint_begin_scope and "
+                  "glint_end_scope, and cut the lineage with glint_checkpoint",
                   "a job has at most %u operators", PLAN_NODES_MAX);
         return NULL;
     }
     assert(spec->function == NULL || spec->op->function_kinds != 0);
-    struct glint_rdd *rdd = context_alloc(g, sizeof *rdd);
+    struct glint_rdd *rdd = rdd_add(g);
     if (rdd == NULL) return NULL;
-    rdd->g = g;
-    rdd->id = g->next_rdd++;
     rdd->op = spec->op;
     for (int i = 0; i < 2 && spec->parents[i] != NULL; i++) {
         assert(spec->parents[i]->g == g);
-        rdd->parents[rdd->parent_count++] = spec->parents[i];
+        rdd->parents[rdd->parent_count++] = rdd_ref(spec->parents[i]);
     }
     rdd_inherit_sources(rdd);
     rdd->side = rdd->parent_count > 0;
@@ -175,13 +189,10 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     rdd->key_partitioned = spec->key_partitioned;
     rdd->partitioner_fixed = spec->partitioner_fixed;
     rdd->fn = fn;
-    rdd->args = args_encode(g, spec->args, fn);
-    rdd->params = context_copy_slice(g, spec->params);
-    rdd->dependency = spec->dependency;
-    if (context_failed(g)) return NULL;
-    rdd->next = g->rdds;
-    g->rdds = rdd;
-    return rdd;
+    rdd->args = args_encode_for(rdd, spec->args, fn);
+    rdd->params = rdd_copy_slice(rdd, spec->params);
+    copy_dependency(rdd, &spec->dependency);
+    return context_failed(g) ? NULL : rdd; /* after an error the context frees it */
 }
 
 struct glint_rdd *rdd_create_packed(struct glint *g, const struct rdd_spec *spec,
@@ -211,7 +222,7 @@ struct glint_rdd *rdd_add_split(struct glint_rdd *rdd, struct glint_slice split)
         error_no_memory(&g->error);
         return NULL;
     }
-    struct glint_slice copy = context_copy_slice(g, split);
+    struct glint_slice copy = rdd_copy_slice(rdd, split);
     if (copy.data == NULL) return NULL;
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions < rdd->split_capacity);
     rdd->splits[rdd->partitions++] = copy;
@@ -223,6 +234,13 @@ struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
 {
     uint8_t scratch[CODEC_NUMBER_BYTES];
     return context_copy_slice(g, codec_encode(type, v, scratch));
+}
+
+struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,
+                                    const union glint_value *v)
+{
+    uint8_t scratch[CODEC_NUMBER_BYTES];
+    return rdd_copy_slice(rdd, codec_encode(type, v, scratch));
 }
 
 /* ---- Partition counts */
@@ -293,7 +311,9 @@ static void count_partitions(struct glint_rdd *rdd)
 uint32_t rdd_partition_count(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
-    assert(g->next_rdd <= PLAN_NODES_MAX + 1);
+    if (rdd_check_usable(rdd, "numPartitions") != 0) return 0;
+    if (rdd->counted) return rdd->partitions;
+    assert(g->rdd_count <= PLAN_NODES_MAX);
     struct glint_rdd **stack = mem_alloc(sizeof *stack * (2 * PLAN_NODES_MAX + 2));
     if (stack == NULL) {
         error_no_memory(&g->error);
@@ -330,6 +350,7 @@ uint32_t glint_partitions(struct glint_rdd *rdd)
 static struct glint_rdd *find_requested_shuffle(struct glint_rdd *rdd, const char *what)
 {
     struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
+    if (rdd_check_usable(rdd, what) != 0) return NULL;
     if (shuffle_rdd->op->kind == OP_WIDE && !shuffle_rdd->counted) return shuffle_rdd;
     return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "the %s cannot be set: %s", what,
                     shuffle_rdd->counted ? "it is already fixed" : "the RDD has no shuffle");
@@ -363,18 +384,16 @@ static bool is_valid_name(const char *name)
 struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name)
 {
     if (rdd == NULL) return rdd_fail_null("withName");
+    if (rdd_check_usable(rdd, "withName") != 0) return NULL;
     if (name == NULL || !is_valid_name(name))
         return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
                         "a name must have 1 to %u bytes of UTF-8, without control characters",
                         NAME_BYTES_MAX - 1);
-    const char *copy = arena_strdup(&rdd->g->arena, name);
-    if (copy == NULL) {
-        error_no_memory(&rdd->g->error);
-        return NULL;
-    }
-    rdd->name = copy;
-    if (rdd->shuffle != NULL) rdd->shuffle->name = copy;
-    return rdd;
+    const struct glint_slice text = {(const uint8_t *)name, strlen(name)};
+    rdd->name = (const char *)rdd_copy_slice(rdd, text).data; /* ends with 0 */
+    if (rdd->shuffle != NULL)
+        rdd->shuffle->name = (const char *)rdd_copy_slice(rdd->shuffle, text).data;
+    return context_failed(rdd->g) ? NULL : rdd;
 }
 
 const struct op op_with_partitioner = {.name = "withPartitioner",
@@ -396,7 +415,7 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
     shuffle_rdd->partitioner_fixed = true;
     shuffle_rdd->dependency.partitioner = PARTITION_FUNCTION;
     shuffle_rdd->dependency.partition_fn = function;
-    shuffle_rdd->dependency.partition_args = args_encode(rdd->g, args, function);
+    shuffle_rdd->dependency.partition_args = args_encode_for(shuffle_rdd, args, function);
     return context_failed(rdd->g) ? NULL : rdd;
 }
 

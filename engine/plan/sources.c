@@ -11,28 +11,45 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
-static struct source_set *set_alloc(struct glint *g, uint32_t capacity)
+void source_set_unref(struct source_set *set)
 {
-    struct source_set *set = NULL;
-    return context_alloc(g, sizeof *set + capacity * sizeof set->items[0]);
+    if (set == NULL) return;
+    assert(set->refs > 0);
+    if (--set->refs == 0) mem_free(set);
 }
 
-static void set_add(struct source_set *set, struct glint_rdd *source)
+static struct source_set *set_ref(struct source_set *set)
 {
-    assert(set->count == 0 || set->items[set->count - 1]->id < source->id);
+    if (set != NULL) set->refs++;
+    return set;
+}
+
+static struct source_set *set_create(struct glint *g, uint32_t capacity)
+{
+    struct source_set *set = mem_zalloc(sizeof *set + capacity * sizeof set->items[0]);
+    if (set == NULL)
+        error_no_memory(&g->error);
+    else
+        set->refs = 1;
+    return set;
+}
+
+static void set_add(struct source_set *set, struct source_size source)
+{
+    assert(set->count == 0 || set->items[set->count - 1].id < source.id);
     set->items[set->count++] = source;
-    set->bytes = add_saturated(set->bytes, source->input_bytes);
+    set->bytes = add_saturated(set->bytes, source.input_bytes);
 }
 
 /* The sources of a parent; a source is its own set. By the time it has children, its bytes are
  * known. */
-static const struct source_set *sources_of(struct glint_rdd *rdd)
+static struct source_set *sources_of(struct glint_rdd *rdd)
 {
     if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
         return rdd->sources;
-    struct source_set *own = set_alloc(rdd->g, 1);
+    struct source_set *own = set_create(rdd->g, 1);
     if (own == NULL) return NULL;
-    set_add(own, rdd);
+    set_add(own, (struct source_size){rdd->id, rdd->input_bytes});
     return rdd->sources = own;
 }
 
@@ -41,23 +58,23 @@ static bool set_contains(const struct source_set *all, const struct source_set *
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < all->count && found < some->count; i++)
-        found += all->items[i] == some->items[found];
+        found += all->items[i].id == some->items[found].id;
     return found == some->count;
 }
 
-static const struct source_set *merge_sets(struct glint *g, const struct source_set *a,
-                                           const struct source_set *b)
+/* Returns a new reference, or NULL: no sources, or out of memory. */
+static struct source_set *merge_sets(struct glint *g, struct source_set *a, struct source_set *b)
 {
-    if (b == NULL || a == b) return a;
-    if (a == NULL || set_contains(b, a)) return b;
-    if (set_contains(a, b)) return a;
-    struct source_set *both = set_alloc(g, a->count + b->count);
+    if (b == NULL || a == b) return set_ref(a);
+    if (a == NULL || set_contains(b, a)) return set_ref(b);
+    if (set_contains(a, b)) return set_ref(a);
+    struct source_set *both = set_create(g, a->count + b->count);
     if (both == NULL) return NULL;
     for (uint32_t i = 0, j = 0; i < a->count || j < b->count;) {
-        bool from_a = j == b->count || (i < a->count && a->items[i]->id <= b->items[j]->id);
-        struct glint_rdd *next = from_a ? a->items[i] : b->items[j];
-        i += i < a->count && a->items[i] == next;
-        j += j < b->count && b->items[j] == next;
+        bool from_a = j == b->count || (i < a->count && a->items[i].id <= b->items[j].id);
+        const struct source_size next = from_a ? a->items[i] : b->items[j];
+        i += i < a->count && a->items[i].id == next.id;
+        j += j < b->count && b->items[j].id == next.id;
         set_add(both, next);
     }
     return both;
@@ -65,7 +82,10 @@ static const struct source_set *merge_sets(struct glint *g, const struct source_
 
 void rdd_inherit_sources(struct glint_rdd *rdd)
 {
-    for (uint32_t i = 0; i < rdd->parent_count; i++)
-        rdd->sources = merge_sets(rdd->g, rdd->sources, sources_of(rdd->parents[i]));
+    for (uint32_t i = 0; i < rdd->parent_count; i++) {
+        struct source_set *before = rdd->sources;
+        rdd->sources = merge_sets(rdd->g, before, sources_of(rdd->parents[i]));
+        source_set_unref(before);
+    }
     if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
 }

@@ -101,10 +101,12 @@ static double iterate(struct glint *g, struct glint_rdd *points, const struct km
     const uint64_t size = (uint64_t)(m->k * m->dims) * sizeof *centers;
     double sums[2 + NUMBERS_MAX], cost = 0;
     struct glint_rows rows = {.count = 0};
+    glint_begin_scope(g);
     struct glint_args *args = glint_bind(g, m, sizeof *m);
     glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
     glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &GLINT_SUM_F64S, NULL),
                   &rows);
+    glint_end_scope(g, NULL);
     for (uint64_t row = 0; row < rows.count; row++) {
         const struct glint_record record = glint_rows_at(&rows, row);
         memcpy(sums, record.value.bytes.data, record.value.bytes.size);
@@ -144,7 +146,7 @@ static int run(struct glint *g, const struct glint_job_args *args)
     double cost = 0, first_line[NUMBERS_MAX];
     m.dims = parse_numbers(glint_first_line(lines), first_line);
     if (m.dims < 1) return glint_abort(g, GLINT_E_BAD_ROW, NULL, "the first line is not a point");
-    struct glint_rdd *points = glint_map(lines, &parse, glint_bind(g, &m, sizeof m));
+    struct glint_rdd *points = glint_cache(glint_map(lines, &parse, glint_bind(g, &m, sizeof m)));
     double *centers = first_points(g, points, &m);
     if (centers == NULL) return glint_error(g)->code;
     for (int64_t i = 0; i <= iterations; i++)

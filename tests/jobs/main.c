@@ -6,7 +6,8 @@
 static const struct glint_job *const jobs[] = {&words_job, &letters_job, &joined_job,
                                                &talk_job,  &both_job,    &first_job,
                                                &some_job,  &null_job,    &forever_job,
-                                               &kept_job,  &grouped_job, NULL};
+                                               &kept_job,  &grouped_job, &loop_job,
+                                               NULL};
 static const struct cli_command *const commands[] = {NULL};
 
 int main(int argc, char **argv)

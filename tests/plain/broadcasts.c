@@ -23,10 +23,12 @@ static void *slot_main(void *arg)
     struct slot *s = arg;
     struct glint_slice got = {NULL, 0};
     struct glint_error error = {.code = GLINT_OK};
-    s->code = broadcast_client_wait(s->broadcasts, s->net->id, &s->cancel, &got, &error);
+    void *ref = broadcast_client_wait(s->broadcasts, s->net->id, &s->cancel, &got, &error);
+    s->code = ref != NULL ? 0 : (int)error.code;
     const struct glint_slice wanted = s->net->value;
     s->same = s->code == 0 && got.size == wanted.size &&
               (got.size == 0 || memcmp(got.data, wanted.data, got.size) == 0);
+    if (ref != NULL) broadcast_client_release(s->broadcasts, ref);
     return NULL;
 }
 

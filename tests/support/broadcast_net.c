@@ -114,9 +114,12 @@ static bool answer(struct broadcast_net *net, struct fetch_request *r)
     if (r->executor != EXECUTOR_ID_DRIVER) {
         assert(r->executor < net->node_count);
         struct broadcast_client *from = net->nodes[r->executor].broadcasts;
-        if (!broadcast_client_find_block(from, net->id, r->get.block, &bytes)) return false;
+        void *ref = broadcast_client_find_block(from, net->id, r->get.block, &bytes);
+        if (ref == NULL) return false;
         net->peer_blocks++;
-        return arrive(r, bytes);
+        const bool arrived = arrive(r, bytes);
+        broadcast_client_release(from, ref);
+        return arrived;
     }
     struct buffer packed = {NULL, 0, 0};
     net->driver_blocks++;

@@ -33,7 +33,9 @@ static int get(struct broadcast_net *net, uint32_t node, struct glint_error *err
 {
     struct glint_slice out = {NULL, 0};
     *error = (struct glint_error){.code = GLINT_OK};
-    int r = broadcast_client_wait(net->nodes[node].broadcasts, ID, NULL, &out, error);
+    void *ref = broadcast_client_wait(net->nodes[node].broadcasts, ID, NULL, &out, error);
+    const int r = ref != NULL ? 0 : (int)error->code;
+    if (ref != NULL) broadcast_client_release(net->nodes[node].broadcasts, ref);
     if (r == 0) {
         cr_assert_eq(out.size, net->value.size);
         cr_assert_eq(memcmp(out.data, net->value.data, out.size), 0);
@@ -95,10 +97,12 @@ Test(broadcast_client, blocks_are_served_in_place_or_compressed)
     }
     cr_expect_not(broadcast_client_find_block(v, ID, 3, &a));
     cr_expect_not(broadcast_client_find_block(v, ID + 1, 0, &a));
-    cr_assert_eq(broadcast_client_wait(v, ID, NULL, &b, &error), 0);
-    cr_assert(broadcast_client_find_block(v, ID, 0, &a));
+    void *whole = broadcast_client_wait(v, ID, NULL, &b, &error), *block;
+    cr_assert_not_null(whole);
+    cr_assert((block = broadcast_client_find_block(v, ID, 0, &a)) != NULL);
+    broadcast_client_release(v, block);
     cr_expect(a.data == b.data && a.size == BROADCAST_BLOCK_BYTES_MIN);
-    cr_assert(broadcast_client_find_block(v, ID, 1, &a));
+    cr_assert((block = broadcast_client_find_block(v, ID, 1, &a)) != NULL);
     cr_expect_lt(a.size, BROADCAST_BLOCK_BYTES_MIN / 10);
     uint8_t *out = mem_zalloc(SIZE);
     uint64_t checksum = broadcast_block_checksum(ID, 1, net.value);
@@ -106,6 +110,14 @@ Test(broadcast_client, blocks_are_served_in_place_or_compressed)
     cr_expect_eq(broadcast_block_decode(ID, 1, checksum, a, out, SIZE, &error), 0);
     cr_expect_eq(out[BROADCAST_BLOCK_BYTES_MIN], 0);
     mem_free(out);
+    /* Removed: it is freed when no slot uses it and no block is being sent. */
+    broadcast_client_remove(v, ID);
+    broadcast_client_remove(v, ID);
+    cr_expect_not(broadcast_client_find_block(v, ID, 0, &a));
+    cr_expect_null(broadcast_client_wait(v, ID, NULL, &a, &error));
+    cr_expect(b.data[0] == net.value.data[0] && a.size > 0);
+    broadcast_client_release(v, block);
+    broadcast_client_release(v, whole);
     net_close(&net);
     cr_expect_eq(mem_live_blocks(), 0);
 }

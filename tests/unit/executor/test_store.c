@@ -42,10 +42,18 @@ Test(store, broadcasts_are_found_by_id)
     cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 7, "seven", 5), &config, &error),
                  0);
     cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 8, "", 0), &config, &error), 0);
-    cr_expect_eq(store_find_broadcast(s, 7, &value), 0);
+    void *seven = store_acquire_broadcast(s, 7, &value), *eight;
+    cr_assert_not_null(seven);
+    store_remove_broadcast(s, 7); /* it is freed with the last reference */
     cr_expect(value.size == 5 && memcmp(value.data, "seven", 5) == 0);
-    cr_expect(store_find_broadcast(s, 8, &value) == 0 && value.size == 0);
-    cr_expect_lt(store_find_broadcast(s, 9, &value), 0);
+    store_release_broadcast(s, seven);
+    cr_expect_null(store_acquire_broadcast(s, 7, &value));
+    eight = store_acquire_broadcast(s, 8, &value);
+    cr_expect(eight != NULL && value.size == 0);
+    store_release_broadcast(s, eight);
+    store_remove_broadcast(s, 8);
+    store_remove_broadcast(s, 8);
+    cr_expect_null(store_acquire_broadcast(s, 8, &value));
     store_destroy(s);
     store_destroy(NULL);
 }
