@@ -131,5 +131,8 @@ int glint_reserve_output(struct glint *g, const char *path);
 /* Returns the sum of a counter over all actions so far; 0 if no task has counted it. "bad rows" is
  * the total of its parts "bad rows: REASON". */
 int64_t glint_counter_value(const struct glint *g, const char *name);
+/* Sets *out to the value of an accumulator (glint_accumulator) over all actions so far, valid until
+ * the next action. Returns false, with type NONE, if no task has added to it. */
+bool glint_accumulator_value(const struct glint *g, const char *name, struct glint_cell *out);
 
 #endif

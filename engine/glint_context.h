@@ -67,6 +67,7 @@ struct glint_summary {
     } * answers;
     uint32_t output_count;
     const char *const *outputs; /* paths of the published directories */
+    const struct glint_answer *accumulators; /* by name; NULL: none */
 };
 /* Returns what the job did so far; valid until the next call, or glint_destroy. */
 const struct glint_summary *glint_summarize(struct glint *g);

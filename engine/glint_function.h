@@ -271,6 +271,15 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
  * first successful attempt of each task. */
 int glint_counter(struct glint_task *task, const char *name);
 void glint_counter_add(struct glint_task *task, int counter, int64_t by);
+/* Returns the number of a named accumulator for glint_accumulate, or a negative code with the
+ * task's error set. Call it once, in `open`. `function` merges its values: of kind REDUCE
+ * (GLINT_SUM_F64, GLINT_MAX_I64), or AGGREGATE with `create`, `merge` and `combine` for a type of
+ * the job's own. It has no `open`, and is in the job's list of functions. When the action ends, the
+ * driver merges the values of the first successful attempt of each task, in order of the tasks. */
+int glint_accumulator(struct glint_task *task, const char *name,
+                      const struct glint_function *function);
+/* Adds a value, of the function's input type. Returns 0, or a code with the task's error set. */
+int glint_accumulate(struct glint_task *task, int accumulator, const union glint_value *value);
 /* Allocates memory that is freed with the task: 64-byte aligned, with 64 readable bytes past its
  * end. Returns NULL with the task's error set when out of memory. */
 void *glint_scratch(struct glint_task *task, uint64_t size);

@@ -73,6 +73,8 @@
 #define OUTPUT_PATH_BYTES_MAX 1024u
 #define EXPLAIN_ACTIONS_MAX   100u /* empty results per job, to end a loop that waits for one */
 #define COUNTERS_MAX          256u /* named counters per task */
+#define ACCUMULATORS_MAX      64u  /* glint_accumulator, per task */
+#define ACCUMULATOR_BYTES_MAX 65536u /* of all accumulators of a task */
 #define NAME_BYTES_MAX        128u
 
 /* Between processes. */

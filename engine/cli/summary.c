@@ -44,6 +44,26 @@ static void print_counters(FILE *out, const struct glint_summary *s, bool all)
     }
 }
 
+/* Numbers and texts. */
+static void print_accumulators(FILE *out, const struct glint_summary *s)
+{
+    for (const struct glint_answer *a = s->accumulators; a != NULL; a = a->next) {
+        const union glint_value *v = &a->value.value;
+        char number[TEXT_NUMBER_MAX];
+        if (a->value.type == GLINT_I64) text_format_i64(number, v->i64);
+        if (a->value.type == GLINT_F64) text_format_f64(number, v->f64);
+        if (a->value.type != GLINT_I64 && a->value.type != GLINT_F64 && a->value.type != GLINT_TEXT)
+            continue;
+        fputs("  ", out);
+        print_escaped(out, a->name, " ");
+        fputs("  ", out);
+        if (a->value.type == GLINT_TEXT)
+            fprintf(out, "%.*s\n", (int)v->bytes.size, (const char *)v->bytes.data);
+        else
+            fprintf(out, "%s\n", number);
+    }
+}
+
 static void print_totals(FILE *out, const struct glint_summary *s, const char *job)
 {
     double seconds = (double)s->elapsed_ns / 1e9,
@@ -71,6 +91,7 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
                 s->stage_times[i].tasks == 1 ? "" : "s",
                 (double)s->stage_times[i].elapsed_ns / 1e9);
     print_counters(out, s, verbose);
+    print_accumulators(out, s);
     for (uint32_t i = 0; i < s->output_count; i++) {
         fputs("  -> ", out);
         print_escaped(out, s->outputs[i], " ");
@@ -113,15 +134,17 @@ static void put_lists(struct json *j, const struct summary_report *report)
     json_end(j, ']');
 }
 
-static void put_answers(struct json *j, const struct glint_summary *s)
+/* An object of this name with the cells of a list. */
+static void put_cells(struct json *j, const char *name, const struct glint_answer *list)
 {
-    json_begin(j, "answers", '{');
-    for (const struct glint_answer *a = s->answers; a != NULL; a = a->next) {
+    json_begin(j, name, '{');
+    for (const struct glint_answer *a = list; a != NULL; a = a->next) {
         const union glint_value *v = &a->value.value;
         switch (a->value.type) {
         case GLINT_I64: json_i64(j, a->name, v->i64); break;
         case GLINT_F64: json_f64(j, a->name, v->f64); break;
-        default: json_text(j, a->name, v->bytes.data, v->bytes.size);
+        case GLINT_TEXT: json_text(j, a->name, v->bytes.data, v->bytes.size); break;
+        default: break; /* an accumulator of the job's own type */
         }
     }
     json_end(j, '}');
@@ -167,8 +190,9 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_u64(&j, "tasks", s->tasks);
     json_u64(&j, "stages_skipped", s->stages_skipped);
     json_u64(&j, "retries", s->retries);
-    if (report->error->code == GLINT_OK) put_answers(&j, s);
+    if (report->error->code == GLINT_OK) put_cells(&j, "answers", s->answers);
     put_counters(&j, s);
+    if (s->accumulators != NULL) put_cells(&j, "accumulators", s->accumulators);
     put_stages(&j, s);
     put_lists(&j, report);
     json_end(&j, '}');

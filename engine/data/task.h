@@ -55,6 +55,7 @@ struct task_counters {
 };
 
 struct args_value;
+struct task_accumulators;
 struct pipe_semaphore;
 struct run_source;
 struct shuffle_spec;
@@ -67,6 +68,10 @@ struct glint_task {
     struct glint_error error;
     struct arena arena; /* scratch; reset between tasks */
     struct task_counters counters;
+    /* Those of its functions (shuffle/task_accumulators.h); NULL: none. The task's owner calls
+     * task_free_accumulators. */
+    struct task_accumulators *accumulators;
+    void (*accumulators_fini)(struct glint_task *task);
     uint32_t partition;  /* of the current operator */
     uint64_t attempt_id; /* unique in this process; part of the names of spill files */
     uint32_t attempt;    /* the driver's number; part of the names of part files */
@@ -101,6 +106,11 @@ struct glint_task {
     void (*set_wake)(struct glint_task *task, const struct pipe_semaphore *wake);
 };
 
+/* Frees the accumulators of a task that has ended. */
+static inline void task_free_accumulators(struct glint_task *task)
+{
+    if (task->accumulators != NULL) task->accumulators_fini(task);
+}
 /* Whether the task was cancelled. Cheap enough to call once per batch or block. */
 bool task_is_cancelled(const struct glint_task *task);
 /* Sets the running function and returns the previous one, for the caller to restore. */

@@ -153,6 +153,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
     a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
     d->action_run = &a;
     r = run_stages(d);
+    if (r == 0) r = accumulators_merge(&d->accumulators, g);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     stage_progress_report_action_end(d);
     event_log_action_end(d->log, a.number, driver_error(d));

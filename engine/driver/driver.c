@@ -63,7 +63,8 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
                                   .stage_times = d->metrics.stages,
                                   .output_count =
                                       d->g->error.code == GLINT_OK ? d->published_count : 0,
-                                  .outputs = d->published};
+                                  .outputs = d->published,
+                                  .accumulators = accumulators_list(&d->accumulators)};
 }
 
 static void driver_unpersist(struct runner *runner, const struct glint_rdd *rdd)
@@ -101,6 +102,11 @@ static int64_t driver_counter(struct runner *runner, const char *name)
     return job_metrics_counter_value(&((struct driver *)runner)->metrics, name);
 }
 
+static bool driver_accumulator(struct runner *runner, const char *name, struct glint_cell *out)
+{
+    return accumulators_find(&((struct driver *)runner)->accumulators, name, out);
+}
+
 static void driver_destroy(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
@@ -113,6 +119,7 @@ static void driver_destroy(struct runner *runner)
     executors_fini(d);
     reachability_fini(&d->reachability);
     job_metrics_fini(&d->metrics);
+    accumulators_fini(&d->accumulators);
     mem_free(d);
 }
 
@@ -134,6 +141,7 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                                     .interrupt = driver_interrupt,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,
+                                    .accumulator = driver_accumulator,
                                     .destroy = driver_destroy},
                          .g = g,
                          .env = env,

@@ -2,6 +2,7 @@
 #ifndef GLINT_DRIVER_DRIVER_INTERNAL_H
 #define GLINT_DRIVER_DRIVER_INTERNAL_H
 
+#include "engine/driver/accumulators.h"
 #include "engine/driver/cached_blocks.h"
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
@@ -97,6 +98,7 @@ struct driver {
     uint64_t commit_capacity, executor_capacity;
     const char **published; /* paths of the published outputs, for the summary */
     struct job_metrics metrics;
+    struct accumulators accumulators;
     struct event_log *log;                     /* NULL: none */
     void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */
     void *note_arg;

@@ -9,6 +9,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
+#include "engine/driver/event_log_counters.h"
 #include "engine/remote/remote_url.h"
 
 #include <assert.h>
@@ -25,8 +26,8 @@
 static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
               "the command line and all options fit in one line");
 static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit in one line");
-static_assert(COUNTERS_MAX * (NAME_BYTES_MAX * 6 + 32) < EVENT_LOG_LINE_BYTES_MAX,
-              "all counters fit in one line");
+static_assert(EVENT_COUNTERS_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
+              "all counters and accumulators fit in one line");
 
 enum log_state { LOG_OPEN, LOG_FULL, LOG_BROKEN };
 
@@ -320,22 +321,6 @@ void event_log_stage_end(struct event_log *log, uint32_t stage, const struct gli
     line_end(log, false);
 }
 
-/* Stops at counters that do not parse: the driver fails such a result when it merges them. */
-static void put_task_counters(struct event_log *log, struct glint_slice counters)
-{
-    struct unpacker u = unpack_begin(counters);
-    json_begin(&log->line, "counters", '{');
-    while (u.next < u.count) {
-        struct unpacker pair = unpack_array(&u);
-        char name[NAME_BYTES_MAX];
-        unpack_text(&pair, name, sizeof name);
-        int64_t value = unpack_i64(&pair);
-        if (!unpack_is_complete(&pair)) break;
-        json_i64(&log->line, name, value);
-    }
-    json_end(&log->line, '}');
-}
-
 static double ms_since_start(const struct event_log *log, uint64_t ns)
 {
     return ns > log->start_ns ? (double)((ns - log->start_ns) / 1000) / 1000.0 : 0;
@@ -373,7 +358,7 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
     put_run_ms(log, e);
     json_cstring(&log->line, "outcome", outcomes[e->outcome]);
     json_error(&log->line, "error", e->outcome == OUTCOME_DONE ? NULL : e->why);
-    put_task_counters(log, e->counters);
+    event_log_put_task_counters(&log->line, e->counters);
     json_end(&log->line, '}');
     line_store(log, false);
 }
@@ -480,10 +465,7 @@ static void put_summary(struct event_log *log, const struct glint_summary *s)
     json_u64(&log->line, "stages_skipped", s->stages_skipped);
     json_u64(&log->line, "tasks", s->tasks);
     json_u64(&log->line, "retries", s->retries);
-    json_begin(j, "counters", '{');
-    for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++)
-        json_i64(j, s->counter_names[i], s->counter_values[i]);
-    json_end(j, '}');
+    event_log_put_job_counters(j, s);
 }
 
 void event_log_job_end(struct event_log *log, const struct glint_error *why,

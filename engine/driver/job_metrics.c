@@ -2,7 +2,7 @@
 #include "engine/driver/job_metrics.h"
 
 #include "engine/base/error.h"
-#include "engine/data/pack.h"
+#include "engine/data/counter_entry.h"
 #include "engine/data/task.h"
 
 #include <assert.h>
@@ -49,12 +49,9 @@ int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice coun
     int r = 0;
     bool ok = !u.failed;
     while (ok && r == 0 && u.next < u.count) {
-        struct unpacker pair = unpack_array(&u);
-        char name[NAME_BYTES_MAX];
-        unpack_text(&pair, name, sizeof name);
-        int64_t value = unpack_i64(&pair);
-        ok = unpack_is_complete(&pair);
-        if (ok) r = job_metrics_add_counter(m, name, value, error);
+        struct counter_entry e;
+        ok = counter_entry_unpack(&u, &e);
+        if (ok && !e.is_accumulator) r = job_metrics_add_counter(m, e.name, e.value, error);
     }
     if (!ok) return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's counters");
     return r;
@@ -65,13 +62,11 @@ void job_metrics_task_input(struct glint_slice counters, uint64_t *out_rows, uin
     struct unpacker u = unpack_begin(counters);
     *out_rows = *out_bytes = 0;
     while (!u.failed && u.next < u.count) {
-        struct unpacker pair = unpack_array(&u);
-        char name[NAME_BYTES_MAX];
-        unpack_text(&pair, name, sizeof name);
-        int64_t value = unpack_i64(&pair);
-        if (!unpack_is_complete(&pair) || value < 0) continue;
-        if (strcmp(name, task_counter_names[COUNT_ROWS_READ]) == 0) *out_rows = (uint64_t)value;
-        if (strcmp(name, task_counter_names[COUNT_BYTES_READ]) == 0) *out_bytes = (uint64_t)value;
+        struct counter_entry e;
+        if (!counter_entry_unpack(&u, &e) || e.is_accumulator || e.value < 0) continue;
+        const uint64_t value = (uint64_t)e.value;
+        if (strcmp(e.name, task_counter_names[COUNT_ROWS_READ]) == 0) *out_rows = value;
+        if (strcmp(e.name, task_counter_names[COUNT_BYTES_READ]) == 0) *out_bytes = value;
     }
 }
 

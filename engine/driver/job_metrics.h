@@ -23,8 +23,8 @@ void job_metrics_fini(struct job_metrics *m);
  * PLAN_LIMIT (more than COUNTERS_MAX counters) or NO_MEMORY. */
 int job_metrics_add_counter(struct job_metrics *m, const char *name, int64_t by,
                             struct glint_error *error);
-/* Adds a task's counters (msgpack, see task_counters_encode). Returns 0, PROTOCOL, PLAN_LIMIT or
- * NO_MEMORY; after an error, some of them are added. */
+/* Adds a task's counters (msgpack, see task_counters_encode), not its accumulators. Returns 0,
+ * PROTOCOL, PLAN_LIMIT or NO_MEMORY; after an error, some of them are added. */
 int job_metrics_add_task_counters(struct job_metrics *m, struct glint_slice counters,
                                   struct glint_error *error);
 /* Returns a task's rows and bytes read, of the same encoding; 0: what cannot be decoded. */

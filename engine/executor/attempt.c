@@ -213,9 +213,7 @@ static int run_stage(struct attempt *a, const struct stage_plan *stage, const st
     }
     r = wide ? store_map_output(a, m, root->rdd, &run, &outcome->body)
              : store_large_result(a, outcome);
-    if (r == 0 && !task_counters_encode(&a->task->counters, &outcome->counters))
-        r = error_no_memory(&a->task->error);
-    return r;
+    return r == 0 ? task_counters_encode(a->task, &outcome->counters) : r;
 }
 
 /* Tells the driver which cached blocks this executor has. Out of memory, it does not learn of them,
@@ -246,6 +244,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     task->broadcast_arg = NULL;
     release_broadcasts(&a);
     assert(a.inputs == NULL && a.fetch == NULL);
+    task_free_accumulators(task);
     if (blocks != NULL) add_block_changes(blocks, outcome);
     if (r != 0)
         set_outcome_failed(&a, outcome);

@@ -12,6 +12,7 @@
 #include "engine/executor/attempt.h"
 #include "engine/executor/describe_task.h"
 #include "engine/executor/store.h"
+#include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -50,10 +51,11 @@ struct executor {
     struct slot slots[];
 };
 
-bool task_counters_encode(const struct task_counters *c, struct buffer *out)
+int task_counters_encode(struct glint_task *task, struct buffer *out)
 {
+    const struct task_counters *c = &task->counters;
     struct packer p = {.failed = false};
-    uint32_t count = 0;
+    uint32_t count = task_accumulators_count(task);
     for (uint32_t i = 0; i < c->used; i++) count += c->values[i] != 0;
     pack_array(&p, count);
     for (uint32_t i = 0; i < c->used; i++) {
@@ -62,8 +64,10 @@ bool task_counters_encode(const struct task_counters *c, struct buffer *out)
         pack_text(&p, i < COUNT_BUILT_IN ? task_counter_names[i] : c->names[i]);
         pack_i64(&p, c->values[i]);
     }
-    *out = p.out;
-    return !p.failed;
+    const int r = task_accumulators_pack(task, &p);
+    if (r == 0) return packer_finish(&p, out, &task->error);
+    packer_fini(&p);
+    return r;
 }
 
 /* ---- Slot threads */

@@ -51,8 +51,8 @@ struct store *executor_store(struct executor *e);
  * executor_unfinished_tasks is 0. NULL is allowed. */
 void executor_destroy(struct executor *e);
 
-/* Encodes counters as msgpack: [[name, value], ...], without zeros. Returns false when out of
- * memory. */
-bool task_counters_encode(const struct task_counters *c, struct buffer *out);
+/* Encodes the task's counters, without zeros, and its accumulators as a msgpack array
+ * (data/counter_entry.h). Call it once. Returns 0, or a code with the task's error set. */
+int task_counters_encode(struct glint_task *task, struct buffer *out);
 
 #endif

@@ -262,6 +262,11 @@ int64_t glint_counter_value(const struct glint *g, const char *name)
     return g->runner->counter(g->runner, name);
 }
 
+bool glint_accumulator_value(const struct glint *g, const char *name, struct glint_cell *out)
+{
+    return g->runner->accumulator(g->runner, name, out);
+}
+
 int context_add_saved_output(struct glint *g, const struct saved_output *saved)
 {
     struct saved_output *s = arena_alloc(&g->arena, sizeof *s);

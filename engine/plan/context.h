@@ -180,6 +180,7 @@ struct runner {
     void (*interrupt)(struct runner *r, enum glint_code code);
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);
+    bool (*accumulator)(struct runner *r, const char *name, struct glint_cell *out);
     void (*destroy)(struct runner *r);
     /* Set if functions kept running after they were cancelled. Memory that they may use is then not
      * freed, and the process must exit without joining their threads. */

@@ -37,6 +37,7 @@ int driver_task_fini(struct driver_task *t)
     struct glint_error *error = &t->g->error;
     assert(t->task.options == &t->options);
     if (error->code == GLINT_OK) *error = t->task.error;
+    task_free_accumulators(&t->task);
     arena_fini(&t->task.arena);
     return error->code;
 }

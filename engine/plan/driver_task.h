@@ -1,5 +1,6 @@
 /* Runs a job's function on the driver, to merge the results of tasks. The function sees a normal
- * task, but its counters are dropped. */
+ * task, but its counters and accumulators are
+ * dropped. */
 #ifndef GLINT_PLAN_DRIVER_TASK_H
 #define GLINT_PLAN_DRIVER_TASK_H
 

@@ -3,7 +3,7 @@
 #include "engine/web/web_feed.h"
 
 #include "engine/base/json.h"
-#include "engine/data/pack.h"
+#include "engine/data/counter_entry.h"
 
 #include <assert.h>
 #include <string.h>
@@ -87,11 +87,11 @@ static int add_attempt(struct web_feed *f, struct web_model *m, const struct fee
     struct unpacker u =
         unpack_begin((struct glint_slice){data + h->error_size, h->size - h->error_size});
     while (u.next < u.count && count < COUNTERS_MAX) {
-        struct unpacker pair = unpack_array(&u);
-        unpack_text(&pair, f->names[count], NAME_BYTES_MAX);
-        const int64_t value = unpack_i64(&pair);
-        if (!unpack_is_complete(&pair)) break;
-        f->counters[count] = (struct web_counter){f->names[count], value};
+        struct counter_entry e;
+        if (!counter_entry_unpack(&u, &e)) break;
+        if (e.is_accumulator) continue;
+        memcpy(f->names[count], e.name, sizeof e.name);
+        f->counters[count] = (struct web_counter){f->names[count], e.value};
         count++;
     }
     const int r = web_model_add_attempt(m, &h->attempt, why, f->counters, count, error);

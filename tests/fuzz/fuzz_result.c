@@ -2,6 +2,7 @@
  * their counters. An action must succeed or fail with the context's error; all bytes of its result
  * must be readable. */
 #include "engine/base/env.h"
+#include "engine/driver/accumulators.h"
 #include "engine/driver/job_metrics.h"
 #include "engine/plan/context.h"
 #include "engine/plan/context_config.h"
@@ -165,17 +166,40 @@ static void run_action(unsigned which, unsigned schema)
     mem_free(g);
 }
 
+/* Merges the accumulators, and reads them. */
+static void run_accumulators(struct accumulators *a, struct glint *g)
+{
+    const int r = accumulators_merge(a, g);
+    if (r != g->error.code) abort();
+    for (const struct glint_answer *n = accumulators_list(a); n != NULL; n = n->next) {
+        struct glint_cell cell;
+        if (!accumulators_find(a, n->name, &cell) || cell.type != n->value.type) abort();
+    }
+    accumulators_fini(a);
+}
+
 static void run_counters(void)
 {
+    static const struct context_config config = {
+        .slots = 1, .ops = ops_table, .modules = modules, .result_bytes_max = 1 << 20};
     struct job_metrics job_metrics = {.counter_count = 0};
+    struct accumulators accumulators = {.count = 0};
+    struct glint *g = mem_zalloc(sizeof *g);
     struct glint_error error = {.code = GLINT_OK};
     int r = 0;
+    if (g == NULL) abort();
+    context_init(g, &config);
+    g->config.env = env_real();
     for (unsigned i = 0; i < PARTITIONS && r == 0; i++) {
         struct glint_slice counters = take_result();
         r = job_metrics_add_task_counters(&job_metrics, counters, &error);
+        if (r == 0) accumulators_add_task(&accumulators, g, 0, i, counters);
         mem_free((void *)counters.data);
     }
     if (r != error.code) abort();
+    run_accumulators(&accumulators, g);
+    context_fini(g);
+    mem_free(g);
     job_metrics_sort_counters(&job_metrics);
     for (uint32_t i = 0; i < job_metrics.counter_count; i++)
         job_metrics_counter_value(&job_metrics, job_metrics.names[i]);

@@ -41,6 +41,40 @@ static int end_digest(struct glint_task *task, void *state, const union glint_va
     return 0;
 }
 
+/* Passes rows on, and accumulates a tenth of the values' sizes, the longest and the least value. */
+struct watch {
+    int sum, longest, least;
+};
+
+static int watch_open(struct glint_task *task, void *state)
+{
+    struct watch *s = state;
+    s->sum = glint_accumulator(task, "tenths", &GLINT_SUM_F64);
+    s->longest = glint_accumulator(task, "longest", &GLINT_MAX_I64);
+    s->least = glint_accumulator(task, "least", &GLINT_MIN_TEXT);
+    return s->least < 0 ? s->least : 0;
+}
+
+static int watch_each(struct glint_task *task, void *state, const struct glint_record *in,
+                      struct glint_emitter *out)
+{
+    const struct watch *s = state;
+    const union glint_value tenth = {.f64 = (double)in->value.bytes.size * 0.1};
+    const union glint_value size = {.i64 = (int64_t)in->value.bytes.size};
+    int r = glint_accumulate(task, s->sum, &tenth);
+    if (r == 0) r = glint_accumulate(task, s->longest, &size);
+    if (r == 0) r = glint_accumulate(task, s->least, &in->value);
+    glint_emit(out, in);
+    return r;
+}
+
+static const struct glint_function watch = {.name = "grouped.watch",
+                                            .kind = GLINT_KIND_MAP,
+                                            .in = {GLINT_TEXT, GLINT_TEXT},
+                                            .out = {GLINT_SAME, GLINT_SAME},
+                                            .state_size = sizeof(struct watch),
+                                            .open = watch_open,
+                                            .each = watch_each};
 static const struct glint_function digest = {.name = "grouped.digest",
                                              .kind = GLINT_KIND_GROUP,
                                              .in = {GLINT_TEXT, GLINT_TEXT},
@@ -53,6 +87,7 @@ static const struct glint_function digest = {.name = "grouped.digest",
 static int grouped_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *rows = glint_key_value_text_file(g, args->positional[0], '\t');
+    rows = glint_map(rows, &watch, NULL);
     struct glint_rdd *groups = glint_with_partitions(glint_group_by_key(rows), 3);
     return glint_save_as_text_file(glint_flat_map_values(groups, &digest, NULL),
                                    args->positional[1]);
@@ -61,5 +96,5 @@ static int grouped_run(struct glint *g, const struct glint_job_args *args)
 const struct glint_job grouped_job = {.name = "grouped",
                                       .summary = "count and hash the values of each key",
                                       .positional = {"INPUT", "OUTPUT"},
-                                      .functions = {&digest},
+                                      .functions = {&digest, &watch},
                                       .run = grouped_run};

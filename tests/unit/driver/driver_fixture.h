@@ -139,11 +139,11 @@ static inline void done(struct driver_fixture *w, const struct task *t, const ch
 {
     struct message *m = message_create(MSG_DONE);
     char name[] = "sum";
-    static struct task_counters counters;
-    counters.used = COUNT_BUILT_IN + 1;
-    counters.names[COUNT_BUILT_IN] = name;
-    counters.values[COUNT_BUILT_IN] = sum;
-    cr_assert(task_counters_encode(&counters, &m->counters));
+    static struct glint_task task;
+    task.counters.used = COUNT_BUILT_IN + 1;
+    task.counters.names[COUNT_BUILT_IN] = name;
+    task.counters.values[COUNT_BUILT_IN] = sum;
+    cr_assert_eq(task_counters_encode(&task, &m->counters), 0);
     cr_assert(buffer_append(&m->body, body, strlen(body)));
     deliver_message(w, t, m);
 }

@@ -17,8 +17,8 @@ const struct fixture fixtures[] = {
     {.name = "messages as bytes", .slots = 2, .encode_messages = true},
     {.name = NULL}};
 
-static const struct glint_module *const modules[] = {&ops_module, &test_functions, &test_reducers,
-                                                     &test_two, NULL};
+static const struct glint_module *const modules[] = {
+    &ops_module, &test_functions, &test_reducers, &test_accumulators, &test_two, NULL};
 
 const struct glint_function *fn(const char *name)
 {

@@ -23,7 +23,8 @@ extern const struct fixture fixtures[];
 
 /* Functions of the tests (functions.c; functions that merge, group and count: reducers.c; functions
  * of cogrouped values: join_functions.c). */
-extern const struct glint_module test_functions, test_reducers, test_two;
+extern const struct glint_module test_functions, test_reducers, test_two,
+    test_accumulators;
 
 /* The function with this name, of these or built in; else one that the program does not have. */
 const struct glint_function *fn(const char *name);
