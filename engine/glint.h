@@ -346,8 +346,9 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd);
  * k + i * n. Reads the input once. The input's key must be NONE. */
 struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd);
 /* The i-th element of `left` with the i-th of `right`, as (left, right). Both must have as many
- * partitions, and as many elements in each: else PLAN_ARGUMENT. Keys must be NONE. The right
- * partition is kept, in memory up to a share of the slot's memory, then on disk. */
+ * partitions, and as many elements in each: else PLAN_ARGUMENT. A pair becomes a msgpack [key,
+ * value] (glint_pair). The right partition is kept, in memory up to a share of the slot's memory,
+ * then on disk. */
 struct glint_rdd *glint_zip(struct glint_rdd *left, struct glint_rdd *right);
 /* [FLAT_MAP, with or without `end`] mapPartitions over partition p of `a`, then partition p of `b`,
  * which must have as many partitions. Values are msgpack [side, value], as in cogroup; keys, of one
@@ -356,8 +357,8 @@ struct glint_rdd *glint_zip_partitions(struct glint_rdd *a, struct glint_rdd *b,
                                        const struct glint_function *function,
                                        struct glint_args *args);
 /* Each element of `left` with each of `right`, as (left, right), in one partition for each pair of
- * partitions. Keys must be NONE. The right partition is kept as in zip, and read once per left
- * element: put the smaller one right. */
+ * partitions. Pairs and the right partition are kept as in zip; that is read once per left element:
+ * put the smaller one right. */
 struct glint_rdd *glint_cartesian(struct glint_rdd *left, struct glint_rdd *right);
 /* One element per partition: the msgpack array of its elements (glint_unpack_cells), of pairs as
  * arrays of two. As in Spark, a partition must fit into memory; at most 4 GiB. */

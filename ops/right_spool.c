@@ -2,6 +2,7 @@
 #include "ops/right_spool.h"
 
 #include "engine/batch.h"
+#include "ops/pair_pack.h"
 
 #include <assert.h>
 
@@ -34,8 +35,9 @@ struct glint_rdd *right_spool_rdd(const struct op *op, struct glint_rdd *left,
                                   struct glint_rdd *right)
 {
     if (left == NULL || right == NULL) return rdd_fail_null(op->name);
-    if (rdd_is_pair(left) || rdd_is_pair(right))
-        return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s needs single elements, not pairs", op->name);
+    left = pair_pack_rdd(left);
+    right = pair_pack_rdd(right);
+    if (left == NULL || right == NULL) return NULL;
     const struct rdd_spec spec = {.op = op,
                                   .parents = {left, right},
                                   .schema = {left->schema.value, right->schema.value}};

@@ -18,8 +18,8 @@ int right_spool_open(struct right_spool *s, const struct op_open *o, const char 
 enum flow right_spool_push(void *state, const struct glint_batch *batch,
                            struct glint_emitter *out);
 void right_spool_close(void *state);
-/* Creates the operator's RDD: (left, right). Returns NULL with the error set: PLAN_TYPE for pairs.
- */
+/* Creates the operator's RDD: (left, right); a pair becomes an array [key, value]. Returns NULL
+ * with the error set. */
 struct glint_rdd *right_spool_rdd(const struct op *op, struct glint_rdd *left,
                                   struct glint_rdd *right);
 

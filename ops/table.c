@@ -59,6 +59,7 @@
     X(zip_partitions)                                                                              \
     X(cartesian)                                                                                   \
     X(glom)                                                                                        \
+    X(pair_pack)                                                                                   \
     X(partition_by)                                                                                \
     X(repartition)                                                                                 \
     X(repartition_and_sort_within_partitions)                                                      \

@@ -51,7 +51,7 @@ class Declarations(unittest.TestCase):
     def engine_header(self):
         """The declarations of glint.h and what it includes, apart from macros and definitions."""
         text = (ROOT / "engine/glint.h").read_text().split("#pragma GCC visibility pop")[0]
-        for name in ("context", "actions", "function"):
+        for name in ("context", "actions", "function", "persist"):
             text += (ROOT / f"engine/glint_{name}.h").read_text()
         text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
         text = re.sub(r"^static inline [^;{]*\{.*?^\}", "", text, flags=re.MULTILINE | re.DOTALL)

@@ -23,10 +23,27 @@ class Operators(Base):
                              {i: k * 3 + p for p, part in enumerate(numbers.glom().collect())
                               for k, i in enumerate(part)})
             self.assertEqual(list(numbers.toLocalIterator()), list(range(10)))
+            pairs = words.zipWithIndex()
+            self.assertEqual(pairs.zip(numbers).collect(), [((f"w{i}", i), i) for i in range(10)])
+            self.assertEqual(sc.range(2).cartesian(pairs).take(2), [(0, ("w0", 0)), (0, ("w1", 1))])
             few = words.toLocalIterator()
             self.assertEqual((next(few), next(few)), ("w0", "w1"))
         with context() as sc:
             self.fails("E0403", lambda: sc.range(3).zip(sc.range(4)).collect())
+
+    def test_persisted_and_named(self):
+        with context() as sc:
+            for level in ("memory", "disk", "both"):
+                rdd = sc.range(100, partitions=4).zipWithIndex().setName(f"on {level}")
+                rdd.persist(level)
+                hits = sc.counter("cache hits")
+                self.assertEqual((rdd.count(), rdd.collect()), (100, [(i, i) for i in range(100)]))
+                self.assertEqual(sc.counter("cache hits") - hits, 4)
+                self.assertIs(rdd.unpersist(), rdd)
+                self.assertEqual(rdd.cache().count(), 100)
+            self.assertRaises(ValueError, rdd.persist, "tape")
+        with context() as sc:
+            self.fails("E0403", lambda: sc.range(3).setName("").collect())
 
     def test_whole_files(self):
         text, data = self.write("a", "one\ntwo\n"), self.work / "b"

@@ -72,6 +72,8 @@ def elements(node):
         "zip": (simple and node.aligned, lambda draw: dataclasses.replace(
             node, op="zip", args=(), key=node.value, value="int",
             parents=(node, Node("range", (0, node.count, 1, node.partitions))))),
+        "zip_with_index_zip": (simple and node.aligned, lambda draw: dataclasses.replace(
+            node, op="zip_pairs", args=(), parents=(node,), value="tuple")),
         "cartesian": (simple, lambda draw: Node(
             "cartesian", (), (node, draw(sources().filter(lambda n: not n.key and n.value in VALUES))),
             key=node.value, value="", ordered=False)),
@@ -90,6 +92,14 @@ def pairs(node):
         op = draw(st.sampled_from(joins))
         value = node.value if op == "subtractByKey" else "tuple"
         return shuffled(op, node, other, key=node.key, value=value)
+
+    def join_alike(draw):
+        """Both sides are partitioned alike, so the join needs no shuffle."""
+        other = draw(sources().filter(lambda n: n.key == node.key))
+        count = draw(PARTITIONS)
+        sides = [shuffled("partitionBy", side, args=(count,), key=side.key, value=side.value)
+                 for side in (node, other)]
+        return shuffled(draw(st.sampled_from(joins[:-1])), *sides, key=node.key, value="tuple")
 
     return {
         "keys": (True, lambda draw: dataclasses.replace(
@@ -110,6 +120,9 @@ def pairs(node):
             node, op="sampleByKey", parents=(node,), args=tuple(
                 [{key: draw(st.sampled_from([0.0, 1.0])) for key in sorted({k for k, _ in node.args[0]})}]))),
         "join": (number or node.value == "str", join),
+        "join_alike": (number or node.value == "str", join_alike),
+        "zip_pairs": (node.aligned, lambda draw: dataclasses.replace(
+            node, op="zip_self", args=(), parents=(node,), key="", value="tuple")),
     }
 
 
@@ -127,6 +140,8 @@ def either(node):
         return make
 
     return {
+        "persist": (node.op != "persisted", lambda draw: dataclasses.replace(
+            node, op="persisted", args=(draw(st.sampled_from(["memory", "disk", "both"])),), parents=(node,))),
         "distinct": (comparable, lambda draw: shuffled(
             "distinct", node, key=node.key, value=node.value)),
         "union": (comparable, with_like("union")),

@@ -162,17 +162,50 @@ Test(zip, take_stops_early)
     table_free(&right);
 }
 
+/* ("a7", 7) and such, as msgpack. */
+static union glint_value packed_pair(int64_t i, uint8_t *out)
+{
+    const int text_size = snprintf((char *)out + 2, 16, "a%lld", (long long)i);
+    out[0] = 0x92;
+    out[1] = (uint8_t)(0xa0 | text_size);
+    out[2 + text_size] = (uint8_t)i; /* 0 to 127 */
+    return bytes(out, 3 + (uint64_t)text_size);
+}
+
 static struct glint_rdd *make_of_pairs(struct glint *g, void *arg)
 {
     struct plan *p = arg;
-    struct glint_rdd *pairs = glint_zip_with_index(input_rdd(g, &p->left));
-    return glint_zip(input_rdd(g, &p->right), pairs);
+    struct glint_rdd *pairs = input_rdd(g, &p->left);
+    return glint_zip(pairs, glint_coalesce(pairs, p->left.maps));
 }
 
 static struct glint_rdd *make_product_of_pairs(struct glint *g, void *arg)
 {
     struct plan *p = arg;
-    return glint_cartesian(glint_zip_with_index(input_rdd(g, &p->left)), input_rdd(g, &p->right));
+    return glint_cartesian(input_rdd(g, &p->left), glint_range(g, 0, 3, 1, 1));
+}
+
+Test(zip, pairs_become_arrays)
+{
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_I64}};
+    struct table zipped = {.schema = {GLINT_MSGPACK, GLINT_MSGPACK}};
+    struct table product = {.schema = {GLINT_MSGPACK, GLINT_I64}};
+    for (int64_t i = 0; i < 120; i++) {
+        uint8_t array[20];
+        char key[8];
+        const union glint_value packed = packed_pair(i, array);
+        snprintf(key, sizeof key, "a%lld", (long long)i);
+        table_add(&pairs, text(key), number(i));
+        table_add(&zipped, packed, packed);
+        for (int64_t k = 0; k < 3; k++) table_add(&product, packed, number(k));
+    }
+    struct plan p = {.left = {.table = &pairs, .maps = 4}};
+    plan_expect(make_of_pairs, &p, NULL, &zipped);
+    plan_expect(make_product_of_pairs, &p, NULL, &product);
+    plan_expect_no_memory(make_product_of_pairs, &p);
+    table_free(&pairs);
+    table_free(&zipped);
+    table_free(&product);
 }
 
 Test(zip, unequal_sides_are_errors)
@@ -189,9 +222,6 @@ Test(zip, unequal_sides_are_errors)
     p.right.maps = 2;
     plan_expect_error(make_zip, &p, NULL, GLINT_E_PLAN_ARGUMENT,
                       "one RDD has 1 partitions, the other 2");
-    plan_expect_error(make_of_pairs, &p, NULL, GLINT_E_PLAN_TYPE, "zip needs single elements");
-    plan_expect_error(make_product_of_pairs, &p, NULL, GLINT_E_PLAN_TYPE,
-                      "cartesian needs single elements");
     p.left.maps = 1000;
     p.right.maps = 101;
     plan_expect_error(make_cartesian, &p, NULL, GLINT_E_PLAN_LIMIT, "partitions; the limit is");

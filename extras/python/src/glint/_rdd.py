@@ -138,6 +138,28 @@ class RDD:
     def coalesce(self, partitions: int) -> RDD:
         return self._call("glint_coalesce", partitions)
 
+    def persist(self, level: str = "memory") -> RDD:
+        """Keeps the records for later actions: "memory", "disk", or "both", first in memory."""
+        levels = {"memory": 1, "disk": 2, "both": 3}
+        if level not in levels:
+            raise ValueError('level must be "memory", "disk" or "both"')
+        self._call("glint_persist", levels[level])
+        return self
+
+    def cache(self) -> RDD:
+        """Keeps the records in memory for later actions."""
+        self._call("glint_cache")
+        return self
+
+    def unpersist(self) -> RDD:
+        """Removes the records that persist kept."""
+        self._call("glint_unpersist")
+        return self
+
+    def setName(self, name: str) -> RDD:
+        """The RDD with a name, which plans, events and errors show."""
+        return self._call("glint_with_name", cstring(name))
+
     def withPartitions(self, partitions: int) -> RDD:
         """Sets the number of partitions of this shuffle, as numPartitions does in Spark."""
         return self._call("glint_with_partitions", partitions)
@@ -431,6 +453,7 @@ class RDD:
     count_approx_distinct = countApproxDistinct
     sample_variance = sampleVariance
     sample_stdev = sampleStdev
+    set_name = setName
     with_partitions = withPartitions
     get_num_partitions = getNumPartitions
     reduce_by_key = reduceByKey
