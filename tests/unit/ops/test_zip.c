@@ -165,7 +165,7 @@ Test(zip, take_stops_early)
 /* ("a7", 7) and such, as msgpack. */
 static union glint_value packed_pair(int64_t i, uint8_t *out)
 {
-    const int text_size = snprintf((char *)out + 2, 16, "a%lld", (long long)i);
+    const int text_size = snprintf((char *)out + 2, 24, "a%lld", (long long)i);
     out[0] = 0x92;
     out[1] = (uint8_t)(0xa0 | text_size);
     out[2 + text_size] = (uint8_t)i; /* 0 to 127 */
@@ -191,8 +191,8 @@ Test(zip, pairs_become_arrays)
     struct table zipped = {.schema = {GLINT_MSGPACK, GLINT_MSGPACK}};
     struct table product = {.schema = {GLINT_MSGPACK, GLINT_I64}};
     for (int64_t i = 0; i < 120; i++) {
-        uint8_t array[20];
-        char key[8];
+        uint8_t array[32];
+        char key[24];
         const union glint_value packed = packed_pair(i, array);
         snprintf(key, sizeof key, "a%lld", (long long)i);
         table_add(&pairs, text(key), number(i));
