@@ -39,6 +39,7 @@
 #define REMOTE_FIRST_TIMEOUT_SHARE 3u /* the first request is retried for 1/3 of the timeout */
 #define REMOTE_BACKOFF_MS_MIN      UINT64_C(100)
 #define REMOTE_BACKOFF_MS_MAX      UINT64_C(10000)
+#define REMOTE_RETRY_AFTER_S_MAX   86400 /* that a server may ask for: longer than any retry */
 #define REMOTE_DOCUMENT_BYTES_MAX  (64 * MIB) /* a list of objects */
 #define REMOTE_REDIRECTS_MAX       5u
 #define REMOTE_IDLE_SESSIONS_MAX   16u

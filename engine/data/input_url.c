@@ -115,8 +115,11 @@ static int add_directory(struct input_walk *w, const char *url, const char *patt
         else if ((r = identify(w, object, object, false, &file, &code)) > 0)
             r = append_object(w, object, object, &file);
     }
-    if (r == 0 && pattern != NULL && l.names.count == 0 && w->bad_count == bad_before)
-        r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, url, "no object matches", NULL);
+    if (r == 0 && pattern != NULL && l.names.count == 0 && w->bad_count == bad_before) {
+        char path[PATH_MAX];
+        if (!text_format(path, sizeof path, "%s/%s", url, pattern)) path[0] = '\0';
+        r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
+    }
     input_names_fini(&l.names);
     return r;
 }

@@ -30,12 +30,13 @@ static enum remote_result read_body(struct remote_transfer *t, struct buffer *ou
 
 static enum remote_result read_once(struct env *env, enum remote_kind kind, const char *name,
                                     const struct remote_request *request, struct buffer *out,
-                                    struct glint_error *error)
+                                    uint64_t *out_wait_ms, struct glint_error *error)
 {
     struct remote_transfer t;
     enum remote_result result = remote_transfer_open(&t, env, name, request, error);
     if (result == REMOTE_OK && t.status != 200)
-        result = remote_set_status_error(kind, name, t.status, error);
+        result = remote_set_status_error(kind, name, &t, error);
+    *out_wait_ms = t.retry_after_ms;
     if (result == REMOTE_OK) result = read_body(&t, out, error);
     remote_transfer_close(&t);
     return result;
@@ -54,7 +55,7 @@ int remote_document_read(struct remote_target *target, struct env *env, const ch
         struct glint_error problem = {.code = GLINT_OK};
         out->size = before;
         const enum remote_result result =
-            read_once(env, target->kind, name, &request, out, &problem);
+            read_once(env, target->kind, name, &request, out, &retry.wait_ms, &problem);
         if (result == REMOTE_OK) return 0;
         if (!remote_retry_wait(&retry, env, result, true))
             return remote_retry_set_error(&retry, env, &problem, error);

@@ -85,11 +85,12 @@ static enum remote_result set_unusable(const struct remote_reader *r, const char
     return REMOTE_FAILED;
 }
 
-static enum remote_result set_status_error(const struct remote_reader *r, struct glint_error *error)
+static enum remote_result set_status_error(struct remote_reader *r, struct glint_error *error)
 {
+    r->retry.wait_ms = r->transfer.retry_after_ms;
     if (r->transfer.status == 412 && r->known)
         return set_changed(r, "it was modified during the job", error);
-    return remote_set_status_error(r->target.kind, r->name, r->transfer.status, error);
+    return remote_set_status_error(r->target.kind, r->name, &r->transfer, error);
 }
 
 /* The first response says what the object is. */

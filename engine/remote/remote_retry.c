@@ -18,6 +18,8 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
     uint64_t ms = REMOTE_BACKOFF_MS_MIN << doublings, random = 0;
     if (ms > REMOTE_BACKOFF_MS_MAX) ms = REMOTE_BACKOFF_MS_MAX;
     if (env->random(env, &random, sizeof random) == 0) ms = ms / 2 + random % (ms / 2 + 1);
+    if (ms < r->wait_ms) ms = r->wait_ms;
+    r->wait_ms = 0;
     const uint64_t end_ns = r->first_failure_ns + (first ? first_ms : all_ms) * MS_NS;
     if (result == REMOTE_FAILED || now + ms * MS_NS > end_ns) return false;
     remote_wait(ms);
@@ -42,9 +44,11 @@ static const char *permission_hint(enum remote_kind kind)
     return "names and passwords of hosts are read from ~/.netrc, by each process from its own";
 }
 
-enum remote_result remote_set_status_error(enum remote_kind kind, const char *name, long status,
+enum remote_result remote_set_status_error(enum remote_kind kind, const char *name,
+                                           const struct remote_transfer *t,
                                            struct glint_error *error)
 {
+    const long status = t->status;
     const bool passing = status == 408 || status == 429 || (status >= 500 && status != 501);
     enum glint_code code = passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL;
     const char *hint = NULL;
@@ -55,6 +59,10 @@ enum remote_result remote_set_status_error(enum remote_kind kind, const char *na
     }
     if (kind == REMOTE_S3 && status >= 300 && status < 400)
         hint = "the bucket is in another region: set AWS_REGION";
-    error_set(error, code, hint, "%s: the server answered %ld", name, status);
+    if (passing && t->retry_after_ms > 0)
+        error_set(error, code, hint, "%s: the server answered %ld, and asks to wait %" PRIu64 " s",
+                  name, status, t->retry_after_ms / 1000);
+    else
+        error_set(error, code, hint, "%s: the server answered %ld", name, status);
     return passing ? REMOTE_RETRY : REMOTE_FAILED;
 }

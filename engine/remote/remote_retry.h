@@ -9,6 +9,7 @@
 struct remote_retry {
     uint32_t failures; /* since the last success */
     uint64_t first_failure_ns;
+    uint64_t wait_ms; /* at least, before the next attempt: the server asks for it */
 };
 
 /* After a failure: waits with backoff and jitter and returns true if there is time for another
@@ -19,7 +20,8 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
 int remote_retry_set_error(const struct remote_retry *r, struct env *env,
                            const struct glint_error *last, struct glint_error *error);
 /* Sets the error of a response that has no content. */
-enum remote_result remote_set_status_error(enum remote_kind kind, const char *name, long status,
+enum remote_result remote_set_status_error(enum remote_kind kind, const char *name,
+                                           const struct remote_transfer *t,
                                            struct glint_error *error);
 
 #endif

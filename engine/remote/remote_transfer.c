@@ -269,6 +269,16 @@ static enum remote_result receive(struct remote_transfer *t, struct glint_error 
     return set_transfer_error(t, error);
 }
 
+static uint64_t retry_after_ms(const struct remote_transfer *t)
+{
+    curl_off_t seconds = 0;
+    if (t->curl->easy_getinfo(t->session->easy, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK ||
+        seconds <= 0)
+        return 0;
+    return (uint64_t)(seconds < REMOTE_RETRY_AFTER_S_MAX ? seconds : REMOTE_RETRY_AFTER_S_MAX) *
+           1000;
+}
+
 enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
                                         const char *name, const struct remote_request *request,
                                         struct glint_error *error)
@@ -288,6 +298,7 @@ enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *e
     }
     const enum remote_result result = receive(t, error);
     t->curl->easy_getinfo(t->session->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    t->retry_after_ms = retry_after_ms(t);
     return result;
 }
 

@@ -43,6 +43,7 @@ struct remote_transfer {
     struct curl_slist *headers;
     struct remote_response response;
     long status;
+    uint64_t retry_after_ms; /* what the server asks for, of Retry-After; 0: nothing */
     uint8_t *buffer; /* [at, fill) is received and not read */
     uint64_t at, fill;
     uint64_t timeout_ms;

@@ -1,11 +1,13 @@
-"""Loads the tests of test_*.py, runs them, and the canary, which must fail."""
+"""Loads the tests of DIRECTORY/test_*.py, runs them, and the canary, which must fail.
+
+    tests/support/suite.py DIRECTORY [--glint PATH] [TEST...]      TEST: a part of FILE.CLASS.TEST
+"""
 import argparse
 import os
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def flat(suite):
@@ -18,12 +20,13 @@ def flat(suite):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("directory")
     parser.add_argument("--glint", default=os.path.join(ROOT, "build/release/glint"))
     parser.add_argument("tests", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     os.environ["GLINT"] = os.path.abspath(options.glint)
-    sys.path.insert(0, HERE)
-    tests = list(flat(unittest.TestLoader().discover(HERE)))
+    sys.path.insert(0, os.path.abspath(options.directory))
+    tests = list(flat(unittest.TestLoader().discover(options.directory)))
     wanted = [t for t in tests if not options.tests or any(name in t.id() for name in options.tests)]
     result = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(wanted))
     passed = result.testsRun - len(result.failures) - len(result.errors) - len(result.skipped)
