@@ -1,5 +1,6 @@
-"""The results as a picture (SVG): for each row that has a hand-written side, the median time of every
-other program divided by it, on a logarithmic axis."""
+"""The results as a picture (SVG), on a logarithmic axis: for each row that has a hand-written side, the
+median time of every other program divided by it; below, for rows without one, that of the peers
+divided by glint's."""
 
 import datetime
 import math
@@ -8,25 +9,26 @@ import platform
 from xml.sax.saxutils import escape
 
 GLINT, PEER = "#0b6fb8", "#b8560b"
-LABEL, PLOT, ROW, TOP, BOTTOM = 470, 520, 44, 66, 34  # pixels
+LABEL, PLOT, ROW, HEAD, FOOT = 470, 520, 44, 34, 40  # pixels
 LANES = [15, -8, 25, -18]  # where the name of a dot can be, below or above it
-NAMES = {"duckdb": "DuckDB", "polars": "Polars", "pyspark": "PySpark", "wc": "wc -l",
-         "extra": "plain C", "local-1": "glint, 1 slot", "local-2": "2 slots"}
-PEERS = {"duckdb", "polars", "pyspark", "wc", "extra"}
+NAMES = {"duckdb": "DuckDB", "sort": "GNU sort", "polars": "Polars", "pyspark": "PySpark", "wc": "wc -l",
+         "extra": "plain C", "local-1": "glint, 1 slot", "local-2": "2 slots", "stations": "glint",
+         "stations_batch": "glint", "all memory": "with all memory"}
+PEERS = {"duckdb", "polars", "pyspark", "wc", "extra", "sort"}
 # Sides of rows that compare speed-ups; two processes at once are no single program.
 LEFT_OUT = {"hand", "hand two"}
 
 
-def ratios(results):
-    """[(what, [(side, ratio)])] of the rows that have a hand-written side and another one."""
+def ratios(results, reference):
+    """[(what, [(side, ratio)])] of the rows that have this side and another one, over this side."""
     rows = []
     for result in results:
-        if "hand" not in result.samples:
+        if reference not in result.samples or result.unit == "x":
             continue
-        hand = result.samples["hand"].seconds
-        sides = [(name, s.seconds / hand) for name, s in result.samples.items()
-                 if name not in LEFT_OUT]
-        if sides and result.unit != "x":
+        one = result.samples[reference].seconds
+        sides = [(name, s.seconds / one) for name, s in result.samples.items()
+                 if name not in (reference, *LEFT_OUT)]
+        if sides:
             rows.append((result.what, sides))
     return rows
 
@@ -64,34 +66,46 @@ def dots(sides, x_of, y):
     return drawn
 
 
-def svg(bench, results, today=None):
-    """The picture as text. Raises ValueError if no row has two sides to compare."""
-    rows = ratios(results)
-    if not rows:
-        raise ValueError("no row that was measured has a hand-written side and another one")
+def chart(title, rows, top):
+    """The elements of a chart that begins at `top`, and its height."""
     values = [ratio for _, sides in rows for _, ratio in sides] + [1]
     low, high = min(values) / 1.3, max(values) * 1.3
     scale = PLOT / math.log(high / low)
-    width, height = LABEL + PLOT + 40, TOP + ROW * len(rows) + BOTTOM
+    bottom = top + HEAD + ROW * len(rows)
 
     def x_of(ratio):
         return LABEL + 10 + math.log(ratio / low) * scale
 
-    day = (today or datetime.date.today()).isoformat()
-    drawn = [text(10, 22, "Time of a whole process, divided by that of a program in C written by hand "
-                  "for this task", size=15),
-             text(10, 42, f"medians of {bench.runs}; small = {bench.rows['small']:,} rows, large = "
-                  f"{bench.rows['large']:,}; {day}, {os.cpu_count()} CPUs, {processor()}")]
+    drawn = [text(10, top + 14, title, size=15)]
     for tick in ticks(low, high):
         x = x_of(tick)
         strong = ' stroke-width="2"' if tick == 1 else ' stroke-dasharray="2 4"'
-        drawn.append(f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - BOTTOM}" '
+        drawn.append(f'<line x1="{x:.1f}" y1="{top + HEAD - 8}" x2="{x:.1f}" y2="{bottom}" '
                      f'stroke="currentColor" opacity="0.45"{strong}/>')
-        drawn.append(text(x, height - BOTTOM + 16, f"{tick:g}", "middle", size=11))
+        drawn.append(text(x, bottom + 16, f"{tick:g}", "middle", size=11))
     for i, (what, sides) in enumerate(rows):
-        y = TOP + ROW * i + 18
+        y = top + HEAD + ROW * i + 18
         drawn.append(text(10, y + 4, what, size=12))
         drawn += dots(sides, x_of, y)
+    return drawn, bottom - top + FOOT
+
+
+def svg(bench, results, today=None):
+    """The picture as text. Raises ValueError if no row has two sides to compare."""
+    hand, others = ratios(results, "hand"), ratios([r for r in results if "hand" not in r.samples],
+                                                   "glint")
+    charts = [(title, rows) for title, rows in (
+        ("Time of a whole process, divided by that of a program in C written by hand for this task", hand),
+        ("Time of a whole process, divided by that of glint", others)) if rows]
+    if not charts:
+        raise ValueError("no row that was measured has two sides to compare")
+    day = (today or datetime.date.today()).isoformat()
+    drawn = [text(10, 22, f"medians of {bench.runs}; small = {bench.rows['small']:,} rows, large = "
+                  f"{bench.rows['large']:,}; {day}, {os.cpu_count()} CPUs, {processor()}")]
+    width, height = LABEL + PLOT + 40, 40
+    for title, rows in charts:
+        elements, used = chart(title, rows, height)
+        drawn, height = drawn + elements, height + used
     style = ("svg{color:#222;background:#fff}"
              "@media(prefers-color-scheme:dark){svg{color:#ddd;background:#181818}}")
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
