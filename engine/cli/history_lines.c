@@ -48,7 +48,7 @@ static const struct event_schema {
     {"executor", "executor:e state:t"},
     {"action", "action:n name:t output:t outputs:T?"},
     {"action_end", "action:n error:E"},
-    {"stage", "stage:n action:n name:t tasks:n parents:N"},
+    {"stage", "stage:n action:n name:t tasks:n parents:N operators:T? operator_count:n?"},
     {"stage_end", "stage:n error:E"},
     {"task", "stage:n task:n attempt:n executor:e speculative:b start_ms:m end_ms:m run_ms:M "
              "outcome:t error:E counters:c"},

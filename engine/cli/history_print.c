@@ -121,6 +121,22 @@ static void print_action(FILE *out, const json_t *o)
     fputc('\n', out);
 }
 
+/* One per line, as `glint explain` prints them. */
+static void print_operators(FILE *out, const json_t *stage)
+{
+    const json_t *list = json_object_get(stage, "operators");
+    const json_int_t left_out = json_integer_value(json_object_get(stage, "operator_count")) -
+                                (json_int_t)json_array_size(list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        fputs("    ", out);
+        print_escaped(out, text != NULL ? text : "?", " ");
+        fputc('\n', out);
+    }
+    if (left_out > 0 && json_array_size(list) > 0)
+        fprintf(out, "    and %lld more\n", (long long)left_out);
+}
+
 static void print_stage(FILE *out, const struct history_stage *s)
 {
     static const char *const rest[][2] = {{"failed", "failed"},
@@ -129,7 +145,9 @@ static void print_stage(FILE *out, const struct history_stage *s)
                                           {"speculative", "speculative"}};
     print_fields(out, s->report, "stage {stage:n}: {name}");
     print_numbers(out, ", after", json_object_get(s->report, "parents"));
-    print_fields(out, s->report, "\n  {tasks:n} task{tasks:+}, {done:n} done");
+    fputc('\n', out);
+    print_operators(out, s->report);
+    print_fields(out, s->report, "  {tasks:n} task{tasks:+}, {done:n} done");
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
         const json_int_t count = json_integer_value(json_object_get(s->report, rest[i][0]));
         if (count > 0) fprintf(out, ", %lld %s", (long long)count, rest[i][1]);

@@ -50,6 +50,10 @@ struct stage_run {
     bool is_first_run;  /* for the job metrics: no earlier action has completed it */
     bool skipped;       /* it has nothing to run, and another stage reads its outputs */
     struct buffer plan; /* the body of its STAGE message */
+    /* Of the first run, with an event log: each operator's text and a NUL, at most
+     * EVENT_OPERATORS_MAX of operator_count. */
+    struct buffer operators;
+    uint32_t operator_count;
     char name[NAME_BYTES_MAX], functions[NAME_BYTES_MAX];
 };
 

@@ -26,6 +26,9 @@
 static_assert(2 * WORDS_MAX * (WORD_SIZE_MAX + 16) * 6 < EVENT_LOG_LINE_BYTES_MAX,
               "the command line and all options fit in one line");
 static_assert(NUMBERS_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX, "all stages of a plan fit in one line");
+static_assert((EVENT_OPERATORS_MAX + 1) * WORD_SIZE_MAX * 6 + NUMBERS_MAX * 12 <
+                  EVENT_LOG_LINE_BYTES_MAX,
+              "the operators of a stage and its parents fit in one line");
 static_assert(EVENT_COUNTERS_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
               "all counters and accumulators fit in one line");
 
@@ -310,6 +313,11 @@ void event_log_stage_start(struct event_log *log, const struct event_stage *e)
     json_cstring(&log->line, "name", e->name);
     json_u64(&log->line, "tasks", e->tasks);
     put_numbers(log, "parents", e->parents, e->parent_count);
+    json_begin(&log->line, "operators", '[');
+    for (uint32_t i = 0; i < e->operators_shown && i < EVENT_OPERATORS_MAX; i++)
+        put_truncated(log, NULL, e->operators[i]);
+    json_end(&log->line, ']');
+    json_u64(&log->line, "operator_count", e->operator_count);
     line_end(log, false);
 }
 

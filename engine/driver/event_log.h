@@ -98,6 +98,7 @@ void event_log_action_start(struct event_log *log, const struct event_action *e)
 /* `why` NULL or without a code: success; so for stages. */
 void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why);
 
+#define EVENT_OPERATORS_MAX 100u
 struct event_stage {
     uint32_t stage; /* unique in the job, as in event_task */
     uint32_t action;
@@ -105,6 +106,9 @@ struct event_stage {
     uint32_t tasks;
     const uint32_t *parents; /* stages whose map outputs it reads */
     uint32_t parent_count;
+    /* Of its first run: texts of the operators, the first EVENT_OPERATORS_MAX of all. */
+    const char *const *operators;
+    uint32_t operators_shown, operator_count;
 };
 /* Its first task is about to be sent. */
 void event_log_stage_start(struct event_log *log, const struct event_stage *e);

@@ -7,6 +7,7 @@
 #include "engine/net/hello.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Replaces the context's note function while the log is open. */
 static void note_and_log(void *arg, const char *line)
@@ -149,17 +150,25 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
-    uint32_t parents[PLAN_NODES_MAX];
+    uint32_t parents[PLAN_NODES_MAX], shown = 0;
+    const char *operators[EVENT_OPERATORS_MAX];
     if (d->log == NULL) return;
     assert(stage->parent_count <= PLAN_NODES_MAX);
     for (uint32_t i = 0; i < stage->parent_count; i++)
         parents[i] = stage_number(a, stage->parents[i]);
+    for (uint64_t at = 0; at < stage->operators.size && shown < EVENT_OPERATORS_MAX; shown++) {
+        operators[shown] = (const char *)stage->operators.data + at;
+        at += strlen(operators[shown]) + 1;
+    }
     event_log_stage_start(d->log, &(struct event_stage){.stage = stage_number(a, number),
                                                         .action = a->number,
                                                         .name = stage->name,
                                                         .tasks = stage->tasks,
                                                         .parents = parents,
-                                                        .parent_count = stage->parent_count});
+                                                        .parent_count = stage->parent_count,
+                                                        .operators = operators,
+                                                        .operators_shown = shown,
+                                                        .operator_count = stage->operator_count});
 }
 
 static void set_health(struct driver *d, uint32_t executor, struct event_health *out)

@@ -5,89 +5,11 @@
 #include "engine/base/text.h"
 #include "engine/data/input.h"
 #include "engine/driver/driver_internal.h"
+#include "engine/driver/plan_steps.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 static_assert(PLAN_NONE == STAGE_NO_PARENT, "the parents of a step are those of its node");
-
-static const struct glint_rdd *find_rdd(const struct glint *g, uint32_t id)
-{
-    const struct glint_rdd *rdd = g->rdds;
-    while (rdd != NULL && rdd->id != id) rdd = rdd->next;
-    return rdd;
-}
-
-/* A line of a plan, truncated if it does not fit. */
-struct plan_line {
-    char text[1024];
-    size_t used;
-};
-
-static void plan_line_add(struct plan_line *l, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void plan_line_add(struct plan_line *l, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
-    va_end(args);
-    if (n > 0) l->used += (size_t)n;
-    if (l->used >= sizeof l->text) l->used = sizeof l->text - 1;
-}
-
-static void add_skipped(struct plan_line *l, const char *what, const struct skipped_action *u)
-{
-    plan_line_add(l, "%s the result of %s (stage %u)", what, u->by->name, u->stage);
-}
-
-/* The shuffle's number of partitions is computed from an input of unknown size. */
-static bool is_guess(const struct glint_rdd *shuffle)
-{
-    return shuffle->unsized && shuffle->partitions_inherited == 0 &&
-           shuffle->g->config.partitions == 0 && shuffle->partitioner_of == NULL;
-}
-
-/* A source that reads outputs of earlier actions, which explain did not run: their paths, and the
- * stages that would save them. */
-static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
-{
-    for (uint32_t i = 0; i < inputs->unwritten_count; i++)
-        plan_line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
-                      inputs->unwritten[i]->stage);
-    plan_line_add(l, " (task count estimated: not saved yet)");
-}
-
-/* map words.split, or map "NAME" words.split, followed by what is special to this operator. `root`:
- * the last node. */
-static void add_node(struct plan_line *l, const struct glint *g, const struct stage_node *n,
-                     bool root)
-{
-    const struct glint_rdd *rdd = find_rdd(g, n->rdd); /* NULL: an action's node */
-    const bool shuffle = stage_node_is_shuffle(n);
-    plan_line_add(l, "%s", n->op->name);
-    if (n->name != NULL) plan_line_add(l, " \"%s\"", n->name);
-    if (shuffle) plan_line_add(l, " (%s)", root ? "write" : "read");
-    if (n->op->kind == OP_WIDE && n->narrow) plan_line_add(l, " (no shuffle)");
-    if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
-    if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
-    if (rdd != NULL && rdd->estimated)
-        plan_line_add(l, " (task count estimated: lines are not counted)");
-    if (n->fn != NULL) plan_line_add(l, " %s", n->fn->name);
-    if (n->op->describe != NULL) {
-        char text[NAME_BYTES_MAX];
-        n->op->describe(n->params, text, sizeof text);
-        plan_line_add(l, " %s", text);
-    }
-    if (shuffle && !root && rdd->stage > 0) plan_line_add(l, " from stage %u", rdd->stage - 1);
-    if (shuffle && root)
-        plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
-                      is_guess(rdd) ? " (estimated from the input)" : "");
-    if (n->dependency.partition_fn != NULL && root)
-        plan_line_add(l, " by %s", n->dependency.partition_fn->name);
-    if (rdd != NULL && rdd->prepared.by != NULL && root == shuffle)
-        add_skipped(l, shuffle ? "; its bounds depend on" : "; depends on", &rdd->prepared);
-}
 
 static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t partitions)
 {
@@ -125,10 +47,10 @@ static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *
         const struct stage_node *n = &s->nodes[i];
         const bool root = i + 1 == s->node_count;
         struct plan_line line = {.used = 0};
-        add_node(&line, g, n, root);
+        plan_step_format(g, n, root, &line);
         steps[i] = (struct plan_step){.text = arena_strdup(&g->arena, line.text),
                                       .parents = {n->parents[0], n->parents[1]}};
-        fits = steps[i].text != NULL && add_reads(s, n, find_rdd(g, n->rdd), root, &steps[i]);
+        fits = steps[i].text != NULL && add_reads(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
     }
     if (!fits) return error_no_memory(&g->error);
     view->steps = steps;
@@ -183,7 +105,7 @@ static void note_heading(struct glint *g, const char *heading)
     glint_note(g, "%s", heading);
     if (g->empty_results == 0) return;
     struct plan_line l = {.used = 0};
-    add_skipped(&l, "depends on", &g->empty);
+    plan_line_add_skipped(&l, "depends on", &g->empty);
     if (g->empty_results > 1)
         plan_line_add(&l, " and of %u earlier action%s", g->empty_results - 1,
                       g->empty_results == 2 ? "" : "s");

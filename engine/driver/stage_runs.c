@@ -3,6 +3,7 @@
  * outputs with it, and their tasks must then run again. */
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
+#include "engine/driver/plan_steps.h"
 #include "engine/net/cluster.h"
 
 #include <assert.h>
@@ -92,6 +93,7 @@ void stage_runs_fini(struct action_run *a)
     for (uint32_t i = 0; i < a->stage_count; i++) {
         mem_free(a->stages[i].parents);
         buffer_fini(&a->stages[i].plan);
+        buffer_fini(&a->stages[i].operators);
     }
     for (uint32_t i = 0; a->results != NULL && i < a->stages[a->stage_count - 1].tasks; i++) {
         buffer_fini(&a->results[i].body);
@@ -99,6 +101,20 @@ void stage_runs_fini(struct action_run *a)
     }
     mem_free(a->results);
     mem_free(a->stages);
+}
+
+/* Returns false when out of memory. */
+static bool format_operators(const struct driver *d, const struct stage_plan *plan,
+                             struct stage_run *stage)
+{
+    bool kept = true;
+    stage->operator_count = plan->node_count;
+    for (uint32_t i = 0; i < plan->node_count && i < EVENT_OPERATORS_MAX && kept; i++) {
+        struct plan_line line = {.used = 0};
+        plan_step_format(d->g, &plan->nodes[i], i + 1 == plan->node_count, &line);
+        kept = buffer_append(&stage->operators, line.text, line.used + 1);
+    }
+    return kept;
 }
 
 /* Encodes the body of the STAGE message once; each executor that needs it is sent a copy. */
@@ -119,6 +135,8 @@ static int encode_stage_plan(struct driver *d, uint32_t number)
         plan_format_stage_functions(&plan, stage->functions, sizeof stage->functions);
         r = stage_plan_encode(&plan, &stage->plan, driver_error(d));
     }
+    if (r == 0 && d->log != NULL && stage->is_first_run && !format_operators(d, &plan, stage))
+        r = error_no_memory(driver_error(d));
     stage_plan_fini(&plan);
     return r;
 }

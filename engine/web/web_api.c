@@ -2,10 +2,10 @@
 #include "engine/web/web_api.h"
 
 #include "engine/base/text.h"
+#include "engine/web/web_api_internal.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *text_of(const json_t *event, const char *name)
@@ -13,8 +13,7 @@ static const char *text_of(const json_t *event, const char *name)
     return json_string_value(json_object_get(event, name));
 }
 
-/* Any value, as it is. */
-static void put_value(struct json *out, const char *name, const json_t *value)
+void web_api_put_value(struct json *out, const char *name, const json_t *value)
 {
     const char *key;
     json_t *element;
@@ -22,12 +21,12 @@ static void put_value(struct json *out, const char *name, const json_t *value)
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
     case JSON_OBJECT:
         json_begin(out, name, '{');
-        json_object_foreach((json_t *)value, key, element) put_value(out, key, element);
+        json_object_foreach((json_t *)value, key, element) web_api_put_value(out, key, element);
         json_end(out, '}');
         break;
     case JSON_ARRAY:
         json_begin(out, name, '[');
-        json_array_foreach(value, i, element) put_value(out, NULL, element);
+        json_array_foreach(value, i, element) web_api_put_value(out, NULL, element);
         json_end(out, ']');
         break;
     case JSON_STRING:
@@ -41,8 +40,7 @@ static void put_value(struct json *out, const char *name, const json_t *value)
     }
 }
 
-/* Milliseconds as the event log has them; a negative number: not known. */
-static void put_ms(struct json *out, const char *name, double ms)
+void web_api_put_ms(struct json *out, const char *name, double ms)
 {
     if (ms >= 0)
         json_ms(out, name, (uint64_t)llround(ms * 1000) * 1000);
@@ -50,14 +48,14 @@ static void put_ms(struct json *out, const char *name, double ms)
         json_cstring(out, name, NULL);
 }
 
-static void put_field(struct json *out, const char *name, const json_t *event, const char *field)
+void web_api_put_field(struct json *out, const char *name, const json_t *event, const char *field)
 {
-    put_value(out, name, json_object_get(event, field));
+    web_api_put_value(out, name, json_object_get(event, field));
 }
 
 /* ---- Jobs */
 
-static bool has_failed(const json_t *end)
+bool web_api_has_failed(const json_t *end)
 {
     return json_is_object(json_object_get(end, "error"));
 }
@@ -66,7 +64,7 @@ static void put_counters(struct json *out, const struct web_model *m)
 {
     struct web_stage sum = {.number = 0};
     if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
-        put_field(out, "counters", m->end, "counters");
+        web_api_put_field(out, "counters", m->end, "counters");
         return;
     }
     json_begin(out, "counters", '{');
@@ -97,7 +95,7 @@ static void put_texts(struct json *out, const char *name, const json_t *events, 
     size_t i;
     json_t *o;
     json_begin(out, name, '[');
-    json_array_foreach(events, i, o) put_field(out, NULL, o, field);
+    json_array_foreach(events, i, o) web_api_put_field(out, NULL, o, field);
     json_end(out, ']');
 }
 
@@ -107,21 +105,21 @@ static void put_sum(struct json *out, const struct web_model *m, const char *nam
 {
     const json_t *value = json_object_get(m->end, field);
     if (m->size_limited && json_is_integer(value))
-        put_value(out, name, value);
+        web_api_put_value(out, name, value);
     else
         json_u64(out, name, sum);
 }
 
 static void put_details(struct json *out, const struct web_model *m, const struct web_totals *t)
 {
-    put_field(out, "version", m->job, "version");
-    put_field(out, "build", m->job, "build");
-    put_field(out, "master", m->job, "master");
+    web_api_put_field(out, "version", m->job, "version");
+    web_api_put_field(out, "build", m->job, "build");
+    web_api_put_field(out, "master", m->job, "master");
     json_bool(out, "live", m->live);
-    put_ms(out, "lastMs", m->last_ms);
-    put_field(out, "error", m->end, "error");
-    put_field(out, "arguments", m->job, "arguments");
-    put_field(out, "argumentCount", m->job, "argument_count");
+    web_api_put_ms(out, "lastMs", m->last_ms);
+    web_api_put_field(out, "error", m->end, "error");
+    web_api_put_field(out, "arguments", m->job, "arguments");
+    web_api_put_field(out, "argumentCount", m->job, "argument_count");
     put_sum(out, m, "numStages", "stages", m->stage_count);
     put_sum(out, m, "numSkippedStages", "stages_skipped", m->stages_skipped);
     json_u64(out, "numActiveTasks", t->active);
@@ -143,18 +141,19 @@ static void put_details(struct json *out, const struct web_model *m, const struc
 void web_api_put_application(struct json *out, const struct web_model *m, bool all)
 {
     const struct web_totals t = web_model_totals(m);
-    const char *status = m->end != NULL ? has_failed(m->end) ? "FAILED" : "SUCCEEDED"
+    const char *status = m->end != NULL ? web_api_has_failed(m->end) ? "FAILED" : "SUCCEEDED"
                          : m->live      ? "RUNNING"
                                         : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
-    put_field(out, "id", m->job, "id");
-    put_field(out, "name", m->job, "name");
+    web_api_put_field(out, "id", m->job, "id");
+    web_api_put_field(out, "name", m->job, "name");
     json_cstring(out, "status", status);
     json_begin(out, "attempts", '[');
     json_begin(out, NULL, '{');
-    put_field(out, "startTime", m->job, "time");
-    put_field(out, "endTime", m->end, "time");
-    put_ms(out, "duration", json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
+    web_api_put_field(out, "startTime", m->job, "time");
+    web_api_put_field(out, "endTime", m->end, "time");
+    web_api_put_ms(out, "duration",
+                   json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
     json_bool(out, "completed", m->end != NULL);
     json_end(out, '}');
     json_end(out, ']');
@@ -187,11 +186,11 @@ static void put_actions(struct json *out, const struct web_model *m)
         const char *running = m->end == NULL ? "RUNNING" : "FAILED";
         json_begin(out, NULL, '{');
         json_i64(out, "jobId", number);
-        put_field(out, "name", o, "name");
-        put_field(out, "outputs", o, "outputs");
+        web_api_put_field(out, "name", o, "name");
+        web_api_put_field(out, "outputs", o, "outputs");
         json_cstring(out, "status",
                      end == NULL       ? running
-                     : has_failed(end) ? "FAILED"
+                     : web_api_has_failed(end) ? "FAILED"
                                        : "SUCCEEDED");
         json_begin(out, "stageIds", '[');
         for (uint32_t k = 0; k < m->stage_count; k++)
@@ -199,120 +198,13 @@ static void put_actions(struct json *out, const struct web_model *m)
                 json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
                 json_u64(out, NULL, m->stages[k].number);
         json_end(out, ']');
-        put_field(out, "skippedStageIds", o, "skipped");
-        put_field(out, "submissionMs", o, "ms");
-        put_field(out, "completionMs", end, "ms");
-        put_field(out, "error", end, "error");
+        web_api_put_field(out, "skippedStageIds", o, "skipped");
+        web_api_put_field(out, "submissionMs", o, "ms");
+        web_api_put_field(out, "completionMs", end, "ms");
+        web_api_put_field(out, "error", end, "error");
         json_end(out, '}');
     }
     json_end(out, ']');
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int compare_counts(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Minimum, median and maximum, by nearest rank as in glint history. */
-static uint64_t rank_of(int which, uint64_t count)
-{
-    return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
-}
-
-static void put_times(struct json *out, const char *name, const struct web_stage *s)
-{
-    const uint64_t count = s->run_ms.size / sizeof(double);
-    double *sorted = count > 0 ? mem_alloc(s->run_ms.size) : NULL;
-    json_begin(out, name, '[');
-    if (sorted != NULL) {
-        memcpy(sorted, s->run_ms.data, s->run_ms.size);
-        qsort(sorted, count, sizeof *sorted, compare_doubles);
-    }
-    for (int i = 0; i < 3; i++) put_ms(out, NULL, sorted != NULL ? sorted[rank_of(i, count)] : -1);
-    json_end(out, ']');
-    mem_free(sorted);
-}
-
-/* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
-static void put_metric(struct json *out, const char *name, const struct web_stage *s,
-                       enum web_metric metric)
-{
-    const struct buffer *b = &s->metrics[metric];
-    uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
-    if (sorted == NULL) return;
-    assert(b->size <= s->done * sizeof *sorted);
-    memcpy(sorted, b->data, b->size);
-    qsort(sorted, s->done, sizeof *sorted, compare_counts);
-    json_begin(out, name, '[');
-    for (int i = 0; i < 3; i++) json_u64(out, NULL, sorted[rank_of(i, s->done)]);
-    json_end(out, ']');
-    mem_free(sorted);
-}
-
-static void put_distributions(struct json *out, const struct web_stage *s)
-{
-    json_begin(out, "taskMetricsDistributions", '{');
-    json_begin(out, "quantiles", '[');
-    for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
-    json_end(out, ']');
-    put_times(out, "executorRunTime", s);
-    json_begin(out, "inputMetrics", '{');
-    put_metric(out, "bytesRead", s, WEB_BYTES_READ);
-    put_metric(out, "recordsRead", s, WEB_ROWS_READ);
-    json_end(out, '}');
-    json_begin(out, "outputMetrics", '{');
-    put_metric(out, "bytesWritten", s, WEB_BYTES_WRITTEN);
-    put_metric(out, "recordsWritten", s, WEB_ROWS_WRITTEN);
-    json_end(out, '}');
-    json_begin(out, "shuffleWriteMetrics", '{');
-    put_metric(out, "bytesWritten", s, WEB_MAP_OUTPUT_BYTES);
-    put_metric(out, "recordsWritten", s, WEB_MAP_OUTPUT_RECORDS);
-    json_end(out, '}');
-    put_metric(out, "diskBytesSpilled", s, WEB_SPILL_BYTES);
-    json_end(out, '}');
-}
-
-static void put_stage(struct json *out, const struct web_model *m, const struct web_stage *s)
-{
-    const bool over = s->end != NULL || m->end != NULL;
-    const bool failed = has_failed(s->end) || (s->end == NULL && m->end != NULL);
-    json_begin(out, NULL, '{');
-    json_u64(out, "stageId", s->number);
-    put_field(out, "jobId", s->start, "action");
-    put_field(out, "name", s->start, "name");
-    json_cstring(out, "status",
-                 failed        ? "FAILED"
-                 : over        ? "COMPLETE"
-                 : s->started  ? "ACTIVE"
-                               : "PENDING");
-    put_field(out, "parentIds", s->start, "parents");
-    json_u64(out, "numTasks", s->tasks);
-    json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));
-    json_u64(out, "numCompleteTasks", s->done);
-    json_u64(out, "numFailedTasks", s->failed);
-    json_u64(out, "numKilledTasks", s->killed);
-    json_u64(out, "numLostTasks", s->lost);
-    json_u64(out, "numSpeculativeTasks", s->speculative);
-    json_u64(out, "numRetries", s->retries);
-    put_ms(out, "submissionMs", s->start_ms);
-    put_ms(out, "completionMs", s->end_ms);
-    put_field(out, "error", s->end, "error");
-    json_begin(out, "details", '[');
-    if (text_of(s->start, "functions") != NULL) put_field(out, NULL, s->start, "functions");
-    json_end(out, ']');
-    json_begin(out, "counters", '{');
-    for (uint32_t i = 0; i < s->counter_count; i++)
-        json_i64(out, s->counters[i].name, s->counters[i].value);
-    json_end(out, '}');
-    put_distributions(out, s);
-    json_end(out, '}');
 }
 
 static void put_attempt(struct json *out, const struct web_attempt *a)
@@ -328,9 +220,9 @@ static void put_attempt(struct json *out, const struct web_attempt *a)
     json_u64(out, "partitionId", a->partition);
     json_u64(out, "executorId", a->executor);
     json_bool(out, "speculative", a->speculative);
-    put_ms(out, "startMs", a->start_ms);
-    put_ms(out, "endMs", a->end_ms);
-    put_ms(out, "runMs", a->run_ms);
+    web_api_put_ms(out, "startMs", a->start_ms);
+    web_api_put_ms(out, "endMs", a->end_ms);
+    web_api_put_ms(out, "runMs", a->run_ms);
     json_cstring(out, "status", outcomes[a->outcome]);
     json_end(out, '}');
 }
@@ -343,13 +235,13 @@ static void put_running(struct json *out, const struct web_model *m)
     json_array_foreach(m->running, i, o)
     {
         json_begin(out, NULL, '{');
-        put_field(out, "stageId", o, "stage");
-        put_field(out, "index", o, "task");
-        put_field(out, "attempt", o, "attempt");
-        put_field(out, "partitionId", o, "partition");
-        put_field(out, "executorId", o, "executor");
-        put_field(out, "speculative", o, "speculative");
-        put_field(out, "startMs", o, "start_ms");
+        web_api_put_field(out, "stageId", o, "stage");
+        web_api_put_field(out, "index", o, "task");
+        web_api_put_field(out, "attempt", o, "attempt");
+        web_api_put_field(out, "partitionId", o, "partition");
+        web_api_put_field(out, "executorId", o, "executor");
+        web_api_put_field(out, "speculative", o, "speculative");
+        web_api_put_field(out, "startMs", o, "start_ms");
         json_cstring(out, "endMs", NULL);
         json_cstring(out, "runMs", NULL);
         json_cstring(out, "status", "RUNNING");
@@ -378,17 +270,17 @@ static void put_executor(struct json *out, uint32_t number, const struct web_exe
     const char *state = text_of(e->last, "state");
     json_begin(out, NULL, '{');
     json_u64(out, "id", number);
-    put_field(out, "name", e->joined, "name");
-    put_field(out, "hostPort", e->joined, "host");
+    web_api_put_field(out, "name", e->joined, "name");
+    web_api_put_field(out, "hostPort", e->joined, "host");
     json_cstring(out, "state", state != NULL ? state : "joined");
-    put_field(out, "totalCores", e->joined, "slots");
+    web_api_put_field(out, "totalCores", e->joined, "slots");
     json_u64(out, "activeTasks", e->busy);
     json_u64(out, "completedTasks", e->done);
     json_u64(out, "failedTasks", e->failed);
-    put_field(out, "memoryUsed", e->health, "memory");
-    put_field(out, "maxMemory", e->health, "memory_max");
-    put_field(out, "heartbeatAgeMs", e->health, "age_ms");
-    put_field(out, "error", e->last, "error");
+    web_api_put_field(out, "memoryUsed", e->health, "memory");
+    web_api_put_field(out, "maxMemory", e->health, "memory_max");
+    web_api_put_field(out, "heartbeatAgeMs", e->health, "age_ms");
+    web_api_put_field(out, "error", e->last, "error");
     json_end(out, '}');
 }
 
@@ -402,8 +294,8 @@ static void put_environment(struct json *out, const struct web_model *m)
     {
         json_begin(out, NULL, '{');
         json_cstring(out, "name", name);
-        put_value(out, "value", value);
-        put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
+        web_api_put_value(out, "value", value);
+        web_api_put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -431,13 +323,6 @@ unsigned web_api_error(struct json *out, unsigned status, const char *text)
     return status;
 }
 
-static void put_stages(struct json *out, const struct web_model *m)
-{
-    json_begin(out, NULL, '[');
-    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);
-    json_end(out, ']');
-}
-
 static void put_executors(struct json *out, const struct web_model *m)
 {
     json_begin(out, NULL, '[');
@@ -447,7 +332,7 @@ static void put_executors(struct json *out, const struct web_model *m)
 
 static void put_failures(struct json *out, const struct web_model *m)
 {
-    put_value(out, NULL, m->failures);
+    web_api_put_value(out, NULL, m->failures);
 }
 
 /* Of jobs that build or read Bloom filters. */
@@ -466,7 +351,7 @@ static void put_filters(struct json *out, const struct web_model *m)
         if (name == NULL || strcmp(name, "filter") != 0) continue;
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
+            web_api_put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -479,7 +364,7 @@ unsigned web_api_part(struct json *out, const struct web_model *m, const char *n
         const char *name;
         void (*put)(struct json *out, const struct web_model *m);
     } parts[] = {{"jobs", put_actions},
-                 {"stages", put_stages},
+                 {"stages", web_api_put_stages},
                  {"failures", put_failures},
                  {"executors", put_executors},
                  {"environment", put_environment},

@@ -111,7 +111,8 @@ class Answers:
                    "numLostTasks": sum(t["outcome"] == "executor lost" for t in tasks),
                    "numSpeculativeTasks": sum(t["speculative"] for t in tasks),
                    "numRetries": sum(e["stage"] == s["stage"] for e in of_kind(self.events, "retry")),
-                   "submissionMs": s["ms"], "completionMs": end and end["ms"], "error": end and end["error"], "details": [],
+                   "submissionMs": s["ms"], "completionMs": end and end["ms"], "error": end and end["error"], "details": s.get("operators", []),
+                   "numOperators": s.get("operator_count", 0),
                    "counters": self.counters(tasks),
                    "taskMetricsDistributions": {"quantiles": [0, 0.5, 1], "executorRunTime": quantiles([t["run_ms"] for t in done]),
                                                 **metrics, "diskBytesSpilled": self.distribution(done, "spill bytes")}}

@@ -26,8 +26,9 @@ class Log:
     def action(self, number, name, **fields):
         self.add("action", action=number, name=name, **{"output": None, "outputs": [], "skipped": [], **fields})
 
-    def stage(self, number, name, tasks, parents=(), action=0):
-        self.add("stage", stage=number, action=action, name=name, tasks=tasks, parents=list(parents))
+    def stage(self, number, name, tasks, parents=(), action=0, operators=()):
+        self.add("stage", stage=number, action=action, name=name, tasks=tasks, parents=list(parents), operators=list(operators),
+                 operator_count=len(operators))
 
     def task(self, stage, task, start, ms, executor=0, attempt=0, outcome="done", error=None, **counters):
         self.ms = max(self.ms, start + ms)
@@ -55,7 +56,7 @@ def busy(seed=7):
     log.add("stage_end", stage=0, error=None)
     log.add("action_end", action=0, error=None)
     log.action(1, "saveAsMsgpackFile", output="filters", outputs=["filters"])
-    log.stage(1, "textFile..reduceByKey", 64, action=1)
+    log.stage(1, "textFile..reduceByKey", 64, action=1, operators=["textFile", "map bloom.parse", "reduceByKey (write) glint.sum_i64"])
     log.stage(2, "msgpackFile..join", 24, action=1)
     free = {(e, s): 60.0 for e in range(4) for s in range(4)}
 
@@ -87,7 +88,8 @@ def busy(seed=7):
             spills=2, spill_bytes=8 << 20)
     for stage in (1, 2):
         log.add("stage_end", stage=stage, error=None)
-    log.stage(3, "join..saveAsMsgpackFile", 32, [1, 2], action=1)
+    log.stage(3, "join..saveAsMsgpackFile", 32, [1, 2], action=1,
+              operators=["join (read) from stage 1", *(f"map step.{i}" for i in range(6)), "saveAsMsgpackFile"])
     begin = log.ms
     free = dict.fromkeys(free, begin)
     for task in range(13):
@@ -121,7 +123,7 @@ def hostile():
     log.events[0]["options"] = {HOSTILE: HOSTILE}
     log.events[1].update(name=HOSTILE, host=HOSTILE)
     log.action(0, HOSTILE, output=HOSTILE, outputs=[HOSTILE])
-    log.stage(0, HOSTILE, 2)
+    log.stage(0, HOSTILE, 2, operators=[HOSTILE])
     log.task(0, 0, 1, 2, outcome="failed", error=error)
     log.task(0, 1, 1, 2, **{HOSTILE: 1})
     log.add("note", text=HOSTILE)

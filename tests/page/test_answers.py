@@ -42,7 +42,7 @@ class Texts(PageTest):
             self.assertEqual(page.evaluate("document.scripts.length"), 1)
             self.assertEqual(page.evaluate("document.images.length"), 0)
             for place in ("#error", "#failures tbody", "#executors tbody", "#actions tbody", "#counters tbody", "#filters tbody",
-                          "#stages tbody", "#configuration tbody", "#arguments", "#note-list"):
+                          "#stages tbody", "#dag .operator", "#configuration tbody", "#arguments", "#note-list"):
                 shown = self.text(page, place)
                 self.assertIn("<script>document.title=", shown, place)
 
@@ -103,6 +103,17 @@ class Shows(PageTest):
                                                   "all => all.map((e) => Number(e.dataset.value))")
                 low, median, high = times
                 self.assertEqual(shown, [median] if low == high else [median, low, high])
+
+    def test_operators_of_stages(self):
+        with Server(busy()) as server:
+            page = self.open(server.url)
+            shown = "all => all.map((e) => e.textContent)"
+            self.assertEqual(page.eval_on_selector_all('#dag [data-stage="1"] .operator', shown),
+                             ["textFile", "map bloom.parse", "reduceByKey (write) glint.sum_i64"])
+            self.assertEqual(page.eval_on_selector_all('#dag [data-stage="3"] .operator', shown),
+                             ["join (read) from stage 1", "map step.0", "map step.1", "… 4 more", "saveAsMsgpackFile"])
+            self.assertEqual(page.locator('#dag [data-stage="2"] .operator').count(), 0)
+            self.assertIn("\nmap step.5\nsaveAsMsgpackFile", page.locator("#stage-3 pre").text_content())
 
     def test_filters(self):
         events = logs.many(5)

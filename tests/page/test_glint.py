@@ -128,6 +128,9 @@ class Finished(GlintTest):
                 wanted = wanted if wanted[1] < wanted[2] else wanted[:1]
                 self.assertEqual(self.values(page, f"{row} [data-metric=time] [data-value]"), wanted)
                 self.assertEqual(self.counters(page, f"{row} dd"), stage["counters"])
+                title = page.text_content(f'#dag [data-stage="{stage["stage"]}"] title')
+                self.assertEqual(title.split("\n")[1:], stage["operators"])
+                self.assertGreater(len(stage["operators"]), 0)
             self.assertEqual(self.counters(page, "#counters [data-counter]"), history["end"]["counters"])
             self.assertEqual(page.locator("#dag .node").count(), len(history["stages"]))
             self.assertEqual(page.locator("#dag .edge").count(), sum(len(s["parents"]) for s in history["stages"]))

@@ -37,6 +37,11 @@ function spreadColumn(name, label, hint, format) {
     };
 }
 
+function operatorList({ steps, operators }) {
+    const left_out = operators - steps.length;
+    return steps.join("\n") + (left_out > 0 ? `\nand ${count(left_out)} more` : "");
+}
+
 function counterList(counters) {
     return html(
         "dl",
@@ -91,7 +96,7 @@ export const stageColumns = [
                 "details",
                 {},
                 html("summary", {}, clip(s.name, 60)),
-                s.steps.length > 0 ? html("pre", {}, s.steps.join("\n")) : null,
+                s.steps.length > 0 ? html("pre", {}, operatorList(s)) : null,
                 counterList(s.counters),
             ),
     },

@@ -5,13 +5,24 @@ import { html, svg } from "./dom.js";
 import { clip, count, duration, percent, plural } from "./format.js";
 
 const WIDTH = 236,
-    HEIGHT = 84,
+    HEIGHT = 84 /* without operators */,
+    LINE = 15,
     ALONG = 44,
     ACROSS = 16,
     PAD = 12,
     TITLE = 24,
     GAP = 14;
+const OPERATORS_MAX = 5; /* lines of them in a box */
 const STAGES_MAX = 300; /* a larger drawing is not readable; the table has all */
+
+/* The operators that a box has room for; all of them are in its title, and in the table. */
+export function shownOperators(stage) {
+    const { steps, operators } = stage;
+    if (steps.length === 0 || operators <= OPERATORS_MAX) return steps;
+    const last = operators === steps.length ? steps.slice(-1) : []; /* else it is not known */
+    const first = steps.slice(0, OPERATORS_MAX - 1 - last.length);
+    return [...first, `… ${count(operators - first.length - last.length)} more`, ...last];
+}
 
 /* Gives each stage of an action its layer, and its place in it: next to its parents' where
  * that is free. */
@@ -32,24 +43,26 @@ export function layOut(stages) {
 
 /* Pixels from the corner of the action's frame. Not `down`: layers go to the right. */
 function setPlaces(boxes, down) {
-    const along = down ? HEIGHT + ALONG - 8 : WIDTH + ALONG,
-        across = down ? WIDTH + ACROSS : HEIGHT + ACROSS;
+    const lines = Math.max(...boxes.map((box) => shownOperators(box.stage).length)),
+        height = HEIGHT + LINE * lines;
+    const along = down ? height + ALONG - 8 : WIDTH + ALONG,
+        across = down ? WIDTH + ACROSS : height + ACROSS;
     for (const box of boxes) {
         const a = box.layer * along,
             b = box.at * across;
-        Object.assign(box, { x: PAD + (down ? b : a), y: TITLE + (down ? a : b) });
+        Object.assign(box, { height, x: PAD + (down ? b : a), y: TITLE + (down ? a : b) });
     }
     return {
         width: Math.max(...boxes.map((b) => b.x)) + WIDTH + PAD,
-        height: Math.max(...boxes.map((b) => b.y)) + HEIGHT + PAD,
+        height: Math.max(...boxes.map((b) => b.y)) + height + PAD,
     };
 }
 
 function edge(a, b, down) {
     const x = down ? a.x + WIDTH / 2 : a.x + WIDTH,
-        y = down ? a.y + HEIGHT : a.y + HEIGHT / 2;
+        y = down ? a.y + a.height : a.y + a.height / 2;
     const u = down ? b.x + WIDTH / 2 : b.x - 2,
-        v = down ? b.y - 2 : b.y + HEIGHT / 2;
+        v = down ? b.y - 2 : b.y + b.height / 2;
     const bend = down
         ? `${x} ${(y + v) / 2} ${u} ${(y + v) / 2}`
         : `${(x + u) / 2} ${y} ${(x + u) / 2} ${v}`;
@@ -80,7 +93,7 @@ function remark(stage, part) {
 }
 
 function node(box) {
-    const { stage, x, y, parents } = box,
+    const { stage, x, y, height, parents } = box,
         inner = WIDTH - 24;
     const part = stage.tasks > 0 ? Math.min(1, stage.done / stage.tasks) : 0,
         { text, kind } = remark(stage, part);
@@ -102,7 +115,7 @@ function node(box) {
             describe(stage),
             stage.steps.map((step) => `\n${step}`),
         ),
-        svg("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: 6 }),
+        svg("rect", { class: "box", width: WIDTH, height, rx: 6 }),
         svg(
             "text",
             { class: "name", x: 12, y: 21 },
@@ -111,21 +124,28 @@ function node(box) {
         ),
         svg("text", { class: "state", x: WIDTH - 12, y: 21, "text-anchor": "end" }, stage.state),
         svg("text", { class: "what", x: 12, y: 40 }, clip(stage.name, 32)),
-        svg("rect", { class: "bar", x: 12, y: 50, width: inner, height: 6, rx: 3 }),
+        shownOperators(stage).map((text, i) =>
+            svg("text", { class: "operator", x: 12, y: 57 + LINE * i }, clip(text, 36)),
+        ),
+        svg("rect", { class: "bar", x: 12, y: height - 34, width: inner, height: 6, rx: 3 }),
         svg("rect", {
             class: "part",
             x: 12,
-            y: 50,
+            y: height - 34,
             width: Math.round(inner * part),
             height: 6,
             rx: 3,
         }),
         svg(
             "text",
-            { class: "tasks", x: 12, y: 73 },
+            { class: "tasks", x: 12, y: height - 11 },
             `${count(stage.done)} / ${plural(stage.tasks, "task")}`,
         ),
-        svg("text", { class: `remark${kind}`, x: WIDTH - 12, y: 73, "text-anchor": "end" }, text),
+        svg(
+            "text",
+            { class: `remark${kind}`, x: WIDTH - 12, y: height - 11, "text-anchor": "end" },
+            text,
+        ),
     );
 }
 

@@ -92,6 +92,7 @@ function stageOf(s) {
         state: state(s.status),
         parents: s.parentIds || [],
         steps: s.details || [],
+        operators: s.numOperators || (s.details || []).length,
         tasks: s.numTasks,
         running: s.numActiveTasks || 0,
         done: s.numCompleteTasks || 0,

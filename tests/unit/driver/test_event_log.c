@@ -157,7 +157,8 @@ static void log_all(struct event_log *log)
                                     .output_count = 2,
                                     .skipped = parents,
                                     .skipped_count = 1});
-    struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2};
+    static const char *const operators[] = {"textFile", "map \"\xff\""};
+    struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2, operators, 2, 150};
     event_log_stage_start(log, &stage);
     log_task(log, 7);
     struct event_retry retry = {1, 7, 0, 3, &lost};
@@ -195,6 +196,10 @@ Test(event_log, every_event_is_written)
     cr_expect(json_array_size(skipped) == 1 && json_integer_value(json_array_get(skipped, 0)) == 1);
     const json_t *arguments = json_object_get(json_array_get(lines, 0), "arguments");
     cr_expect_str_eq(json_string_value(json_array_get(arguments, 0)), "in\xef\xbf\xbd.tsv");
+    const json_t *operators = json_object_get(json_array_get(lines, 3), "operators");
+    cr_expect_eq(json_array_size(operators), 2);
+    cr_expect_str_eq(json_string_value(json_array_get(operators, 1)), "map \"\xef\xbf\xbd\"");
+    cr_expect_eq(number(lines, 3, "operator_count"), 150);
     cr_expect_str_eq(text(lines, 4, "outcome"), "done");
     cr_expect_float_eq(number(lines, 4, "start_ms"), 100, 1e-9);
     cr_expect_str_eq(text(lines, 4, "end"), "2026-11-22T07:00:00.473Z");

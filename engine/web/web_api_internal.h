@@ -1,0 +1,20 @@
+/* Shared by the parts of the API; internal to web_api*.c. */
+#ifndef GLINT_WEB_WEB_API_INTERNAL_H
+#define GLINT_WEB_WEB_API_INTERNAL_H
+
+#include "engine/base/json.h"
+#include "engine/web/web_model.h"
+
+/* Writes any value, as it is; NULL: null. */
+void web_api_put_value(struct json *out, const char *name, const json_t *value);
+/* The same, of a field of an event. */
+void web_api_put_field(struct json *out, const char *name, const json_t *event, const char *field);
+/* Milliseconds as the event log has them; a negative number: not known. */
+void web_api_put_ms(struct json *out, const char *name, double ms);
+/* The event has an error. */
+bool web_api_has_failed(const json_t *end);
+
+/* web_api_stages.c */
+void web_api_put_stages(struct json *out, const struct web_model *m);
+
+#endif

@@ -1,0 +1,125 @@
+/* The stages of a job: counts of their attempts, and distributions over their tasks. */
+#include "engine/web/web_api_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Minimum, median and maximum, by nearest rank as in glint history. */
+static uint64_t rank_of(int which, uint64_t count)
+{
+    return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
+}
+
+static void put_times(struct json *out, const char *name, const struct web_stage *s)
+{
+    const uint64_t count = s->run_ms.size / sizeof(double);
+    double *sorted = count > 0 ? mem_alloc(s->run_ms.size) : NULL;
+    json_begin(out, name, '[');
+    if (sorted != NULL) {
+        memcpy(sorted, s->run_ms.data, s->run_ms.size);
+        qsort(sorted, count, sizeof *sorted, compare_doubles);
+    }
+    for (int i = 0; i < 3; i++)
+        web_api_put_ms(out, NULL, sorted != NULL ? sorted[rank_of(i, count)] : -1);
+    json_end(out, ']');
+    mem_free(sorted);
+}
+
+/* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
+static void put_metric(struct json *out, const char *name, const struct web_stage *s,
+                       enum web_metric metric)
+{
+    const struct buffer *b = &s->metrics[metric];
+    uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
+    if (sorted == NULL) return;
+    assert(b->size <= s->done * sizeof *sorted);
+    memcpy(sorted, b->data, b->size);
+    qsort(sorted, s->done, sizeof *sorted, compare_counts);
+    json_begin(out, name, '[');
+    for (int i = 0; i < 3; i++) json_u64(out, NULL, sorted[rank_of(i, s->done)]);
+    json_end(out, ']');
+    mem_free(sorted);
+}
+
+static void put_distributions(struct json *out, const struct web_stage *s)
+{
+    json_begin(out, "taskMetricsDistributions", '{');
+    json_begin(out, "quantiles", '[');
+    for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
+    json_end(out, ']');
+    put_times(out, "executorRunTime", s);
+    json_begin(out, "inputMetrics", '{');
+    put_metric(out, "bytesRead", s, WEB_BYTES_READ);
+    put_metric(out, "recordsRead", s, WEB_ROWS_READ);
+    json_end(out, '}');
+    json_begin(out, "outputMetrics", '{');
+    put_metric(out, "bytesWritten", s, WEB_BYTES_WRITTEN);
+    put_metric(out, "recordsWritten", s, WEB_ROWS_WRITTEN);
+    json_end(out, '}');
+    json_begin(out, "shuffleWriteMetrics", '{');
+    put_metric(out, "bytesWritten", s, WEB_MAP_OUTPUT_BYTES);
+    put_metric(out, "recordsWritten", s, WEB_MAP_OUTPUT_RECORDS);
+    json_end(out, '}');
+    put_metric(out, "diskBytesSpilled", s, WEB_SPILL_BYTES);
+    json_end(out, '}');
+}
+
+static void put_stage(struct json *out, const struct web_model *m, const struct web_stage *s)
+{
+    const bool over = s->end != NULL || m->end != NULL;
+    const bool failed = web_api_has_failed(s->end) || (s->end == NULL && m->end != NULL);
+    json_begin(out, NULL, '{');
+    json_u64(out, "stageId", s->number);
+    web_api_put_field(out, "jobId", s->start, "action");
+    web_api_put_field(out, "name", s->start, "name");
+    json_cstring(out, "status",
+                 failed        ? "FAILED"
+                 : over        ? "COMPLETE"
+                 : s->started  ? "ACTIVE"
+                               : "PENDING");
+    web_api_put_field(out, "parentIds", s->start, "parents");
+    json_u64(out, "numTasks", s->tasks);
+    json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));
+    json_u64(out, "numCompleteTasks", s->done);
+    json_u64(out, "numFailedTasks", s->failed);
+    json_u64(out, "numKilledTasks", s->killed);
+    json_u64(out, "numLostTasks", s->lost);
+    json_u64(out, "numSpeculativeTasks", s->speculative);
+    json_u64(out, "numRetries", s->retries);
+    web_api_put_ms(out, "submissionMs", s->start_ms);
+    web_api_put_ms(out, "completionMs", s->end_ms);
+    web_api_put_field(out, "error", s->end, "error");
+    json_begin(out, "details", '[');
+    size_t k;
+    json_t *o;
+    json_array_foreach(json_object_get(s->start, "operators"), k, o)
+        web_api_put_value(out, NULL, o);
+    json_end(out, ']');
+    web_api_put_field(out, "numOperators", s->start, "operator_count");
+    json_begin(out, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        json_i64(out, s->counters[i].name, s->counters[i].value);
+    json_end(out, '}');
+    put_distributions(out, s);
+    json_end(out, '}');
+}
+
+void web_api_put_stages(struct json *out, const struct web_model *m)
+{
+    json_begin(out, NULL, '[');
+    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);
+    json_end(out, ']');
+}
