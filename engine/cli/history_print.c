@@ -4,6 +4,7 @@
 #include "engine/base/utf8.h"
 #include "engine/cli/history.h"
 #include "engine/cli/print.h"
+#include "engine/data/task.h"
 
 #include <assert.h>
 #include <float.h>
@@ -101,6 +102,8 @@ static void print_counters(FILE *out, const json_t *counters)
             text_format_bytes(size, (uint64_t)value);
             fprintf(out, " (%s)", size);
         }
+        if (strcmp(name, task_counter_names[COUNT_FETCH_WAIT_US]) == 0)
+            fprintf(out, " (%.3f s)", (double)value / 1e6);
         before = ", ";
     }
     if (before[0] == ',') fputc('\n', out);

@@ -21,6 +21,7 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
     [COUNT_MAP_OUTPUT_BYTES] = "map output bytes",
     [COUNT_SPILLS] = "spills",
     [COUNT_SPILL_BYTES] = "spill bytes",
+    [COUNT_FETCH_WAIT_US] = "fetch wait us",
     [COUNT_CACHE_HITS] = "cache hits",
     [COUNT_CACHE_MISSES] = "cache misses",
     [COUNT_CACHE_EVICTIONS] = "cache evictions",

@@ -40,6 +40,7 @@ enum task_counter {
     COUNT_MAP_OUTPUT_BYTES,
     COUNT_SPILLS,
     COUNT_SPILL_BYTES,
+    COUNT_FETCH_WAIT_US, /* that the slot waited for map outputs of other executors */
     COUNT_CACHE_HITS,
     COUNT_CACHE_MISSES,
     COUNT_CACHE_EVICTIONS,

@@ -72,12 +72,19 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
     if (task_is_cancelled(w->task)) cancel_requests(w);
 }
 
+/* The clock is read only if the slot has to wait. */
 void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a)
 {
+    struct env *env = w->task->env;
     pthread_mutex_lock(&w->lock);
-    w->waited_for = a;
-    while (!a->finished) pthread_cond_wait(&w->changed, &w->lock);
-    w->waited_for = NULL;
+    if (!a->finished) {
+        const uint64_t start_ns = env->now_ns(env);
+        w->waited_for = a;
+        while (!a->finished) pthread_cond_wait(&w->changed, &w->lock);
+        w->waited_for = NULL;
+        w->task->counters.values[COUNT_FETCH_WAIT_US] +=
+            (int64_t)((env->now_ns(env) - start_ns) / 1000);
+    }
     pthread_mutex_unlock(&w->lock);
 }
 

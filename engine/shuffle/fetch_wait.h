@@ -40,7 +40,8 @@ void fetch_wait_fini(struct fetch_wait *w);
 /* Submits a list, linked by request.next; each request must be the member of a pending_fetch. Sets
  * owner and done. NULL is fine. */
 void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first);
-/* Blocks until `a`, which was submitted, has finished; then a->request.error is valid. */
+/* Blocks until `a`, which was submitted, has finished; then a->request.error is valid. Adds the
+ * time to COUNT_FETCH_WAIT_US. */
 void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a);
 
 /* The location of one remote input's part, and its bytes if it is small. */

@@ -38,6 +38,15 @@ static void put_times(struct json *out, const char *name, const struct web_stage
     mem_free(sorted);
 }
 
+/* Microseconds are written as milliseconds. */
+static void put_count(struct json *out, const char *name, enum web_metric metric, uint64_t value)
+{
+    if (metric == WEB_FETCH_WAIT_US)
+        web_api_put_ms(out, name, (double)value / 1000);
+    else
+        json_u64(out, name, value);
+}
+
 /* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
 static void put_metric(struct json *out, const char *name, const struct web_stage *s,
                        enum web_metric metric)
@@ -49,7 +58,7 @@ static void put_metric(struct json *out, const char *name, const struct web_stag
     memcpy(sorted, b->data, b->size);
     qsort(sorted, s->done, sizeof *sorted, compare_counts);
     json_begin(out, name, '[');
-    for (int i = 0; i < 3; i++) json_u64(out, NULL, sorted[rank_of(i, s->done)]);
+    for (int i = 0; i < 3; i++) put_count(out, NULL, metric, sorted[rank_of(i, s->done)]);
     json_end(out, ']');
     mem_free(sorted);
 }
@@ -68,6 +77,9 @@ static void put_distributions(struct json *out, const struct web_stage *s)
     json_begin(out, "outputMetrics", '{');
     put_metric(out, "bytesWritten", s, WEB_BYTES_WRITTEN);
     put_metric(out, "recordsWritten", s, WEB_ROWS_WRITTEN);
+    json_end(out, '}');
+    json_begin(out, "shuffleReadMetrics", '{');
+    put_metric(out, "fetchWaitTime", s, WEB_FETCH_WAIT_US);
     json_end(out, '}');
     json_begin(out, "shuffleWriteMetrics", '{');
     put_metric(out, "bytesWritten", s, WEB_MAP_OUTPUT_BYTES);
@@ -109,6 +121,8 @@ static void put_stage(struct json *out, const struct web_model *m, const struct 
         web_api_put_value(out, NULL, o);
     json_end(out, ']');
     web_api_put_field(out, "numOperators", s->start, "operator_count");
+    put_count(out, "shuffleFetchWaitTime", WEB_FETCH_WAIT_US,
+              (uint64_t)web_stage_counter(s, "fetch wait us"));
     json_begin(out, "counters", '{');
     for (uint32_t i = 0; i < s->counter_count; i++)
         json_i64(out, s->counters[i].name, s->counters[i].value);

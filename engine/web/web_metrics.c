@@ -31,10 +31,18 @@ static uint64_t counter_of(const struct web_model *m, const char *name)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->stage_count; i++)
-        for (uint32_t k = 0; k < m->stages[i].counter_count; k++)
-            if (strcmp(m->stages[i].counters[k].name, name) == 0)
-                sum += (uint64_t)m->stages[i].counters[k].value;
+        sum += (uint64_t)web_stage_counter(&m->stages[i], name);
     return sum;
+}
+
+static bool put_fetch_wait(struct buffer *out, const struct web_model *m)
+{
+    static const char name[] = "glint_fetch_wait_seconds";
+    const uint64_t us = counter_of(m, "fetch wait us");
+    return put(out, "# TYPE %s counter\n# UNIT %s seconds\n", name, name) &&
+           put(out, "# HELP %s Time that tasks waited for map outputs.\n", name) &&
+           put(out, "%s_total %llu.%06llu\n", name, (unsigned long long)(us / 1000000),
+               (unsigned long long)(us % 1000000));
 }
 
 static uint64_t memory_of(const struct web_model *m)
@@ -107,5 +115,5 @@ bool web_metrics(struct buffer *out, const struct web_model *m)
                       counter_of(m, "map output bytes")) &&
            put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
                       counter_of(m, "spill bytes")) &&
-           put(out, "# EOF\n");
+           put_fetch_wait(out, m) && put(out, "# EOF\n");
 }

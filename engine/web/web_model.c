@@ -14,6 +14,7 @@ static const char *const metric_names[WEB_METRICS] = {
     [WEB_MAP_OUTPUT_RECORDS] = "map output records",
     [WEB_MAP_OUTPUT_BYTES] = "map output bytes",
     [WEB_SPILL_BYTES] = "spill bytes",
+    [WEB_FETCH_WAIT_US] = "fetch wait us",
 };
 
 void web_model_init(struct web_model *m)
@@ -336,6 +337,13 @@ uint64_t web_model_slots(const struct web_model *m)
         if (!web_executor_is_lost(&m->executors[i]))
             slots += number_of(m->executors[i].joined, "slots");
     return slots;
+}
+
+int64_t web_stage_counter(const struct web_stage *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        if (strcmp(s->counters[i].name, name) == 0) return s->counters[i].value;
+    return 0;
 }
 
 uint64_t web_model_running_in(const struct web_model *m, uint32_t stage)

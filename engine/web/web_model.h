@@ -22,6 +22,7 @@ enum web_metric {
     WEB_MAP_OUTPUT_RECORDS,
     WEB_MAP_OUTPUT_BYTES,
     WEB_SPILL_BYTES,
+    WEB_FETCH_WAIT_US,
     WEB_METRICS
 };
 
@@ -94,6 +95,7 @@ struct web_totals {
 struct web_totals web_model_totals(const struct web_model *m);
 /* Slots of all executors that are not lost. */
 uint64_t web_model_slots(const struct web_model *m);
+int64_t web_stage_counter(const struct web_stage *s, const char *name); /* 0: it has none */
 uint64_t web_model_running_in(const struct web_model *m, uint32_t stage); /* attempts */
 bool web_executor_is_lost(const struct web_executor *e);
 

@@ -97,6 +97,11 @@ class Answers:
             return None
         return quantiles([t["counters"].get(name, 0) for t in done])
 
+    def fetch_wait(self, done):
+        """In ms."""
+        values = self.distribution(done, "fetch wait us")
+        return values and [value / 1000 for value in values]
+
     def stages(self):
         ended = {e["stage"]: e for e in of_kind(self.events, "stage_end")}
         for s in self.stages_started():
@@ -115,7 +120,8 @@ class Answers:
                    "numOperators": s.get("operator_count", 0),
                    "counters": self.counters(tasks),
                    "taskMetricsDistributions": {"quantiles": [0, 0.5, 1], "executorRunTime": quantiles([t["run_ms"] for t in done]),
-                                                **metrics, "diskBytesSpilled": self.distribution(done, "spill bytes")}}
+                                                **metrics, "shuffleReadMetrics": {"fetchWaitTime": self.fetch_wait(done)},
+                                                "diskBytesSpilled": self.distribution(done, "spill bytes")}}
 
     @staticmethod
     def attempt(task):

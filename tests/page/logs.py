@@ -93,7 +93,7 @@ def busy(seed=7):
     begin = log.ms
     free = dict.fromkeys(free, begin)
     for task in range(13):
-        run(3, task, rng.uniform(80, 120), rows_written=1, bytes_written=rng.randint(6000, 8000))
+        run(3, task, rng.uniform(80, 120), rows_written=1, bytes_written=rng.randint(6000, 8000), fetch_wait_us=1500 + task)
     now = log.ms + 5
     running = [{"stage": 3, "task": 13 + i, "partition": 13 + i, "attempt": 0, "executor": place[0], "speculative": False,
                 "start_ms": start, "end_ms": None, "run_ms": None, "outcome": None, "error": None}

@@ -104,6 +104,15 @@ class Shows(PageTest):
                 low, median, high = times
                 self.assertEqual(shown, [median] if low == high else [median, low, high])
 
+    def test_fetch_wait(self):
+        with Server(busy()) as server:
+            page = self.open(server.url)
+            shown = page.eval_on_selector_all("#stage-3 [data-metric=fetch_wait] [data-value]",
+                                              "all => all.map((e) => Number(e.dataset.value))")
+            self.assertEqual(shown, [1.506, 1.5, 1.512])
+            self.assertEqual(page.locator("#stage-1 [data-metric=fetch_wait]").count(), 0)
+            self.assertIn("20 ms", self.text(page, "#stage-3 [data-counter='fetch wait us']"))
+
     def test_operators_of_stages(self):
         with Server(busy()) as server:
             page = self.open(server.url)

@@ -58,8 +58,10 @@ function counterList(counters) {
     );
 }
 
-/* By its name: all counters of bytes have the word. */
+/* By its name: all counters of bytes have the word, and only one is a time. */
 function counterValue(name, value) {
+    if (name === "fetch wait us")
+        return exact(`${count(value)} (${duration(Number(value) / 1000)})`, value);
     return exact(
         /\bbytes\b/.test(name) && Number(value) >= 1024
             ? `${count(value)} (${bytes(value)})`
@@ -138,6 +140,7 @@ export const stageColumns = [
     spreadColumn("bytes_in", "Bytes in", "bytes read by a task: median, smallest – largest", bytes),
     spreadColumn("shuffled", "Shuffled", "bytes of map outputs", bytes),
     spreadColumn("spilled", "Spilled", "bytes spilled to disk", bytes),
+    spreadColumn("fetch_wait", "Fetch wait", "how long a task waited for map outputs", duration),
 ];
 
 function place(a) {

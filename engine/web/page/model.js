@@ -113,6 +113,7 @@ function stageOf(s) {
             spread(of("shuffleWriteMetrics").recordsWritten),
         shuffled: spread(of("shuffleWriteMetrics").bytesWritten),
         spilled: spread(d.diskBytesSpilled),
+        fetch_wait: spread(of("shuffleReadMetrics").fetchWaitTime),
     };
     const judged = [
         ["time", "time"],

@@ -1,10 +1,12 @@
 /* Fetching remote map outputs. With every distribution of the inputs, every order of arrival and
  * every window size, the reader gets the same bytes as from local inputs, and a lost map output is
  * reported. */
+#include "engine/shuffle/fetch_wait.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>
+#include <semaphore.h>
 
 enum { PARTITIONS = 3, MAPS_MAX = 300 };
 
@@ -315,4 +317,53 @@ Test(fetch, out_of_memory_is_reported)
     }
     cr_expect_eq(r, 0);
     fixture_fini();
+}
+
+/* A clock that the slot reads only when it has to wait, and 5 ms later when it has waited. */
+static sem_t waiting;
+static atomic_uint clock_reads;
+
+static uint64_t counting_clock(struct env *env)
+{
+    (void)env;
+    const unsigned n = atomic_fetch_add(&clock_reads, 1);
+    sem_post(&waiting);
+    return SECOND_NS + n * 5 * MS_NS;
+}
+
+static struct fetch_request *submitted;
+
+static void submit_one(void *arg, struct fetch_request *first)
+{
+    (void)arg;
+    submitted = first;
+}
+
+static void *finish_when_waited_for(void *arg)
+{
+    while (sem_wait(&waiting) != 0) continue;
+    submitted->done(submitted);
+    return arg;
+}
+
+Test(fetch, time_of_waiting_is_counted)
+{
+    struct env env = {.now_ns = counting_clock};
+    struct glint_task task = {.env = &env};
+    const struct fetcher fetcher = {.submit = submit_one};
+    struct pending_fetch a = {.finished = false};
+    struct fetch_wait w;
+    pthread_t thread;
+    sem_init(&waiting, 0, 0);
+    fetch_wait_init(&w, &task, &fetcher);
+    fetch_wait_submit(&w, &a.request);
+    cr_assert_eq(pthread_create(&thread, NULL, finish_when_waited_for, NULL), 0);
+    fetch_wait_until_done(&w, &a);
+    cr_expect_eq(task.counters.values[COUNT_FETCH_WAIT_US], 5000);
+    fetch_wait_until_done(&w, &a); /* it has finished: no time, and no clock */
+    cr_expect_eq(task.counters.values[COUNT_FETCH_WAIT_US], 5000);
+    cr_expect_eq(atomic_load(&clock_reads), 2);
+    pthread_join(thread, NULL);
+    fetch_wait_fini(&w);
+    sem_destroy(&waiting);
 }
