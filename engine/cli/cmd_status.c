@@ -76,6 +76,13 @@ static void print_job(FILE *out, const struct status_job *j)
     fprintf(out, ", stage %u %s: %u/%u tasks", p->stage, p->stage_name, p->stage_done,
             p->stage_tasks);
     if (p->retries > 0) fprintf(out, ", %u retried", p->retries);
+    if (p->cached_rdds == 0) return;
+    char in_memory[TEXT_NUMBER_MAX], on_disk[TEXT_NUMBER_MAX];
+    text_format_bytes(in_memory, p->cached_memory_bytes);
+    text_format_bytes(on_disk, p->cached_disk_bytes);
+    fprintf(out, ", %u cached RDD%s: %u block%s, %s in memory, %s on disk", p->cached_rdds,
+            p->cached_rdds == 1 ? "" : "s", p->cached_blocks, p->cached_blocks == 1 ? "" : "s",
+            in_memory, on_disk);
 }
 
 static void print_rows(FILE *out, struct cluster_status *s)
@@ -120,6 +127,10 @@ static void json_progress(struct json *j, const struct job_progress *p)
     json_u64(j, "stages", p->stages);
     json_u64(j, "tasks", p->tasks);
     json_u64(j, "retries", p->retries);
+    json_u64(j, "cached_rdds", p->cached_rdds);
+    json_u64(j, "cached_blocks", p->cached_blocks);
+    json_u64(j, "cached_memory_bytes", p->cached_memory_bytes);
+    json_u64(j, "cached_disk_bytes", p->cached_disk_bytes);
 }
 
 static void json_job(struct json *j, const struct status_job *job)

@@ -170,6 +170,9 @@ static int on_event(void *arg, json_t *o, struct glint_error *error)
     h->stages_skipped += (int64_t)json_array_size(json_object_get(o, "skipped"));
     if (history_is_event(o, "job")) h->job = o;
     if (history_is_event(o, "job_end")) h->end = o;
+    if (history_is_event(o, "storage")) h->storage = json_object_get(o, "rdds");
+    if (json_object_get(o, "accumulators") != NULL)
+        h->accumulators = json_object_get(o, "accumulators");
     if (history_is_event(o, "full")) h->size_limited = true;
     if (history_is_event(o, "executor")) on_executor(h, o);
     bool staged = history_is_event(o, "stage") || history_is_event(o, "stage_end") ||
@@ -273,6 +276,11 @@ static void make_report(struct history *h)
     json_object_set_new(h->report, "stages", stages);
     json_object_set_new(h->report, "actions", events_of(h, "action"));
     json_object_set_new(h->report, "retries", events_of(h, "retry"));
+    json_object_set_new(h->report, "storage",
+                        h->storage != NULL ? json_copy((json_t *)h->storage) : json_array());
+    json_object_set_new(h->report, "accumulators",
+                        h->accumulators != NULL ? json_copy((json_t *)h->accumulators)
+                                                : json_object());
     json_object_set_new(h->report, "outputs", events_of(h, "output"));
     json_object_set_new(h->report, "notes", events_of(h, "note"));
     json_object_set_new(h->report, "reports", events_of(h, "report"));

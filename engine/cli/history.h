@@ -28,6 +28,7 @@ struct history {
     json_t *events; /* all events except tasks, in order */
     /* The following are borrowed from `events`; `end` NULL: the log ends before the job did. */
     const json_t *job, *end;
+    const json_t *storage, *accumulators; /* the last ones; NULL: none */
     bool truncated_line; /* the last line was incomplete and was ignored */
     bool size_limited;   /* the log reached its size limit */
     /* Totals, counted as in the summary of the job. */

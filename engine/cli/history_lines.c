@@ -39,15 +39,16 @@ bool history_lines_out_of_memory(void)
 
 /* The fields that each event must have, and their kinds: n is a number, e the number of an
  * executor, m milliseconds, M the same or null, b a boolean, t a text or null, T an array of texts,
- * N an array of numbers, w an integer of any size, c an object of such, o any object, E an error or
- * null. "?": the field is optional, because older versions do not write it. */
+ * N an array of numbers, O one of objects, w an integer of any size, c an object of such, o any
+ * object, E an error or null. "?": the field is optional: older versions do not write it. */
 static const struct event_schema {
     const char *name, *fields;
 } event_schemas[] = {
     {"job", "id:t name:t version:t build:t master:t arguments:T options:o"},
     {"executor", "executor:e state:t"},
     {"action", "action:n name:t output:t outputs:T?"},
-    {"action_end", "action:n error:E"},
+    {"action_end", "action:n error:E accumulators:o?"},
+    {"storage", "rdds:O"},
     {"stage", "stage:n action:n name:t tasks:n parents:N operators:T? operator_count:n?"},
     {"stage_end", "stage:n error:E"},
     {"task", "stage:n task:n attempt:n executor:e speculative:b start_ms:m end_ms:m run_ms:M "
@@ -57,7 +58,7 @@ static const struct event_schema {
     {"note", "text:t"},
     {"report", "name:t fields:o"},
     {"full", "bytes_max:w"},
-    {"job_end", "error:E"},
+    {"job_end", "error:E accumulators:o?"},
 };
 
 static bool is_integer_below(const json_t *v, json_int_t end)
@@ -108,10 +109,10 @@ static bool is_of_kind(json_t *v, char kind)
     json_t *element;
     size_t i;
     bool sound = kind == 'c' ? json_is_object(v) : json_is_array(v);
-    if (strchr("TNc", kind) == NULL) return is_element_of_kind(v, kind);
+    if (strchr("TNOc", kind) == NULL) return is_element_of_kind(v, kind);
     json_object_foreach(v, name, element) sound = sound && is_element_of_kind(element, 'w');
     json_array_foreach(v, i, element) sound =
-        sound && is_element_of_kind(element, kind == 'T' ? 't' : 'n');
+        sound && is_element_of_kind(element, kind == 'T' ? 't' : kind == 'O' ? 'o' : 'n');
     return sound;
 }
 

@@ -171,12 +171,12 @@ static void print_stage(FILE *out, const struct history_stage *s)
     print_counters(out, json_object_get(s->report, "counters"));
 }
 
-static void print_report(FILE *out, const json_t *o)
+/* ": NAME VALUE, NAME VALUE" */
+static void print_values(FILE *out, const json_t *values)
 {
     const char *name, *before = ": ";
     json_t *value;
-    print_fields(out, o, "{name}");
-    json_object_foreach(json_object_get(o, "fields"), name, value)
+    json_object_foreach((json_t *)values, name, value)
     {
         fputs(before, out);
         print_escaped(out, name, " ");
@@ -187,6 +187,23 @@ static void print_report(FILE *out, const json_t *o)
         before = ", ";
     }
     fputc('\n', out);
+}
+
+static void print_report(FILE *out, const json_t *o)
+{
+    print_fields(out, o, "{name}");
+    print_values(out, json_object_get(o, "fields"));
+}
+
+static void print_cached_rdd(FILE *out, const json_t *o)
+{
+    char in_memory[TEXT_NUMBER_MAX], on_disk[TEXT_NUMBER_MAX];
+    text_format_bytes(in_memory, (uint64_t)history_counter(json_object_get(o, "memory_bytes")));
+    text_format_bytes(on_disk, (uint64_t)history_counter(json_object_get(o, "disk_bytes")));
+    print_fields(out, o,
+                 "cached RDD {rdd:n}: {name}, persisted: {level}; {blocks:n} of {partitions:n} "
+                 "partition{partitions:+}, ");
+    fprintf(out, "%s in memory, %s on disk\n", in_memory, on_disk);
 }
 
 static void print_event(FILE *out, const json_t *o)
@@ -214,6 +231,11 @@ void history_print(FILE *out, const struct history *h)
     json_array_foreach(json_object_get(h->report, "executors"), i, o) print_executor(out, o);
     json_array_foreach(json_object_get(h->report, "actions"), i, o) print_action(out, o);
     for (uint32_t n = 0; n < h->stage_count; n++) print_stage(out, &h->stages[n]);
+    json_array_foreach(h->storage, i, o) print_cached_rdd(out, o);
+    if (json_object_size(h->accumulators) > 0) {
+        fputs("accumulators", out);
+        print_values(out, h->accumulators);
+    }
     json_array_foreach(h->events, i, o) print_event(out, o);
 }
 

@@ -130,6 +130,7 @@ int accumulators_merge(struct accumulators *a, struct glint *g)
         for (end = begin; end < a->part_count && a->parts[end].accumulator == number;) end++;
         r = merge_parts(a, &a->items[number], &task.task, begin, end);
     }
+    a->merges++;
     a->part_count = 0;
     a->bytes.size = 0;
     return driver_task_fini(&task);

@@ -11,6 +11,7 @@
 /* Zeros are none. */
 struct accumulators {
     uint32_t count;
+    uint64_t merges; /* that changed a value */
     struct accumulator *items; /* [count], by time of creation */
     uint64_t capacity;
     /* The parts that are not merged yet. */

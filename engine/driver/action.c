@@ -156,7 +156,7 @@ int driver_run_action(struct runner *runner, const struct action *action)
     if (r == 0) r = accumulators_merge(&d->accumulators, g);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     stage_progress_report_action_end(d);
-    event_log_action_end(d->log, a.number, driver_error(d));
+    event_log_listener_on_action_end(d);
     executors_finish_action(d);
     d->action_run = NULL;
     stage_runs_fini(&a);

@@ -12,14 +12,15 @@ static struct cached_rdd *find_rdd(const struct cached_rdd *list, uint32_t rdd)
 
 bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions)
 {
-    if (find_rdd(*list, rdd) != NULL) return true;
+    struct cached_rdd **end = list;
+    while (*end != NULL && (*end)->rdd != rdd) end = &(*end)->next;
+    if (*end != NULL) return true;
     struct cached_rdd *c = mem_zalloc(sizeof *c + sizeof c->blocks[0] * partitions);
     if (c == NULL) return false;
     c->rdd = rdd;
     c->partitions = partitions;
     for (uint32_t p = 0; p < partitions; p++) c->blocks[p].executor = UINT32_MAX;
-    c->next = *list;
-    *list = c;
+    *end = c;
     return true;
 }
 
@@ -42,16 +43,30 @@ void cached_rdds_destroy(struct cached_rdd *list)
     }
 }
 
+static void set_location(struct cached_rdd *c, uint32_t partition,
+                         struct cached_block_location to)
+{
+    struct cached_block_location *at = &c->blocks[partition];
+    assert(partition < c->partitions && c->sums.memory_bytes >= at->memory_bytes &&
+           c->sums.disk_bytes >= at->disk_bytes);
+    c->sums.blocks += to.executor != UINT32_MAX;
+    c->sums.blocks -= at->executor != UINT32_MAX;
+    c->sums.memory_bytes += to.memory_bytes - at->memory_bytes;
+    c->sums.disk_bytes += to.disk_bytes - at->disk_bytes;
+    *at = to;
+}
+
 void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
                         const struct cached_block_state *block)
 {
     struct cached_rdd *c = find_rdd(list, block->rdd);
     if (c == NULL || block->partition >= c->partitions) return;
-    struct cached_block_location *at = &c->blocks[block->partition];
     const bool gone = block->memory_bytes == 0 && block->disk_bytes == 0;
-    if (gone && at->executor != executor) return; /* another executor has it, too */
-    *at = (struct cached_block_location){gone ? UINT32_MAX : executor, block->memory_bytes,
-                                         block->disk_bytes};
+    if (gone && c->blocks[block->partition].executor != executor)
+        return; /* another executor has it, too */
+    set_location(c, block->partition,
+                 (struct cached_block_location){gone ? UINT32_MAX : executor, block->memory_bytes,
+                                                block->disk_bytes});
 }
 
 void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
@@ -59,7 +74,7 @@ void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
     for (struct cached_rdd *c = list; c != NULL; c = c->next)
         for (uint32_t p = 0; p < c->partitions; p++)
             if (c->blocks[p].executor == executor)
-                c->blocks[p] = (struct cached_block_location){.executor = UINT32_MAX};
+                set_location(c, p, (struct cached_block_location){.executor = UINT32_MAX});
 }
 
 uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
@@ -96,14 +111,15 @@ uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const str
     }
 }
 
-struct cached_sums cached_rdd_sums(const struct cached_rdd *list, uint32_t rdd)
+struct cached_sums cached_rdds_sum(const struct cached_rdd *list, uint32_t *out_rdds)
 {
-    const struct cached_rdd *c = find_rdd(list, rdd);
     struct cached_sums sums = {.blocks = 0};
-    for (uint32_t p = 0; c != NULL && p < c->partitions; p++) {
-        sums.blocks += c->blocks[p].executor != UINT32_MAX;
-        sums.memory_bytes += c->blocks[p].memory_bytes;
-        sums.disk_bytes += c->blocks[p].disk_bytes;
+    *out_rdds = 0;
+    for (const struct cached_rdd *c = list; c != NULL; c = c->next) {
+        ++*out_rdds;
+        sums.blocks += c->sums.blocks;
+        sums.memory_bytes += c->sums.memory_bytes;
+        sums.disk_bytes += c->sums.disk_bytes;
     }
     return sums;
 }

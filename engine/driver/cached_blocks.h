@@ -6,10 +6,17 @@
 #include "engine/net/message.h"
 #include "engine/plan/context.h"
 
+/* How many blocks are cached, and their bytes. */
+struct cached_sums {
+    uint32_t blocks;
+    uint64_t memory_bytes, disk_bytes;
+};
+
 /* The blocks of one RDD. */
 struct cached_rdd {
-    struct cached_rdd *next;
+    struct cached_rdd *next; /* a later one */
     uint32_t rdd, partitions;
+    struct cached_sums sums; /* of `blocks` */
     struct cached_block_location {
         uint32_t executor; /* the last one that reported it; UINT32_MAX: none has it */
         uint64_t memory_bytes, disk_bytes;
@@ -30,11 +37,7 @@ void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor);
 uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
                                         uint32_t partition);
 
-/* How many blocks of the RDD are cached, and their bytes. */
-struct cached_sums {
-    uint32_t blocks;
-    uint64_t memory_bytes, disk_bytes;
-};
-struct cached_sums cached_rdd_sums(const struct cached_rdd *list, uint32_t rdd);
+/* Over all of them. */
+struct cached_sums cached_rdds_sum(const struct cached_rdd *list, uint32_t *out_rdds);
 
 #endif

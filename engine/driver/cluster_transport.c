@@ -110,7 +110,11 @@ static void cluster_transport_progress(void *arg, const struct progress *p)
                                .retries = p->job_retries,
                                .stage = p->stage,
                                .stage_tasks = p->tasks,
-                               .stage_done = p->tasks_done};
+                               .stage_done = p->tasks_done,
+                               .cached_rdds = p->cached_rdds,
+                               .cached_blocks = p->cached_blocks,
+                               .cached_memory_bytes = p->cached_memory_bytes,
+                               .cached_disk_bytes = p->cached_disk_bytes};
     text_format(now.stage_name, sizeof now.stage_name, "%s", p->name);
     pthread_mutex_lock(&r->lock);
     r->progress = now;

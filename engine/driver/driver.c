@@ -70,7 +70,9 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
 static void driver_unpersist(struct runner *runner, const struct glint_rdd *rdd)
 {
     struct driver *d = (struct driver *)runner;
-    if (cached_rdds_remove(&d->cached, rdd->id)) send_free(d, FREE_CACHED_BLOCKS, rdd->id, 0);
+    if (!cached_rdds_remove(&d->cached, rdd->id)) return;
+    d->cached_changes++;
+    send_free(d, FREE_CACHED_BLOCKS, rdd->id, 0);
 }
 
 /* Between actions. A stuck task may still use what would be freed. */

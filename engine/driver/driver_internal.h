@@ -96,6 +96,7 @@ struct driver {
     struct action_run *action_run;    /* NULL between actions */
     struct map_outputs *map_outputs;  /* of all shuffles so far */
     struct cached_rdd *cached;        /* blocks of persisted RDDs */
+    uint64_t cached_changes;          /* counts changes of `cached` */
     struct reachability reachability;
     struct commit **commits; /* all outputs of the job */
     uint32_t commit_count, published_count;
@@ -104,6 +105,8 @@ struct driver {
     struct job_metrics metrics;
     struct accumulators accumulators;
     struct event_log *log;                     /* NULL: none */
+    /* What the log and its sink know: values of cached_changes and of accumulators.merges. */
+    uint64_t cached_logged, cached_shown, merges_logged;
     void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */
     void *note_arg;
     atomic_int interrupt; /* 0, or the glint_code that ends the job; set by any thread */

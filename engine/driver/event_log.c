@@ -1,15 +1,16 @@
-/* One function per event, which calls line_start and line_end. A line is built in memory, so that
- * the file contains it completely or not at all (except after a torn write). A line that is too
- * long, or for which there is no memory, is dropped and counted in events_left_out.
+/* One function per event, which calls event_log_line_start and event_log_line_end. A line is built
+ * in memory, so that the file contains it completely or not at all (except after a torn write). A
+ * line that is too long, or for which there is no memory, is dropped and counted in
+ * events_left_out.
  *
- *   OPEN -> FULL    [line_end: only job_end is written after this]
+ *   OPEN -> FULL    [event_log_line_end: only job_end is written after this]
  *   any  -> BROKEN  [set_broken: nothing is written after this] */
 #include "engine/driver/event_log.h"
 
-#include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
 #include "engine/driver/event_log_counters.h"
+#include "engine/driver/event_log_internal.h"
 #include "engine/remote/remote_url.h"
 
 #include <assert.h>
@@ -31,24 +32,6 @@ static_assert((EVENT_OPERATORS_MAX + 1) * WORD_SIZE_MAX * 6 + NUMBERS_MAX * 12 <
               "the operators of a stage and its parents fit in one line");
 static_assert(EVENT_COUNTERS_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
               "all counters and accumulators fit in one line");
-
-enum log_state { LOG_OPEN, LOG_FULL, LOG_BROKEN };
-
-struct event_log {
-    struct event_log_config config;
-    struct event_sink sink; /* `line` NULL: none */
-    struct env *env;
-    enum log_state state;
-    int file; /* -1: none */
-    uint64_t start_ns, flushed_ns, status_ns;
-    int64_t start_wall_ns; /* wall clock time at start_ns; later times are computed from the two,
-                              since the wall clock may jump */
-    struct json line;      /* being built */
-    struct buffer pending; /* lines not written yet */
-    uint64_t bytes;        /* written and pending */
-    uint64_t left_out;     /* lines dropped */
-    uint32_t reports;
-};
 
 /* ---- The file */
 
@@ -139,15 +122,14 @@ static bool has_file(const struct event_log *log)
     return log->file >= 0 && log->state != LOG_BROKEN;
 }
 
-static bool has_sink(const struct event_log *log)
+bool event_log_has_sink(const struct event_log *log)
 {
     return log->sink.line != NULL;
 }
 
-/* Begins a line with the fields that all events have. False: it has no reader. */
-static bool line_start(struct event_log *log, const char *event)
+bool event_log_line_start(struct event_log *log, const char *event)
 {
-    if (log == NULL || (!has_file(log) && !has_sink(log))) return false;
+    if (log == NULL || (!has_file(log) && !event_log_has_sink(log))) return false;
     log->line.out.size = 0;
     log->line.failed = log->line.after_value = false;
     json_begin(&log->line, NULL, '{');
@@ -181,7 +163,7 @@ static void line_store(struct event_log *log, bool last)
     if (log->state == LOG_OPEN &&
         log->bytes + log->line.out.size + reserve > log->config.bytes_max) {
         log->state = LOG_FULL;
-        line_start(log, "full");
+        event_log_line_start(log, "full");
         json_u64(&log->line, "bytes_max", log->config.bytes_max);
         json_end(&log->line, '}');
         line_append(log);
@@ -193,16 +175,16 @@ static void line_store(struct event_log *log, bool last)
     }
 }
 
-static void line_to_sink(struct event_log *log)
+void event_log_line_to_sink(struct event_log *log)
 {
     json_end(&log->line, '}');
-    if (!log->line.failed && has_sink(log))
+    if (!log->line.failed && event_log_has_sink(log))
         log->sink.line(log->sink.arg, log->line.out.data, log->line.out.size);
 }
 
-static void line_end(struct event_log *log, bool last)
+void event_log_line_end(struct event_log *log, bool last)
 {
-    line_to_sink(log);
+    event_log_line_to_sink(log);
     line_store(log, last);
 }
 
@@ -235,7 +217,7 @@ static void put_words(struct event_log *log, const char *name, const char *const
 void event_log_job_start(struct event_log *log, const struct event_job *e)
 {
     char id[TEXT_NUMBER_MAX];
-    if (!line_start(log, "job")) return;
+    if (!event_log_line_start(log, "job")) return;
     text_format(id, sizeof id, "%016llx", (unsigned long long)e->id);
     json_cstring(&log->line, "id", id);
     json_cstring(&log->line, "name", e->name);
@@ -252,7 +234,7 @@ void event_log_job_start(struct event_log *log, const struct event_job *e)
     for (uint32_t i = 0; i < e->option_count && i < WORDS_MAX; i++)
         json_cstring(&log->line, e->options[i].name, e->options[i].origin);
     json_end(&log->line, '}');
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 void event_log_executor_state(struct event_log *log, const struct event_executor *e)
@@ -261,7 +243,7 @@ void event_log_executor_state(struct event_log *log, const struct event_executor
                                          [EXECUTOR_STATE_LOST] = "lost",
                                          [EXECUTOR_STATE_DRAINING] = "draining",
                                          [EXECUTOR_STATE_EXCLUDED] = "excluded"};
-    if (!line_start(log, "executor")) return;
+    if (!event_log_line_start(log, "executor")) return;
     assert((size_t)e->state < sizeof states / sizeof states[0]);
     json_u64(&log->line, "executor", e->executor);
     json_cstring(&log->line, "state", states[e->state]);
@@ -272,7 +254,7 @@ void event_log_executor_state(struct event_log *log, const struct event_executor
     } else {
         json_error(&log->line, "error", e->why);
     }
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 static void put_numbers(struct event_log *log, const char *name, const uint32_t *numbers,
@@ -286,7 +268,7 @@ static void put_numbers(struct event_log *log, const char *name, const uint32_t 
 
 void event_log_action_start(struct event_log *log, const struct event_action *e)
 {
-    if (!line_start(log, "action")) return;
+    if (!event_log_line_start(log, "action")) return;
     json_u64(&log->line, "action", e->action);
     json_cstring(&log->line, "name", e->name);
     json_cstring(&log->line, "output", e->output_count > 0 ? e->outputs[0] : NULL);
@@ -294,20 +276,22 @@ void event_log_action_start(struct event_log *log, const struct event_action *e)
     for (uint32_t i = 0; i < e->output_count; i++) json_cstring(&log->line, NULL, e->outputs[i]);
     json_end(&log->line, ']');
     put_numbers(log, "skipped", e->skipped, e->skipped_count);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
-void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why)
+void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why,
+                          const struct glint_answer *accumulators)
 {
-    if (!line_start(log, "action_end")) return;
+    if (!event_log_line_start(log, "action_end")) return;
     json_u64(&log->line, "action", action);
     json_error(&log->line, "error", why);
-    line_end(log, false);
+    event_log_put_accumulators(&log->line, accumulators);
+    event_log_line_end(log, false);
 }
 
 void event_log_stage_start(struct event_log *log, const struct event_stage *e)
 {
-    if (!line_start(log, "stage")) return;
+    if (!event_log_line_start(log, "stage")) return;
     json_u64(&log->line, "stage", e->stage);
     json_u64(&log->line, "action", e->action);
     json_cstring(&log->line, "name", e->name);
@@ -318,18 +302,18 @@ void event_log_stage_start(struct event_log *log, const struct event_stage *e)
         put_truncated(log, NULL, e->operators[i]);
     json_end(&log->line, ']');
     json_u64(&log->line, "operator_count", e->operator_count);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 void event_log_stage_end(struct event_log *log, uint32_t stage, const struct glint_error *why)
 {
-    if (!line_start(log, "stage_end")) return;
+    if (!event_log_line_start(log, "stage_end")) return;
     json_u64(&log->line, "stage", stage);
     json_error(&log->line, "error", why);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
-static double ms_since_start(const struct event_log *log, uint64_t ns)
+double event_log_ms_since_start(const struct event_log *log, uint64_t ns)
 {
     return ns > log->start_ns ? (double)((ns - log->start_ns) / 1000) / 1000.0 : 0;
 }
@@ -349,10 +333,10 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
                                            [OUTCOME_KILLED] = "killed",
                                            [OUTCOME_EXECUTOR_LOST] = "executor lost"};
     if (log == NULL) return;
-    if (has_sink(log))
-        log->sink.task(log->sink.arg, e, ms_since_start(log, e->start_ns),
-                       ms_since_start(log, e->end_ns));
-    if (!has_file(log) || !line_start(log, "task")) return;
+    if (event_log_has_sink(log))
+        log->sink.task(log->sink.arg, e, event_log_ms_since_start(log, e->start_ns),
+                       event_log_ms_since_start(log, e->end_ns));
+    if (!has_file(log) || !event_log_line_start(log, "task")) return;
     assert((size_t)e->outcome < sizeof outcomes / sizeof outcomes[0]);
     assert(e->start_ns <= e->end_ns);
     json_u64(&log->line, "stage", e->stage);
@@ -371,73 +355,29 @@ void event_log_task_end(struct event_log *log, const struct event_task *e)
     line_store(log, false);
 }
 
-bool event_log_status_is_due(const struct event_log *log)
-{
-    return log != NULL && has_sink(log) &&
-           log->env->now_ns(log->env) - log->status_ns >= EVENT_STATUS_NS;
-}
-
-void event_log_status(struct event_log *log, const struct event_running *running, uint32_t count,
-                      const struct event_health *health, uint32_t executors)
-{
-    if (log == NULL || !has_sink(log) || !line_start(log, "status")) return;
-    log->status_ns = log->env->now_ns(log->env);
-    assert(count <= EVENT_RUNNING_MAX);
-    json_begin(&log->line, "running", '[');
-    for (uint32_t i = 0; i < count; i++) {
-        const struct event_running *e = &running[i];
-        json_begin(&log->line, NULL, '{');
-        json_u64(&log->line, "stage", e->stage);
-        json_u64(&log->line, "task", e->task);
-        json_u64(&log->line, "partition", e->partition);
-        json_u64(&log->line, "attempt", e->attempt);
-        json_u64(&log->line, "executor", e->executor);
-        json_bool(&log->line, "speculative", e->speculative);
-        json_f64(&log->line, "start_ms", ms_since_start(log, e->start_ns));
-        json_end(&log->line, '}');
-    }
-    json_end(&log->line, ']');
-    json_begin(&log->line, "executors", '[');
-    for (uint32_t i = 0; i < executors; i++) {
-        const struct event_health *e = &health[i];
-        const uint64_t age_ns =
-            log->status_ns > e->received_ns ? log->status_ns - e->received_ns : 0;
-        json_begin(&log->line, NULL, '{');
-        json_u64(&log->line, "busy", e->busy);
-        if (e->known) {
-            json_ms(&log->line, "age_ms", age_ns);
-            json_u64(&log->line, "memory", e->memory_bytes);
-            json_u64(&log->line, "memory_max", e->memory_max);
-        }
-        json_end(&log->line, '}');
-    }
-    json_end(&log->line, ']');
-    line_to_sink(log);
-}
-
 void event_log_retry(struct event_log *log, const struct event_retry *e)
 {
-    if (!line_start(log, "retry")) return;
+    if (!event_log_line_start(log, "retry")) return;
     json_u64(&log->line, "stage", e->stage);
     json_u64(&log->line, "task", e->task);
     json_u64(&log->line, "attempt", e->attempt);
     json_u64(&log->line, "executor", e->executor);
     json_error(&log->line, "error", e->why);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 void event_log_output_published(struct event_log *log, const char *path)
 {
-    if (!line_start(log, "output")) return;
+    if (!event_log_line_start(log, "output")) return;
     json_cstring(&log->line, "path", path);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 void event_log_note(struct event_log *log, const char *line)
 {
-    if (!line_start(log, "note")) return;
+    if (!event_log_line_start(log, "note")) return;
     put_truncated(log, "text", line);
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 static void put_cell(struct json *j, const char *name, const struct glint_cell *cell)
@@ -455,14 +395,15 @@ static void put_cell(struct json *j, const char *name, const struct glint_cell *
 void event_log_report(struct event_log *log, const char *name, const struct glint_field *fields,
                       uint32_t count)
 {
-    if (log == NULL || log->reports == GLINT_REPORTS_MAX || !line_start(log, "report")) return;
+    if (log == NULL || log->reports == GLINT_REPORTS_MAX || !event_log_line_start(log, "report"))
+        return;
     log->reports++;
     json_cstring(&log->line, "name", name);
     json_begin(&log->line, "fields", '{');
     for (uint32_t i = 0; i < count && i < GLINT_REPORT_FIELDS_MAX; i++)
         put_cell(&log->line, fields[i].name, &fields[i].value);
     json_end(&log->line, '}');
-    line_end(log, false);
+    event_log_line_end(log, false);
 }
 
 static void put_summary(struct event_log *log, const struct glint_summary *s)
@@ -479,10 +420,10 @@ static void put_summary(struct event_log *log, const struct glint_summary *s)
 void event_log_job_end(struct event_log *log, const struct glint_error *why,
                        const struct glint_summary *summary)
 {
-    if (!line_start(log, "job_end")) return;
+    if (!event_log_line_start(log, "job_end")) return;
     json_u64(&log->line, "events_left_out", log->left_out);
     json_error(&log->line, "error", why);
     if (summary != NULL) put_summary(log, summary);
-    line_end(log, true);
+    event_log_line_end(log, true);
     if (has_file(log)) write_pending(log); /* a crash from here on loses no event */
 }

@@ -29,7 +29,7 @@ struct event_task;
 struct event_sink {
     void *arg;
     /* A line as in the file, without its newline; borrowed. Ends of attempts come to `task`. Also
-     * "status" (event_log_status), which no file has. */
+     * "status" (event_log_status), which no file has, and more "storage". */
     void (*line)(void *arg, const void *data, uint64_t size);
     void (*task)(void *arg, const struct event_task *e, double start_ms, double end_ms);
 };
@@ -96,7 +96,9 @@ struct event_action {
 };
 void event_log_action_start(struct event_log *log, const struct event_action *e);
 /* `why` NULL or without a code: success; so for stages. */
-void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why);
+/* `accumulators`: all of the job, if the action has added to some; else NULL. */
+void event_log_action_end(struct event_log *log, uint32_t action, const struct glint_error *why,
+                          const struct glint_answer *accumulators);
 
 #define EVENT_OPERATORS_MAX 100u
 struct event_stage {
@@ -151,6 +153,20 @@ void event_log_status(struct event_log *log, const struct event_running *running
 /* True if there is a sink and its last status is older than EVENT_STATUS_NS. */
 #define EVENT_STATUS_NS (200 * MS_NS)
 bool event_log_status_is_due(const struct event_log *log);
+/* The blocks of a persisted RDD, on all executors. */
+struct event_cached_rdd {
+    uint32_t rdd; /* its id */
+    const char *name, *level;
+    uint32_t partitions, blocks;
+    uint64_t memory_bytes, disk_bytes;
+};
+#define EVENT_CACHED_RDDS_MAX 256u
+struct event_storage {
+    const struct event_cached_rdd *rdds; /* [shown], at most EVENT_CACHED_RDDS_MAX */
+    uint32_t shown, count;
+    bool sink_only; /* between two actions it goes to the file, too */
+};
+void event_log_storage(struct event_log *log, const struct event_storage *e);
 /* The attempt has ended. */
 void event_log_task_end(struct event_log *log, const struct event_task *e);
 

@@ -43,15 +43,20 @@ void event_log_put_task_counters(struct json *j, struct glint_slice counters)
     if (has_accumulators) put_task_accumulators(j, counters);
 }
 
+void event_log_put_accumulators(struct json *j, const struct glint_answer *list)
+{
+    if (list == NULL) return;
+    json_begin(j, "accumulators", '{');
+    for (const struct glint_answer *a = list; a != NULL; a = a->next)
+        put_accumulator(j, a->name, &a->value);
+    json_end(j, '}');
+}
+
 void event_log_put_job_counters(struct json *j, const struct glint_summary *s)
 {
     json_begin(j, "counters", '{');
     for (uint32_t i = 0; i < s->counter_count && i < COUNTERS_MAX; i++)
         json_i64(j, s->counter_names[i], s->counter_values[i]);
     json_end(j, '}');
-    if (s->accumulators == NULL) return;
-    json_begin(j, "accumulators", '{');
-    for (const struct glint_answer *a = s->accumulators; a != NULL; a = a->next)
-        put_accumulator(j, a->name, &a->value);
-    json_end(j, '}');
+    event_log_put_accumulators(j, s->accumulators);
 }

@@ -14,6 +14,8 @@
 /* "counters", and "accumulators" if there are some, of a DONE message. Stops where they do not
  * parse: the driver fails such a result when it merges them. */
 void event_log_put_task_counters(struct json *j, struct glint_slice counters);
+/* "accumulators" with numbers and short texts; nothing for NULL. */
+void event_log_put_accumulators(struct json *j, const struct glint_answer *list);
 /* The same of the whole job. */
 void event_log_put_job_counters(struct json *j, const struct glint_summary *s);
 

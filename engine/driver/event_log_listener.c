@@ -3,6 +3,7 @@
 #include "engine/driver/event_log_listener.h"
 
 #include "engine/base/text.h"
+#include "engine/driver/plan_steps.h"
 #include "engine/net/cluster.h"
 #include "engine/net/hello.h"
 
@@ -97,10 +98,34 @@ int event_log_listener_open(struct driver *d)
     return 0;
 }
 
+/* If they have changed. */
+static void log_cached_rdds(struct driver *d, bool sink_only)
+{
+    struct event_cached_rdd rdds[EVENT_CACHED_RDDS_MAX];
+    struct event_storage e = {.rdds = rdds, .sink_only = sink_only};
+    uint64_t *known = sink_only ? &d->cached_shown : &d->cached_logged;
+    if (*known == d->cached_changes) return;
+    for (const struct cached_rdd *c = d->cached; c != NULL; c = c->next, e.count++) {
+        const struct glint_rdd *rdd = plan_find_rdd(d->g, c->rdd);
+        if (rdd == NULL || rdd->persist == 0 || e.shown == EVENT_CACHED_RDDS_MAX) continue;
+        rdds[e.shown++] =
+            (struct event_cached_rdd){.rdd = c->rdd,
+                                      .name = rdd->name != NULL ? rdd->name : rdd->op->name,
+                                      .level = persist_level_name(rdd->persist),
+                                      .partitions = c->partitions,
+                                      .blocks = c->sums.blocks,
+                                      .memory_bytes = c->sums.memory_bytes,
+                                      .disk_bytes = c->sums.disk_bytes};
+    }
+    event_log_storage(d->log, &e);
+    *known = d->cached_shown = d->cached_changes;
+}
+
 void event_log_listener_on_job_end(struct driver *d)
 {
     struct glint_summary summary;
     if (d->log == NULL) return;
+    log_cached_rdds(d, false); /* an RDD may have been unpersisted after the last action */
     d->runner.summarize(&d->runner, &summary);
     for (uint32_t i = 0; i < summary.output_count; i++)
         event_log_output_published(d->log, summary.outputs[i]);
@@ -146,6 +171,17 @@ void event_log_listener_on_action_start(struct driver *d)
                                                           .skipped_count = count});
 }
 
+void event_log_listener_on_action_end(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    if (d->log == NULL) return;
+    log_cached_rdds(d, false);
+    const bool added = d->merges_logged != d->accumulators.merges;
+    event_log_action_end(d->log, a->number, driver_error(d),
+                         added ? accumulators_list(&d->accumulators) : NULL);
+    d->merges_logged = d->accumulators.merges;
+}
+
 void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
@@ -188,6 +224,7 @@ void event_log_listener_on_timer(struct driver *d)
     uint32_t count = 0;
     event_log_on_timer(d->log);
     if (!event_log_status_is_due(d->log)) return;
+    log_cached_rdds(d, true);
     struct event_running *running = mem_alloc(EVENT_RUNNING_MAX * sizeof *running);
     struct event_health *health = mem_zalloc(((uint64_t)d->executor_count + 1) * sizeof *health);
     if (running == NULL || health == NULL) goto end; /* the next status may succeed */

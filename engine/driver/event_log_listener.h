@@ -24,6 +24,7 @@ void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
 void event_log_listener_on_timer(struct driver *d);
 /* Of the running action, once its stages are built. */
 void event_log_listener_on_action_start(struct driver *d);
+void event_log_listener_on_action_end(struct driver *d); /* before d->action_run is freed */
 void event_log_listener_on_stage_start(struct driver *d, uint32_t stage);
 void event_log_listener_on_stage_end(struct driver *d, uint32_t stage);
 /* An executor sent DONE or FAILED (`m`). Call before sched_on_*. */

@@ -60,6 +60,8 @@ void plan_step_format(const struct glint *g, const struct stage_node *n, bool ro
     if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
         plan_line_add(l, " (task count estimated: lines are not counted)");
+    if (n->persist != 0 && rdd != NULL)
+        plan_line_add(l, " (persisted: %s)", persist_level_name(n->persist));
     if (n->fn != NULL) plan_line_add(l, " %s", n->fn->name);
     if (n->op->describe != NULL) {
         char text[NAME_BYTES_MAX];

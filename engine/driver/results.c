@@ -285,6 +285,7 @@ static int update_cached_blocks(struct driver *d, uint32_t executor, const struc
                                  &count, driver_error(d));
     for (uint32_t i = 0; r == 0 && i < count; i++)
         cached_rdds_update(d->cached, executor, &blocks[i]);
+    d->cached_changes += count;
     mem_free(blocks);
     return r;
 }

@@ -73,6 +73,8 @@ void stage_progress_report(struct driver *d, uint32_t number)
     const struct stage_run *stage = &a->stages[number];
     assert(number < a->stage_count);
     if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
+    uint32_t rdds = 0;
+    const struct cached_sums cached = cached_rdds_sum(d->cached, &rdds);
     report(d, &(struct progress){.name = stage->name,
                                  .stage = stage->number,
                                  .tasks_done = sched_done_task_count(a->sched, number),
@@ -84,6 +86,10 @@ void stage_progress_report(struct driver *d, uint32_t number)
                                  .rows_read = stage->rows_read,
                                  .bytes_read = stage->bytes_read,
                                  .bytes_total = stage->bytes_total,
+                                 .cached_rdds = rdds,
+                                 .cached_blocks = cached.blocks,
+                                 .cached_memory_bytes = cached.memory_bytes,
+                                 .cached_disk_bytes = cached.disk_bytes,
                                  .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
                                  .stage_ended = stage->finished});
 }

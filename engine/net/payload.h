@@ -38,7 +38,7 @@ struct payload_format {
     /* What the bounds of the fields do not say; NULL: nothing. */
     bool (*is_valid)(const void *v);
     void (*sanitize)(void *v); /* after decoding, e.g. for texts that are printed; NULL: nothing */
-    struct payload_field fields[10];
+    struct payload_field fields[13];
 };
 
 #define PAYLOAD_MEMBER_(type, member)                                                              \

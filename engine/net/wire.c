@@ -139,7 +139,11 @@ const struct payload_format job_progress_format = {
                FIELD_NUMBER(struct job_progress, stage, 0, UINT32_MAX),
                FIELD_NUMBER(struct job_progress, stage_tasks, 0, UINT32_MAX),
                FIELD_NUMBER(struct job_progress, stage_done, 0, UINT32_MAX),
-               FIELD_NUMBER(struct job_progress, tasks_running, 0, SLOTS_MAX)},
+               FIELD_NUMBER(struct job_progress, tasks_running, 0, SLOTS_MAX),
+               FIELD_NUMBER(struct job_progress, cached_rdds, 0, UINT32_MAX),
+               FIELD_NUMBER(struct job_progress, cached_blocks, 0, UINT32_MAX),
+               FIELD_NUMBER(struct job_progress, cached_memory_bytes, 0, UINT64_MAX),
+               FIELD_NUMBER(struct job_progress, cached_disk_bytes, 0, UINT64_MAX)},
 };
 
 static const struct payload_format status_job_format = {

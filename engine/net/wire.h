@@ -67,6 +67,8 @@ struct job_progress {
     char stage_name[NAME_BYTES_MAX];         /* of a running stage; "": none has started */
     uint32_t stage, stage_tasks, stage_done; /* of that stage: number, tasks, finished tasks */
     uint32_t tasks_running;                  /* on this daemon's executor */
+    uint32_t cached_rdds, cached_blocks;     /* persisted RDDs, and their blocks on all executors */
+    uint64_t cached_memory_bytes, cached_disk_bytes;
 };
 
 /* EXECUTOR_EXITED: how an executor process ended. */

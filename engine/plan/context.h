@@ -349,4 +349,7 @@ void context_hint_saved_output(struct glint *g, const char *paths);
 /* Like glint_note, for a problem that did not fail the job. Also printed with --quiet. */
 void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* persist.c: "memory", "disk", "memory and disk". */
+const char *persist_level_name(unsigned level);
+
 #endif

@@ -1,6 +1,8 @@
 /* Marks RDDs whose records executors keep (executor/block_store.h). */
 #include "engine/plan/context.h"
 
+#include <assert.h>
+
 struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level)
 {
     if (rdd == NULL) return rdd_fail_null("persist");
@@ -28,4 +30,13 @@ struct glint_rdd *glint_unpersist(struct glint_rdd *rdd)
     if (rdd->persist != 0 && rdd->g->runner != NULL) rdd->g->runner->unpersist(rdd->g->runner, rdd);
     rdd->persist = 0;
     return rdd;
+}
+
+const char *persist_level_name(unsigned level)
+{
+    static const char *const names[] = {[GLINT_MEMORY] = "memory",
+                                        [GLINT_DISK] = "disk",
+                                        [GLINT_MEMORY | GLINT_DISK] = "memory and disk"};
+    assert(level > 0 && level < sizeof names / sizeof names[0]);
+    return names[level];
 }

@@ -40,6 +40,9 @@ struct progress {
     /* Of its finished tasks: input rows (0: it reads no files), and bytes of files or of the map
      * outputs that it reads. `bytes_total`: of all its tasks; 0: unknown. */
     uint64_t rows_read, bytes_read, bytes_total;
+    /* Of all persisted RDDs that have been computed. */
+    uint32_t cached_rdds, cached_blocks;
+    uint64_t cached_memory_bytes, cached_disk_bytes;
     bool stage_ended;
     bool action_ended; /* last report of an action: all other fields are unset */
 };

@@ -112,6 +112,8 @@ static void put_sum(struct json *out, const struct web_model *m, const char *nam
 
 static void put_details(struct json *out, const struct web_model *m, const struct web_totals *t)
 {
+    const char *name;
+    json_t *value;
     web_api_put_field(out, "version", m->job, "version");
     web_api_put_field(out, "build", m->job, "build");
     web_api_put_field(out, "master", m->job, "master");
@@ -130,6 +132,9 @@ static void put_details(struct json *out, const struct web_model *m, const struc
     put_sum(out, m, "numRetries", "retries", m->retries);
     json_u64(out, "numLostExecutors", m->lost_executors);
     put_counters(out, m);
+    json_begin(out, "accumulators", '{');
+    json_object_foreach(m->accumulators, name, value) web_api_put_value(out, name, value);
+    json_end(out, '}');
     put_texts(out, "outputs", m->outputs, "path");
     put_texts(out, "notes", m->notes, "text");
     json_bool(out, "truncatedLine", m->truncated_line);
@@ -357,6 +362,27 @@ static void put_filters(struct json *out, const struct web_model *m)
     json_end(out, ']');
 }
 
+/* Persisted RDDs. */
+static void put_storage(struct json *out, const struct web_model *m)
+{
+    static const char *const fields[][2] = {
+        {"id", "rdd"},                   {"name", "name"},
+        {"numPartitions", "partitions"}, {"numCachedPartitions", "blocks"},
+        {"storageLevel", "level"},       {"memoryUsed", "memory_bytes"},
+        {"diskUsed", "disk_bytes"}};
+    size_t i;
+    json_t *o;
+    json_begin(out, NULL, '[');
+    json_array_foreach(json_object_get(m->storage, "rdds"), i, o)
+    {
+        json_begin(out, NULL, '{');
+        for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
+            web_api_put_field(out, fields[k][0], o, fields[k][1]);
+        json_end(out, '}');
+    }
+    json_end(out, ']');
+}
+
 unsigned web_api_part(struct json *out, const struct web_model *m, const char *name,
                       const char *(*query)(void *arg, const char *name), void *arg)
 {
@@ -368,7 +394,8 @@ unsigned web_api_part(struct json *out, const struct web_model *m, const char *n
                  {"failures", put_failures},
                  {"executors", put_executors},
                  {"environment", put_environment},
-                 {"filters", put_filters}};
+                 {"filters", put_filters},
+                 {"storage/rdd", put_storage}};
     uint64_t offset, length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, name) != 0) continue;

@@ -45,6 +45,17 @@ static bool put_fetch_wait(struct buffer *out, const struct web_model *m)
                (unsigned long long)(us % 1000000));
 }
 
+/* Of the persisted RDDs. */
+static uint64_t cached_bytes(const struct web_model *m, const char *field)
+{
+    uint64_t sum = 0;
+    size_t i;
+    const json_t *o;
+    json_array_foreach(json_object_get(m->storage, "rdds"), i, o)
+        sum += (uint64_t)json_integer_value(json_object_get(o, field));
+    return sum;
+}
+
 static uint64_t memory_of(const struct web_model *m)
 {
     uint64_t sum = 0;
@@ -115,5 +126,9 @@ bool web_metrics(struct buffer *out, const struct web_model *m)
                       counter_of(m, "map output bytes")) &&
            put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
                       counter_of(m, "spill bytes")) &&
+           put_metric(out, "glint_cached_memory_bytes", false, "bytes",
+                      "Blocks of persisted RDDs in memory.", cached_bytes(m, "memory_bytes")) &&
+           put_metric(out, "glint_cached_disk_bytes", false, "bytes",
+                      "Blocks of persisted RDDs on disk.", cached_bytes(m, "disk_bytes")) &&
            put_fetch_wait(out, m) && put(out, "# EOF\n");
 }

@@ -40,7 +40,8 @@ static void free_stage(struct web_stage *s)
 void web_model_fini(struct web_model *m)
 {
     json_t *const owned[] = {m->job,   m->end,     m->actions,  m->action_ends, m->outputs,
-                             m->notes, m->reports, m->failures, m->running};
+                             m->notes, m->reports, m->failures, m->running,
+                             m->storage, m->accumulators};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) json_decref(owned[i]);
     for (uint32_t i = 0; i < m->stage_count; i++) free_stage(&m->stages[i]);
     for (uint32_t i = 0; i < m->executor_count; i++) {
@@ -312,8 +313,12 @@ int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *erro
         kept = json_array_append(m->notes, o) == 0;
     else if (strcmp(event, "report") == 0)
         kept = json_array_append(m->reports, o) == 0;
+    else if (strcmp(event, "storage") == 0)
+        keep(&m->storage, o);
     else if (strcmp(event, "full") == 0)
         m->size_limited = true;
+    if (json_object_get(o, "accumulators") != NULL) /* of an action, or the job */
+        keep(&m->accumulators, json_object_get(o, "accumulators"));
     if (strcmp(event, "action") == 0)
         m->stages_skipped += json_array_size(json_object_get(o, "skipped"));
     if (strcmp(event, "job_end") == 0) {

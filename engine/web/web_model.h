@@ -65,6 +65,8 @@ struct web_model {
     json_t *action_ends, *outputs, *notes, *reports;
     json_t *failures; /* events of attempts that failed, and of those lost */
     json_t *running;  /* of the last status; NULL: none */
+    json_t *storage;  /* the last event; NULL: none */
+    json_t *accumulators; /* the last values; NULL: none */
     struct web_stage *stages;
     uint32_t stage_count;
     uint64_t stage_capacity;

@@ -1,4 +1,5 @@
 """Persisted RDDs on a cluster: the second action reads blocks; after an executor was killed, the same output."""
+import json
 import os
 import re
 import signal
@@ -48,6 +49,25 @@ class Persist(ClusterTest):
                         self.stop(process)
                 os.rename(os.path.join(self.directory, "out"), os.path.join(self.directory, f"out{len(options)}{''.join(options)}"))
                 open(os.path.join(self.directory, "hold"), "w", encoding="ascii").close()
+
+    def test_status_shows_cached_blocks(self):
+        """And the same sums as the event log, whose blocks of both executors are in one event."""
+        job = self.start_job("--event-log", "log")
+
+        def cached():
+            jobs = self.executor_status("e1")["jobs"]
+            return jobs and jobs[0]["cached_blocks"] >= 10 and jobs[0]
+        shown = until(cached, "status shows the blocks")
+        self.assertEqual((shown["cached_rdds"], shown["cached_disk_bytes"]), (1, 0))
+        self.assertGreater(shown["cached_memory_bytes"], self.rows)
+        code, text, err = self.run_glint("status", "--cluster", self.config)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(text, r", 1 cached RDD: \d+ blocks, [\d.]+ [KM]iB in memory, 0 B on disk")
+        self.finish(job)
+        with open(os.path.join(self.directory, "log"), encoding="utf-8") as file:
+            stored = [e["rdds"] for e in map(json.loads, file) if e["event"] == "storage"]
+        self.assertEqual((stored[0][0]["blocks"], stored[0][0]["memory_bytes"]), (shown["cached_blocks"], shown["cached_memory_bytes"]))
+        self.assertEqual(stored[-1], [], "the job has unpersisted it")
 
     def test_killed_executor_between_actions(self):
         job = self.start_job()

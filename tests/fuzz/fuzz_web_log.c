@@ -35,7 +35,7 @@ static void check_json(struct json *out)
 static void check_answers(const struct web_model *m)
 {
     static const char *const parts[] = {"jobs",      "stages",      "failures", "tasks",
-                                        "executors", "environment", "filters"};
+                                        "executors", "environment", "filters",  "storage/rdd"};
     struct json out = {.failed = false};
     struct buffer text = {NULL, 0, 0};
     json_begin(&out, NULL, '{');

@@ -78,6 +78,7 @@ class Answers:
                 "numAttempts": len(self.tasks), "numRetries": len(of_kind(self.events, "retry")),
                 "numLostExecutors": sum(e["state"] == "lost" for e in executors),
                 "counters": end["counters"] if end else self.counters(self.tasks),
+                "accumulators": (end or {}).get("accumulators", {}),
                 "outputs": [e["path"] for e in of_kind(self.events, "output")],
                 "notes": [e["text"] for e in of_kind(self.events, "note")], "truncatedLine": False,
                 "sizeLimited": bool(of_kind(self.events, "full")), "eventsLeftOut": end["events_left_out"] if end else 0}
@@ -157,6 +158,7 @@ class Answers:
         if what == "tasks":
             return self.attempts(int(query.get("offset", "0")), int(query.get("length", "1000")))
         makers = {"": self.application, "jobs": self.jobs, "stages": self.stages, "failures": self.failures,
-                  "executors": self.executors, "environment": self.environment, "filters": lambda: of_kind(self.events, "filter")}
+                  "executors": self.executors, "environment": self.environment, "filters": lambda: of_kind(self.events, "filter"),
+                  "storage/rdd": lambda: (of_kind(self.events, "storage") or [{"rdds": []}])[-1]["rdds"]}
         answer = makers[what]() if what in makers else None
         return answer if answer is None or isinstance(answer, (dict, list)) else list(answer)

@@ -128,7 +128,10 @@ def hostile():
     log.task(0, 1, 1, 2, **{HOSTILE: 1})
     log.add("note", text=HOSTILE)
     log.add("output", path=HOSTILE)
+    log.add("storage", rdds=[{"id": 3, "name": HOSTILE, "numPartitions": 2, "numCachedPartitions": 1, "storageLevel": "memory",
+                              "memoryUsed": 2048, "diskUsed": 0}])
     log.add("filter", **{"key": HOSTILE, "n": 1, "m": 10, "k": 1, "scheme": HOSTILE, "layout": HOSTILE, "bitsSet": 1,
                          "fill": 0.1, "expectedRate": 0.1})
     log.finish(error, {HOSTILE: 1})
+    log.events[-1]["accumulators"] = {HOSTILE: HOSTILE}
     return log.events

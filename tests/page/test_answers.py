@@ -41,7 +41,7 @@ class Texts(PageTest):
             self.assertNotIn("owned", page.title().replace(logs.HOSTILE, ""))
             self.assertEqual(page.evaluate("document.scripts.length"), 1)
             self.assertEqual(page.evaluate("document.images.length"), 0)
-            for place in ("#error", "#failures tbody", "#executors tbody", "#actions tbody", "#counters tbody", "#filters tbody",
+            for place in ("#error", "#failures tbody", "#executors tbody", "#actions tbody", "#counters tbody", "#filters tbody", "#storage tbody", "#accumulators tbody",
                           "#stages tbody", "#dag .operator", "#configuration tbody", "#arguments", "#note-list"):
                 shown = self.text(page, place)
                 self.assertIn("<script>document.title=", shown, place)
@@ -103,6 +103,24 @@ class Shows(PageTest):
                                                   "all => all.map((e) => Number(e.dataset.value))")
                 low, median, high = times
                 self.assertEqual(shown, [median] if low == high else [median, low, high])
+
+    def test_cached_rdds_and_accumulators(self):
+        events = logs.many(5)
+        with Server(Answers(events)) as server:
+            page = self.open(server.url)
+            self.assertFalse(page.locator("#storage, #accumulators").first.is_visible())
+        events.insert(-1, {**events[-1], "event": "storage", "rdds": [
+            {"id": 3, "name": "words", "numPartitions": 12, "numCachedPartitions": 11, "storageLevel": "memory and disk",
+             "memoryUsed": 3 << 20, "diskUsed": "18446744073709551615"}]})
+        events[-1]["accumulators"] = {"least": -3, "tenths": 0.5, "longest": "abc", "exact": "9007199254740993"}
+        with Server(Answers(events)) as server:
+            page = self.open(server.url)
+            shown = self.text(page, "#storage tbody")
+            for part in ("words", "memory and disk", "11 / 12", "3.0 MiB", "16.0 EiB"):
+                self.assertIn(part, shown)
+            self.assertEqual(page.eval_on_selector_all("[data-accumulator]", "all => all.map((e) => e.textContent)"),
+                             ["-3", "0.5", "abc", "9007199254740993"])
+            self.assertEqual(page.locator("#nav a:visible", has_text="Cached RDDs").count(), 1)
 
     def test_fetch_wait(self):
         with Server(busy()) as server:

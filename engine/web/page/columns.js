@@ -393,6 +393,44 @@ export const counterColumns = [
     },
 ];
 
+export const accumulatorColumns = [
+    { name: "name", label: "Accumulator", head: true, sort: (a) => a.name, cell: (a) => a.name },
+    {
+        name: "value",
+        label: "Value",
+        wide: true,
+        cell: (a) => html("span", { "data-accumulator": a.name }, String(a.value)),
+    },
+];
+
+export const storageColumns = [
+    { name: "id", label: "RDD", head: true, sort: (r) => r.id, cell: (r) => String(r.id) },
+    { name: "name", label: "Name", sort: (r) => r.name, cell: (r) => clip(r.name || "", 60) },
+    { name: "level", label: "Level", sort: (r) => r.storageLevel, cell: (r) => r.storageLevel },
+    {
+        name: "blocks",
+        label: "Blocks",
+        hint: "cached partitions / all",
+        numeric: true,
+        sort: (r) => r.numCachedPartitions,
+        cell: (r) => `${count(r.numCachedPartitions)} / ${count(r.numPartitions)}`,
+    },
+    {
+        name: "memory",
+        label: "In memory",
+        numeric: true,
+        sort: (r) => Number(r.memoryUsed),
+        cell: (r) => exact(bytes(r.memoryUsed), r.memoryUsed),
+    },
+    {
+        name: "disk",
+        label: "On disk",
+        numeric: true,
+        sort: (r) => Number(r.diskUsed),
+        cell: (r) => exact(bytes(r.diskUsed), r.diskUsed),
+    },
+];
+
 export const optionColumns = [
     {
         name: "name",

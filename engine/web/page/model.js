@@ -173,13 +173,14 @@ export class Job {
     async refresh(show) {
         const path = this.path;
         if (!this.environment) this.environment = (await get(`${path}/environment`)).options || [];
-        const [job, actions, stages, executors, failures, filters] = await Promise.all([
+        const [job, actions, stages, executors, failures, filters, storage] = await Promise.all([
             get(path),
             get(`${path}/jobs`),
             get(`${path}/stages?withSummaries=true&quantiles=0,0.5,1`),
             get(`${path}/executors`),
             get(`${path}/failures`),
             get(`${path}/filters`),
+            get(`${path}/storage/rdd`),
         ]);
         this.job = job;
         this.state = state(job.status);
@@ -192,6 +193,7 @@ export class Job {
         this.executors = executors;
         this.failures = failures.map((t) => attemptOf(t, job.lastMs));
         this.filters = filters;
+        this.storage = storage;
         this.received = performance.now();
         show();
         this.running = (await this.fetchAttempts()).map((task) => attemptOf(task, job.lastMs));

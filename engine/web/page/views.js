@@ -63,6 +63,14 @@ export class Views {
             "No action has started yet.",
         );
         this.filters = table("filters", "Filters", columns.filterColumns, (f) => f.key, "");
+        this.accumulators = table(
+            "accumulators",
+            "Accumulators",
+            columns.accumulatorColumns,
+            (a) => a.name,
+            "",
+        );
+        this.storage = table("storage", "Cached RDDs", columns.storageColumns, (r) => r.id, "");
         this.counters = table(
             "counters",
             "Counters",
@@ -94,6 +102,11 @@ export class Views {
         this.counters.update(
             Object.entries(job.counters || {}).map(([name, value]) => ({ name, value })),
         );
+        const accumulators = Object.entries(job.accumulators || {});
+        this.accumulators.update(accumulators.map(([name, value]) => ({ name, value })));
+        byId("accumulators").hidden = accumulators.length === 0;
+        this.storage.update(model.storage);
+        byId("storage").hidden = model.storage.length === 0;
         this.options.update(model.environment);
         const notes = (job.notes || []).concat((job.outputs || []).map((o) => `published: ${o}`));
         byId("notes").hidden = notes.length === 0;

@@ -164,7 +164,11 @@ static void log_all(struct event_log *log)
     struct event_retry retry = {1, 7, 0, 3, &lost};
     event_log_retry(log, &retry);
     event_log_stage_end(log, 1, NULL);
-    event_log_action_end(log, 0, &lost);
+    struct glint_answer sum = {.name = "sum", .value = {.type = GLINT_I64, .value = {.i64 = -7}}};
+    event_log_action_end(log, 0, &lost, &sum);
+    const struct event_cached_rdd rdd = {3, "split \xff", "memory", 9, 8, 1000, UINT64_MAX};
+    event_log_storage(log, &(struct event_storage){&rdd, 1, 300, .sink_only = true});
+    event_log_storage(log, &(struct event_storage){&rdd, 1, 300, .sink_only = false});
     executor = (struct event_executor){.executor = 3, .state = EXECUTOR_STATE_LOST, .why = &lost};
     event_log_executor_state(log, &executor);
     event_log_note(log, "a note");
@@ -188,7 +192,7 @@ Test(event_log, every_event_is_written)
     log_all(log);
     event_log_close(log);
     json_t *lines = read_lines();
-    cr_assert_eq(json_array_size(lines), 12);
+    cr_assert_eq(json_array_size(lines), 13);
     cr_expect_str_eq(text(lines, 0, "id"), "0000000000007f3a"); /* as `glint status` prints it */
     cr_expect_str_eq(text(lines, 0, "time"), "2026-11-22T07:00:00.135Z");
     cr_expect_float_eq(number(lines, 0, "ms"), 12.345, 1e-9);
@@ -210,9 +214,16 @@ Test(event_log, every_event_is_written)
     cr_expect_eq(json_integer_value(json_object_get(counters, "rows read")), 12);
     const json_t *why = json_object_get(json_array_get(lines, 5), "error");
     cr_expect_str_eq(json_string_value(json_object_get(why, "code")), "E0908");
-    cr_expect_str_eq(text(lines, 8, "state"), "lost");
-    cr_expect_str_eq(text(lines, 11, "event"), "job_end");
-    cr_expect_eq(number(lines, 11, "events_left_out"), 0);
+    const json_t *sums = json_object_get(json_array_get(lines, 7), "accumulators");
+    cr_expect_eq(json_integer_value(json_object_get(sums, "sum")), -7);
+    const json_t *rdd = json_array_get(json_object_get(json_array_get(lines, 8), "rdds"), 0);
+    cr_expect_str_eq(json_string_value(json_object_get(rdd, "name")), "split \xef\xbf\xbd");
+    cr_expect_eq(json_integer_value(json_object_get(rdd, "blocks")), 8);
+    cr_expect_str_eq(json_string_value(json_object_get(rdd, "disk_bytes")), "18446744073709551615");
+    cr_expect_eq(number(lines, 8, "rdd_count"), 300);
+    cr_expect_str_eq(text(lines, 9, "state"), "lost");
+    cr_expect_str_eq(text(lines, 12, "event"), "job_end");
+    cr_expect_eq(number(lines, 12, "events_left_out"), 0);
     cr_expect_eq(event_log_fixture.notes, 0);
     json_decref(lines);
 }

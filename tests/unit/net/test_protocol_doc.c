@@ -100,9 +100,11 @@ Test(protocol_doc, lists_the_fields_of_requests)
     EXPECT("size, sha256", program_info, .size = 1, .sha256 = {2});
     EXPECT("broadcast, blocks_max, received, failed", block_request, .id = 1, .blocks_max = 2);
     EXPECT("broadcast, blocks", block_assignment, .id = 1);
-    EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done, tasks_running",
+    EXPECT("stages, tasks, retries, stage_name, stage, stage_tasks, stage_done, tasks_running, "
+           "cached_rdds, cached_blocks, cached_memory_bytes, cached_disk_bytes",
            job_progress, .stages = 1, .tasks = 2, .retries = 3, .stage_name = "d", .stage = 5,
-           .stage_tasks = 6, .stage_done = 1, .tasks_running = 8);
+           .stage_tasks = 6, .stage_done = 1, .tasks_running = 8, .cached_rdds = 9,
+           .cached_blocks = 10, .cached_memory_bytes = 11, .cached_disk_bytes = 12);
 }
 
 Test(protocol_doc, lists_the_fields_of_a_status)

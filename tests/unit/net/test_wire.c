@@ -68,7 +68,11 @@ static struct job_progress largest_progress(void)
                              .stage = UINT32_MAX,
                              .stage_tasks = UINT32_MAX,
                              .stage_done = UINT32_MAX,
-                             .tasks_running = SLOTS_MAX};
+                             .tasks_running = SLOTS_MAX,
+                             .cached_rdds = UINT32_MAX,
+                             .cached_blocks = UINT32_MAX,
+                             .cached_memory_bytes = UINT64_MAX,
+                             .cached_disk_bytes = UINT64_MAX};
     FILLED(p.stage_name, 's');
     return p;
 }
@@ -77,7 +81,9 @@ Test(wire, progress_round_trips)
 {
     const struct job_progress largest = largest_progress();
     static const struct job_progress none = {.stages = 0},
-                                     half = {3, 40, 1, "textFile..reduceByKey", 2, 20, 7, 4};
+                                     half = {
+                                         3,  40, 1, "textFile..reduceByKey", 2, 20, 7, 4, 1,
+                                         19, 5,  6};
     ROUND_TRIP(job_progress, &largest);
     ROUND_TRIP(job_progress, &none);
     ROUND_TRIP(job_progress, &half);
@@ -259,9 +265,9 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
         .memory_bytes = GIB,
         .uptime_ns = 5,
         .job_count = 1,
-        .jobs = {{.job = 5, .name = "j", .progress = {1, 2, 3, "s", 4, 6, 5, 2}, .running = true}}};
+        .jobs = {{5, "j", {1, 2, 3, "s", 4, 6, 5, 2, 1, 1, 7, 8}, true, 0, 0, 0}}};
     static const struct cancelled_jobs cancelled_jobs = {2, {{5, "j"}, {UINT64_MAX, "k"}}};
-    static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5, 2};
+    static const struct job_progress progress = {1, 2, 3, "s", 4, 6, 5, 2, 1, 1, 7, 8};
     const struct get_request gets[] = {
         {.kind = GET_INDEX,
          .id = 1,

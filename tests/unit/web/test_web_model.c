@@ -122,6 +122,31 @@ Test(web_model, pages_of_tasks)
     given_query = NULL;
 }
 
+/* The last events count. */
+Test(web_model, cached_rdds_and_accumulators)
+{
+    json_t *o = part("storage/rdd", 200);
+    cr_expect_eq(json_array_size(o), 0);
+    json_decref(o);
+    add_event("{\"event\":\"storage\",\"ms\":2,\"rdds\":[{\"rdd\":7}]}");
+    add_event("{\"event\":\"storage\",\"ms\":2,\"rdds\":[{\"rdd\":3,\"name\":\"words\",\"level\":"
+              "\"memory\",\"partitions\":9,\"blocks\":8,\"memory_bytes\":\"18446744073709551615\","
+              "\"disk_bytes\":5}],\"rdd_count\":1}");
+    o = part("storage/rdd", 200);
+    cr_assert_eq(json_array_size(o), 1);
+    const json_t *rdd = json_array_get(o, 0);
+    cr_expect_eq(json_integer_value(json_object_get(rdd, "id")), 3);
+    cr_expect_eq(json_integer_value(json_object_get(rdd, "numCachedPartitions")), 8);
+    cr_expect_str_eq(json_string_value(json_object_get(rdd, "storageLevel")), "memory");
+    cr_expect_str_eq(json_string_value(json_object_get(rdd, "memoryUsed")),
+                     "18446744073709551615");
+    json_decref(o);
+    add_event("{\"event\":\"action_end\",\"ms\":3,\"action\":0,\"accumulators\":{\"sum\":1}}");
+    add_event("{\"event\":\"action_end\",\"ms\":4,\"action\":1,\"accumulators\":{\"sum\":2}}");
+    add_event("{\"event\":\"action_end\",\"ms\":5,\"action\":2}");
+    cr_expect_eq(json_integer_value(json_object_get(m.accumulators, "sum")), 2);
+}
+
 /* A newer version may write events that this one does not know. */
 Test(web_model, unknown_events_are_ignored)
 {
