@@ -408,6 +408,9 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines);
  * bad row. Text outputs of the job are then CSV, too, with this delimiter, and with a tab between
  * key and value. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
+/* Reads `lines` as CSV: a row is a record, unchanged, which may contain line ends inside quotes.
+ * Outputs are what the job makes of it. `lines` as for glint_with_header. Returns `lines`. */
+struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines);
 /* Reads `lines` as JSON: a line is an object, other lines are bad rows, and blank ones are left
  * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is the
  * byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number as it

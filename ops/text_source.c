@@ -194,7 +194,7 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     enum flow flow = FLOW_MORE;
     if (r == 0 && s.pieces[0].json.data != NULL) {
         flow = json_rows_read(&lines, task, s.pieces[0].json, push, arg);
-    } else if (r == 0 && s.pieces[0].csv != 0) {
+    } else if (r == 0 && s.pieces[0].csv != 0 && s.pieces[0].csv != CSV_RECORDS) {
         flow = read_csv_rows(&lines, task, push, arg);
     } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
@@ -250,6 +250,17 @@ struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
                         "withCsv: the delimiter cannot be a quote, a line end or the byte 0x1f");
     list->csv = lines->g->csv = (uint8_t)delimiter;
+    return lines;
+}
+
+struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines)
+{
+    if (lines == NULL) return rdd_fail_null("withCsvRecords");
+    struct input_list *list = find_input(lines, "withCsvRecords");
+    if (list == NULL) return NULL;
+    if (list->json_lines)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "rows are either CSV or JSON");
+    list->csv = CSV_RECORDS;
     return lines;
 }
 

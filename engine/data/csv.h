@@ -11,6 +11,10 @@
 /* The unit separator of ASCII. A field that contains it is an error. */
 #define CSV_SEPARATOR 0x1f
 
+/* In place of the delimiter: rows are whole records, unchanged. Where records end does not depend
+ * on the delimiter. */
+#define CSV_RECORDS '\n'
+
 /* Returns the LF that ends the record in [at, end), or NULL. *open: whether `at` is inside quotes;
  * updated to the state at the LF, false, or at `end`. */
 const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *open);

@@ -31,6 +31,7 @@ uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t
     const uint8_t *lf = find_end(csv, out, size);
     if (lf != NULL) size = (uint64_t)(lf - out);
     if (lf != NULL && size > 0 && out[size - 1] == '\r') size--;
-    if (csv != 0 && csv_to_plain(out, size, csv, out, &size) != NULL) return 0;
+    if (csv != 0 && csv != CSV_RECORDS && csv_to_plain(out, size, csv, out, &size) != NULL)
+        return 0;
     return size;
 }

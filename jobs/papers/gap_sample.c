@@ -65,14 +65,13 @@ static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
     struct glint_args *choice = glint_args(g);
     glint_args_i64(choice, "gap", glint_job_i64(g, args, "gap", 1, INT64_MAX));
     glint_args_i64(choice, "seed", glint_job_i64(g, args, "seed", 0, INT64_MAX));
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
-    if (glint_job_option(args, "header") != NULL) lines = glint_with_header(lines);
+    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
     glint_save_as_text_file(glint_filter(lines, &gap_keep, choice), args->positional[1]);
     return glint_error(g)->code;
 }
 
 static const struct glint_job_option options[] = {
-    HEADER_OPTION,
+    ROWS_OPTIONS,
     {"gap", "G", "10", "largest gap; lines are (G + 1) / 2 apart on average"},
     {"seed", "N", "42", "seed of the random gaps"},
     {NULL, NULL, NULL, NULL}};

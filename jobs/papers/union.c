@@ -10,48 +10,46 @@
 #include <assert.h>
 #include <string.h>
 
-static int separator_option(struct glint *g, const struct glint_job_args *args, char *out)
-{
-    const char *text = glint_job_option(args, "separator");
-    *out = strcmp(text, "\\t") == 0 ? '\t' : text[0];
-    if (*out == '\t' || (strlen(text) == 1 && *out != '\n')) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
-                       "--separator \"%s\" is not one byte", text);
-}
-
-/* Converts the fields of lines to lines of elements. */
+/* The elements as lines, or, with --csv and --json-lines, as rows whose first field is the element.
+ */
 static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_args *args,
-                                     char separator, uint64_t split_bytes)
+                                     const struct fields *fields, uint64_t split_bytes)
 {
     const char *name = glint_job_option(args, "element");
-    struct glint_rdd *pairs = glint_key_value_text_file(g, args->positional[0], separator);
-    if (glint_job_option(args, "header") != NULL) glint_with_header(pairs);
+    const struct glint_slice path = {(const uint8_t *)name, strlen(name)};
+    const bool json = fields->csv == FIELDS_JSON;
+    struct glint_rdd *pairs =
+        glint_key_value_text_file(g, args->positional[0], (char)fields->delimiter);
+    pairs = fields_source(pairs, fields->csv, glint_job_option(args, "header") != NULL);
+    if (json) pairs = glint_with_json_lines(pairs, &path, 1); /* the key is the line */
     if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
-    if (strcmp(name, "key") == 0) return glint_keys(pairs);
-    if (strcmp(name, "value") == 0) return glint_values(pairs);
+    if (!json && strcmp(name, "key") == 0) return glint_keys(pairs);
+    if (json || strcmp(name, "value") == 0) return glint_values(pairs);
     glint_abort(g, GLINT_E_BAD_VALUE, "use key or value", "unknown --element \"%s\"", name);
     return NULL;
 }
 
 static int union_run(struct glint *g, const struct glint_job_args *args)
 {
-    const struct fields fields = fields_of_lines();
+    struct fields source = {.csv = 0};
     struct one_filter choice;
     struct sizes sizes = {.count = 0};
-    char separator;
     uint64_t n = 0;
-    if (separator_option(g, args, &separator) != 0 || one_filter_options(g, args, &choice) != 0)
+    if (fields_delimiter(g, args, "separator", &source.delimiter, &source.csv) != 0 ||
+        one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
+    struct fields fields = fields_of_lines();
+    if (source.csv != 0) fields.delimiter = source.delimiter; /* elements may contain line ends */
     if (glint_job_option(args, "n") != NULL)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
-    struct glint_rdd *elements = elements_of(g, args, separator, 0);
+    struct glint_rdd *elements = elements_of(g, args, &source, 0);
     int r = glint_error(g)->code;
     if (r == 0 && n == 0) r = one_filter_count(elements, &fields, args->positional[0], &n);
     if (r == 0) r = one_filter_sizes(g, &choice, n, &sizes);
     if (r == 0) r = bloom_check_memory(g, &sizes);
     if (r == 0) {
         assert(sizes.count == 1);
-        elements = elements_of(g, args, separator, bloom_split_bytes(&sizes));
+        elements = elements_of(g, args, &source, bloom_split_bytes(&sizes));
         struct glint_rdd *filter = bloom_pipeline(elements, &sizes, BLOOM_PARTIALS, &fields);
         glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]);
     }
@@ -61,8 +59,11 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
+    FORMAT_OPTIONS,
     {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, split at the first C"},
-    {"element", "key|value", "key", "part of a line that is added"},
+    {"element", "key|value|PATH", "key",
+     "part of a line that is added; with --csv the first or second field, with --json-lines the "
+     "value at a path"},
     {"n", "N", NULL, "number of elements to size the filter for (default: counted first)"},
     ONE_FILTER_OPTIONS,
     {NULL, NULL, NULL, NULL}};

@@ -394,6 +394,12 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
     return r;
 }
 
+struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths)
+{
+    struct fields f;
+    return format_options(g, args, &f) == 0 ? fields_text_file(g, paths, &f) : NULL;
+}
+
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
     return source_of(glint_text_file(g, paths), f);

@@ -67,6 +67,13 @@ struct fields {
     }
 #define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION
 
+/* Options of jobs whose rows have no columns, for fields_rows. */
+#define ROWS_OPTIONS                                                                               \
+    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+    {                                                                                              \
+        "delimiter", "C", "\\t", "with --csv: one byte instead of a comma"                         \
+    }
+
 #define FIELDS_ID_DEFAULT "1"
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
@@ -112,6 +119,9 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path);
 /* Applies --csv, or --json-lines without paths, and --header to a source. */
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header);
+/* The rows of files, by ROWS_OPTIONS. NULL with the context's error set. */
+struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args,
+                              const char *paths);
 /* The rows of files, as lines, without header lines if the options say so. */
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,

@@ -1,16 +1,22 @@
-/* distinct: each different line once. */
+/* distinct: each different row once. */
 #include "jobs/jobs.h"
+#include "jobs/rows/fields.h"
 
 static int distinct_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
     return glint_save_as_text_file(glint_distinct(lines), args->positional[1]);
 }
+
+static const struct glint_job_option options[] = {ROWS_OPTIONS, {NULL, NULL, NULL, NULL}};
 
 const struct glint_job distinct_job = {
     .name = "distinct",
     .summary = "save each different line once",
-    .help = "The lines of OUTPUT are sorted bytewise within each part.",
+    .help =
+        "The lines of OUTPUT are sorted bytewise within each part. Lines of JSON are different if "
+        "their bytes are.",
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
+    .options = options,
     .run = distinct_run};

@@ -1,5 +1,6 @@
 /* stream: commands as map, combine and reduce, as in Hadoop Streaming. */
 #include "jobs/jobs.h"
+#include "jobs/rows/fields.h"
 #include "jobs/text/command_words.h"
 
 #define STATUSES_MAX 256
@@ -59,6 +60,20 @@ static int parse_statuses(struct glint *g, const char *text, int ok[STATUSES_MAX
     return 0;
 }
 
+/* With --csv, records as they are: the command reads CSV. */
+static struct glint_rdd *read_lines(struct glint *g, const struct glint_job_args *args)
+{
+    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    const bool header = glint_job_option(args, "header") != NULL;
+    const bool csv = glint_job_option(args, "csv") != NULL;
+    const bool json = glint_job_option(args, "json-lines") != NULL;
+    if (csv && json)
+        glint_abort(g, GLINT_E_USAGE, "use only one of them",
+                    "--csv and --json-lines cannot both be set");
+    if (csv) lines = glint_with_csv_records(lines);
+    return fields_source(lines, json ? FIELDS_JSON : 0, header);
+}
+
 static int stream_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *map = glint_job_option(args, "map"), *combine = glint_job_option(args, "combine");
@@ -69,7 +84,7 @@ static int stream_run(struct glint *g, const struct glint_job_args *args)
         return glint_abort(g, GLINT_E_USAGE, NULL, "--combine needs --reduce");
     int r = parse_statuses(g, glint_job_option(args, "ok"), ok);
     if (r != 0) return r;
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *lines = read_lines(g, args);
     lines = run_command(g, lines, "map", map, ok);
     if (combine != NULL)
         lines = run_command(g, glint_map(lines, &split, NULL), "combine", combine, ok);
@@ -89,6 +104,8 @@ static const struct glint_job_option options[] = {
      "lines KEY TAB VALUE sorted by key are its input, all of a key (default: what --map printed "
      "is saved)"},
     {"ok", "LIST", "0", "exit statuses of the commands that mean success, as in 0,1"},
+    HEADER_OPTION,
+    FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job stream_job = {

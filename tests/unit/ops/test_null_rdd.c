@@ -72,6 +72,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("repartition", glint_repartition(NULL, 3))                                                   \
     X("coalesce", glint_coalesce(NULL, 3))                                                         \
     X("withJsonLines", glint_with_json_lines(NULL, NULL, 0))                                       \
+    X("withCsvRecords", glint_with_csv_records(NULL))                                              \
     X("withHeader", glint_with_header(NULL))                                                       \
     X("withPartitions", glint_with_partitions(NULL, 3))                                            \
     X("withPartitioner", glint_with_partitioner(NULL, fn("test.by_key"), NULL))                    \
