@@ -258,7 +258,8 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
 /* One element per record, also for a grouped RDD. */
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
-/* The partitions of `a`, then those of `b`; keeps duplicates. The schemas must be equal. */
+/* The partitions of `a`, then those of `b`; keeps duplicates. The schemas must be equal. If both
+ * are partitioned alike and not grouped, partition p has the records of p of `a`, then of `b`. */
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
 /* Keeps each record with probability `fraction` (0 to 1). The choice depends only on (seed,
  * partition, index in the partition), so it is the same on every cluster and in every attempt.

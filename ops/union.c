@@ -1,5 +1,6 @@
-/* union: the partitions of one RDD, then those of another. No executor code: a task walks through
- * it to the partition that it reads. */
+/* union: the partitions of one RDD, then those of another; or if both are partitioned alike, each
+ * partition of one with the same one of the other. No executor code: a task walks through it to the
+ * partitions that it reads. */
 #include "engine/data/codec.h"
 #include "ops/ops.h"
 
@@ -12,10 +13,15 @@ struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b)
         return rdd_fail(a, GLINT_E_PLAN_TYPE, "union of (%s, %s) and (%s, %s)",
                         codec_type_name(a->schema.key), codec_type_name(a->schema.value),
                         codec_type_name(b->schema.key), codec_type_name(b->schema.value));
+    /* Groups of a key in both would not be adjacent in one partition, so a grouped union keeps the
+     * partitions of both. */
+    const bool grouped = a->grouped && b->grouped;
     struct rdd_spec spec = {.op = &op_union,
                             .parents = {a, b},
                             .schema = a->schema,
-                            .grouped = a->grouped && b->grouped};
+                            .grouped = grouped,
+                            .key_partitioned =
+                                !grouped && a->key_partitioned && b->key_partitioned};
     return rdd_create(a->g, &spec);
 }
 

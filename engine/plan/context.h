@@ -60,7 +60,9 @@ struct glint_rdd {
     struct glint_schema schema;
     bool grouped;         /* the records of a key are adjacent and form one group */
     unsigned persist;     /* glint_persist: bits of enum glint_level; 0: not persisted */
-    bool key_partitioned; /* equal keys are in the same partition, which the last shuffle chose */
+    /* Equal keys are in the same partition, which the last shuffle chose. Of a union: if it is
+     * narrow, which is known when it is counted (partitioning.h). */
+    bool key_partitioned;
     /* Wide: its parent's partitions are those that it would make, so it sorts and combines them
      * without a shuffle. Union: partition p is that of both parents. Valid once `counted` is set.
      */

@@ -16,6 +16,7 @@ struct glint_rdd *partitioning_find(struct glint_rdd *rdd)
     if (!rdd->key_partitioned) return NULL;
     while (rdd->op->kind != OP_WIDE) {
         if (rdd->parent_count == 0) return NULL; /* its lineage was cut */
+        if (rdd->op->kind == OP_UNION && !rdd->narrow) return NULL;
         rdd = rdd->parents[0];
     }
     assert(rdd->counted && (!rdd->narrow || rdd->partitioner_of != NULL));
@@ -124,6 +125,15 @@ void partitioning_reuse(struct glint_rdd *rdd)
         parent->narrow = true;
         parent->partitions = partitioner->partitions;
     }
+}
+
+void partitioning_align_union(struct glint_rdd *rdd)
+{
+    assert(rdd->op->kind == OP_UNION && !rdd->counted && !rdd->narrow);
+    if (!rdd->key_partitioned || rdd->parents[1]->exchange != NULL) return;
+    const struct glint_rdd *a = partitioning_find(rdd->parents[0]),
+                           *b = partitioning_find(rdd->parents[1]);
+    rdd->narrow = a != NULL && b != NULL && same_partitioner(a, b);
 }
 
 static const struct op *exchange_op(const struct glint *g)

@@ -12,6 +12,10 @@
  * has most partitions, if these are more than a tenth of `partitions`. The RDD then becomes narrow,
  * and parents that are partitioned in another way are shuffled by themselves. */
 void partitioning_reuse(struct glint_rdd *rdd);
+/* Called while a union is counted: if its parents are partitioned alike, it becomes narrow: each
+ * partition has the records of the same partition of both, as in Spark's PartitionerAwareUnionRDD.
+ * Not the union of the inputs of a wide RDD (ops/sides.h), for which partitioning_reuse decides. */
+void partitioning_align_union(struct glint_rdd *rdd);
 /* Returns the wide RDD whose partitioner distributed the keys of `rdd`, which is counted. NULL:
  * none. */
 struct glint_rdd *partitioning_find(struct glint_rdd *rdd);

@@ -285,7 +285,10 @@ static void count_partitions(struct glint_rdd *rdd)
             rdd->partitions_inherited > 0 ? rdd->partitions_inherited : partitions_by_input(rdd);
         partitioning_reuse(rdd);
         break;
-    case OP_UNION: rdd->partitions = first + second; break;
+    case OP_UNION:
+        partitioning_align_union(rdd);
+        rdd->partitions = rdd->narrow ? first : first + second;
+        break;
     case OP_ZIP:
         rdd->partitions = first;
         if (first != second)

@@ -89,6 +89,11 @@ static struct glint_rdd *three(struct glint_rdd *left, struct glint_rdd *right)
     return glint_group_with(rdds, 3);
 }
 
+static struct glint_rdd *reduced_union(struct glint_rdd *left, struct glint_rdd *right)
+{
+    return glint_reduce_by_key(glint_union(left, right), &GLINT_SUM_I64, NULL);
+}
+
 Test(narrow_shuffle, of_two_rdds)
 {
     static const struct {
@@ -99,7 +104,8 @@ Test(narrow_shuffle, of_two_rdds)
                {"rightOuterJoin", glint_right_outer_join},
                {"fullOuterJoin", glint_full_outer_join},
                {"cogroup", glint_cogroup},
-               {"subtractByKey", glint_subtract_by_key}};
+               {"subtractByKey", glint_subtract_by_key},
+               {"union and reduceByKey", reduced_union}};
     struct plan p = make_plan();
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         p.two = ops[i].op;
@@ -315,6 +321,38 @@ Test(narrow_shuffle, after_a_sort)
         table_free(&expected);
     }
     table_free(&f.table);
+}
+
+/* ---- Unions */
+
+Test(narrow_shuffle, unions_of_rdds_partitioned_alike_join_their_partitions)
+{
+    struct plan p = make_plan();
+    p.two = glint_union;
+    static const uint32_t partitions[] = {2 * PARTITIONS, 2 * PARTITIONS, 2 * PARTITIONS,
+                                          PARTITIONS};
+    for (p.partitioned = NEITHER; p.partitioned <= BOTH; p.partitioned++) {
+        struct glint *g = fixture_open(&fixtures[0]);
+        cr_expect_eq(glint_partitions(make(g, &p)), partitions[p.partitioned]);
+        fixture_close(g, GLINT_OK);
+    }
+    plan_free(&p);
+}
+
+static struct glint_rdd *grouped_union(struct glint_rdd *left, struct glint_rdd *right)
+{
+    return glint_union(glint_group_by_key(left), glint_group_by_key(right));
+}
+
+Test(narrow_shuffle, grouped_unions_keep_their_partitions)
+{
+    struct plan p = make_plan();
+    p.two = grouped_union;
+    p.partitioned = BOTH;
+    struct glint *g = fixture_open(&fixtures[0]);
+    cr_expect_eq(glint_partitions(make(g, &p)), 2 * PARTITIONS);
+    fixture_close(g, GLINT_OK);
+    plan_free(&p);
 }
 
 /* ---- Lookups and memory */
