@@ -92,6 +92,10 @@ extern const struct op op_save_as_msgpack_file;
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
     if (rdd == NULL) return rdd_null_error("saveAsMsgpackFile");
+    const char *piped = rdd->g->config.stdout_output;
+    if (piped != NULL && strcmp(path, piped) == 0)
+        return glint_abort(rdd->g, GLINT_E_OUTPUT_CREATE, "name a directory",
+                           "standard output gets text only, not records of msgpack");
     struct action a = {
         .op = &op_save_as_msgpack_file, .rdd = rdd, .outputs = &path, .output_count = 1};
     return action_run(&a);

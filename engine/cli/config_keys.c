@@ -130,6 +130,8 @@ const struct config_key job_keys[JOB_KEYS] = {
      .max = 128 * 1024 * GIB},
     {"work-dir", "work-dir", "DIR", KEY_TEXT, CONFIG(work_dir),
      .help = "parent of this run's work directory (default: $TMPDIR, else /tmp)"},
+    {"input", "input", "PATH", KEY_TEXT, SETTING(input),
+     .help = "instead of INPUT: a path that may have commas; may be repeated"},
     {"split-size", "split-size", "BYTES", KEY_BYTES, CONFIG(split_bytes),
      "input bytes per task (default: by input size, 1M to 32M)", .min = 1, .max = 128 * 1024 * GIB},
     {"partitions", "partitions", "N", KEY_COUNT, CONFIG(partitions),

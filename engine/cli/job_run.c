@@ -9,10 +9,12 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/help.h"
 #include "engine/cli/job.h"
+#include "engine/cli/job_paths.h"
 #include "engine/cli/plan_graph.h"
 #include "engine/cli/progress.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/signals.h"
+#include "engine/cli/stdout_output.h"
 #include "engine/cli/summary.h"
 #include "engine/cli/web.h"
 #include "engine/context/create.h"
@@ -45,6 +47,8 @@ struct job_command {
     struct buffer notes;     /* with --json: lines to print in the object */
     bool notes_failed;
     struct web_server *web;  /* with --ui */
+    struct buffer input;     /* with --input: the list of paths */
+    struct stdout_output stdout_output;
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
 
@@ -72,7 +76,9 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .arguments_max = n,
                             .own = job->options,
                             .common = settings_options(),
-                            .common_title = "Options of every job:"};
+                            .common_title = "Options of every job:",
+                            .argument_option =
+                                job_has_argument(job, JOB_INPUT) ? "input" : NULL};
 }
 
 /* Prints the help of submit or explain itself. */
@@ -166,46 +172,30 @@ static void print_packed(const struct job_command *run)
 static void report_result(struct job_command *run, const struct glint_summary *summary,
                           struct glint_error *error)
 {
-    struct summary_report r = {run->job->name, error, summary, &run->notes};
+    const bool piped = run->stdout_output.path[0] != '\0';
+    struct summary_report r = {run->job->name, error, summary, &run->notes,
+                               run->stdout_output.path};
     char hint[sizeof error->hint];
     print_own_commands(hint, sizeof hint, error->hint);
     memcpy(error->hint, hint, sizeof hint);
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
     if (run->settings.graph != GRAPH_NONE && error->code == GLINT_OK) print_graph(run, error);
-    if (error->code != GLINT_OK)
+    if (error->code == GLINT_E_STDOUT_IO)
+        cli_fail(error); /* silent if the reader has ended */
+    else if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (run->stage != NULL && run->stage->packed)
         print_packed(run);
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
         summary_print(stderr, &r, run->settings.verbose);
     if (error->code == GLINT_OK && !run->explain && !run->settings.json)
-        summary_print_answers(stdout, summary);
+        summary_print_answers(piped ? stderr : stdout, summary);
     if (!run->settings.json || summary_print_json(stdout, &r)) return;
     struct glint_error lost = {.code = GLINT_OK};
     error_no_memory(&lost);
     if (error->code == GLINT_OK) *error = lost;
     cli_fail(&lost);
-}
-
-/* Returns the index of the positional argument with this name; `count`: none of the `count` given.
- */
-static uint32_t positional_index(const struct glint_job *job, uint32_t count, const char *name)
-{
-    uint32_t names = 0;
-    while (job->positional[names] != NULL) names++;
-    assert(count <= names);
-    uint32_t left_out = names - count; /* optional arguments are the first ones */
-    for (uint32_t i = left_out; i < names; i++)
-        if (strcmp(job->positional[i], name) == 0) return i - left_out;
-    return count;
-}
-
-static const char *output_path(const struct glint_job *job, const struct glint_job_args *args,
-                               const char *name)
-{
-    const uint32_t index = positional_index(job, args->count, name);
-    return index < args->count ? args->positional[index] : glint_job_option(args, name);
 }
 
 /* glint stage gather FILE OUTPUT: the job writes to another place. */
@@ -215,7 +205,7 @@ static bool replace_output(const struct job_command *run, struct cli_line *line,
     const struct glint_job *job = run->job;
     if (run->stage == NULL || run->stage->output == NULL) return true;
     const uint32_t index = job->outputs[0] != NULL && job->outputs[1] == NULL
-                               ? positional_index(job, line->argument_count, job->outputs[0])
+                               ? job_argument_index(job, line->argument_count, job->outputs[0])
                                : line->argument_count;
     if (index < line->argument_count) {
         line->arguments[index] = run->stage->output;
@@ -226,12 +216,34 @@ static bool replace_output(const struct job_command *run, struct cli_line *line,
     return false;
 }
 
+/* If an output is "-", the job writes to a directory that is copied to standard output. */
+static int open_stdout_output(struct job_command *run, struct cli_line *line,
+                              struct glint_error *error)
+{
+    struct context_config *config = &run->settings.config;
+    struct stdout_output *o = &run->stdout_output;
+    if (run->explain || run->stage != NULL ||
+        stdout_output_open(o, env_real(), run->job, line, config->work_dir, error) != 0 ||
+        o->path[0] == '\0')
+        return error->code;
+    if (config->cluster != NULL)
+        return error_set(error, GLINT_E_USAGE,
+                         "name a directory, and print it when the job is done: glint cat OUTPUT",
+                         "only a job of one process writes to standard output");
+    if (run->settings.json)
+        return error_set(error, GLINT_E_USAGE, "name a directory, or leave out --json",
+                         "--json and the job both write to standard output");
+    config->stdout_output = o->path;
+    config->no_sync = config->no_sync || run->job->outputs[1] == NULL; /* it is removed anyway */
+    return 0;
+}
+
 static int reserve_outputs(struct glint *g, const struct glint_job *job,
                            const struct glint_job_args *args)
 {
     int r = 0;
     for (uint32_t i = 0; job->outputs[i] != NULL && r == 0; i++) {
-        const char *path = output_path(job, args, job->outputs[i]);
+        const char *path = job_output_path(job, args, job->outputs[i]);
         if (path != NULL) r = glint_reserve_output(g, path);
     }
     return r;
@@ -309,6 +321,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         summary = *glint_summarize(g);
     }
     stdout_restore(run);
+    if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &error);
     report_result(run, &summary, &error);
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);
@@ -335,7 +348,7 @@ static int fail_before_start(const struct job_command *run, int argc, char **arg
     const struct glint_summary none = {.elapsed_ns = 0};
     const struct buffer notes = {.size = 0};
     const char *job = run->job != NULL ? run->job->name : NULL;
-    const struct summary_report report = {job, error, &none, &notes};
+    const struct summary_report report = {job, error, &none, &notes, NULL};
     if (!run->explain && is_json_wanted(argc, argv)) (void)summary_print_json(stdout, &report);
     return cli_flush_stdout(cli_fail(error));
 }
@@ -381,7 +394,9 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         status = cli_flush_stdout(0);
     } else {
         bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&
-                     replace_output(&run, &line, &error);
+                     job_insert_input(run.job, &line, &run.input, &error) == 0 &&
+                     replace_output(&run, &line, &error) &&
+                     open_stdout_output(&run, &line, &error) == 0;
         if (sound && !explain && run.settings.graph != GRAPH_NONE) {
             error_set(&error, GLINT_E_USAGE, NULL, "--graph is an option of glint explain");
             sound = false;
@@ -391,8 +406,10 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         run.settings.config.argument_count = (uint32_t)argc;
         status = sound ? run_in_context(&run, program, &line)
                        : fail_before_start(&run, argc, argv, &error);
+        stdout_output_close(&run.stdout_output);
         settings_fini(&run.settings);
     }
+    buffer_fini(&run.input);
     cli_line_fini(&line);
     return status;
 }

@@ -111,6 +111,7 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
                       : *end == '='          ? end + 1
                       : cli_option_takes_next(row) ? next
                                              : "";
+    line->given[line->given_count++] = (struct cli_given){n, line->values[n]};
     if (!takes_value && *end == '=')
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
     else if (line->values[n] == NULL)
@@ -133,14 +134,15 @@ static bool parse_letters(struct cli_line *line, const char *word, struct glint_
 static bool check_count(const struct cli_line *line, struct glint_error *error)
 {
     const struct cli_syntax *s = line->syntax;
-    uint32_t n = line->argument_count;
+    const bool by_option = s->argument_option != NULL && cli_line_has(line, s->argument_option);
+    const uint32_t n = line->argument_count + by_option;
     if (n >= s->arguments_min && n <= s->arguments_max) return true;
     char usage[512];
     snprintf(usage, sizeof usage, "usage: %s [OPTION...]%s%s", s->command,
              s->arguments != NULL ? " " : "", s->arguments != NULL ? s->arguments : "");
     if (n > s->arguments_max)
         error_set(error, GLINT_E_USAGE, usage, "too many arguments: %s",
-                  line->arguments[s->arguments_max]);
+                  line->arguments[s->arguments_max - by_option]);
     else
         error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u given, %u needed", n,
                   s->arguments_min);
@@ -154,7 +156,8 @@ bool cli_line_parse(struct cli_line *line, const struct cli_syntax *syntax, int 
     assert(argc >= 1 && syntax->arguments_min <= syntax->arguments_max);
     *line = (struct cli_line){.syntax = syntax};
     line->arguments = mem_zalloc(((uint64_t)argc + 1) * sizeof *line->arguments);
-    if (line->arguments == NULL) {
+    line->given = mem_zalloc((uint64_t)argc * sizeof *line->given);
+    if (line->arguments == NULL || line->given == NULL) {
         error_no_memory(error);
         return false;
     }
@@ -182,8 +185,10 @@ void cli_line_fini(struct cli_line *line)
 {
     if (line == NULL) return;
     mem_free(line->arguments);
+    mem_free(line->given);
     line->arguments = NULL;
-    line->argument_count = 0;
+    line->given = NULL;
+    line->argument_count = line->given_count = 0;
 }
 
 bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
@@ -203,6 +208,16 @@ static uint32_t number_of(const struct cli_line *line, const char *name)
     uint32_t n = find_row(line->syntax, name, strlen(name), '\0');
     assert(n < CLI_OPTIONS_MAX); /* the option is in one of the tables */
     return n;
+}
+
+const char *cli_line_value(const struct cli_line *line, const char *name, uint32_t *at)
+{
+    const uint32_t row = number_of(line, name);
+    while (*at < line->given_count) {
+        const struct cli_given *given = &line->given[(*at)++];
+        if (given->row == row) return given->value;
+    }
+    return NULL;
 }
 
 bool cli_line_has(const struct cli_line *line, const char *name)

@@ -34,6 +34,13 @@ struct cli_syntax {
     bool takes_cluster;
     const char *const *cluster_shown;
     int skip; /* index in argv of a word that is no argument: the job's name; 0: none */
+    const char *argument_option; /* an option that gives one of the arguments; NULL: none */
+};
+
+/* An option with a value, as given. */
+struct cli_given {
+    uint32_t row;
+    const char *value;
 };
 
 /* A parsed command line. Borrows from argv and the syntax. */
@@ -41,8 +48,10 @@ struct cli_line {
     const struct cli_syntax *syntax;
     const struct cli_program *program;   /* set by cli_run_words */
     const char *values[CLI_OPTIONS_MAX]; /* by row: own, common, help; NULL: not given */
-    const char **arguments;              /* in argv */
+    const char **arguments;              /* in argv; has room for one more */
     uint32_t argument_count;
+    struct cli_given *given; /* in the order of argv, also values that a later one replaces */
+    uint32_t given_count;
     bool help; /* --help was given: the arguments were not checked */
 };
 
@@ -59,6 +68,9 @@ bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *sy
 
 /* Returns the given value, the default, or NULL. `name` must be in one of the tables. */
 const char *cli_line_option(const struct cli_line *line, const char *name);
+/* For an option that may be repeated: returns its next value, or NULL after the last one. *at is 0
+ * before the first call. */
+const char *cli_line_value(const struct cli_line *line, const char *name, uint32_t *at);
 /* True if the option was given on this line; a default does not count. */
 bool cli_line_has(const struct cli_line *line, const char *name);
 /* True if cli_line_option is not NULL: for switches. */

@@ -94,7 +94,9 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     print_accumulators(out, s);
     for (uint32_t i = 0; i < s->output_count; i++) {
         fputs("  -> ", out);
-        print_escaped(out, s->outputs[i], " ");
+        const bool piped =
+            report->stdout_output != NULL && strcmp(s->outputs[i], report->stdout_output) == 0;
+        print_escaped(out, piped ? "-" : s->outputs[i], " ");
         fputc('\n', out);
     }
 }

@@ -371,17 +371,35 @@ static int add_path(struct input_walk *w, const char *text)
                                                : record_missing_path(w, r, text);
 }
 
+/* Copies the path before the next comma that has no backslash before it. Of n backslashes before a
+ * comma, n/2 belong to the name. Returns the rest, or NULL after the last path; *out_fits is false
+ * if the path is longer than PATH_MAX. */
+static const char *next_path(const char *p, char *out, bool *out_fits)
+{
+    size_t n = 0, backslashes = 0; /* just before *p */
+    *out_fits = true;
+    for (; *p != '\0'; p++) {
+        if (*p == ',') {
+            n -= backslashes - backslashes / 2;
+            if (backslashes % 2 == 0) break;
+        }
+        backslashes = *p == '\\' ? backslashes + 1 : 0;
+        *out_fits = n + 1 < PATH_MAX;
+        if (!*out_fits) n--;
+        out[n++] = *p;
+    }
+    out[n] = '\0';
+    return *p == ',' ? p + 1 : NULL;
+}
+
 static int add_path_list(struct input_walk *w, const char *paths)
 {
     int r = 0;
     for (const char *p = paths; r == 0 && p != NULL;) {
-        const char *comma = strchrnul(p, ',');
         char path[PATH_MAX];
-        if (text_format(path, sizeof path, "%.*s", (int)(comma - p), p))
-            r = add_path(w, path);
-        else
-            r = input_record_failed_call(w, -ENAMETOOLONG, "open", path);
-        p = *comma == ',' ? comma + 1 : NULL;
+        bool fits;
+        p = next_path(p, path, &fits);
+        r = fits ? add_path(w, path) : input_record_failed_call(w, -ENAMETOOLONG, "open", path);
     }
     return r;
 }

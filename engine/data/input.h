@@ -71,7 +71,8 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
 }
 
 /* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
- * (remote/remote_url.h), separated by commas.
+ * (remote/remote_url.h), separated by commas; a comma
+ * that belongs to a name has a backslash before it, and a backslash before a comma is doubled.
  * In a glob, ** matches any number of directories; at its end, all files in them. Standard input
  * (-) and FIFOs are copied (data/input_spool.h). If a file has exactly the given name, it is not
  * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by

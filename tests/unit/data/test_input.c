@@ -171,6 +171,24 @@ Test(input, existing_name_is_not_a_list)
     expect_files("x,y", "x,y/z");
 }
 
+Test(input, backslash_before_a_comma_belongs_to_a_name)
+{
+    make_file("a,b.tsv", 1);
+    make_file("c\\,d", 1);
+    make_file("e\\", 1);
+    make_file("f", 1);
+    expect_files("a\\,b.tsv", "a,b.tsv");
+    expect_files("f,a\\,b.tsv,f", "f a,b.tsv f");
+    expect_files("c\\\\\\,d,f", "c\\,d f");
+    expect_files("e\\\\,f,e\\", "e\\ f e\\");
+    expect_bad("f\\,", GLINT_E_INPUT_NOT_FOUND, "f,: No such file");
+    char path[2 * PATH_MAX];
+    memset(path, 'x', sizeof path);
+    path[PATH_MAX] = ',';
+    path[sizeof path - 1] = '\0';
+    expect_bad(path, GLINT_E_INPUT_NOT_FOUND, "File name too long");
+}
+
 Test(input, file_urls_are_paths)
 {
     char url[100], wanted[200];
