@@ -64,7 +64,7 @@ static enum flow read_piece(struct records_state *s, const struct split_piece *p
         return FLOW_FAIL;
     }
     if (first * size >= end) return FLOW_MORE;
-    int r = input_stream_open(&in, s->task->env, piece, first * size, &s->task->error);
+    int r = input_stream_open_in_task(&in, s->task, piece, first * size);
     while (r == 0 && flow == FLOW_MORE && in.at < end && !in.ended) {
         const uint64_t records = (end - in.at) / size + ((end - in.at) % size != 0);
         const uint64_t wanted = records < s->block_bytes / size ? records * size : s->block_bytes;

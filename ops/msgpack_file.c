@@ -271,7 +271,7 @@ static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out
 static enum flow read_file(struct msgpack_state *s, const struct split_piece *piece,
                            struct glint_emitter *out)
 {
-    int r = input_stream_open(&s->source, s->task->env, piece, 0, &s->task->error);
+    int r = input_stream_open_in_task(&s->source, s->task, piece, 0);
     s->first = s->at = s->fill = 0;
     enum flow flow = r == 0 ? read_records(s, out) : FLOW_FAIL;
     /* A file that changed while it was read may have mixed old and new records. */

@@ -69,8 +69,7 @@ struct pipe_process {
     struct glint_emitter *out;
     struct env_child child; /* a file is -1 once it is closed */
     bool running, exited;
-    struct pipe_semaphore wake; /* posted when the task is cancelled */
-    bool has_wake;
+    int cancelled; /* a descriptor: readable when the task is cancelled; -1: never */
     uint64_t active_ns; /* when something happened last */
     struct pipe_output output;
     struct pipe_errors errors;

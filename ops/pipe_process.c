@@ -85,24 +85,6 @@ static int set_start_error(struct pipe_process *p, int error, const char *path)
     }
 }
 
-/* Of the first process of the task; the next ones use it, too. */
-static int open_wake(struct pipe_process *p)
-{
-    if (p->has_wake || p->task->set_wake == NULL) return 0;
-    if (pipe_semaphore_open(&p->wake, &p->task->error) != 0) return p->task->error.code;
-    p->has_wake = true;
-    p->task->set_wake(p->task, &p->wake);
-    return 0;
-}
-
-static void close_wake(struct pipe_process *p)
-{
-    if (!p->has_wake) return;
-    p->task->set_wake(p->task, NULL);
-    pipe_semaphore_close(&p->wake);
-    p->has_wake = false;
-}
-
 int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
 {
     struct env *env = p->task->env;
@@ -110,7 +92,9 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
     if (pipe_output_init(&p->output, p->task, p->text) != 0) return p->task->error.code;
     char **variables = pipe_variables(p->task, p->command);
     const char *path = variables != NULL ? find_program(p) : NULL;
-    if (path == NULL || open_wake(p) != 0) return p->task->error.code;
+    p->cancelled = -1;
+    if (path != NULL && p->task->cancel_file != NULL) p->cancelled = p->task->cancel_file(p->task);
+    if (p->task->error.code != GLINT_OK) return p->task->error.code;
     int r = env->spawn(env, path, p->command->words, variables, &p->child);
     if (r < 0) return set_start_error(p, r, path);
     p->out = out;
@@ -192,7 +176,7 @@ static enum flow serve(struct pipe_process *p)
                              {.fd = p->child.errors, .events = POLLIN},
                              {.fd = p->exited ? -1 : p->child.exited, .events = POLLIN},
                              {.fd = p->child.input, .events = POLLOUT},
-                             {.fd = p->has_wake ? p->wake.ends[0] : -1, .events = POLLIN}};
+                             {.fd = p->cancelled, .events = POLLIN}};
     if (task_is_cancelled(p->task)) {
         error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
         return FLOW_FAIL;
@@ -284,6 +268,5 @@ enum flow pipe_process_finish(struct pipe_process *p)
 void pipe_process_close(struct pipe_process *p)
 {
     if (p->running) end_process(p);
-    close_wake(p);
     pipe_output_fini(&p->output);
 }

@@ -55,7 +55,7 @@ static enum flow read_whole_file(struct whole_files_state *s, const struct split
     struct input_stream in;
     if (s->raw) piece.compression = COMPRESSION_NONE;
     s->content.size = 0;
-    int r = input_stream_open(&in, s->task->env, &piece, 0, &s->task->error);
+    int r = input_stream_open_in_task(&in, s->task, &piece, 0);
     if (r == 0) r = read_content(s, &in);
     if (r == 0) {
         const struct glint_record file = {

@@ -3,6 +3,7 @@
 #include "engine/data/input_stream.h"
 
 #include "engine/data/decompress.h"
+#include "engine/data/task.h"
 #include "engine/limits.h"
 #include "engine/remote/remote_reader.h"
 
@@ -63,8 +64,18 @@ static uint64_t expected_end(const struct split_piece *piece)
     return end > 0 && end < size && size - end > tail ? end + tail : size;
 }
 
-int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
-                      uint64_t offset, struct glint_error *error)
+/* Waits for a server end when the task is cancelled; NULL: there is no task. */
+static int end_waits_with_task(struct input_stream *s, struct glint_task *task)
+{
+    if (task == NULL || task->cancel_file == NULL || s->source.remote == NULL) return 0;
+    const int cancelled = task->cancel_file(task);
+    if (cancelled < 0) return task->error.code;
+    remote_reader_end_waits_on(s->source.remote, cancelled);
+    return 0;
+}
+
+static int stream_open(struct input_stream *s, struct env *env, struct glint_task *task,
+                       const struct split_piece *piece, uint64_t offset, struct glint_error *error)
 {
     *s = (struct input_stream){.env = env,
                                .piece = piece,
@@ -74,7 +85,8 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
                               expected_end(piece), error);
     if (r < 0) return r;
     s->open = true;
-    r = input_stream_check_unchanged(s);
+    r = end_waits_with_task(s, task);
+    if (r == 0) r = input_stream_check_unchanged(s);
     if (r < 0) return r;
     s->checked = true;
     if (piece->compression == COMPRESSION_NONE) {
@@ -85,6 +97,18 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
     s->decompressor = decompressor_create(&s->source, piece->compression, piece->frames_start, to);
     if (s->decompressor == NULL) return error_no_memory(error);
     return skip_to_offset(s, offset);
+}
+
+int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
+                      uint64_t offset, struct glint_error *error)
+{
+    return stream_open(s, env, NULL, piece, offset, error);
+}
+
+int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
+                              const struct split_piece *piece, uint64_t offset)
+{
+    return stream_open(s, task->env, task, piece, offset, &task->error);
 }
 
 static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)

@@ -6,6 +6,8 @@
 
 #include "engine/data/split.h"
 
+struct glint_task;
+
 struct input_stream {
     struct env *env;
     const struct split_piece *piece; /* borrowed while open */
@@ -28,6 +30,10 @@ struct input_stream {
  * INPUT_CHANGED, INPUT_IO, INPUT_URL, INPUT_FORMAT, COMPRESSED_*, SYSTEM, NO_MEMORY. */
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
                       uint64_t offset, struct glint_error *error);
+/* As input_stream_open, in the environment of a task: a cancel ends waits for a server. `error` is
+ * that of the task. */
+int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
+                              const struct split_piece *piece, uint64_t offset);
 /* Reads up to `size` > 0 bytes and returns their number, or a code. Less than `size` only at the
  * end of the file, s->ended is then set, and once after the piece's frames, which sets
  * s->past_frames. */

@@ -208,7 +208,7 @@ static int begin_piece(struct line_reader *l)
     l->line = l->scanned = l->fill = 0;
     l->csv = piece->csv;
     l->open_quote = false;
-    int r = input_stream_open(&l->source, l->task->env, piece, from, &l->task->error);
+    int r = input_stream_open_in_task(&l->source, l->task, piece, from);
     if (r < 0) return r;
     l->disk_start = input_stream_disk_offset(&l->source);
     if (piece->offset > 0) return skip_to_first_line(l);

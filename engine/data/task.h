@@ -101,10 +101,10 @@ struct glint_task {
     /* An atomic_bool that another thread sets to cancel the task; NULL: never. Use
      * task_is_cancelled. */
     const void *cancel_flag;
-    /* Sets the semaphore that a cancel posts besides, so that it ends a wait in poll; NULL: none
-     * any more. If the task is cancelled already, posts it at once. NULL: tasks are not cancelled.
-     */
-    void (*set_wake)(struct glint_task *task, const struct pipe_semaphore *wake);
+    /* Returns a descriptor that is readable once the task is cancelled, so that a cancel ends a
+     * wait in poll; it is not read, and is open until the task ends. Returns -1 with the error set.
+     * NULL: tasks are not cancelled. */
+    int (*cancel_file)(struct glint_task *task);
 };
 
 /* Frees the accumulators of a task that has ended. */

@@ -30,8 +30,9 @@ struct slot {
     /* Guarded by the executor's lock. */
     const struct message *running; /* NULL: idle */
     uint64_t attempt_id;
-    uint64_t cancel_requested_ns;      /* 0: not cancelled */
-    const struct pipe_semaphore *wake; /* posted by a cancel; NULL: none */
+    uint64_t cancel_requested_ns; /* 0: not cancelled */
+    struct pipe_semaphore wake;   /* of the task: posted by a cancel */
+    bool has_wake;
 };
 
 struct executor {
@@ -72,14 +73,25 @@ int task_counters_encode(struct glint_task *task, struct buffer *out)
 
 /* ---- Slot threads */
 
-/* task->set_wake */
-static void set_wake(struct glint_task *task, const struct pipe_semaphore *wake)
+/* task->cancel_file */
+static int cancel_file(struct glint_task *task)
 {
     struct slot *slot = (struct slot *)(void *)((char *)task - offsetof(struct slot, task));
     pthread_mutex_lock(&slot->executor->lock);
-    slot->wake = wake;
-    if (wake != NULL && atomic_load(&slot->cancel)) pipe_semaphore_post(wake);
+    if (!slot->has_wake && pipe_semaphore_open(&slot->wake, &task->error) == 0) {
+        slot->has_wake = true;
+        if (atomic_load(&slot->cancel)) pipe_semaphore_post(&slot->wake);
+    }
+    const int file = slot->has_wake ? slot->wake.ends[0] : -1;
     pthread_mutex_unlock(&slot->executor->lock);
+    return file;
+}
+
+/* Called with the lock, when the task has ended. */
+static void close_wake(struct slot *slot)
+{
+    if (slot->has_wake) pipe_semaphore_close(&slot->wake);
+    slot->has_wake = false;
 }
 
 static void task_prepare(struct slot *slot, const struct message *m)
@@ -99,7 +111,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .run_memory = &e->run_memory,
                              .compress_outputs = e->config.fetcher != NULL,
                              .cancel_flag = &slot->cancel,
-                             .set_wake = set_wake};
+                             .cancel_file = cancel_file};
     t->counters.used = COUNT_BUILT_IN;
 }
 
@@ -175,6 +187,7 @@ static void *slot_main(void *arg)
         pthread_mutex_lock(&e->lock);
         /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
         slot->running = NULL;
+        close_wake(slot);
         pthread_mutex_unlock(&e->lock);
         message_destroy(m);
         deliver_outcome(e, outcome);
@@ -300,7 +313,7 @@ static void request_cancel(struct slot *slot)
     const bool first = slot->cancel_requested_ns == 0;
     if (first) slot->cancel_requested_ns = env->now_ns(env);
     atomic_store(&slot->cancel, true);
-    if (first && slot->wake != NULL) pipe_semaphore_post(slot->wake);
+    if (first && slot->has_wake) pipe_semaphore_post(&slot->wake);
 }
 
 /* Kills one attempt: queued, running, or already finished with a map output that was superseded.

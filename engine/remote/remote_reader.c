@@ -55,6 +55,11 @@ void remote_reader_expect(struct remote_reader *r, const struct remote_identity 
     r->expected_end = end;
 }
 
+void remote_reader_end_waits_on(struct remote_reader *r, int cancelled)
+{
+    r->retry.cancelled = cancelled;
+}
+
 static void end_request(struct remote_reader *r)
 {
     if (r->active) remote_transfer_close(&r->transfer);
@@ -155,6 +160,7 @@ static enum remote_result request_empty(struct remote_reader *r, struct glint_er
     remote_transfer_close(&r->transfer);
     if (!remote_target_object(&r->target, 0, 0, &request))
         return set_unusable(r, NULL, "the URL is too long", error);
+    request.cancelled = r->retry.cancelled;
     return remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
 }
 
@@ -174,6 +180,7 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
     if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
         return set_unusable(r, NULL, "the URL is too long", error);
     if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
+    request.cancelled = r->retry.cancelled;
     r->active = true;
     r->at = offset;
     r->end = end;

@@ -30,6 +30,8 @@ bool remote_identity_is_directory(const struct remote_identity *identity);
  * once. */
 void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
                           uint64_t end);
+/* Reads end with INTERRUPTED when the descriptor is readable. */
+void remote_reader_end_waits_on(struct remote_reader *r, int cancelled);
 /* Reads `size` > 0 bytes at `offset`; fewer only at the end of the object. Returns the number, or
  * a code with *error set: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_CHANGED, INPUT_IO, INPUT_URL,
  * NO_MEMORY. */

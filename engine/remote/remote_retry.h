@@ -10,6 +10,7 @@ struct remote_retry {
     uint32_t failures; /* since the last success */
     uint64_t first_failure_ns;
     uint64_t wait_ms; /* at least, before the next attempt: the server asks for it */
+    int cancelled;    /* a descriptor that is readable when the wait must end; 0: none */
 };
 
 /* After a failure: waits with backoff and jitter and returns true if there is time for another

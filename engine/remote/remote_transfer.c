@@ -240,6 +240,15 @@ static void check_done(struct remote_transfer *t)
         }
 }
 
+/* Waits for the connections of a session. Returns whether it was cancelled. */
+static bool poll_session(const struct curl_library *c, const struct remote_session *s, uint64_t ms,
+                         int cancelled)
+{
+    struct curl_waitfd wait = {.fd = cancelled, .events = CURL_WAIT_POLLIN};
+    c->multi_poll(s->multi, &wait, cancelled > 0, (int)ms, NULL);
+    return wait.revents != 0;
+}
+
 /* Runs the transfer until the buffer has bytes or it is done; waits at most the timeout. */
 static enum remote_result receive(struct remote_transfer *t, struct glint_error *error)
 {
@@ -263,7 +272,10 @@ static enum remote_result receive(struct remote_transfer *t, struct glint_error 
                       t->name, t->timeout_ms / 1000);
             return REMOTE_RETRY;
         }
-        c->multi_poll(t->session->multi, NULL, 0, (int)((deadline - now) / MS_NS + 1), NULL);
+        if (poll_session(c, t->session, (deadline - now) / MS_NS + 1, t->cancelled)) {
+            error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+            return REMOTE_FAILED;
+        }
     }
     if (t->at < t->fill || t->result == CURLE_OK) return REMOTE_OK;
     return set_transfer_error(t, error);
@@ -287,6 +299,7 @@ enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *e
     t->env = env;
     t->name = name;
     t->timeout_ms = remote_timeout_ms();
+    t->cancelled = request->cancelled;
     t->curl = curl_library_load(error);
     if (t->curl == NULL) return REMOTE_FAILED;
     t->session = take_session(t->curl);
@@ -340,12 +353,12 @@ void remote_transfer_close(struct remote_transfer *t)
     t->buffer = NULL;
 }
 
-void remote_wait(uint64_t ms)
+void remote_wait(uint64_t ms, int cancelled)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     const struct curl_library *c = curl_library_load(&ignored);
     struct remote_session *s = c != NULL ? take_session(c) : NULL;
     if (s == NULL) return;
-    c->multi_poll(s->multi, NULL, 0, (int)ms, NULL);
+    poll_session(c, s, ms, cancelled);
     give_back_session(c, s);
 }

@@ -26,6 +26,7 @@ struct remote_request {
     bool same_scheme; /* redirects from http to https are refused, too */
     bool use_netrc;
     const struct remote_signature *signature; /* NULL: none */
+    int cancelled; /* a descriptor that is readable when waits must end; 0: none */
 };
 
 /* How a step of a transfer ended. */
@@ -47,6 +48,7 @@ struct remote_transfer {
     uint8_t *buffer; /* [at, fill) is received and not read */
     uint64_t at, fill;
     uint64_t timeout_ms;
+    int cancelled; /* of the request */
     bool paused, done;
     CURLcode result; /* once `done` */
     char problem[CURL_ERROR_SIZE];
@@ -62,8 +64,8 @@ enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, ui
                                         uint64_t *out_size, struct glint_error *error);
 /* Zeros and a second call are fine. A connection whose body was not read to the end is closed. */
 void remote_transfer_close(struct remote_transfer *t);
-/* Waits without a transfer, for backoff. */
-void remote_wait(uint64_t ms);
+/* Waits without a transfer, for backoff, but not after `cancelled` is readable (0: none). */
+void remote_wait(uint64_t ms, int cancelled);
 /* How long a connection may take to open, or to send its next bytes: GLINT_HTTP_TIMEOUT, in
  * seconds, or REMOTE_TIMEOUT_S. */
 uint64_t remote_timeout_ms(void);
