@@ -4,6 +4,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/cli/commands.h"
+#include "engine/cli/executor_page.h"
 #include "engine/cli/print.h"
 #include "engine/cli/settings.h"
 #include "engine/executor/daemon.h"
@@ -42,6 +43,10 @@ static const struct glint_job_option own_rows[] = {
      "with --join: where other executors connect to it (default: any port; on all addresses, "
      "unless the driver is on loopback)"},
     {"log-format", "text|json", "text", "log format on standard error"},
+    {"ui", "[HOST:PORT]", NULL,
+     "serve a page of the executor, on 127.0.0.1:4040 or the next free port; not with --join"},
+    {"ui-token", "FILE", NULL,
+     "with --ui: only those who know the text in FILE may read the page"},
     {"launched", NULL, NULL,
      "exit `dead` after the last job, or if none arrives within `start`: for launch_command"},
     /* Given by a daemon to the processes that it starts. */
@@ -87,7 +92,14 @@ static int run_daemon(struct executor_args *l, struct glint_error *error)
                                          .id = id,
                                          .log_json = l->log_json,
                                          .launched = cli_line_flag(l->line, "launched")};
+    const char *ui = cli_line_option(l->line, "ui");
+    struct executor_page *page = NULL;
+    if (ui != NULL)
+        page = executor_page_open(config.cluster, id, ui, cli_line_option(l->line, "ui-token"),
+                                  error);
+    if (ui != NULL && page == NULL) return error->code;
     int code = daemon_run(&config, error);
+    executor_page_close(page);
     /* The port can only be checked by listening on it: add where the file sets it. */
     if (code == GLINT_E_ADDRESS) cluster_file_add_position(&l->file, id, "port", error);
     return code;
@@ -171,11 +183,22 @@ static int read_from_daemon(struct executor_args *l, struct executor_process_con
     return error_set(error, GLINT_E_USAGE, NULL, "the daemon's arguments are not complete");
 }
 
+/* Its only job has a page. */
+static int reject_page(const struct executor_args *l, struct glint_error *error)
+{
+    if (!cli_line_has(l->line, "ui")) return 0;
+    return error_set(error, GLINT_E_USAGE, "give it to the driver: glint submit --ui",
+                     "--ui has no effect with --join: the page of the job shows its executors");
+}
+
 static int run_join(struct executor_args *l, struct glint_error *error)
 {
+    if (reject_page(l, error) != 0) return error->code;
+
     char name[NAME_BYTES_MAX];
     struct process_credentials credentials;
     bool from_daemon = cli_line_flag(l->line, "executor-process");
+    if (reject_page(l, error) != 0) return error->code;
     if (from_daemon) ignore_environment();
     const char *id = cli_line_option(l->line, "id");
     if (!cluster_file_open(&l->file, l->line, true, error)) return error->code;
@@ -247,7 +270,9 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     struct executor_args l = {.line = &line, .registry = &registry};
     bool join = cli_line_has(&line, "join"), from_daemon = cli_line_flag(&line, "executor-process");
-    if (read_log_format(&l, &error) == 0 && check_daemon_options(&l, from_daemon, &error) == 0)
+    if (cli_line_has(&line, "ui-token") && !cli_line_has(&line, "ui"))
+        error_set(&error, GLINT_E_USAGE, "add --ui", "--ui-token has no effect without --ui");
+    else if (read_log_format(&l, &error) == 0 && check_daemon_options(&l, from_daemon, &error) == 0)
         (join || from_daemon ? run_join : run_daemon)(&l, &error);
     cluster_file_fini(&l.file);
     cli_line_fini(&line);

@@ -213,5 +213,5 @@ static const struct web_model *find_job(void *arg, const char *id)
 
 struct web_jobs history_jobs_as_web(struct history_jobs *j)
 {
-    return (struct web_jobs){j, list_jobs, find_job};
+    return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job};
 }

@@ -223,14 +223,30 @@ static enum MHD_Result answer_api(struct web_request *r, const char *rest)
     return answer_json(r, 200, &out);
 }
 
+static enum MHD_Result answer_executor(const struct web_request *r)
+{
+    const struct web_jobs *jobs = &r->h->jobs;
+    struct json out = {.failed = false};
+    if (jobs->executor == NULL) return answer_error(r, 404, "this is the page of a job");
+    json_begin(&out, NULL, '{');
+    const bool known = jobs->executor(jobs->arg, &out);
+    json_end(&out, '}');
+    if (known) return answer_json(r, 200, &out);
+    json_fini(&out);
+    return answer_error(r, 503, "the executor does not respond");
+}
+
 static enum MHD_Result answer_metrics(const struct web_request *r)
 {
+    const struct web_jobs *jobs = &r->h->jobs;
     struct buffer text = {NULL, 0, 0};
-    enum MHD_Result result = MHD_NO;
-    const struct web_model *m = r->h->jobs.find(r->h->jobs.arg, NULL);
-    if (m == NULL) return answer_error(r, 404, "no job");
-    if (web_metrics(&text, m))
+    const struct web_model *m = jobs->find(jobs->arg, NULL);
+    if (m == NULL && jobs->executor_metrics == NULL) return answer_error(r, 404, "no job");
+    enum MHD_Result result;
+    if (m != NULL ? web_metrics(&text, m) : jobs->executor_metrics(jobs->arg, &text))
         result = answer(r, 200, METRICS_TYPE, text.data, text.size, NULL, NULL);
+    else
+        result = answer_error(r, 503, "the numbers are not known now");
     buffer_fini(&text);
     return result;
 }
@@ -264,6 +280,7 @@ static enum MHD_Result answer_path(struct web_request *r, bool by_query)
             return answer(r, 200, f->type, f->data, f->size, NULL, NULL);
     if (strncmp(r->path, APPLICATIONS, size) == 0 && strchr("/", r->path[size]) != NULL)
         return answer_api(r, r->path + size);
+    if (strcmp(r->path, "/api/v1/executor") == 0) return answer_executor(r);
     if (strcmp(r->path, "/metrics") == 0) return answer_metrics(r);
     if (strcmp(r->path, "/healthz") == 0) return answer_text(r, 200, "ok\n", NULL, NULL);
     return answer_error(r, 404, "no such resource");

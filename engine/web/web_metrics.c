@@ -17,14 +17,18 @@ static bool put(struct buffer *out, const char *format, ...)
     return size >= 0 && (size_t)size < sizeof text && buffer_append(out, text, (uint64_t)size);
 }
 
-/* One metric with one value, and of a counter its name with _total. */
-static bool put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
-                       const char *help, uint64_t value)
+bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
+                    const char *help, uint64_t value)
 {
     return put(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
            (unit == NULL || put(out, "# UNIT %s %s\n", name, unit)) &&
            put(out, "# HELP %s %s\n", name, help) &&
            put(out, "%s%s %llu\n", name, counter ? "_total" : "", (unsigned long long)value);
+}
+
+bool web_metrics_end(struct buffer *out)
+{
+    return put(out, "# EOF\n");
 }
 
 static uint64_t counter_of(const struct web_model *m, const char *name)
@@ -95,40 +99,42 @@ bool web_metrics(struct buffer *out, const struct web_model *m)
 {
     const struct web_totals t = web_model_totals(m);
     return put_info(out, m) &&
-           put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
-                      t.active) &&
-           put_metric(out, "glint_tasks_queued", false, NULL,
-                      "Tasks of the stages that started, which neither run nor are done.",
-                      t.pending) &&
-           put_metric(out, "glint_tasks_done", true, NULL, "Attempts that succeeded.", t.done) &&
-           put_metric(out, "glint_tasks_failed", true, NULL, "Attempts that failed.", t.failed) &&
-           put_metric(out, "glint_tasks_killed", true, NULL, "Attempts that were killed.",
-                      t.killed) &&
-           put_metric(out, "glint_tasks_lost", true, NULL, "Attempts lost with their executor.",
-                      t.lost) &&
-           put_metric(out, "glint_retries", true, NULL, "Tasks that had to run again.",
-                      m->retries) &&
-           put_metric(out, "glint_executors_lost", true, NULL, "Executors that were lost.",
-                      m->lost_executors) &&
-           put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
-                      web_model_slots(m)) &&
-           put_metric(out, "glint_executors_memory_bytes", false, "bytes",
-                      "Resident memory of the executors, by their heartbeats.", memory_of(m)) &&
-           put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
-                      m->stage_count) &&
-           put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",
-                      counter_of(m, "bytes read")) &&
-           put_metric(out, "glint_read_rows", true, NULL, "Rows of input read.",
-                      counter_of(m, "rows read")) &&
-           put_metric(out, "glint_written_bytes", true, "bytes", "Bytes of output written.",
-                      counter_of(m, "bytes written")) &&
-           put_metric(out, "glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
-                      counter_of(m, "map output bytes")) &&
-           put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
-                      counter_of(m, "spill bytes")) &&
-           put_metric(out, "glint_cached_memory_bytes", false, "bytes",
-                      "Blocks of persisted RDDs in memory.", cached_bytes(m, "memory_bytes")) &&
-           put_metric(out, "glint_cached_disk_bytes", false, "bytes",
-                      "Blocks of persisted RDDs on disk.", cached_bytes(m, "disk_bytes")) &&
-           put_fetch_wait(out, m) && put(out, "# EOF\n");
+           web_put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
+                          t.active) &&
+           web_put_metric(out, "glint_tasks_queued", false, NULL,
+                          "Tasks of the stages that started, which neither run nor are done.",
+                          t.pending) &&
+           web_put_metric(out, "glint_tasks_done", true, NULL, "Attempts that succeeded.",
+                          t.done) &&
+           web_put_metric(out, "glint_tasks_failed", true, NULL, "Attempts that failed.",
+                          t.failed) &&
+           web_put_metric(out, "glint_tasks_killed", true, NULL, "Attempts that were killed.",
+                          t.killed) &&
+           web_put_metric(out, "glint_tasks_lost", true, NULL, "Attempts lost with their executor.",
+                          t.lost) &&
+           web_put_metric(out, "glint_retries", true, NULL, "Tasks that had to run again.",
+                          m->retries) &&
+           web_put_metric(out, "glint_executors_lost", true, NULL, "Executors that were lost.",
+                          m->lost_executors) &&
+           web_put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
+                          web_model_slots(m)) &&
+           web_put_metric(out, "glint_executors_memory_bytes", false, "bytes",
+                          "Resident memory of the executors, by their heartbeats.", memory_of(m)) &&
+           web_put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
+                          m->stage_count) &&
+           web_put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",
+                          counter_of(m, "bytes read")) &&
+           web_put_metric(out, "glint_read_rows", true, NULL, "Rows of input read.",
+                          counter_of(m, "rows read")) &&
+           web_put_metric(out, "glint_written_bytes", true, "bytes", "Bytes of output written.",
+                          counter_of(m, "bytes written")) &&
+           web_put_metric(out, "glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
+                          counter_of(m, "map output bytes")) &&
+           web_put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
+                          counter_of(m, "spill bytes")) &&
+           web_put_metric(out, "glint_cached_memory_bytes", false, "bytes",
+                          "Blocks of persisted RDDs in memory.", cached_bytes(m, "memory_bytes")) &&
+           web_put_metric(out, "glint_cached_disk_bytes", false, "bytes",
+                          "Blocks of persisted RDDs on disk.", cached_bytes(m, "disk_bytes")) &&
+           put_fetch_wait(out, m) && web_metrics_end(out);
 }

@@ -231,7 +231,7 @@ static void start_handles(struct web_server *s)
     s->timeout.data = s->tick.data = s->sockets.data = s->stop.data = s;
     uv_poll_start(&s->sockets, UV_READABLE, on_sockets);
     uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
-    if (!s->live) catch_signals(s);
+    if (s->http.jobs.executor == NULL && !s->live) catch_signals(s);
 }
 
 /* ---- Start and end */
@@ -246,7 +246,8 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
     json_set_alloc_funcs(mem_alloc, mem_free);
     s->live = config->jobs.find == NULL;
     s->http = (struct web_http){.env = config->env, .access = &s->access, .jobs = config->jobs};
-    if (s->live) s->http.jobs = (struct web_jobs){s, live_list, live_find};
+    if (s->live)
+        s->http.jobs = (struct web_jobs){.arg = s, .list = live_list, .find = live_find};
     int r = web_library_load(&s->http.library, error);
     if (r == 0) r = open_listener(s, config, error);
     if (r == 0) r = choose_token(s, config, error);

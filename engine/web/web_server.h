@@ -1,5 +1,5 @@
-/* The web server of a process: of a running job in a thread of its own, so that neither can delay
- * the other, or of finished jobs in the calling thread. */
+/* The web server of a process: of a running job or an executor in a thread of its own, so that
+ * neither can delay the other, or of finished jobs in the calling thread. */
 #ifndef GLINT_WEB_WEB_SERVER_H
 #define GLINT_WEB_WEB_SERVER_H
 
@@ -30,8 +30,8 @@ const char *web_server_url(const struct web_server *s);
 int web_server_start(struct web_server *s, struct glint_error *error);
 /* For context_config.event_sink; valid as long as the server. */
 const struct event_sink *web_server_sink(struct web_server *s);
-/* Serves until SIGINT or SIGTERM, which are caught from web_server_open on. Not for a running
- * job. */
+/* Serves until SIGINT or SIGTERM, which are caught from web_server_open on. Only for finished
+ * jobs. */
 void web_server_run(struct web_server *s);
 /* Ends the thread, if there is one, after the clients got the last events, and frees the server. */
 void web_server_close(struct web_server *s); /* NULL is allowed */

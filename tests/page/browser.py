@@ -33,7 +33,7 @@ class PageTest(unittest.TestCase):
     def open(self, url, width=1280, height=900, scheme="light"):
         """Returns the page of `url` once it shows a job, or a list of jobs."""
         page = self.load(url, width, height, scheme)
-        page.wait_for_selector("#tile-spilled, #jobs tbody tr")
+        page.wait_for_selector("#tile-spilled, #tile-slots, #jobs tbody tr")
         return page
 
     def load(self, url, width=1280, height=900, scheme="light"):

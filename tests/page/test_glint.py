@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 
@@ -96,6 +97,42 @@ class Running(GlintTest):
             self.assertEqual(self.text(page, "#state"), "succeeded")
             self.assertEqual(self.value(page, "#tile-tasks dd"), tasks)
             self.assertEqual(self.text(page, "#live"), "")
+
+
+class Executor(GlintTest):
+    def test_an_executor_and_its_job(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with open(self.path("cluster.toml"), "w", encoding="utf-8") as file:
+            file.write(f'[[executor]]\nid = "e1"\nport = {port}\nslots = 2\nmemory = "100M"\n')
+        os.mkfifo(self.path("fifo"))
+        with open(self.path("hold"), "w", encoding="utf-8") as file:
+            file.write(HOLD)
+        os.chmod(self.path("hold"), 0o755)
+        with open(self.path("in.txt"), "w", encoding="utf-8") as file:
+            file.write("".join(f"{number:05}\n" for number in range(4096)))
+        with self.serving("executor", "--cluster", "cluster.toml", "--id", "e1", "--ui=127.0.0.1:0") as (process, url):
+            page = self.open(url)
+            self.wait_text(page, "#name", "Executor e1")
+            self.assertEqual((self.text(page, "#state"), self.value(page, "#tile-slots dd")), ("idle", 2))
+            job = subprocess.Popen([GLINT, "submit", "-q", "--cluster", "cluster.toml", "stream", "in.txt", "out", "--map", "./hold",
+                                    "--split-size", "4096"], cwd=self.directory)
+            page.wait_for_function("() => document.querySelector('#tile-tasks dd').dataset.value === '2'")
+            self.assertIn("stream", self.text(page, "#executor-jobs tbody"))
+            self.assertEqual(self.text(page, "#state"), "busy")
+            while job.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.write(file := os.open(self.path("fifo"), os.O_WRONLY | os.O_NONBLOCK), b"x")
+                    os.close(file)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    job.wait(0.01)
+            self.assertEqual(job.returncode, 0)
+            page.wait_for_function("() => document.querySelector('#tile-jobs dd').dataset.value === '0'")
+            process.terminate()
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.wait_text(page, "#live", "Disconnected")
+
+    expected_errors = ("net::ERR_CONNECTION_REFUSED", "net::ERR_EMPTY_RESPONSE", "net::ERR_CONNECTION_RESET")
 
 
 class Finished(GlintTest):

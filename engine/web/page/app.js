@@ -3,10 +3,11 @@
 import { byId, html, setText } from "./dom.js";
 import { Dag } from "./dag.js";
 import { count, duration } from "./format.js";
-import { Job, listJobs, Refused, SKEW_RULE, Unreachable } from "./model.js";
+import { getExecutor, Job, listJobs, Refused, SKEW_RULE, Unreachable } from "./model.js";
 import { Timeline } from "./timeline.js";
-import { makeJobTable, Views } from "./views.js";
+import { ExecutorView, makeJobTable, Views } from "./views.js";
 
+const EXECUTOR_MS = 1000; /* between two questions to an executor */
 const RETRY_MS = [1000, 2000, 5000, 10000];
 const STATES = { running: "running", ok: "succeeded", failed: "failed", unknown: "incomplete" };
 
@@ -181,10 +182,31 @@ async function openJob(id) {
     document.addEventListener("visibilitychange", onVisibility);
 }
 
+/* An executor has no events: the page asks again, unless it is hidden. */
+function openExecutor(first) {
+    const view = new ExecutorView();
+    const ask = async () => {
+        if (document.hidden) return;
+        try {
+            view.update(await getExecutor());
+            live("● live");
+        } catch (error) {
+            if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
+            live("Disconnected: the numbers are old. Trying again …", true);
+        }
+    };
+    view.update(first);
+    live("● live");
+    setInterval(ask, EXECUTOR_MS);
+    document.addEventListener("visibilitychange", ask);
+}
+
 async function main() {
     const wanted = new URLSearchParams(location.search).get("job");
     const list = await listJobs();
     if (wanted !== null || list.length === 1) return openJob(wanted !== null ? wanted : list[0].id);
+    const executor = list.length === 0 ? await getExecutor() : null;
+    if (executor !== null) return openExecutor(executor);
     jobs = makeJobTable();
     byId("jobs").hidden = false;
     setText(byId("name"), "Jobs");

@@ -269,6 +269,68 @@ export const executorColumns = [
     },
 ];
 
+/* The jobs of one executor. */
+export const executorJobColumns = [
+    { name: "id", label: "Job", head: true, sort: (j) => j.id, cell: (j) => j.id },
+    { name: "name", label: "Name", sort: (j) => j.name, cell: (j) => j.name },
+    {
+        name: "state",
+        label: "State",
+        sort: (j) => j.status,
+        cell: (j) => stateCell(state(j.status)),
+    },
+    {
+        name: "tasks",
+        label: "Tasks here",
+        numeric: true,
+        sort: (j) => j.activeTasks,
+        cell: (j) => count(j.activeTasks),
+    },
+    {
+        name: "stage",
+        label: "Stage",
+        sort: (j) => j.stageId,
+        cell: (j) => (j.stageName === null ? "–" : `${count(j.stageId)} ${j.stageName}`),
+    },
+    {
+        name: "progress",
+        label: "Stage tasks",
+        hint: "done / all",
+        numeric: true,
+        sort: (j) => j.numCompletedTasks,
+        cell: (j) => `${count(j.numCompletedTasks)} / ${count(j.numTasks)}`,
+    },
+    {
+        name: "retries",
+        label: "Retries",
+        numeric: true,
+        sort: (j) => j.numRetries,
+        cell: (j) => count(j.numRetries),
+    },
+    {
+        name: "memory",
+        label: "Memory",
+        numeric: true,
+        sort: (j) => j.memoryUsed,
+        cell: (j) => exact(bytes(j.memoryUsed), j.memoryUsed),
+    },
+    {
+        name: "age",
+        label: "For",
+        numeric: true,
+        sort: (j) => j.age,
+        cell: (j) => exact(duration(j.age), j.age),
+    },
+    {
+        name: "heartbeat",
+        label: "Heartbeat",
+        hint: "time since the last heartbeat of its driver",
+        numeric: true,
+        sort: (j) => j.heartbeatAgeMs,
+        cell: (j) => exact(duration(j.heartbeatAgeMs), j.heartbeatAgeMs),
+    },
+];
+
 export const actionColumns = [
     {
         name: "action",

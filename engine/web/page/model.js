@@ -49,6 +49,14 @@ export function listJobs() {
     return get("api/v1/applications");
 }
 
+/* Null: this is not the page of an executor. */
+export function getExecutor() {
+    return get("api/v1/executor").catch((error) => {
+        if (error instanceof Refused && error.status === 404) return null;
+        throw error;
+    });
+}
+
 export function jobPath(id) {
     return `api/v1/applications/${encodeURIComponent(id)}`;
 }

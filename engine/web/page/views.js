@@ -1,7 +1,7 @@
 /* The parts of the page that are tables and lists, and what is in them. */
 import * as columns from "./columns.js";
 import { byId, html, setText } from "./dom.js";
-import { bytes, count, plural } from "./format.js";
+import { bytes, count, duration, plural } from "./format.js";
 import { Table } from "./table.js";
 
 function errorList(error) {
@@ -29,6 +29,79 @@ export function makeJobTable() {
     return table("jobs", "Jobs", columns.jobColumns, (j) => j.id, "No job has an event log here.", {
         sorted: { name: "start", down: true },
     });
+}
+
+/* Numbers with a label, and a remark below. */
+class Tiles {
+    constructor(place) {
+        this.place = place;
+        this.tiles = new Map();
+    }
+
+    set(id, label, text, value, under, bad) {
+        if (!this.tiles.has(id)) {
+            const made = { value: html("dd", {}), under: html("dd", { class: "under" }) };
+            this.place.append(
+                html(
+                    "div",
+                    { class: "tile", id: `tile-${id}` },
+                    html("dt", {}, label),
+                    made.value,
+                    made.under,
+                ),
+            );
+            this.tiles.set(id, made);
+        }
+        const tile = this.tiles.get(id);
+        setText(tile.value, text);
+        tile.value.setAttribute("data-value", String(value));
+        tile.value.className = bad ? "bad" : "";
+        setText(tile.under, under);
+    }
+}
+
+/* The page of an executor (glint executor --ui). */
+export class ExecutorView {
+    constructor() {
+        this.tiles = new Tiles(byId("executor-tiles"));
+        this.jobs = table(
+            "executor-jobs",
+            "Jobs",
+            columns.executorJobColumns,
+            (j) => j.id,
+            "No job is here now.",
+        );
+        byId("executor").hidden = false;
+    }
+
+    update(e) {
+        const used = e.totalCores > 0 ? e.activeTasks / e.totalCores : 0;
+        byId("state").hidden = false;
+        setText(byId("state"), e.state);
+        setText(byId("name"), `Executor ${e.id}`);
+        setText(byId("elapsed"), `${e.hostPort}, for ${duration(e.uptime)}`);
+        document.title = `${e.id} – glint`;
+        byId("progress").value = used;
+        byId("progress").setAttribute("aria-label", "Slots in use");
+        this.tiles.set("slots", "Slots", count(e.totalCores), e.totalCores, "tasks at a time");
+        this.tiles.set("tasks", "Tasks running", count(e.activeTasks), e.activeTasks, "");
+        this.tiles.set(
+            "memory",
+            "Memory",
+            bytes(e.memoryUsed),
+            e.memoryUsed,
+            `${bytes(e.maxMemory)} for tasks`,
+        );
+        this.tiles.set(
+            "jobs",
+            "Jobs",
+            count(e.jobs.length),
+            e.jobs.length,
+            `${count(e.maxJobs)} run at a time`,
+        );
+        this.jobs.update(e.jobs);
+        setText(byId("version"), `glint ${e.build}; cluster ${e.cluster}`);
+    }
 }
 
 export class Views {
@@ -85,7 +158,7 @@ export class Views {
             (o) => o.name,
             "The event log has no options.",
         );
-        this.tiles = new Map();
+        this.tiles = new Tiles(byId("tiles"));
     }
 
     update(model) {
@@ -128,28 +201,28 @@ export class Views {
         const lost = job.numLostExecutors || 0,
             joined = model.executors.filter((e) => e.state !== "lost").length;
         const failed = (job.numFailedTasks || 0) + (job.numLostTasks || 0);
-        this.tile(
+        this.tiles.set(
             "tasks",
             "Tasks done",
             count(job.numCompletedTasks),
             job.numCompletedTasks,
             `of ${count(job.numTasks)}`,
         );
-        this.tile(
+        this.tiles.set(
             "running",
             "Running",
             count(job.numActiveTasks || 0),
             job.numActiveTasks || 0,
             `${count(job.numPendingTasks || 0)} wait`,
         );
-        this.tile(
+        this.tiles.set(
             "stages",
             "Stages",
             count(job.numStages),
             job.numStages,
             job.numSkippedStages > 0 ? `${count(job.numSkippedStages)} skipped` : "",
         );
-        this.tile(
+        this.tiles.set(
             "failed",
             "Failed",
             count(failed),
@@ -157,7 +230,7 @@ export class Views {
             plural(job.numRetries || 0, "retry", "retries"),
             failed > 0,
         );
-        this.tile(
+        this.tiles.set(
             "executors",
             "Executors",
             count(joined),
@@ -170,28 +243,7 @@ export class Views {
             ["written", "Written", "rows written", "bytes written"],
             ["shuffled", "Shuffled", "map output records", "map output bytes"],
         ])
-            this.tile(id, label, bytes(c[size] || 0), c[size] || 0, plural(c[rows] || 0, "row"));
-        this.tile("spilled", "Spilled", bytes(c["spill bytes"] || 0), c["spill bytes"] || 0, "");
-    }
-
-    tile(id, label, text, value, under, bad) {
-        if (!this.tiles.has(id)) {
-            const made = { value: html("dd", {}), under: html("dd", { class: "under" }) };
-            byId("tiles").append(
-                html(
-                    "div",
-                    { class: "tile", id: `tile-${id}` },
-                    html("dt", {}, label),
-                    made.value,
-                    made.under,
-                ),
-            );
-            this.tiles.set(id, made);
-        }
-        const tile = this.tiles.get(id);
-        setText(tile.value, text);
-        tile.value.setAttribute("data-value", String(value));
-        tile.value.className = bad ? "bad" : "";
-        setText(tile.under, under);
+            this.tiles.set(id, label, bytes(c[size] || 0), c[size] || 0, plural(c[rows] || 0, "row"));
+        this.tiles.set("spilled", "Spilled", bytes(c["spill bytes"] || 0), c["spill bytes"] || 0, "");
     }
 }
