@@ -28,6 +28,15 @@ struct glint_rdd *glint_cache(struct glint_rdd *rdd);
  */
 struct glint_rdd *glint_unpersist(struct glint_rdd *rdd);
 
+/* Saves the records in the new directory `path`, as glint_save_as_msgpack_file does, and returns an
+ * RDD that reads them: with the same partitions, but without lineage, so what `rdd` descends from
+ * can be released. It runs at once, as an action, and unlike other outputs the directory is
+ * published as soon as it is written: it stays if the job fails later, and another job starts from
+ * it with glint_msgpack_file. Returns NULL with the error set: that of the action, OUTPUT_EXISTS,
+ * STAGE_ACTION. Differs from Spark, where RDD.checkpoint marks the RDD for the next action (this is
+ * as Dataset.checkpoint); the partitioner and the groups of groupByKey are not kept. */
+struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path);
+
 /* ---- Freeing what a loop makes. Without these calls a job keeps its RDDs, their map outputs, and
  * its broadcasts until it ends; it may have 4096 RDDs at a time.
  *

@@ -74,6 +74,14 @@ static int add_any_file(struct split_builder *p, const struct input_file *file)
     return add_piece_to_split(p, file, 0, to_end ? SPLIT_TO_END : file->size, file->size);
 }
 
+/* A split for each file, also an empty one. */
+static int add_file_as_split(struct split_builder *p, const struct input_file *file)
+{
+    const bool to_end = file->compression != COMPRESSION_NONE || file->size == 0;
+    const int r = begin_split(p);
+    return r == 0 ? add_piece(p, file, 0, to_end ? SPLIT_TO_END : file->size) : r;
+}
+
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
@@ -259,6 +267,12 @@ int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, st
 {
     return add_files(NULL, list, split_bytes, out, error,
                      with_empty ? add_any_file : add_whole_file);
+}
+
+int splits_make_of_each_file(const struct input_list *list, struct splits *out,
+                             struct glint_error *error)
+{
+    return add_files(NULL, list, 1, out, error, add_file_as_split);
 }
 
 /* The state while the lines of one file are counted. */

@@ -73,6 +73,9 @@ uint64_t split_bytes_default(uint64_t input_bytes);
  * `with_empty`: empty files are not left out. */
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          bool with_empty, struct glint_error *error);
+/* One split for each file, also an empty one. Returns 0 or a code. */
+int splits_make_of_each_file(const struct input_list *list, struct splits *out,
+                             struct glint_error *error);
 /* Makes splits of `lines` lines each, without the header; each file starts a new split. Reads all
  * input once. A task that reads a piece of a compressed file must decompress everything before it.
  * Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */

@@ -110,7 +110,9 @@ static int run_stages(struct driver *d)
     if (r == 0) r = run_tasks(d);
     stage_runs_record_unfinished(d);
     if (a->sched != NULL) send_stage_release(d);
-    for (uint32_t i = 0; i < a->commit_count && r == 0; i++) r = complete_output(d, a->commits[i]);
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
+        r = a->action->publish ? job_outputs_publish(d, a->commits[i])
+                               : complete_output(d, a->commits[i]);
     return r;
 }
 

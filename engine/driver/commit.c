@@ -380,7 +380,7 @@ bool commit_cleanup(struct commit *c)
         clean = leave_replaced(c);
     else if (!c->exchanged || (clean = remove_replaced(c)))
         clean = locked_dir_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
-    if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
+    if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED; /* not KEPT: returned above */
     c->exchanged = false;
     locked_dir_unlock(c->env, &c->lock);
     if (c->parent >= 0) c->env->close(c->env, c->parent);

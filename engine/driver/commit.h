@@ -32,7 +32,8 @@
  * attempt are never confused. */
 #define COMMIT_ATTEMPT_MARK ".attempt-"
 
-enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_REMOVED };
+/* PUBLISHED can be rolled back; KEPT is published for good. */
+enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_KEPT, COMMIT_REMOVED };
 
 /* One output of a job. */
 struct commit {

@@ -27,7 +27,11 @@ static int driver_finish_job(struct runner *runner)
     /* text_format cannot read what it overwrites, so copy the effect first. */
     char what[sizeof e->effect];
     memcpy(what, e->effect, sizeof what);
-    text_format(e->effect, sizeof e->effect, "%s%s%s", what, what[0] ? "; " : "", kept);
+    char left[64] = "";
+    if (d->kept_count > 0)
+        text_format(left, sizeof left, "; %u checkpoint%s left", d->kept_count,
+                    d->kept_count == 1 ? " is" : "s are");
+    text_format(e->effect, sizeof e->effect, "%s%s%s%s", what, what[0] ? "; " : "", kept, left);
     event_log_listener_on_job_end(d);
     return e->code;
 }

@@ -100,6 +100,7 @@ struct driver {
     struct reachability reachability;
     struct commit **commits; /* all outputs of the job */
     uint32_t commit_count, published_count;
+    uint32_t kept_count; /* of commits: checkpoints, which stay if the job fails */
     uint64_t commit_capacity, executor_capacity;
     const char **published; /* paths of the published outputs, for the summary */
     struct job_metrics metrics;
@@ -134,6 +135,8 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out);
 int job_outputs_reserve(struct driver *d, const char *path);
 /* Checks that no output overlaps an input of the RDDs created since the last call. */
 int job_outputs_check_inputs(struct driver *d);
+/* Publishes one output now, for good: a later error of the job leaves it. */
+int job_outputs_publish(struct driver *d, struct commit *c);
 /* Publishes all complete outputs, or none of them. */
 int commit_job(struct driver *d);
 /* Removes the outputs that are not published. Returns a static text: what happened to them. */

@@ -65,6 +65,7 @@ int job_outputs_check_inputs(struct driver *d)
     int r = 0;
     for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
         struct commit *c = d->commits[i];
+        if (c->state == COMMIT_KEPT) continue; /* the job may read it */
         const struct glint_rdd *rdd = g->rdds;
         uint32_t newest = rdd != NULL ? rdd->id : 0;
         for (; rdd != NULL && rdd->id > c->rdds_checked && r == 0; rdd = rdd->next)
@@ -72,6 +73,25 @@ int job_outputs_check_inputs(struct driver *d)
         c->rdds_checked = newest;
     }
     return r;
+}
+
+static void clean_up_published(struct driver *d, struct commit *c)
+{
+    /* An old output that remains is no reason to fail the job. */
+    if (!commit_cleanup(c))
+        context_warn(d->g, "the output that %s replaced could not be removed and is left in %s",
+                     c->out, c->hidden);
+}
+
+int job_outputs_publish(struct driver *d, struct commit *c)
+{
+    int r = commit_complete_output(c, driver_error(d));
+    if (r == 0) r = commit_publish_all_or_none(&c, 1, driver_error(d));
+    if (r != 0) return r;
+    clean_up_published(d, c);
+    c->state = COMMIT_KEPT;
+    d->kept_count++;
+    return 0;
 }
 
 int commit_job(struct driver *d)
@@ -82,11 +102,9 @@ int commit_job(struct driver *d)
     int r = commit_publish_all_or_none(d->commits, d->commit_count, driver_error(d));
     for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
         struct commit *c = d->commits[i];
-        if (c->state == COMMIT_PUBLISHED) d->published[d->published_count++] = c->out;
-        /* The outputs are published: an old one that remains is no reason to fail the job. */
-        if (!commit_cleanup(c))
-            context_warn(d->g, "the output that %s replaced could not be removed and is left in %s",
-                         c->out, c->hidden);
+        if (c->state == COMMIT_PUBLISHED || c->state == COMMIT_KEPT)
+            d->published[d->published_count++] = c->out;
+        if (c->state != COMMIT_KEPT) clean_up_published(d, c);
     }
     return r;
 }
@@ -96,6 +114,7 @@ const char *abort_job(struct driver *d)
     bool clean = true, rolled_back = true, used = false;
     for (uint32_t i = 0; i < d->commit_count; i++) {
         struct commit *c = d->commits[i];
+        if (c->state == COMMIT_KEPT) continue;
         used = used || !c->reserved;
         rolled_back = rolled_back && c->state != COMMIT_PUBLISHED;
         clean = commit_cleanup(c) && clean;

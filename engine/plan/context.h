@@ -154,9 +154,11 @@ struct action {
     /* The partitions to run, in order; NULL: all. */
     const uint32_t *partitions;
     uint32_t partition_count;
-    /* Directories to publish when the job ends; at most ACTION_OUTPUTS_MAX. */
+    /* Directories to publish when the job ends, or with `publish` when the action has succeeded; at
+     * most ACTION_OUTPUTS_MAX. */
     const char *const *outputs;
     uint32_t output_count;
+    bool publish;
     bool internal; /* run by the engine, such as sampling: its counters are not added */
     /* Called with each partition's result, in order of the partitions. A non-zero return value ends
      * the action and is returned by run; it sets no error. */

@@ -69,6 +69,26 @@ class Persist(ClusterTest):
         self.assertEqual((stored[0][0]["blocks"], stored[0][0]["memory_bytes"]), (shown["cached_blocks"], shown["cached_memory_bytes"]))
         self.assertEqual(stored[-1], [], "the job has unpersisted it")
 
+    def test_checkpoint(self):
+        """An executor is killed after it; the input is gone then, so nothing is computed from it. A job that fails leaves it."""
+        job = self.start_job("--checkpoint", "saved")
+        os.rename(os.path.join(self.directory, "input"), os.path.join(self.directory, "gone"))
+        victim = self.processes[0]
+        os.kill(until(victim.children, "e1 runs an executor process")[0], signal.SIGKILL)
+        job.until_says("lost")
+        self.finish(job)
+        os.rename(os.path.join(self.directory, "gone"), os.path.join(self.directory, "input"))
+        open(os.path.join(self.directory, "hold"), "w", encoding="ascii").close()
+        job = self.submit("failing", "kept", "--split-size", "8K", "--hold-counts", "hold", "input", "out2", "--checkpoint", "saved2",
+                          "--executors", "1")
+        until(lambda: "words\n" in job.out, "the first action has ended")
+        job.popen.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 130)
+        self.assertIn("no output was published; existing outputs are unchanged; 1 checkpoint is left", job.err)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.directory, "saved2"))), sorted(os.listdir(os.path.join(self.directory, "saved"))))
+        self.assertFalse(os.path.exists(os.path.join(self.directory, "out2")))
+        self.assertEqual([name for name in os.listdir(self.directory) if name.startswith(".")], [])
+
     def test_killed_executor_between_actions(self):
         job = self.start_job()
         victim = self.processes[0]

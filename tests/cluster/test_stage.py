@@ -198,6 +198,13 @@ class StageTest(ClusterTest):
             packed = engine.glint("pack", "--next", f"{number}.stage", "-o", f"{number + 1}.stage", data=results)
         self.assertIn(b"cannot run as stages of another engine: stage 0 reads an output of this job", packed.stderr)
 
+    def test_checkpoint_is_refused(self):
+        self.program = PROGRAM
+        code, _, err = self.run_glint("stage", "pack", "kept", "--checkpoint", "saved", "in", "out", "-o", "0.stage")
+        self.assertEqual(code, 70, err)
+        self.assertIn("error[E0917]", err)
+        self.assertIn("checkpoint: it is published before the job ends, which glint stage cannot do", err)
+
     def test_file_of_another_program(self):
         """A program of a user's own has these commands, and its files are not those of glint."""
         engine = Engine(self, 5)

@@ -171,8 +171,10 @@ static int talk_run(struct glint *g, const struct glint_job_args *args)
 static int kept_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *level = glint_job_option(args, "level");
+    const char *path = glint_job_option(args, "checkpoint");
     struct glint_rdd *words = glint_flat_map(glint_text_file(g, args->positional[0]), &split, NULL);
     int64_t count = 0;
+    if (path != NULL) words = glint_checkpoint(words, path);
     glint_persist(words, level == NULL                  ? GLINT_MEMORY
                          : strcmp(level, "disk") == 0 ? GLINT_DISK
                                                       : GLINT_MEMORY | GLINT_DISK);
@@ -238,6 +240,7 @@ static const struct glint_job_option options[] = {
     {"forget", NULL, NULL, "shuffle all inputs of the join"},
     {"outside", "LETTER", NULL, "words that begin so have no partition"},
     {"level", "LEVEL", NULL, "of the words that are kept: disk, both; else memory"},
+    {"checkpoint", "DIR", NULL, "keeps the words there, too"},
     {NULL, NULL, NULL, NULL}};
 
 #define JOB(name_, summary_, positional_, run_)                                                    \

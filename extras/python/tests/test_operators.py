@@ -1,8 +1,10 @@
 """Sources, samples, statistics and pairs of elements in glint.Context, beside plain Python."""
 
 import math
+import os
 import random
 import statistics
+import tempfile
 import unittest
 
 from test_context import Base, context
@@ -44,6 +46,15 @@ class Operators(Base):
             self.assertRaises(ValueError, rdd.persist, "tape")
         with context() as sc:
             self.fails("E0403", lambda: sc.range(3).setName("").collect())
+
+    def test_checkpoint(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "saved")
+            with context() as sc:
+                saved = sc.range(100, partitions=4).checkpoint(path)
+                self.assertIn("_SUCCESS", os.listdir(path))
+                self.assertEqual((saved.collect(), saved.getNumPartitions()), (list(range(100)), 4))
+                self.fails("E0301", lambda: saved.checkpoint(path))
 
     def test_whole_files(self):
         text, data = self.write("a", "one\ntwo\n"), self.work / "b"

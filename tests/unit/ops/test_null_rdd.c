@@ -71,6 +71,7 @@ static int each_row(void *arg, const struct glint_record *record)
       glint_repartition_and_sort_within_partitions(NULL, 3, true))                                 \
     X("repartition", glint_repartition(NULL, 3))                                                   \
     X("coalesce", glint_coalesce(NULL, 3))                                                         \
+    X("checkpoint", glint_checkpoint(NULL, "x"))                                                   \
     X("withJsonLines", glint_with_json_lines(NULL, NULL, 0))                                       \
     X("withCsvRecords", glint_with_csv_records(NULL))                                              \
     X("withHeader", glint_with_header(NULL))                                                       \

@@ -138,6 +138,7 @@ struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level);
 struct glint_rdd *glint_cache(struct glint_rdd *rdd);
+struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path);
 struct glint_rdd *glint_unpersist(struct glint_rdd *rdd);
 struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name);
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);

@@ -156,6 +156,13 @@ class RDD:
         self._call("glint_unpersist")
         return self
 
+    def checkpoint(self, path: str) -> RDD:
+        """Saves the records in a new directory now; returns an RDD that reads them from there."""
+        made: list[Any] = []
+        save = engine()[1].glint_checkpoint
+        self.context._run(lambda *a: made.append(save(*a)) or 0, self._pointer, cstring(path))
+        return self.context._rdd(made[0])
+
     def setName(self, name: str) -> RDD:
         """The RDD with a name, which plans, events and errors show."""
         return self._call("glint_with_name", cstring(name))
