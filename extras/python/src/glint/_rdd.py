@@ -158,9 +158,9 @@ class RDD:
 
     def checkpoint(self, path: str) -> RDD:
         """Saves the records in a new directory now; returns an RDD that reads them from there."""
-        made: list[Any] = []
-        save = engine()[1].glint_checkpoint
-        self.context._run(lambda *a: made.append(save(*a)) or 0, self._pointer, cstring(path))
+        save, made = engine()[1].glint_checkpoint, dict[int, Any]()
+        action = lambda *words: 0 if made.setdefault(0, save(*words)) else -1  # noqa: E731
+        self.context._run(action, self._pointer, cstring(path))
         return self.context._rdd(made[0])
 
     def setName(self, name: str) -> RDD:
