@@ -77,6 +77,27 @@ static void check_fault(struct glint_slice bytes)
     buffer_fini(&again);
 }
 
+static void check_cached_blocks(struct glint_slice bytes)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    struct cached_block_state *blocks, *back;
+    struct buffer again = {NULL, 0, 0};
+    uint32_t count, back_count;
+    int r = cached_blocks_decode(bytes, &blocks, &count, &error);
+    assert(r == error.code && (r == 0 || r == GLINT_E_PROTOCOL));
+    if (r == 0) {
+        r = cached_blocks_encode(blocks, count, &again, &error);
+        assert(r == 0);
+        r = cached_blocks_decode(whole(&again), &back, &back_count, &error);
+        assert(r == 0 && back_count == count);
+        for (uint32_t i = 0; i < count; i++)
+            assert(memcmp(&blocks[i], &back[i], sizeof back[i]) == 0);
+        mem_free(back);
+        mem_free(blocks);
+    }
+    buffer_fini(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct glint_slice bytes = {data, size};
@@ -84,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_outputs(bytes);
     check_job(bytes);
     check_fault(bytes);
+    check_cached_blocks(bytes);
     assert(mem_live_blocks() == 0);
     return 0;
 }
