@@ -72,7 +72,7 @@ static int run(struct glint *g, const struct glint_job_args *args)
     const int64_t iterations = glint_job_i64(g, args, "iterations", 1, 1000);
     struct glint_rdd *edges = glint_map(glint_text_file(g, args->positional[0]), &parse, NULL);
     struct glint_rdd *links = glint_reduce_by_key(glint_distinct(edges), &append, NULL);
-    struct glint_rdd *ranks = glint_map_values(links, &one, NULL);
+    struct glint_rdd *ranks = glint_map_values(glint_cache(links), &one, NULL);
     for (int64_t i = 0; i < iterations; i++) {
         struct glint_rdd *shares = glint_flat_map(glint_join(links, ranks), &share, NULL);
         ranks = glint_map_values(glint_reduce_by_key(shares, &GLINT_SUM_F64, NULL), &damp, NULL);
