@@ -147,8 +147,8 @@ class Bench:
         self._check_generator()
 
     def example(self, name):
-        """The program of examples/programs/NAME.c, compiled with the library that was built with
-        glint, as with its glint.pc."""
+        """The program of examples/programs/NAME.c, or else of this directory, compiled with the
+        library that was built with glint, as with its glint.pc."""
         program = self.directory / "programs" / name
         if program in self._made:
             return program
@@ -156,6 +156,8 @@ class Bench:
         if not (engine / "libglint.a").exists():
             raise Failure(f"{engine}/libglint.a is missing: --glint must be in its build directory")
         source = ROOT / "examples" / "programs" / f"{name}.c"
+        if not source.exists():  # no example for users
+            source = ROOT / "tests" / "bench" / f"{name}.c"
         checked(["cc", "-O2", f"-I{engine}/include", source, f"-L{engine}", "-l:libglint.a",
                  "-luv", "-lisal", "-pthread", "-lm", "-Wl,--build-id=sha1", "-o", program])
         self._made.add(program)

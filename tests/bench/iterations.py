@@ -13,6 +13,7 @@ from workloads import work
 WORDS_OVER_PYSPARK, ITERATIONS_OVER_PYSPARK = 20, 40
 PAGERANK_OVER_HAND = 4
 CENTERS = 20
+ACTIONS, ACTIONS_OVER_ONE = 10, 2.5
 
 
 def with_pyspark(bench, samples, name, equal, *inputs):
@@ -120,3 +121,17 @@ def kmeans(row, bench):
     if bench.glint:
         sides["glint"] = example(bench, "kmeans", "--k", str(CENTERS), points)
     return iterate(row, bench, "kmeans", sides, centers, same_centers, None, [points])
+
+
+@work("actions", f"{ACTIONS} actions on a cached parse of 0.2 large rows over one, local[2]",
+      f"<= {ACTIONS_OVER_ONE}x")
+def actions(row, bench):
+    rows = bench.rows_from("actions", 0, rows_of(bench, 0.2))
+    if not bench.glint:
+        return None
+    sides = {str(n): example(bench, "actions", "--actions", str(n), rows) for n in (ACTIONS, 1)}
+    samples = race(bench, sides, Side.lines)
+    bench.drop([rows])
+    glint, one = (samples[name].seconds for name in sides)
+    return row.result("s", glint=glint, hand=one, ratio=glint / one,
+                      met=glint <= ACTIONS_OVER_ONE * one, note=times(samples))
