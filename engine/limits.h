@@ -45,7 +45,7 @@
 #define REMOTE_IDLE_SESSIONS_MAX   16u
 
 /* Shuffle. */
-#define PARTITION_INPUT_BYTES   (64 * MIB) /* input bytes per reduce partition */
+#define PARTITION_INPUT_BYTES   (16 * MIB) /* input bytes per reduce partition */
 #define PARTITIONS_DEFAULT_MAX  200u
 #define PARTITIONS_MAX          100000u
 #define RUN_BLOCK_BYTES         (64 * KIB)

@@ -41,7 +41,7 @@ int64_t mem_live_blocks(void)
 }
 
 #define LARGE_BLOCK_BYTES (4 * MIB)
-#define PAGE_BYTES        ((uint64_t)65536) /* the largest page size, on arm64 */
+#define HUGE_PAGE_BYTES   (2 * MIB) /* a multiple of all page sizes */
 
 void mem_set_malloc_thresholds(void)
 {
@@ -55,9 +55,8 @@ void mem_set_malloc_thresholds(void)
  * order in eight processes at once, took 20 % longer. */
 static void use_huge_pages(uint8_t *block, uint64_t size)
 {
-    uint8_t *page = (uint8_t *)(((uintptr_t)block + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
-    assert(size >= LARGE_BLOCK_BYTES);
-    madvise(page, (size - (uint64_t)(page - block)) & ~(PAGE_BYTES - 1), MADV_HUGEPAGE);
+    assert(size >= LARGE_BLOCK_BYTES && (uintptr_t)block % HUGE_PAGE_BYTES == 0);
+    madvise(block, size & ~(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
 }
 
 /* Returns the size to allocate for `size` bytes. Large sizes are rounded to an eighth of a power of
@@ -72,25 +71,46 @@ static uint64_t block_size(uint64_t size)
 
 static void *fresh_block(uint64_t whole)
 {
-    void *block = aligned_alloc(64, whole);
-    if (block == NULL && mem_cache_clear()) block = aligned_alloc(64, whole);
-    if (block == NULL) return NULL;
+    const uint64_t alignment = whole < LARGE_BLOCK_BYTES ? 64 : HUGE_PAGE_BYTES;
+    void *block = NULL;
+    if (posix_memalign(&block, alignment, whole) != 0 &&
+        !(mem_cache_clear() && posix_memalign(&block, alignment, whole) == 0))
+        return NULL;
     const uint64_t size = malloc_usable_size(block);
     if (size >= LARGE_BLOCK_BYTES) mem_cache_add(size);
     return block;
 }
 
-void *mem_alloc(uint64_t size)
+static bool is_large(void *block)
+{
+    return block != NULL && malloc_usable_size(block) >= LARGE_BLOCK_BYTES;
+}
+
+/* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
+static void clear_slack(uint8_t *block, uint64_t size)
+{
+    const uint64_t slack = block_size(size) - size;
+    memset(block + size, 0, slack < 64 + READ_SLACK ? slack : READ_SLACK);
+}
+
+/* `out_kept`: the block was in use before, so it has its pages. */
+static void *find_block(uint64_t size, bool *out_kept)
 {
     if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
     const uint64_t whole = block_size(size);
     uint8_t *block = whole >= LARGE_BLOCK_BYTES ? mem_cache_take(whole) : NULL;
+    *out_kept = block != NULL;
     if (block == NULL) block = fresh_block(whole);
     if (block == NULL) return NULL;
-    /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
-    memset(block + size, 0, whole - size < 64 + READ_SLACK ? whole - size : READ_SLACK);
+    clear_slack(block, size);
     atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;
+}
+
+void *mem_alloc(uint64_t size)
+{
+    bool kept;
+    return find_block(size, &kept);
 }
 
 void *mem_zalloc(uint64_t size)
@@ -100,23 +120,49 @@ void *mem_zalloc(uint64_t size)
     return block;
 }
 
-void *mem_grow(void *block, uint64_t old_size, uint64_t size)
-{
-    uint8_t *grown = mem_alloc(size);
-    if (grown == NULL) return NULL;
-    if (size >= LARGE_BLOCK_BYTES) use_huge_pages(grown, size);
-    if (block != NULL) memcpy(grown, block, old_size < size ? old_size : size);
-    mem_free(block);
-    return grown;
-}
-
-void mem_free(void *block)
+/* `keep`: for the next allocation, if the block is large. */
+static void release(void *block, bool keep)
 {
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
     assert(before > 0);
     const uint64_t size = malloc_usable_size(block);
-    if (size < LARGE_BLOCK_BYTES || !mem_cache_give(block, size)) free(block);
+    if (size < LARGE_BLOCK_BYTES || !mem_cache_give(block, size, keep)) free(block);
+}
+
+/* Moves bytes from one large block to another by giving it the pages, so that nothing is copied or
+ * cleared. What the system does not move is copied. Returns whether `from` has lost pages. */
+static bool move_pages(uint8_t *to, uint8_t *from, uint64_t size)
+{
+    uint64_t at = 0;
+    /* One by one: they may come from several mappings, of which mremap takes one at a time. */
+    for (; size - at >= HUGE_PAGE_BYTES; at += HUGE_PAGE_BYTES)
+        if (mremap(from + at, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES,
+                   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to + at) == MAP_FAILED)
+            break;
+    memcpy(to + at, from + at, size - at);
+    return at > 0;
+}
+
+void *mem_grow(void *block, uint64_t old_size, uint64_t size)
+{
+    bool kept;
+    uint8_t *grown = find_block(size, &kept);
+    if (grown == NULL) return NULL;
+    if (size >= LARGE_BLOCK_BYTES) use_huge_pages(grown, size);
+    const uint64_t used = old_size < size ? old_size : size;
+    bool moved = false;
+    if (is_large(block) && is_large(grown) && !kept)
+        moved = move_pages(grown, block, used);
+    else if (block != NULL)
+        memcpy(grown, block, used);
+    release(block, !moved);
+    return grown;
+}
+
+void mem_free(void *block)
+{
+    release(block, true);
 }
 
 char *mem_strdup(const char *text)

@@ -13,9 +13,9 @@
 /* Return NULL when out of memory. mem_zalloc zeroes the block. Free with mem_free. */
 void *mem_alloc(uint64_t size);
 void *mem_zalloc(uint64_t size);
-/* Returns a new block with the first min(old_size, size) bytes copied, and frees the old one; on
+/* Returns a new block with the first min(old_size, size) bytes of the old one, which is freed; on
  * NULL the old block is unchanged. Large blocks use huge pages, which reduces page faults for
- * blocks that are filled from front to back. */
+ * blocks that are filled from front to back, and grow by moving pages instead of bytes. */
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 /* NULL is allowed, here and below. */
 void mem_free(void *block);

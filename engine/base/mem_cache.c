@@ -66,12 +66,12 @@ void mem_cache_add(uint64_t size)
     pthread_mutex_unlock(&lock);
 }
 
-bool mem_cache_give(void *block, uint64_t size)
+bool mem_cache_give(void *block, uint64_t size, bool keep)
 {
     pthread_mutex_lock(&lock);
     assert(bytes_in_use >= size);
     bytes_in_use -= size;
-    const bool fits = size <= bytes_limit && bytes_in_use <= bytes_limit - size;
+    const bool fits = keep && size <= bytes_limit && bytes_in_use <= bytes_limit - size;
     if (fits) {
         shrink_to(BLOCKS_MAX - 1, size);
         kept[count++] = (struct kept_block){block, size};

@@ -148,6 +148,15 @@ static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t
     return r < 0 ? r : frequent_key_finish(&g->frequent);
 }
 
+/* Reserves memory for all records, or for as many as the budget holds: a buffer that grows clears
+ * and copies its pages again each time. Pages that stay unused cost nothing. */
+static bool reserve_buffer(struct gather *g, uint64_t bytes, uint64_t records, uint64_t raw)
+{
+    const double share = bytes > g->budget ? (double)g->budget / (double)bytes : 1;
+    return record_buffer_reserve(&g->buffer, (uint64_t)((double)records * share),
+                                 (uint64_t)((double)raw * share));
+}
+
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
                   const struct run_slice *inputs, uint32_t count)
 {
@@ -155,9 +164,9 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     *g = (struct gather){.task = task, .budget = gather_budget(task)};
     g->buffer.descending = spec->dependency.descending;
     g->buffer.key = spec->key;
-    const bool fits = inputs_bytes(inputs, count, &records, &raw) <= g->budget;
-    if (fits && !record_buffer_reserve(&g->buffer, records, raw))
-        return error_no_memory(&task->error);
+    const uint64_t bytes = inputs_bytes(inputs, count, &records, &raw);
+    const bool fits = bytes <= g->budget;
+    if (!reserve_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
     int r = gather_all(g, inputs, count, may_be_frequent(spec, inputs, count, fits));
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);

@@ -60,6 +60,31 @@ Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
     mem_free(mem_alloc(20 << 20)); /* nothing is kept now: a leak for valgrind and the sanitizers */
 }
 
+/* Of large blocks the pages move, here from several mappings. */
+Test(mem, large_blocks_keep_their_bytes_when_they_grow)
+{
+    enum { STEP = 5 << 20 };
+    uint64_t size = STEP - 77;
+    uint8_t *block = mem_alloc(size);
+    cr_assert_not_null(block);
+    memset(block, 0, size);
+    for (unsigned round = 1; round < 6; round++) {
+        block = mem_grow(block, size, size + STEP);
+        cr_assert(block != NULL && is_aligned(block, 64));
+        memset(block + size, (int)round, STEP);
+        size += STEP;
+        for (unsigned i = 0; i < READ_SLACK; i++) cr_assert_eq(block[size + i], 0);
+    }
+    for (uint64_t i = 0; i < size; i++)
+        cr_assert_eq(block[i], i < STEP - 77 ? 0 : (i + 77) / STEP);
+    block = mem_grow(block, size, 2 * STEP); /* smaller */
+    cr_assert_not_null(block);
+    for (uint64_t i = 0; i < 2 * STEP; i++)
+        cr_assert_eq(block[i], i < STEP - 77 ? 0 : (i + 77) / STEP);
+    mem_free(block);
+    cr_assert_eq(mem_live_blocks(), 0);
+}
+
 Test(mem, huge_sizes_are_rejected)
 {
     struct arena a = {NULL, NULL, 0};
