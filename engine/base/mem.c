@@ -69,6 +69,14 @@ static uint64_t block_size(uint64_t size)
     return (whole + step - 1) & ~(step - 1);
 }
 
+/* Whether the block can be kept for large ones. malloc may round a smaller one up to that size, but
+ * does not align it to a huge page. */
+static bool is_large(void *block)
+{
+    return malloc_usable_size(block) >= LARGE_BLOCK_BYTES &&
+           (uintptr_t)block % HUGE_PAGE_BYTES == 0;
+}
+
 static void *fresh_block(uint64_t whole)
 {
     const uint64_t alignment = whole < LARGE_BLOCK_BYTES ? 64 : HUGE_PAGE_BYTES;
@@ -76,14 +84,8 @@ static void *fresh_block(uint64_t whole)
     if (posix_memalign(&block, alignment, whole) != 0 &&
         !(mem_cache_clear() && posix_memalign(&block, alignment, whole) == 0))
         return NULL;
-    const uint64_t size = malloc_usable_size(block);
-    if (size >= LARGE_BLOCK_BYTES) mem_cache_add(size);
+    if (is_large(block)) mem_cache_add(malloc_usable_size(block));
     return block;
-}
-
-static bool is_large(void *block)
-{
-    return block != NULL && malloc_usable_size(block) >= LARGE_BLOCK_BYTES;
 }
 
 /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
@@ -126,8 +128,7 @@ static void release(void *block, bool keep)
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
     assert(before > 0);
-    const uint64_t size = malloc_usable_size(block);
-    if (size < LARGE_BLOCK_BYTES || !mem_cache_give(block, size, keep)) free(block);
+    if (!is_large(block) || !mem_cache_give(block, malloc_usable_size(block), keep)) free(block);
 }
 
 /* Moves bytes from one large block to another by giving it the pages, so that nothing is copied or
@@ -152,7 +153,7 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
     if (size >= LARGE_BLOCK_BYTES) use_huge_pages(grown, size);
     const uint64_t used = old_size < size ? old_size : size;
     bool moved = false;
-    if (is_large(block) && is_large(grown) && !kept)
+    if (block != NULL && is_large(block) && is_large(grown) && !kept)
         moved = move_pages(grown, block, used);
     else if (block != NULL)
         memcpy(grown, block, used);
