@@ -25,15 +25,24 @@ void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
     *t = (struct hash_table){.pool = pool, .seed = seed, .direct_lookup = direct_lookup_for_cpu()};
 }
 
+static_assert(sizeof(struct hash_table_key) == sizeof(uint32_t) + HASH_TABLE_SHORT_KEY,
+              "a short key fills the struct");
+
 /* Adds the key. Returns its slot, or UINT32_MAX when out of memory. */
 static uint32_t insert_key(struct hash_table *t, const uint8_t *data, uint64_t size)
 {
+    assert(size <= UINT32_MAX);
     if (!array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys))
         return UINT32_MAX;
-    uint8_t *copy = acc_pool_alloc(t->pool, size);
-    if (copy == NULL) return UINT32_MAX;
+    struct hash_table_key *key = &t->keys[t->slots];
+    *key = (struct hash_table_key){.size = (uint32_t)size};
+    uint8_t *copy = (uint8_t *)key + sizeof key->size;
+    if (size > HASH_TABLE_SHORT_KEY) {
+        copy = acc_pool_alloc(t->pool, size);
+        if (copy == NULL) return UINT32_MAX;
+        key->data = copy;
+    }
     bytes_copy(copy, data, size);
-    t->keys[t->slots] = (struct hash_table_key){copy, size};
     return t->slots++;
 }
 
@@ -72,9 +81,10 @@ static bool reserve_buckets(struct hash_table *t, uint32_t extra)
     return true;
 }
 
-static inline bool same_key(const struct hash_table_key *k, const uint8_t *data, uint64_t size)
+static inline bool same_key(const struct hash_table *t, uint32_t slot, const uint8_t *data,
+                            uint64_t size)
 {
-    return k->size == size && bytes_equal(k->data, data, size);
+    return t->keys[slot].size == size && bytes_equal(hash_table_key(t, slot).data, data, size);
 }
 
 /* Linear probing. The caller has reserved buckets, so an empty one exists and the loop ends. */
@@ -89,7 +99,7 @@ static uint32_t find_or_insert_key(struct hash_table *t, const uint8_t *data, ui
             if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
             return slot;
         }
-        if (b->hash == hash && same_key(&t->keys[b->slot - 1], data, size)) return b->slot - 1;
+        if (b->hash == hash && same_key(t, b->slot - 1, data, size)) return b->slot - 1;
     }
 }
 
@@ -103,10 +113,10 @@ static void prefetch_group(const struct hash_table *t, const struct key_group *g
         uint64_t at = home_bucket(t, g->hash[i]);
         while (t->buckets[at].slot != 0 && t->buckets[at].hash != g->hash[i]) at = (at + 1) & mask;
         candidate[i] = t->buckets[at].slot;
-        if (candidate[i] != 0) __builtin_prefetch(&t->keys[candidate[i] - 1]);
+        if (candidate[i] != 0) hash_table_prefetch_key(t, candidate[i] - 1);
     }
     for (uint32_t i = 0; i < rows; i++)
-        if (candidate[i] != 0) __builtin_prefetch(t->keys[candidate[i] - 1].data);
+        if (candidate[i] != 0) hash_table_prefetch_bytes(t, candidate[i] - 1);
 }
 
 static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint32_t rows,

@@ -18,9 +18,12 @@
 
 #define HASH_TABLE_DIRECT_KEYS 4096
 
+#define HASH_TABLE_SHORT_KEY 12 /* bytes up to which a key is in the array of keys itself */
+
+/* Byte form. Of a short key the bytes follow `size`; READ_SLACK is readable beyond either. */
 struct hash_table_key {
-    const uint8_t *data; /* byte form, READ_SLACK beyond it */
-    uint64_t size;
+    uint32_t size, start;
+    const uint8_t *data;
 };
 
 struct hash_table_bucket {
@@ -28,9 +31,9 @@ struct hash_table_bucket {
 };
 
 struct hash_table {
-    struct hash_table_key *keys; /* [slots] */
-    uint32_t slots;              /* keys so far */
+    uint32_t slots; /* keys so far */
     /* Private. */
+    struct hash_table_key *keys; /* [slots] */
     uint64_t keys_capacity;
     struct hash_table_bucket *buckets;
     uint64_t bucket_count;          /* a power of two, or 0 */
@@ -41,7 +44,24 @@ struct hash_table {
     uint64_t seed;                  /* random: input cannot be made to collide */
 };
 
-/* Keys will be copied into `pool`, borrowed, which the caller resets together with the table. */
+/* The slot's key, borrowed until the next insertion. */
+static inline struct glint_slice hash_table_key(const struct hash_table *t, uint64_t slot)
+{
+    const struct hash_table_key *k = &t->keys[slot];
+    const uint8_t *bytes = (const uint8_t *)k + sizeof k->size;
+    return (struct glint_slice){k->size <= HASH_TABLE_SHORT_KEY ? bytes : k->data, k->size};
+}
+/* Prefetches what hash_table_key reads, then the bytes of the key. */
+static inline void hash_table_prefetch_key(const struct hash_table *t, uint64_t slot)
+{
+    __builtin_prefetch(&t->keys[slot]);
+}
+static inline void hash_table_prefetch_bytes(const struct hash_table *t, uint64_t slot)
+{
+    if (t->keys[slot].size > HASH_TABLE_SHORT_KEY) __builtin_prefetch(t->keys[slot].data);
+}
+
+/* Long keys will be copied into `pool`, borrowed, which the caller resets with the table. */
 void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed);
 /* Sets out_slots[i] to the slot of row i. Slots from the previous t->slots on are new; they are
  * numbered in order of their first rows. Returns false when out of memory; then only

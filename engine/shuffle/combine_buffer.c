@@ -113,8 +113,7 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
         acc->value.bytes.size < g->aggregator.chunk_bytes_max)
         return r;
     /* The chunk is full: emit it as a record, and let the next value start a new accumulator. */
-    const struct hash_table_key *key = &g->table.keys[slot];
-    r = add_record(g, (struct glint_slice){key->data, key->size}, acc->value.bytes);
+    r = add_record(g, hash_table_key(&g->table, slot), acc->value.bytes);
     acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
     return r;
 }

@@ -10,7 +10,7 @@ static struct glint_slice slot_key(const void *arg, uint64_t slot)
 {
     const struct combine_buffer *g = arg;
     assert(slot < g->table.slots);
-    return (struct glint_slice){g->table.keys[slot].data, g->table.keys[slot].size};
+    return hash_table_key(&g->table, slot);
 }
 
 /* Returns the sorted entries of all slots, or NULL when out of memory. They overwrite the hash
@@ -75,10 +75,10 @@ static void prefetch_slots(const struct combine_buffer *g, const struct sort_ent
                            const struct sort_entry *end)
 {
     if (end - at > 2 * PREFETCH_SLOTS)
-        __builtin_prefetch(&g->table.keys[sort_entry_reference(at + 2 * PREFETCH_SLOTS)]);
+        hash_table_prefetch_key(&g->table, sort_entry_reference(at + 2 * PREFETCH_SLOTS));
     if (end - at <= PREFETCH_SLOTS) return;
     uint64_t slot = sort_entry_reference(at + PREFETCH_SLOTS);
-    __builtin_prefetch(g->table.keys[slot].data);
+    hash_table_prefetch_bytes(&g->table, slot);
     if (g->numbers != NULL) __builtin_prefetch(&g->numbers[slot]);
     if (g->accs != NULL) __builtin_prefetch(&g->accs[slot]);
 }

@@ -33,8 +33,9 @@ static void check_batch(struct hash_table *t, struct list *l, const struct glint
         union glint_value v = glint_column_value(keys, i);
         struct glint_slice key = codec_encode(keys->type, &v, number);
         cr_assert_eq(slots[i], list_find(l, key));
-        cr_assert_eq(t->keys[slots[i]].size, key.size);
-        cr_assert_eq(memcmp(t->keys[slots[i]].data, key.data, key.size), 0);
+        const struct glint_slice found = hash_table_key(t, slots[i]);
+        cr_assert_eq(found.size, key.size);
+        cr_assert_eq(memcmp(found.data, key.data, key.size), 0);
     }
     cr_assert_eq(t->slots, l->count);
 }
