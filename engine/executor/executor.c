@@ -94,13 +94,13 @@ static void close_wake(struct slot *slot)
     slot->has_wake = false;
 }
 
+/* Called with the lock, before `running` is set: executor_find_stuck_task reads the task. */
 static void task_prepare(struct slot *slot, const struct message *m)
 {
     struct executor *e = slot->executor;
     struct glint_task *t = &slot->task;
-    assert(m->type == MSG_TASK);
-    struct arena arena = t->arena;
-    arena_reset(&arena, SLOT_ARENA_KEEP_BYTES);
+    assert(m->type == MSG_TASK && slot->running == NULL);
+    const struct arena arena = t->arena;
     *t = (struct glint_task){.env = e->config.env,
                              .options = &e->config.options,
                              .arena = arena,
@@ -129,6 +129,7 @@ static struct message *pop_task(struct executor *e)
 static struct message *wait_for_task(struct slot *slot)
 {
     struct executor *e = slot->executor;
+    arena_reset(&slot->task.arena, SLOT_ARENA_KEEP_BYTES);
     pthread_mutex_lock(&e->lock);
     while (e->first == NULL && !e->ending) {
         e->idle++;
@@ -139,10 +140,11 @@ static struct message *wait_for_task(struct slot *slot)
         pthread_mutex_lock(&e->lock);
     }
     struct message *m = pop_task(e);
-    slot->running = m;
     /* A new id per task, so that cancelling the fetches of one attempt never affects the next task
      * of this slot. */
     slot->attempt_id = ++e->last_attempt;
+    if (m != NULL) task_prepare(slot, m);
+    slot->running = m;
     slot->cancel_requested_ns = 0;
     /* Under the same lock as receive_cancel and kill_attempt: a cancel either sees `running`, or is
      * seen here. */
@@ -180,7 +182,6 @@ static void *slot_main(void *arg)
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
-        task_prepare(slot, m);
         uint64_t start_ns = e->config.env->now_ns(e->config.env);
         attempt_run(&e->config, e->store, e->blocks, &slot->task, m, outcome);
         outcome->run_ns = e->config.env->now_ns(e->config.env) - start_ns;
