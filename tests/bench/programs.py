@@ -84,7 +84,9 @@ def race(bench, sides, result_of, equal=lambda a, b: a == b):
 
 
 def times(samples):
-    return "; ".join(f"{name} {s.seconds:.2f} s, {s.peak_bytes // MIB} MiB"
+    """PySpark's memory is that of a JVM, which the measurement does not include."""
+    return "; ".join(f"{name} {s.seconds:.2f} s" +
+                     (f", {s.peak_bytes // MIB} MiB" if name != "pyspark" else "")
                      for name, s in samples.items())
 
 
