@@ -15,6 +15,7 @@
 #define BATCH_ROWS_MAX    1024u
 #define BATCH_BYTES_MAX   MIB         /* a larger value gets a batch of one row, by reference */
 #define EMIT_BUFFER_BYTES (256 * KIB) /* bytes copied into a batch, as opposed to borrowed */
+#define EMIT_COPY_BYTES_MAX (64 * KIB) /* a larger key or value is pushed by reference */
 #define READ_SLACK        64u /* readable past any slice, so that SIMD loads need no tail loop */
 
 /* Reading input files. */
@@ -128,5 +129,6 @@ static_assert(RESULT_INLINE_BYTES_MAX < CONTROL_FRAME_BYTES_MAX, "an inline resu
 static_assert(CONTROL_FRAME_BYTES_MAX < CONN_QUEUE_BYTES_MAX,
               "the send queue has room for one frame");
 static_assert(RUN_BLOCK_BYTES <= EMIT_BUFFER_BYTES, "a block of a run fits one batch");
+static_assert(EMIT_COPY_BYTES_MAX <= EMIT_BUFFER_BYTES, "an emitter's buffer fits one value");
 
 #endif

@@ -176,7 +176,7 @@ static struct glint_column single_column(enum glint_type type, const union glint
     return c;
 }
 
-/* Pushes a record that does not fit into the buffer as a batch of one row, by reference. */
+/* Pushes a record as a batch of one row, by reference. */
 static void emit_large_record(struct glint_emitter *e, const struct glint_record *r)
 {
     if (emitter_flush(e) != FLOW_MORE) return;
@@ -203,8 +203,8 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
         return;
     }
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
-    if ((codec_type_is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_BUFFER_BYTES) ||
-        (codec_type_is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_BUFFER_BYTES)) {
+    if ((codec_type_is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_COPY_BYTES_MAX) ||
+        (codec_type_is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_COPY_BYTES_MAX)) {
         emit_large_record(e, &r);
         return;
     }

@@ -33,6 +33,13 @@ int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t part
     return error_no_memory(&task->error);
 }
 
+/* Of a run that will be compressed, or go to a file, the size in memory is not known. If memory is
+ * short, store_block says so. */
+void run_writer_expect(struct run_writer *w, uint64_t bytes)
+{
+    if (!w->compress && bytes <= w->memory_max) buffer_reserve(&w->stored, bytes);
+}
+
 static int create_file(struct run_writer *w)
 {
     assert(w->file < 0 && w->path == NULL);
@@ -246,7 +253,8 @@ int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_
 static uint8_t *shrink_to_size(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
-    if (stored->capacity - stored->size > 4 * KIB) {
+    const uint64_t unused = stored->capacity - stored->size;
+    if (unused > 4 * KIB && unused > stored->size / 8) {
         uint8_t *exact = mem_grow(memory, stored->size, stored->size);
         if (exact != NULL) memory = exact;
     }

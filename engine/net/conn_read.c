@@ -5,6 +5,7 @@
 #include "engine/net/wire.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #define READ_BYTES                (256 * KIB)
@@ -15,8 +16,36 @@
 #define MAGIC_BYTES               4u
 #define TLS_REPLY_BYTES_MAX       (64 * KIB) /* responses of TLS that a peer does not read */
 
-static _Thread_local _Alignas(64) uint8_t read_buffer[READ_BYTES + READ_SLACK];
-static _Thread_local _Alignas(64) uint8_t plain_buffer[TLS_RECORD_BYTES + READ_SLACK];
+/* What the connections of a thread share. */
+struct read_buffers {
+    _Alignas(64) uint8_t read[READ_BYTES + READ_SLACK];
+    _Alignas(64) uint8_t plain[TLS_RECORD_BYTES + READ_SLACK]; /* decrypted */
+};
+
+static pthread_key_t buffers_key;
+
+static void create_buffers_key(void)
+{
+    const int r = pthread_key_create(&buffers_key, mem_free);
+    assert(r == 0); /* the first of the process's keys */
+    (void)r;
+}
+
+/* Returns the buffers of this thread, or NULL when out of memory. They are allocated at the first
+ * use, since most threads have no connections, and freed when the thread ends. */
+static struct read_buffers *thread_buffers(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_buffers_key);
+    struct read_buffers *b = pthread_getspecific(buffers_key);
+    if (b != NULL) return b;
+    b = mem_alloc(sizeof *b);
+    if (b != NULL && pthread_setspecific(buffers_key, b) != 0) {
+        mem_free(b);
+        b = NULL;
+    }
+    return b;
+}
 
 /* Closed, or closing gracefully: discard received bytes. */
 static bool takes_no_more(const struct conn *c)
@@ -258,6 +287,8 @@ static void consume_encrypted(struct conn *c, struct glint_slice bytes)
         tls_feed(c->tls, bytes, &why);
     else if (!tls_handshake_step(c, bytes))
         return;
+    struct read_buffers *buffers = thread_buffers();
+    assert(buffers != NULL); /* `bytes` are in them */
     int64_t n = 1;
     while (n > 0 && !takes_no_more(c)) {
         uint64_t room = in_place_bytes(c, TLS_RECORD_BYTES);
@@ -265,8 +296,8 @@ static void consume_encrypted(struct conn *c, struct glint_slice bytes)
             n = tls_read(c->tls, c->data_buffer + c->fill, room, &why);
             if (n > 0) payload_advance(c, (uint64_t)n);
         } else {
-            n = tls_read(c->tls, plain_buffer, TLS_RECORD_BYTES, &why);
-            if (n > 0) consume_bytes(c, plain_buffer, (uint64_t)n);
+            n = tls_read(c->tls, buffers->plain, TLS_RECORD_BYTES, &why);
+            if (n > 0) consume_bytes(c, buffers->plain, (uint64_t)n);
         }
     }
     /* A peer that sends KeyUpdate requests without reading would make the output grow
@@ -287,10 +318,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     bool plain = c->net->tls == NULL, short_read = c->half_duplex || (plain && c->short_read);
     uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
-    if (c->in_place)
+    if (c->in_place) {
         *out = uv_buf_init((char *)c->data_buffer + c->fill, (unsigned)n);
-    else
-        *out = uv_buf_init((char *)read_buffer, short_read ? READ_SHORT_BYTES : READ_BYTES);
+        return;
+    }
+    struct read_buffers *buffers = thread_buffers();
+    if (buffers != NULL) /* otherwise libuv reports UV_ENOBUFS, which ends the connection */
+        *out = uv_buf_init((char *)buffers->read, short_read ? READ_SHORT_BYTES : READ_BYTES);
 }
 
 /* Half duplex: stops reading while responses are queued, so that a peer that does not read them
@@ -328,9 +362,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (c->in_place)
         payload_advance(c, (uint64_t)n);
     else if (c->net->tls == NULL)
-        consume_bytes(c, read_buffer, (uint64_t)n);
+        consume_bytes(c, (const uint8_t *)buf->base, (uint64_t)n);
     else
-        consume_encrypted(c, (struct glint_slice){read_buffer, (uint64_t)n});
+        consume_encrypted(c, (struct glint_slice){(const uint8_t *)buf->base, (uint64_t)n});
     pause_reading(c);
 }
 

@@ -191,10 +191,23 @@ uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t ex
            slots * (each + sizeof(struct sort_entry));
 }
 
+/* Without those that a slot has in the table and in `numbers`. */
+static uint64_t content_bytes(const struct combine_buffer *g)
+{
+    return acc_pool_bytes(&g->pool) + g->records.records.size;
+}
+
+uint64_t combine_buffer_run_bytes(const struct combine_buffer *g)
+{
+    const uint64_t slot_bytes = HASH_TABLE_SHORT_KEY + sizeof *g->numbers + 4;
+    const uint64_t bytes = content_bytes(g) + g->table.slots * slot_bytes;
+    return bytes + (bytes / RUN_BLOCK_BYTES + g->spec->partitions) * RUN_BLOCK_HEADER_BYTES;
+}
+
 bool combine_buffer_has_large_records(const struct combine_buffer *g)
 {
     const uint64_t records = g->table.slots + record_buffer_count(&g->records);
-    return (acc_pool_bytes(&g->pool) + g->records.records.size) / MERGE_RECORD_BYTES >= records;
+    return content_bytes(g) / MERGE_RECORD_BYTES >= records;
 }
 
 void combine_buffer_fini(struct combine_buffer *g)

@@ -44,6 +44,8 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
 /* The bytes in use plus those that sorting will need, if `extra` more keys were added. The caller
  * compares it with its budget before it adds a batch. */
 uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra);
+/* The bytes of a run of all records, about: not less, if they are not compressed. */
+uint64_t combine_buffer_run_bytes(const struct combine_buffer *g);
 /* Whether the records have MERGE_RECORD_BYTES or more on average. */
 bool combine_buffer_has_large_records(const struct combine_buffer *g);
 static inline bool combine_buffer_is_empty(const struct combine_buffer *g)

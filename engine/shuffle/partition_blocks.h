@@ -69,6 +69,12 @@ static inline uint64_t partition_blocks_bytes(const struct partition_blocks *b)
 }
 /* The bytes of the records as in a run. */
 uint64_t partition_blocks_raw(const struct partition_blocks *b);
+/* The bytes of a run of all records, not compressed, at most. */
+static inline uint64_t partition_blocks_run_bytes(const struct partition_blocks *b)
+{
+    const uint64_t bytes = partition_blocks_bytes(b);
+    return bytes + (bytes / KIB + b->partitions) * RUN_BLOCK_HEADER_BYTES;
+}
 /* Writes all records to `out`, which is empty. Returns 0 or a negative code with the task's error
  * set. */
 int partition_blocks_write(const struct partition_blocks *b, struct run_writer *out);

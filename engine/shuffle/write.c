@@ -285,6 +285,7 @@ static int write_from_memory(struct shuffle_writer *w, struct run *out)
     const bool by_key = combine_buffer_has_large_records(&w->combine_buffer);
     int r = combine_buffer_sort(&w->combine_buffer, by_key, &order);
     if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) run_writer_expect(&writer, combine_buffer_run_bytes(&w->combine_buffer));
     if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, w->combines, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r == 0) out->sorted = by_key;
@@ -297,6 +298,7 @@ static int write_blocks(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
     int r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) run_writer_expect(&writer, partition_blocks_run_bytes(&w->blocks));
     if (r == 0) r = partition_blocks_write(&w->blocks, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r < 0) run_writer_abort(&writer);

@@ -64,9 +64,17 @@ Test(emitter, rows_are_pushed_in_full_batches)
 
 Test(emitter, full_buffer_is_pushed_before_the_next_cell)
 {
-    struct receiver r = emit_cells(5, EMIT_BUFFER_BYTES / 2);
+    const uint32_t fit = EMIT_BUFFER_BYTES / EMIT_COPY_BYTES_MAX;
+    struct receiver r = emit_cells(2 * fit + 1, EMIT_COPY_BYTES_MAX);
     cr_expect_eq(r.batches, 3);
-    cr_expect_eq(r.largest, 2);
+    cr_expect_eq(r.largest, fit);
+}
+
+Test(emitter, a_large_cell_is_a_batch_of_its_own)
+{
+    struct receiver r = emit_cells(3, EMIT_COPY_BYTES_MAX + 1);
+    cr_expect_eq(r.batches, 3);
+    cr_expect_eq(r.largest, 1);
 }
 
 static enum flow ignore(void *state, const struct glint_batch *batch, struct glint_emitter *out)
