@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -164,6 +165,27 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
 void mem_free(void *block)
 {
     release(block, true);
+}
+
+static pthread_key_t thread_block_key;
+
+static void create_thread_block_key(void)
+{
+    const int r = pthread_key_create(&thread_block_key, free);
+    assert(r == 0); /* a process may have 1,024 keys; few libraries need one */
+    (void)r;
+}
+
+void *mem_thread_block(uint64_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_thread_block_key);
+    void *block = pthread_getspecific(thread_block_key);
+    if (block != NULL) return block;
+    if (posix_memalign(&block, 64, size) != 0) return NULL;
+    if (pthread_setspecific(thread_block_key, block) == 0) return block;
+    free(block);
+    return NULL;
 }
 
 char *mem_strdup(const char *text)

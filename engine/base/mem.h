@@ -20,6 +20,9 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 /* NULL is allowed, here and below. */
 void mem_free(void *block);
 char *mem_strdup(const char *text);
+/* Returns a block of this thread, the same at each call, freed when the thread ends; `size` is the
+ * same for all. It is no live block and does not fail in tests. NULL when out of memory. */
+void *mem_thread_block(uint64_t size);
 /* Makes malloc keep freed memory for the next task instead of returning it to the kernel, which
  * would have to zero it again. Call it once, at the start of main. */
 void mem_set_malloc_thresholds(void);

@@ -5,7 +5,6 @@
 #include "engine/net/wire.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #define READ_BYTES                (256 * KIB)
@@ -22,29 +21,10 @@ struct read_buffers {
     _Alignas(64) uint8_t plain[TLS_RECORD_BYTES + READ_SLACK]; /* decrypted */
 };
 
-static pthread_key_t buffers_key;
-
-static void create_buffers_key(void)
-{
-    const int r = pthread_key_create(&buffers_key, mem_free);
-    assert(r == 0); /* the first of the process's keys */
-    (void)r;
-}
-
-/* Returns the buffers of this thread, or NULL when out of memory. They are allocated at the first
- * use, since most threads have no connections, and freed when the thread ends. */
+/* Allocated at the first use, since most threads have no connections. */
 static struct read_buffers *thread_buffers(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, create_buffers_key);
-    struct read_buffers *b = pthread_getspecific(buffers_key);
-    if (b != NULL) return b;
-    b = mem_alloc(sizeof *b);
-    if (b != NULL && pthread_setspecific(buffers_key, b) != 0) {
-        mem_free(b);
-        b = NULL;
-    }
-    return b;
+    return mem_thread_block(sizeof(struct read_buffers));
 }
 
 /* Closed, or closing gracefully: discard received bytes. */
