@@ -1,5 +1,6 @@
 /* rightOuterJoin: join, and the unmatched right values. */
 #include "ops/join_pairs.h"
+#include "ops/sides.h"
 
 extern const struct op op_right_outer_join;
 
@@ -8,4 +9,5 @@ struct glint_rdd *glint_right_outer_join(struct glint_rdd *left, struct glint_rd
     return join_rdd(&op_right_outer_join, left, right, false, true);
 }
 
-const struct op op_right_outer_join = {.name = "rightOuterJoin", .kind = OP_WIDE};
+const struct op op_right_outer_join = {
+    .name = "rightOuterJoin", .kind = OP_WIDE, .needs_match = sides_is_left};

@@ -132,6 +132,11 @@ int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum si
     return 0;
 }
 
+bool sides_is_left(struct glint_slice pair)
+{
+    return pair.size > SIDE_HEAD_BYTES && pair.data[0] == MSGPACK_PAIR && pair.data[1] == SIDE_LEFT;
+}
+
 bool side_group_contains(const struct side_group *g, struct glint_slice key)
 {
     return g->started && key.size == g->key.size && bytes_equal(key.data, g->key.data, key.size);

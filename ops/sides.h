@@ -41,6 +41,9 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec);
 int sides_decode_value(struct glint_task *task, struct glint_slice pair, enum side *out_side,
                        struct glint_slice *out_value);
 
+/* Whether [side, value] is of the left side; false also if it is damaged. */
+bool sides_is_left(struct glint_slice pair);
+
 /* The key of the current group. Zeros before the first. */
 struct side_group {
     enum glint_type type;

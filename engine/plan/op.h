@@ -70,6 +70,10 @@ struct op {
     /* Actions, after `finish`: appends the partition's result for the driver. Returns 0 or a code
      * with the task's error set. NULL: no result. */
     int (*result)(void *state, struct buffer *out);
+    /* WIDE, of two sides in one shuffle: whether a record with this value (in byte form) is not
+     * needed unless a record of its key that needs no match comes before it. Those come before all
+     * that do. NULL: all records are needed. */
+    bool (*needs_match)(struct glint_slice value);
     /* Writes what explain shows of the parameters besides the name. NULL: nothing. */
     void (*describe)(struct glint_slice params, char *out, size_t capacity);
 };

@@ -94,15 +94,36 @@ static int write_large_record(struct gather *g, struct glint_slice key, struct g
     return r;
 }
 
+/* The first record that needs a match: all that it could match are gathered. Adding a key costs
+ * about as much as looking one up, and leaving out a record saves several times that. */
+static bool begin_matching(struct gather *g)
+{
+    const uint64_t gathered = record_buffer_count(&g->buffer);
+    g->matching = true;
+    if (g->run_count > 0 || gathered / 4 > g->records - gathered) return true;
+    return match_filter_build(&g->filter, &g->buffer);
+}
+
+/* Whether the current record, of this value, is not needed. */
+static bool lacks_match(struct gather *g, struct glint_slice value)
+{
+    return g->filter.words != NULL && g->spec->needs_match(value) &&
+           !match_filter_may_match(&g->filter, g->reader.key);
+}
+
 static int gather_record(struct gather *g)
 {
     struct glint_slice value;
     const uint64_t size = g->reader.key.size + g->reader.value_size;
     const uint64_t bytes = record_buffer_bytes_of(1, size);
     const bool large = bytes > g->budget / LARGE_SHARE;
-    int r = 0;
+    int r = run_reader_value(&g->reader, &g->scratch, &value);
+    if (r < 0) return r;
+    if (g->spec->needs_match != NULL && !g->matching && g->spec->needs_match(value) &&
+        !begin_matching(g))
+        return error_no_memory(&g->task->error);
+    if (lacks_match(g, value)) return 0;
     if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget) r = spill_buffer(g);
-    if (r == 0) r = run_reader_value(&g->reader, &g->scratch, &value);
     if (r < 0) return r;
     return large ? write_large_record(g, g->reader.key, value)
                  : record_buffer_add(&g->buffer, g->task, 0, g->reader.key, value);
@@ -161,15 +182,17 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
                   const struct run_slice *inputs, uint32_t count)
 {
     uint64_t records, raw;
-    *g = (struct gather){.task = task, .budget = gather_budget(task)};
+    *g = (struct gather){.task = task, .spec = spec, .budget = gather_budget(task)};
     g->buffer.descending = spec->dependency.descending;
     g->buffer.key = spec->key;
     const uint64_t bytes = inputs_bytes(inputs, count, &records, &raw);
     const bool fits = bytes <= g->budget;
+    g->records = records;
     if (!reserve_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
     int r = gather_all(g, inputs, count, may_be_frequent(spec, inputs, count, fits));
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
+    match_filter_fini(&g->filter);
     if (r < 0) return r;
     if (g->run_count == 0)
         return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
@@ -186,6 +209,7 @@ void gather_fini(struct gather *g)
     }
     mem_free(g->runs);
     frequent_key_fini(&g->frequent);
+    match_filter_fini(&g->filter);
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
     record_buffer_fini(&g->buffer);

@@ -5,6 +5,7 @@
 #define GLINT_SHUFFLE_GATHER_H
 
 #include "engine/shuffle/frequent_key.h"
+#include "engine/shuffle/match_filter.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 /* Zeros before gather_inputs. */
@@ -17,7 +18,11 @@ struct gather {
     struct frequent_key frequent;
     /* Private. */
     struct glint_task *task;
-    uint64_t budget; /* bytes of the buffer */
+    const struct shuffle_spec *spec;
+    uint64_t records; /* of all inputs */
+    uint64_t budget;  /* bytes of the buffer */
+    bool matching;    /* a record that needs a match was found: the filter is complete */
+    struct match_filter filter;
     uint64_t run_capacity;
     struct run_reader reader;
     struct buffer scratch; /* of a value that spans blocks */

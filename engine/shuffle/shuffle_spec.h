@@ -20,6 +20,7 @@ struct shuffle_spec {
     bool sequential;
     const struct glint_function *fn;   /* NULL for NONE and FIRST */
     struct function_call *partitioner; /* PARTITION_FUNCTION on the map side: opened by the task */
+    bool (*needs_match)(struct glint_slice value); /* as struct op's */
     enum glint_type key, value;        /* of the map side's input records */
     enum glint_type acc; /* of the reduce side's values; as `value` unless AGGREGATE, CREATE */
 };
