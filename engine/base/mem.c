@@ -119,7 +119,9 @@ void *mem_alloc(uint64_t size)
 void *mem_zalloc(uint64_t size)
 {
     void *block = mem_alloc(size);
-    if (block != NULL) memset(block, 0, size);
+    if (block == NULL) return NULL;
+    if (size >= LARGE_BLOCK_BYTES) use_huge_pages(block, size);
+    memset(block, 0, size);
     return block;
 }
 

@@ -1,5 +1,5 @@
-/* See hash_table.h. A group of keys is processed in steps: hash all, prefetch all buckets, prefetch
- * all stored keys, then compare. So the cache misses of different keys overlap. */
+/* See hash_table.h. A group of keys is hashed, then looked up; if the table does not fit into the
+ * cache, what a lookup reads is prefetched, so that the cache misses of different keys overlap. */
 #include "engine/data/hash_table.h"
 
 #include "engine/base/hash.h"
@@ -9,15 +9,16 @@
 
 #include <assert.h>
 
-#define GROUP_ROWS       64u
+#define GROUP_ROWS       256u
 #define BUCKETS_MIN      256u
 #define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables fit into the cache */
 
 struct key_group {
     const uint8_t *data[GROUP_ROWS];
     uint64_t size[GROUP_ROWS];
+    struct hash_table_key short_key[GROUP_ROWS]; /* as it is stored; undefined for long ones */
     uint32_t hash[GROUP_ROWS];
-    uint64_t numbers[GROUP_ROWS]; /* byte forms */
+    uint64_t numbers[GROUP_ROWS + 1]; /* byte forms, and slack to read */
 };
 
 void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
@@ -28,21 +29,50 @@ void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
 static_assert(sizeof(struct hash_table_key) == sizeof(uint32_t) + HASH_TABLE_SHORT_KEY,
               "a short key fills the struct");
 
-/* Adds the key. Returns its slot, or UINT32_MAX when out of memory. */
-static uint32_t insert_key(struct hash_table *t, const uint8_t *data, uint64_t size)
+/* Returns a short key as it is stored: zeros follow its bytes, so that all of it can be hashed and
+ * compared at once. Reads HASH_TABLE_SHORT_KEY bytes. */
+static inline struct hash_table_key make_short_key(const uint8_t *data, uint64_t size)
 {
-    assert(size <= UINT32_MAX);
-    if (!array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys))
-        return UINT32_MAX;
-    struct hash_table_key *key = &t->keys[t->slots];
-    *key = (struct hash_table_key){.size = (uint32_t)size};
-    uint8_t *copy = (uint8_t *)key + sizeof key->size;
-    if (size > HASH_TABLE_SHORT_KEY) {
-        copy = acc_pool_alloc(t->pool, size);
-        if (copy == NULL) return UINT32_MAX;
-        key->data = copy;
-    }
+    static const uint8_t masks[2 * HASH_TABLE_SHORT_KEY] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                                            0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    const uint8_t *mask = masks + HASH_TABLE_SHORT_KEY - size;
+    uint64_t head, head_mask;
+    uint32_t tail, tail_mask, size32 = (uint32_t)size;
+    assert(size <= HASH_TABLE_SHORT_KEY);
+    memcpy(&head, data, sizeof head);
+    memcpy(&head_mask, mask, sizeof head);
+    memcpy(&tail, data + sizeof head, sizeof tail);
+    memcpy(&tail_mask, mask + sizeof head, sizeof tail);
+    head &= head_mask;
+    tail &= tail_mask;
+    struct hash_table_key key;
+    uint8_t *out = (uint8_t *)&key;
+    memcpy(out, &size32, sizeof size32);
+    memcpy(out + sizeof size32, &head, sizeof head);
+    memcpy(out + sizeof size32 + sizeof head, &tail, sizeof tail);
+    return key;
+}
+
+static bool reserve_key(struct hash_table *t)
+{
+    return array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys);
+}
+
+/* Adds a key that is not short. Returns its slot, or UINT32_MAX when out of memory. */
+static uint32_t insert_long_key(struct hash_table *t, const uint8_t *data, uint64_t size)
+{
+    assert(size > HASH_TABLE_SHORT_KEY && size <= UINT32_MAX);
+    uint8_t *copy = reserve_key(t) ? acc_pool_alloc(t->pool, size) : NULL;
+    if (copy == NULL) return UINT32_MAX;
     bytes_copy(copy, data, size);
+    t->keys[t->slots] = (struct hash_table_key){.size = (uint32_t)size, .data = copy};
+    return t->slots++;
+}
+
+static uint32_t insert_short_key(struct hash_table *t, const struct hash_table_key *key)
+{
+    if (!reserve_key(t)) return UINT32_MAX;
+    t->keys[t->slots] = *key;
     return t->slots++;
 }
 
@@ -81,42 +111,86 @@ static bool reserve_buckets(struct hash_table *t, uint32_t extra)
     return true;
 }
 
-static inline bool same_key(const struct hash_table *t, uint32_t slot, const uint8_t *data,
-                            uint64_t size)
+/* Of one of the group's keys. */
+static inline bool same_key(const struct hash_table *t, uint32_t slot, const struct key_group *g,
+                            uint32_t row)
 {
-    return t->keys[slot].size == size && bytes_equal(hash_table_key(t, slot).data, data, size);
+    const struct hash_table_key *key = &t->keys[slot];
+    if (g->size[row] <= HASH_TABLE_SHORT_KEY)
+        return memcmp(key, &g->short_key[row], sizeof *key) == 0;
+    return key->size == g->size[row] && bytes_equal(key->data, g->data[row], g->size[row]);
+}
+
+static uint32_t insert_key(struct hash_table *t, const struct key_group *g, uint32_t row)
+{
+    return g->size[row] <= HASH_TABLE_SHORT_KEY ? insert_short_key(t, &g->short_key[row])
+                                                : insert_long_key(t, g->data[row], g->size[row]);
 }
 
 /* Linear probing. The caller has reserved buckets, so an empty one exists and the loop ends. */
-static uint32_t find_or_insert_key(struct hash_table *t, const uint8_t *data, uint64_t size,
-                                   uint32_t hash)
+static uint32_t find_or_insert_key(struct hash_table *t, const struct key_group *g, uint32_t row)
 {
-    uint64_t mask = t->bucket_count - 1;
+    const uint32_t hash = g->hash[row];
+    const uint64_t mask = t->bucket_count - 1;
     for (uint64_t at = home_bucket(t, hash);; at = (at + 1) & mask) {
         struct hash_table_bucket *b = &t->buckets[at];
         if (b->slot == 0) {
-            uint32_t slot = insert_key(t, data, size);
+            uint32_t slot = insert_key(t, g, row);
             if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
             return slot;
         }
-        if (b->hash == hash && same_key(t, b->slot - 1, data, size)) return b->slot - 1;
+        if (b->hash == hash && same_key(t, b->slot - 1, g, row)) return b->slot - 1;
     }
 }
 
-/* Prefetches what find_or_insert_key will read, guessing the key by its hash. */
-static void prefetch_group(const struct hash_table *t, const struct key_group *g, uint32_t rows)
+/* Seeded per process, so that an input cannot force collisions. */
+static void hash_group(const struct hash_table *t, struct key_group *g, uint32_t rows)
 {
-    uint32_t candidate[GROUP_ROWS];
-    uint64_t mask = t->bucket_count - 1;
-    for (uint32_t i = 0; i < rows; i++) __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
-    for (uint32_t i = 0; i < rows; i++) {
-        uint64_t at = home_bucket(t, g->hash[i]);
-        while (t->buckets[at].slot != 0 && t->buckets[at].hash != g->hash[i]) at = (at + 1) & mask;
-        candidate[i] = t->buckets[at].slot;
-        if (candidate[i] != 0) hash_table_prefetch_key(t, candidate[i] - 1);
-    }
     for (uint32_t i = 0; i < rows; i++)
-        if (candidate[i] != 0) hash_table_prefetch_bytes(t, candidate[i] - 1);
+        if (g->size[i] <= HASH_TABLE_SHORT_KEY)
+            g->short_key[i] = make_short_key(g->data[i], g->size[i]);
+    for (uint32_t i = 0; i < rows; i++) {
+        const bool is_short = g->size[i] <= HASH_TABLE_SHORT_KEY;
+        const uint64_t hash =
+            is_short ? hash_seeded(&g->short_key[i], sizeof g->short_key[i], t->seed)
+                     : hash_seeded(g->data[i], g->size[i], t->seed);
+        g->hash[i] = (uint32_t)(hash >> 32);
+    }
+}
+
+/* Returns the bucket's slot + 1 that find_or_insert_key will find, guessed by the hash, or 0. */
+static uint32_t guess_slot(const struct hash_table *t, uint32_t hash)
+{
+    const uint64_t mask = t->bucket_count - 1;
+    uint64_t at = home_bucket(t, hash);
+    while (t->buckets[at].slot != 0 && t->buckets[at].hash != hash) at = (at + 1) & mask;
+    return t->buckets[at].slot;
+}
+
+/* A row's bucket, its key, and the bytes of a long key are prefetched so many rows before it is
+ * looked up, so that there are always as many cache misses at once as the processor can have. */
+enum { BUCKET_AHEAD = 32, KEY_AHEAD = 16, BYTES_AHEAD = 8 };
+
+static bool find_or_insert_far(struct hash_table *t, const struct key_group *g, uint32_t rows,
+                               uint32_t *out_slots)
+{
+    uint32_t guess[GROUP_ROWS];
+    for (uint32_t i = 0; i < rows + BUCKET_AHEAD; i++) {
+        if (i < rows) __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
+        const uint32_t key = i - (BUCKET_AHEAD - KEY_AHEAD);
+        if (key < rows) {
+            guess[key] = guess_slot(t, g->hash[key]);
+            if (guess[key] != 0) hash_table_prefetch_key(t, guess[key] - 1);
+        }
+        const uint32_t bytes = i - (BUCKET_AHEAD - BYTES_AHEAD);
+        if (bytes < rows && g->size[bytes] > HASH_TABLE_SHORT_KEY && guess[bytes] != 0)
+            hash_table_prefetch_bytes(t, guess[bytes] - 1);
+        const uint32_t row = i - BUCKET_AHEAD;
+        if (row >= rows) continue;
+        out_slots[row] = find_or_insert_key(t, g, row);
+        if (out_slots[row] == UINT32_MAX) return false;
+    }
+    return true;
 }
 
 static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint32_t rows,
@@ -124,12 +198,10 @@ static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint
 {
     assert(rows <= GROUP_ROWS);
     if (!reserve_buckets(t, rows)) return false;
-    /* Seeded per process, so that an input cannot force collisions. */
-    for (uint32_t i = 0; i < rows; i++)
-        g->hash[i] = (uint32_t)(hash_seeded(g->data[i], g->size[i], t->seed) >> 32);
-    if (t->bucket_count > PREFETCH_BUCKETS) prefetch_group(t, g, rows);
+    hash_group(t, g, rows);
+    if (t->bucket_count > PREFETCH_BUCKETS) return find_or_insert_far(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
-        out_slots[i] = find_or_insert_key(t, g->data[i], g->size[i], g->hash[i]);
+        out_slots[i] = find_or_insert_key(t, g, i);
         if (out_slots[i] == UINT32_MAX) return false;
     }
     return true;
@@ -140,8 +212,10 @@ static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
 {
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
-        uint64_t bits = codec_encode_i64(key);
-        uint32_t slot = insert_key(t, (const uint8_t *)&bits, sizeof bits);
+        const uint64_t bits[2] = {codec_encode_i64(key)};
+        const struct hash_table_key number =
+            make_short_key((const uint8_t *)bits, sizeof bits[0]);
+        uint32_t slot = insert_short_key(t, &number);
         if (slot == UINT32_MAX) return slot;
         t->direct[key] = slot + 1;
     }
