@@ -30,12 +30,13 @@ static_assert(sizeof(struct hash_table_key) == sizeof(uint32_t) + HASH_TABLE_SHO
               "a short key fills the struct");
 
 /* Returns a short key as it is stored: zeros follow its bytes, so that all of it can be hashed and
- * compared at once. Reads HASH_TABLE_SHORT_KEY bytes. */
+ * compared at once. Reads HASH_TABLE_SHORT_KEY bytes, unless it is empty. */
 static inline struct hash_table_key make_short_key(const uint8_t *data, uint64_t size)
 {
     static const uint8_t masks[2 * HASH_TABLE_SHORT_KEY] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                                             0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     const uint8_t *mask = masks + HASH_TABLE_SHORT_KEY - size;
+    if (size == 0) data = masks; /* it may be NULL */
     uint64_t head, head_mask;
     uint32_t tail, tail_mask, size32 = (uint32_t)size;
     assert(size <= HASH_TABLE_SHORT_KEY);

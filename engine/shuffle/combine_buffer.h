@@ -72,6 +72,11 @@ struct shuffle_position combine_buffer_first_position(const struct combine_buffe
                                                       const struct combine_buffer_order *order);
 struct shuffle_position combine_buffer_last_position(const struct combine_buffer *g,
                                                      const struct combine_buffer_order *order);
+/* The record of a slot in the order; `number` (CODEC_NUMBER_BYTES) is the memory of its value if it
+ * is a number. Only without chunks (fn->chunk_bytes_max). Prefetches those before `end`. */
+struct buffered_record combine_buffer_get(const struct combine_buffer *g,
+                                          const struct sort_entry *slot,
+                                          const struct sort_entry *end, uint8_t *number);
 /* Writes everything to `out` and empties the buffer, also on an error. `complete`: no value of
  * these keys was spilled before, so these are the task's final values and the zero of COMBINE_FOLD
  * is merged into them. Returns 0 or a negative code with the task's error set. */

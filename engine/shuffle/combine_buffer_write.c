@@ -83,6 +83,19 @@ static void prefetch_slots(const struct combine_buffer *g, const struct sort_ent
     if (g->accs != NULL) __builtin_prefetch(&g->accs[slot]);
 }
 
+struct buffered_record combine_buffer_get(const struct combine_buffer *g,
+                                          const struct sort_entry *slot,
+                                          const struct sort_entry *end, uint8_t *number)
+{
+    const uint64_t s = sort_entry_reference(slot);
+    struct buffered_record out = {.key = slot_key(g, s)};
+    prefetch_slots(g, slot, end);
+    const bool has_value = slot_value(g, s, number, &out.value);
+    assert(has_value);
+    (void)has_value;
+    return out;
+}
+
 static int write_record(struct combine_buffer *g, const struct sort_entry *e,
                         struct run_writer *out)
 {

@@ -6,7 +6,8 @@
 
 #include <assert.h>
 
-#define LARGE_SHARE 4 /* a record of more than 1/4 of the budget */
+#define LARGE_SHARE      4  /* a record of more than 1/4 of the budget */
+#define COMBINED_RECORDS 10 /* per key: fewer are sorted faster than combined in the table */
 
 static uint64_t gather_budget(const struct glint_task *task)
 {
@@ -140,6 +141,49 @@ static int gather_input(struct gather *g, struct run_slice input, uint32_t skipp
     return r < 0 ? r : more;
 }
 
+/* Whether keys repeat over the inputs often enough, if all inputs have as many keys in common as
+ * the first two. */
+static bool table_pays(const struct gather *g, const struct run_slice *inputs, uint32_t count)
+{
+    if (count < 2) return true;
+    const double first = (double)inputs[0].part.records, second = (double)inputs[1].part.records;
+    const double merged = first + second - (double)gather_table_keys(&g->table);
+    return (double)g->records * merged >= COMBINED_RECORDS * first * second;
+}
+
+static int add_from_table(void *gather, uint32_t partition, struct glint_slice key,
+                          struct glint_slice value)
+{
+    struct gather *g = gather;
+    return record_buffer_add(&g->buffer, g->task, partition, key, value);
+}
+
+static int read_to_table(struct gather *g, struct run_slice input)
+{
+    struct glint_slice value;
+    int more = 0, r = run_reader_open(&g->reader, g->task, input);
+    while (r == 0 && (more = run_reader_next(&g->reader)) > 0) {
+        r = run_reader_value(&g->reader, &g->scratch, &value);
+        if (r == 0) r = gather_table_add(&g->table, g->reader.key, value);
+    }
+    if (r == 0) r = more;
+    return r < 0 ? r : gather_table_finish_input(&g->table);
+}
+
+/* Combines the inputs in the table; sets *out_read to how many. If that does not pay it stops after
+ * a few. */
+static int combine_inputs(struct gather *g, void *state, const struct run_slice *inputs,
+                          uint32_t count, uint32_t *out_read)
+{
+    int r = gather_table_open(&g->table, g->task, g->spec, state);
+    uint32_t i = 0;
+    for (; i < count && r == 0 && (i != 2 || table_pays(g, inputs, i)); i++)
+        r = read_to_table(g, inputs[i]);
+    *out_read = i;
+    g->combined = r == 0 && i == count;
+    return r == 0 && g->combined ? gather_table_sort(&g->table) : r;
+}
+
 /* Whether leaving out the records of a frequent key may save something: without combining on the
  * map side there can be one, and if all inputs fit into memory, nothing is written to disk. */
 static bool may_be_frequent(const struct shuffle_spec *spec, const struct run_slice *inputs,
@@ -178,8 +222,21 @@ static bool reserve_buffer(struct gather *g, uint64_t bytes, uint64_t records, u
                                  (uint64_t)((double)raw * share));
 }
 
+/* Collects the inputs, and before them the records that the table has. */
+static int collect_inputs(struct gather *g, const struct run_slice *inputs, uint32_t count,
+                          bool look)
+{
+    int r = combine_buffer_move(&g->table.buffer, add_from_table, g);
+    gather_table_fini(&g->table);
+    if (r == 0) r = gather_all(g, inputs, count, look);
+    run_reader_close(&g->reader);
+    buffer_fini(&g->scratch);
+    match_filter_fini(&g->filter);
+    return r;
+}
+
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
-                  const struct run_slice *inputs, uint32_t count)
+                  void *state, bool may_combine, const struct run_slice *inputs, uint32_t count)
 {
     uint64_t records, raw;
     *g = (struct gather){.task = task, .spec = spec, .budget = gather_budget(task)};
@@ -188,11 +245,11 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     const uint64_t bytes = inputs_bytes(inputs, count, &records, &raw);
     const bool fits = bytes <= g->budget;
     g->records = records;
+    uint32_t read = 0;
+    int r = may_combine && fits && count > 1 ? combine_inputs(g, state, inputs, count, &read) : 0;
+    if (r < 0 || g->combined) return r;
     if (!reserve_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
-    int r = gather_all(g, inputs, count, may_be_frequent(spec, inputs, count, fits));
-    run_reader_close(&g->reader);
-    buffer_fini(&g->scratch);
-    match_filter_fini(&g->filter);
+    r = collect_inputs(g, inputs + read, count - read, may_be_frequent(spec, inputs, count, fits));
     if (r < 0) return r;
     if (g->run_count == 0)
         return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
@@ -208,6 +265,7 @@ void gather_fini(struct gather *g)
         mem_free(g->runs[i]);
     }
     mem_free(g->runs);
+    gather_table_fini(&g->table);
     frequent_key_fini(&g->frequent);
     match_filter_fini(&g->filter);
     run_reader_close(&g->reader);

@@ -5,11 +5,14 @@
 #define GLINT_SHUFFLE_GATHER_H
 
 #include "engine/shuffle/frequent_key.h"
+#include "engine/shuffle/gather_table.h"
 #include "engine/shuffle/match_filter.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 /* Zeros before gather_inputs. */
 struct gather {
+    bool combined;             /* all records are in `table`, combined and sorted by key */
+    struct gather_table table;
     struct record_buffer buffer; /* all records, sorted by key, if nothing was spilled */
     struct run **runs;           /* [run_count], to be merged in this order; owned */
     uint32_t run_count;
@@ -31,9 +34,10 @@ struct gather {
  * then costs less than merging. */
 bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *inputs,
                        uint32_t count);
-/* Returns 0 or a negative code with the task's error set; call gather_fini in both cases. */
+/* `may_combine`: the values of a key may be merged here, with the function's `state`. Returns 0 or
+ * a negative code with the task's error set; call gather_fini in both cases. */
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
-                  const struct run_slice *inputs, uint32_t count);
+                  void *state, bool may_combine, const struct run_slice *inputs, uint32_t count);
 /* Frees everything and removes the runs that are left. Zeros are fine. */
 void gather_fini(struct gather *g);
 

@@ -15,11 +15,13 @@ struct shuffle_reader {
     const struct shuffle_spec *spec;
     void *state;
     /* The records in order come from memory, or from a merge. */
-    bool gathered, passes_single; /* gathered, and single_value may be used */
+    bool gathered;
+    bool passes_single; /* the only value of a key is its result as it is */
     struct gather gather;
     const struct sort_entry *at, *at_end; /* of the gathered records */
     struct merge merge;
     struct glint_slice record_key, record_value; /* of the current record; value: gathered only */
+    uint8_t number[CODEC_NUMBER_BYTES];          /* a record_value of gather.table */
     /* The records of gather.frequent are read now; then comes the record before which they are. */
     bool reading_frequent, frequent_ended;
     struct combiner combiner;
@@ -137,7 +139,12 @@ static void take_spilled_runs(struct shuffle_reader *r, struct run_slice *inputs
 static int gather_records(struct shuffle_reader *r)
 {
     struct gather *g = &r->gather;
-    int e = gather_inputs(g, r->task, r->spec, r->inputs, r->count);
+    /* Values must have the form of accumulators, and no zero may be missing. */
+    r->passes_single = combines_values(r->spec) && aggregator_values_are_accumulators(r->spec) &&
+                       r->combiner.aggregator.acc_struct == 0 &&
+                       (r->spec->dependency.combine != COMBINE_FOLD || r->spec->map_side);
+    const bool may_combine = r->passes_single && r->combiner.aggregator.chunk_bytes_max == 0;
+    int e = gather_inputs(g, r->task, r->spec, r->state, may_combine, r->inputs, r->count);
     if (e < 0) return e;
     if (g->run_count > 0) {
         struct run_slice *inputs = mem_alloc(g->run_count * sizeof *inputs);
@@ -145,11 +152,12 @@ static int gather_records(struct shuffle_reader *r)
         take_spilled_runs(r, inputs);
         return 0;
     }
-    /* Values must have the form of accumulators, and no zero may be missing. */
-    r->passes_single = aggregator_values_are_accumulators(r->spec) &&
-                       r->combiner.aggregator.acc_struct == 0 &&
-                       (r->spec->dependency.combine != COMBINE_FOLD || r->spec->map_side);
     r->gathered = true;
+    if (g->combined) {
+        r->at = g->table.order.slot;
+        r->at_end = g->table.order.slots_end;
+        return 0;
+    }
     r->at = record_buffer_entries(&g->buffer);
     r->at_end = r->at + record_buffer_count(&g->buffer);
     if (!g->frequent.found)
@@ -202,6 +210,15 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     return r;
 }
 
+/* The record at r->at. */
+static struct buffered_record gathered_record(struct shuffle_reader *r)
+{
+    if (r->gather.combined)
+        return combine_buffer_get(&r->gather.table.buffer, r->at, r->at_end, r->number);
+    record_buffer_prefetch(&r->gather.buffer, r->at, r->at_end);
+    return record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at));
+}
+
 /* Moves to the next record and sets record_key. Returns 1, 0 at the end, or a negative code. */
 static int next_record(struct shuffle_reader *r)
 {
@@ -209,9 +226,8 @@ static int next_record(struct shuffle_reader *r)
     if (r->gathered) {
         more = r->at < r->at_end;
         if (more == 0) return r->ended = true, 0;
-        record_buffer_prefetch(&r->gather.buffer, r->at, r->at_end);
-        const struct buffered_record record =
-            record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at++));
+        const struct buffered_record record = gathered_record(r);
+        r->at++;
         r->record_key = record.key;
         r->record_value = record.value;
         return 1;
@@ -286,8 +302,8 @@ static int combine_group(struct shuffle_reader *r)
  * it: most keys of an aggregation that hardly combines. Returns 1, or 0: use combine_group. */
 static int single_value(struct shuffle_reader *r)
 {
-    if (!r->passes_single) return 0;
-    if (r->at < r->at_end) {
+    if (!r->passes_single || !r->gathered) return 0;
+    if (r->at < r->at_end && !r->gather.combined) {
         const struct glint_slice next =
             record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at)).key;
         if (next.size == r->key.size && bytes_equal(next.data, r->key.data, next.size)) return 0;
