@@ -244,6 +244,7 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
     acquisition_order_enforce(r); /* one more executor is available: the limit may change */
     if (p->reached && !acquisition_order_may_request(p)) {
         daemon_conn_release_executor(p);
+        acquisition_order_enforce(r); /* it was the last response that the order waited for */
         return;
     }
     if (why.code != GLINT_OK || send_request(p, c, &why) != 0) daemon_conn_fail(p, &why);

@@ -85,6 +85,7 @@ static bool run(const struct secrets *secrets, const char *secret_path)
         nodes[i].result_bytes = i == 0 ? 2 * MIB : 0;
     }
     struct fake_cluster *fakes = fake_start(nodes, NODES, "fake", secrets, 0);
+    fake_cluster_run(fakes);
     for (uint32_t i = 0; i < NODES; i++)
         executors[i] = (struct cluster_executor){
             .id = nodes[i].name, .host = "127.0.0.1", .port = nodes[i].port};

@@ -26,6 +26,7 @@ static void run_nodes(int ports, int until)
                                       .result_bytes = i == 0 ? 1100000 : 0};
     }
     struct fake_cluster *f = fake_start(nodes, NODES, "fake", NULL, 0);
+    fake_cluster_run(f);
     for (uint32_t i = 0; i < NODES; i++)
         if (write(ports, &nodes[i].port, sizeof nodes[i].port) < 0) abort();
     while (read(until, &byte, 1) > 0) {

@@ -200,6 +200,7 @@ static void act_on(struct node *n, enum fake_act act, int value)
     case FAKE_BAD_FRAME: send_or_exit(p->control, FRAME_QUEUED, 1, NULL); break;
     case FAKE_QUEUED: send_or_exit(n->driver, FRAME_QUEUED, (uint64_t)value, NULL); break;
     case FAKE_START_EXECUTOR: start_next_executor(n); break;
+    case FAKE_PROGRAM_REQUEST: send_or_exit(n->driver, FRAME_PROGRAM_REQUEST, 0, NULL); break;
     }
     buffer_fini(&payload);
 }
@@ -297,8 +298,12 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
         net_init(&n->process.net, n, ROLE_EXECUTOR);
         dial_driver(n, "127.0.0.1", driver_port);
     }
-    check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "pthread_create");
     return f;
+}
+
+void fake_cluster_run(struct fake_cluster *f)
+{
+    check_or_exit(pthread_create(&f->thread, NULL, run, f) == 0, "pthread_create");
 }
 
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value)

@@ -50,9 +50,11 @@ struct fake_node {
 };
 
 struct fake_cluster;
-/* `secrets` NULL: without TLS. `driver_port`: for nodes that dial. Exits the process on failure. */
+/* Opens the ports; the nodes respond after fake_cluster_run. `secrets` NULL: without TLS.
+ * `driver_port`: for nodes that dial. Exits the process on failure. */
 struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const char *name,
                                 const struct secrets *secrets, uint16_t driver_port);
+void fake_cluster_run(struct fake_cluster *f);
 enum fake_act {
     FAKE_CLOSE,            /* the process's connections close; the daemon sends nothing */
     FAKE_DIE,              /* they close, and the daemon sends the wait status `value` */
@@ -65,8 +67,10 @@ enum fake_act {
     FAKE_BAD_FRAME,        /* the process sends a frame that only a daemon may send */
     FAKE_QUEUED,           /* the daemon sends QUEUED with position `value` */
     FAKE_START_EXECUTOR,   /* the daemon starts the requested executor */
+    FAKE_PROGRAM_REQUEST,  /* the daemon asks for the driver's program */
 };
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value);
+/* After fake_cluster_run. */
 void fake_stop(struct fake_cluster *f);
 
 #endif

@@ -12,6 +12,8 @@ struct glint_error error;
 
 static struct cluster_executor executors[FAKE_NODES_MAX];
 static struct fake_cluster *fakes;
+static struct fake_cluster *silent; /* the last node; NULL: none */
+static uint32_t silent_node;
 static struct secrets secrets;
 static char secret_path[64];
 static int64_t live;
@@ -21,7 +23,7 @@ static const struct liveness_limits patient = {200 * MS, 5000 * MS, 10000 * MS};
 void enter(void)
 {
     live = mem_live_blocks();
-    fakes = NULL;
+    fakes = silent = NULL;
     memset(nodes, 0, sizeof nodes);
     for (uint32_t i = 0; i < FAKE_NODES_MAX; i++) {
         static const char *const names[] = {"e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8"};
@@ -57,20 +59,44 @@ void use_tls(void)
     cluster.insecure_plaintext = false;
 }
 
-static void start_fakes(uint32_t count, uint16_t driver_port)
+static struct fake_cluster *open_fakes(uint32_t first, uint32_t count, uint16_t driver_port)
 {
-    fakes =
-        fake_start(nodes, count, "fake", cluster.insecure_plaintext ? NULL : &secrets, driver_port);
+    const struct secrets *known = cluster.insecure_plaintext ? NULL : &secrets;
+    return fake_start(nodes + first, count, "fake", known, driver_port);
 }
 
-void start(uint32_t count)
+static void start_fakes(uint32_t count, uint16_t driver_port)
 {
-    start_fakes(count, 0);
+    fakes = open_fakes(0, count, driver_port);
+    fake_cluster_run(fakes);
+}
+
+static void start_driver(uint32_t count)
+{
     for (uint32_t i = 0; i < count; i++)
         executors[i] = (struct cluster_executor){
             .id = nodes[i].name, .host = "127.0.0.1", .port = nodes[i].port};
     cluster.executor_count = count;
     cr_assert_eq(fake_context_start(&context, &cluster, &error), 0, "%s", error.cause);
+}
+
+void start(uint32_t count)
+{
+    start_fakes(count, 0);
+    start_driver(count);
+}
+
+void start_with_silent_last(uint32_t count)
+{
+    silent_node = count - 1;
+    silent = open_fakes(silent_node, 1, 0);
+    start_fakes(silent_node, 0);
+    start_driver(count);
+}
+
+void respond(void)
+{
+    fake_cluster_run(silent);
 }
 
 void start_listening(uint32_t count)
@@ -86,13 +112,17 @@ void start_listening(uint32_t count)
 
 void act(uint32_t node, enum fake_act what, int value)
 {
-    fake_do(fakes, node, what, value);
+    if (silent != NULL && node == silent_node)
+        fake_do(silent, 0, what, value);
+    else
+        fake_do(fakes, node, what, value);
 }
 
 void stop(void)
 {
     fake_context_stop(&context);
     if (fakes != NULL) fake_stop(fakes);
+    if (silent != NULL) fake_stop(silent);
     if (cluster.secret_file != NULL) unlink(secret_path);
 }
 

@@ -26,6 +26,9 @@ void leave(void);
 void use_tls(void);
 /* Starts daemons of the first `count` nodes, and a transport that dials them. */
 void start(uint32_t count);
+/* As start, but the last node's daemon says nothing on its connections until respond(). */
+void start_with_silent_last(uint32_t count);
+void respond(void);
 /* Starts a transport that listens, and `count` executors that dial it. */
 void start_listening(uint32_t count);
 /* Makes a running node do something. */

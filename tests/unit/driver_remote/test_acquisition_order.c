@@ -144,6 +144,45 @@ Test(acquisition_order, late_lower_executor_releases_the_higher)
     stop();
 }
 
+/* The order is followed when nothing more will arrive: e1 is busy, e3 was kept because e2 had not
+ * responded yet, and e2 is not requested once it does. */
+Test(acquisition_order, late_handshake_releases_what_it_delayed)
+{
+    nodes[1].name = "e3";
+    nodes[2].name = "e2";
+    is_busy(0);
+    cluster.executors_min = 3;
+    start_with_silent_last(3);
+    UNTIL_TRUE(nodes[1].joined == 1);
+    UNTIL_TRUE(strstr(context.driver.notes, "e1 (127.0.0.1:") != NULL); /* it is busy */
+    cr_expect_eq(nodes[1].leaves, 0);
+    respond();
+    UNTIL_TRUE(nodes[1].leaves == 1 && nodes[2].leaves == 1);
+    cr_expect_eq(nodes[2].executor_requests, 0);
+    act(0, FAKE_START_EXECUTOR, 0);
+    UNTIL_TRUE(context.driver.executors == 3);
+    stop();
+}
+
+/* A daemon that fetches the driver's program may take long, so it does not delay the order. */
+Test(acquisition_order, program_fetch_delays_nothing)
+{
+    is_busy(0);
+    is_busy_and_slow(1);
+    cluster.executors_min = 3;
+    start(3);
+    UNTIL_TRUE(nodes[1].executor_requests == 1 && nodes[2].joined == 1);
+    UNTIL_TRUE(strstr(context.driver.notes, "e1 (127.0.0.1:") != NULL); /* it is busy */
+    cr_expect_eq(nodes[2].leaves, 0);
+    act(1, FAKE_PROGRAM_REQUEST, 0);
+    UNTIL_TRUE(nodes[2].leaves == 1);
+    act(0, FAKE_START_EXECUTOR, 0);
+    UNTIL_TRUE(nodes[2].executor_requests == 2);
+    act(1, FAKE_START_EXECUTOR, 0);
+    UNTIL_TRUE(context.driver.executors == 3);
+    stop();
+}
+
 /* A driver that keeps an executor makes others wait, so its own wait is limited by start_ms. The
  * error contains the state of each executor. */
 Test(acquisition_order, start_timeout_runs_while_holding_one)
