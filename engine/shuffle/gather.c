@@ -5,9 +5,10 @@
 #include "engine/shuffle/merge_pass.h"
 
 #include <assert.h>
+#include <math.h>
 
-#define LARGE_SHARE      4  /* a record of more than 1/4 of the budget */
-#define COMBINED_RECORDS 10 /* per key: fewer are sorted faster than combined in the table */
+#define LARGE_SHARE      4   /* a record of more than 1/4 of the budget */
+#define COMBINED_RECORDS 2.5 /* per key: fewer are sorted faster than combined in the table */
 
 static uint64_t gather_budget(const struct glint_task *task)
 {
@@ -141,14 +142,19 @@ static int gather_input(struct gather *g, struct run_slice input, uint32_t skipp
     return r < 0 ? r : more;
 }
 
-/* Whether keys repeat over the inputs often enough, if all inputs have as many keys in common as
- * the first two. */
+/* Whether keys repeat often enough. The number of different keys grows as a power of the number of
+ * records (Heaps' law), with the exponent that the first two inputs show. Where it stops growing,
+ * because all keys have come, this gives too many keys; the opposite assumption, that all inputs
+ * have as many keys in common as the first two, gives far too few where some keys are frequent. */
 static bool table_pays(const struct gather *g, const struct run_slice *inputs, uint32_t count)
 {
     if (count < 2) return true;
     const double first = (double)inputs[0].part.records, second = (double)inputs[1].part.records;
-    const double merged = first + second - (double)gather_table_keys(&g->table);
-    return (double)g->records * merged >= COMBINED_RECORDS * first * second;
+    if (first < 1 || second < 1) return false;
+    const double exponent =
+        log((double)gather_table_keys(&g->table) / first) / log((first + second) / first);
+    const double keys = first * pow((double)g->records / first, exponent);
+    return (double)g->records >= COMBINED_RECORDS * keys;
 }
 
 static int add_from_table(void *gather, uint32_t partition, struct glint_slice key,
