@@ -73,6 +73,7 @@ static int append_object(struct input_walk *w, const char *url, const char *name
 struct url_list {
     struct name_list names;
     const char *url, *pattern;
+    bool recursive;
 };
 
 /* Whether a component of the name starts with _ or . */
@@ -89,19 +90,21 @@ static int add_listed(void *arg, const char *name, bool is_directory)
 {
     struct url_list *l = arg;
     if (is_hidden(name)) return 0;
+    if (is_directory && l->recursive) return 1;
     if (l->pattern != NULL && fnmatch(l->pattern, name, FNM_PATHNAME) != 0) return 0;
     char path[PATH_MAX];
     if (!is_directory) return input_names_add(&l->names, name);
     if (!text_format(path, sizeof path, "%s/%s", l->url, name)) path[0] = '\0';
     return input_record_bad_path(l->names.walk, GLINT_E_INPUT_KIND, path, "a nested directory",
-                                 "s3://BUCKET/DIR/** reads nested directories, too");
+                                 "a URL that ends in /** reads nested directories, too");
 }
 
 /* Adds the objects in the directory `url`, in the order of their names. */
 static int add_directory(struct input_walk *w, const char *url, const char *pattern, bool recursive)
 {
     struct glint_error problem = {.code = GLINT_OK};
-    struct url_list l = {.names = {.walk = w}, .url = url, .pattern = pattern};
+    struct url_list l = {
+        .names = {.walk = w}, .url = url, .pattern = pattern, .recursive = recursive};
     enum glint_code code;
     const uint64_t bad_before = w->bad_count;
     int r = remote_list(w->env, url, url, recursive, add_listed, &l, &problem);
@@ -129,13 +132,12 @@ static int add_pattern(struct input_walk *w, char *url)
 {
     char *slash = strrchr(url, '/');
     const char *path = remote_url_place(url).path;
-    const bool s3 = remote_url_kind(url) == REMOTE_S3;
     *slash = '\0';
     const bool recursive = strcmp(slash + 1, "**") == 0;
-    if (slash < path || input_is_glob(path) || (recursive && !s3)) {
+    if (slash < path || input_is_glob(path)) {
         *slash = '/';
         return input_record_bad_path(w, GLINT_E_INPUT_URL, url, "a pattern that cannot be listed",
-                                     "a pattern is in the last component of a URL; ** of s3 only");
+                                     "a pattern is in the last component of a URL");
     }
     return add_directory(w, url, recursive ? NULL : slash + 1, recursive);
 }

@@ -68,15 +68,65 @@ static int list_s3(struct remote_target *t, struct env *env, const char *name, c
     return r;
 }
 
-static int list_hdfs(struct remote_target *t, struct env *env, const char *name,
-                     struct s3_names *names, struct glint_error *error)
+/* A walk over directories of HDFS. Those that are still to be listed are at the end of `paths`:
+ * relative to the URL, each after its predecessor's NUL. */
+struct hdfs_walk {
+    const char *url;
+    bool recursive;
+    int (*entry)(void *arg, const char *name, bool is_directory);
+    void *arg;
+    const char *directory; /* that is listed now; "": the URL itself */
+    struct buffer paths;
+    struct glint_error *error;
+};
+
+static int add_status(void *arg, const char *entry_name, bool is_directory)
+{
+    struct hdfs_walk *w = arg;
+    char path[REMOTE_URL_BYTES];
+    if (!text_format(path, sizeof path, "%s%s%s", w->directory,
+                     w->directory[0] != '\0' ? "/" : "", entry_name))
+        return error_set(w->error, GLINT_E_INPUT_URL, NULL, "%s: a name in it is too long",
+                         w->url);
+    const int r = w->entry(w->arg, path, is_directory);
+    if (r <= 0 || !is_directory || !w->recursive) return r;
+    return buffer_append(&w->paths, path, strlen(path) + 1) ? 0 : error_no_memory(w->error);
+}
+
+static int list_directory(struct hdfs_walk *w, struct remote_target *t, struct env *env,
+                          struct buffer *text)
+{
+    char url[REMOTE_URL_BYTES];
+    if (!text_format(url, sizeof url, "%s%s%s", w->url, w->directory[0] != '\0' ? "/" : "",
+                     w->directory))
+        return error_set(w->error, GLINT_E_INPUT_URL, NULL, "%s: a name in it is too long",
+                         w->url);
+    int r = remote_target_open(t, env, url, url, w->error);
+    text->size = 0;
+    if (r == 0) r = remote_document_read(t, env, url, "op=LISTSTATUS", text, w->error);
+    if (r == 0) r = hdfs_list_parse(text->data, text->size, add_status, w);
+    if (r == -1)
+        r = error_set(w->error, GLINT_E_INPUT_URL, NULL, "%s: the response is no list of files",
+                      url);
+    return r;
+}
+
+static int list_hdfs(struct hdfs_walk *w, struct remote_target *t, struct env *env)
 {
     struct buffer text = {NULL, 0, 0};
-    int r = remote_document_read(t, env, name, "op=LISTSTATUS", &text, error);
-    if (r == 0) r = hdfs_list_parse(text.data, text.size, names->entry, names->arg);
-    if (r == -1)
-        r = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is no list of files", name);
+    char directory[REMOTE_URL_BYTES] = "";
+    w->directory = directory;
+    int r = list_directory(w, t, env, &text);
+    while (r == 0 && w->paths.size > 0) {
+        uint64_t start = w->paths.size - 1;
+        while (start > 0 && w->paths.data[start - 1] != '\0') start--;
+        assert(w->paths.size - start <= sizeof directory);
+        memcpy(directory, w->paths.data + start, w->paths.size - start);
+        w->paths.size = start;
+        r = list_directory(w, t, env, &text);
+    }
     buffer_fini(&text);
+    buffer_fini(&w->paths);
     return r;
 }
 
@@ -86,14 +136,19 @@ int remote_list(struct env *env, const char *url, const char *name, bool recursi
 {
     struct remote_target *t = mem_alloc(sizeof *t);
     char prefix[REMOTE_URL_BYTES];
-    struct s3_names names = {.entry = entry, .arg = arg};
     if (t == NULL) return error_no_memory(error);
     const char *path = remote_url_place(url).path;
     int r = remote_target_open(t, env, url, name, error);
     assert(r < 0 || t->kind != REMOTE_HTTP);
     if (r == 0 && t->kind == REMOTE_WEBHDFS) {
-        r = list_hdfs(t, env, name, &names, error);
+        struct hdfs_walk walk = {.url = url,
+                                 .recursive = recursive,
+                                 .entry = entry,
+                                 .arg = arg,
+                                 .error = error};
+        r = list_hdfs(&walk, t, env);
     } else if (r == 0) {
+        struct s3_names names = {.entry = entry, .arg = arg};
         if (path[0] == '/') path++;
         if (!text_format(prefix, sizeof prefix, "%s%s", path, path[0] != '\0' ? "/" : ""))
             r = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: it is too long", name);

@@ -7,9 +7,10 @@
 #include "engine/base/error.h"
 
 /* `url` is of s3 or webhdfs, without a slash at its end. Calls `entry` for each name in it, in any
- * order: relative to the URL; of a directory if `is_directory`. With `recursive` (s3 only) names
- * have slashes, and there are no directories. Stops at the first non-zero result, which is
- * returned; or returns 0, or a code with *error set. */
+ * order: relative to the URL; of a directory if `is_directory`. With `recursive` names have
+ * slashes; a directory, which s3 does not have, is listed if `entry` returns 1 for it. Otherwise
+ * the first result that is not 0 ends the walk and is returned; or returns 0, or a code with
+ * *error set. */
 int remote_list(struct env *env, const char *url, const char *name, bool recursive,
                 int (*entry)(void *arg, const char *entry_name, bool is_directory), void *arg,
                 struct glint_error *error);

@@ -36,7 +36,7 @@ class WebHdfs(RemoteTest):
         self.same_everywhere(self.local("several/deep"), self.url("several/deep"))
         self.same_everywhere(self.local("several/deep"), self.url("several/deep/a b+c&d=e%20.tsv"))
         self.fails_everywhere(self.url("several"), "E0203", "data/several/deep: a nested directory")
-        self.fails_everywhere(self.url("several/**"), "E0214", "** of s3 only")
+        self.same_everywhere(self.local("several/**"), self.url("several/**"))
         self.fails_everywhere(self.url("*.none"), "E0201", "data/*.none")
         self.fails_everywhere(self.url("none"), "E0201", "data/none: the server answered 404")
 
