@@ -188,7 +188,10 @@ static bool find_or_insert_far(struct hash_table *t, const struct key_group *g, 
             hash_table_prefetch_bytes(t, guess[bytes] - 1);
         const uint32_t row = i - BUCKET_AHEAD;
         if (row >= rows) continue;
-        out_slots[row] = find_or_insert_key(t, g, row);
+        /* The guess is wrong only if two keys have one hash. */
+        out_slots[row] = guess[row] != 0 && same_key(t, guess[row] - 1, g, row)
+                             ? guess[row] - 1
+                             : find_or_insert_key(t, g, row);
         if (out_slots[row] == UINT32_MAX) return false;
     }
     return true;
