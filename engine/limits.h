@@ -56,7 +56,7 @@
 #define VALUE_BYTES_MAX         (4 * GIB - 1) /* the largest msgpack bin 32 */
 #define MAP_OUTPUT_MEMORY_BYTES (8 * MIB)     /* a larger map output of a task goes to a file */
 #define RUN_MEMORY_SHARE        16u           /* finished runs may take 1/16 of the memory */
-#define KEPT_MEMORY_PERCENT     40u           /* large blocks: in use, or freed and kept */
+#define KEPT_MEMORY_PERCENT     33u           /* large blocks: in use, or freed and kept */
 #define CACHED_MEMORY_SHARE     4u            /* cached blocks may take 1/4 of the memory */
 
 /* Execution. */
