@@ -4,7 +4,8 @@
  *     large values ------------------------------------> a run, while ascending --> final merge
  *
  * Rows that are not combined go to blocks of their partition instead (partition_blocks.h), until
- * those take half of the budget: then they move to the combine buffer, which can spill them.
+ * those take half of the budget: then they move to the combine buffer, which can spill them. At the
+ * end, a large table that was never spilled moves to blocks.
  *
  * Values of a key keep their order: a later one is further back in the same run or in a later run,
  * and runs are merged in order. A run continues over several spills as long as the positions
@@ -24,6 +25,7 @@
  * are combined must not depend on memory. */
 #define COMBINE_TRIAL_ROWS    32768u
 #define COMBINE_TRIAL_SAVINGS 64u
+#define MOVE_SLOTS_MIN        16384u /* a table with fewer keys fits into the cache */
 
 /* Records move from the combine buffer to the open run; an ended run is a spill. */
 struct shuffle_writer {
@@ -305,6 +307,27 @@ static int write_blocks(struct shuffle_writer *w, struct run *out)
     return r;
 }
 
+/* Whether the table's accumulators should be copied to blocks: in order of slots the memory is read
+ * once and in order, whereas sorted by partition each slot is a cache miss. Not for chunks, which
+ * precede the accumulator of their key, nor for zeros, which combine_buffer_write merges. */
+static bool should_move_to_blocks(const struct shuffle_writer *w)
+{
+    const struct combine_buffer *g = &w->combine_buffer;
+    return w->combines && w->spec->dependency.combine != COMBINE_FOLD &&
+           g->table.slots >= MOVE_SLOTS_MIN && record_buffer_count(&g->records) == 0 &&
+           !combine_buffer_has_large_records(g) &&
+           combine_buffer_memory_bytes(g, 0) + combine_buffer_run_bytes(g) <= w->budget;
+}
+
+static int move_to_blocks(struct shuffle_writer *w)
+{
+    int r = open_blocks(w);
+    if (r < 0 || !partition_blocks_are_used(&w->blocks)) return r;
+    r = combine_buffer_move(&w->combine_buffer, add_to_blocks, w);
+    combine_buffer_fini(&w->combine_buffer); /* its memory is needed for the run */
+    return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
+}
+
 /* Writes the output after spills: spills the rest and merges all. A single spill with complete
  * values is used as the output without reading it back. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
@@ -333,6 +356,7 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     int r = 0;
     if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
         r = move_blocks(w); /* large records, or none */
+    if (r == 0 && !has_spilled(w) && should_move_to_blocks(w)) r = move_to_blocks(w);
     if (r < 0) return r;
     if (partition_blocks_are_used(&w->blocks))
         r = write_blocks(w, out);

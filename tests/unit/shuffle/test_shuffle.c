@@ -175,6 +175,52 @@ Test(shuffle, uncombined_rows_fit_any_memory)
     records_fini(&expected);
 }
 
+/* A table that does not fit into the cache is written through blocks of the partitions, if one for
+ * each fits into memory. That does not show in the result. */
+static void check_large_table(struct shuffle_spec spec, uint32_t partitions)
+{
+    const struct workload workload = {GLINT_TEXT, spec.value, 30000, 30, 0, 0, 0};
+    const struct plan plan = {&spec, 2, 1000, false};
+    const bool chunked = spec.fn == &fn_concat_chunks;
+    struct records in = {.items = NULL}, expected = {.items = NULL}, got = {.items = NULL};
+    struct test_task t;
+    spec.key = GLINT_TEXT;
+    spec.acc = spec.value;
+    spec.map_side = true;
+    spec.partitions = partitions;
+    make_records(&in, &workload, 2, 100000);
+    expect_shuffle(&plan, &in, &expected);
+    test_task_init(&t, 256 * MIB);
+    cr_assert_eq(run_shuffle(&t, &plan, &in, &got), 0, "%s", t.task.error.cause);
+    compare_records(&got, &expected, chunked, "large table");
+    cr_expect_eq(t.task.counters.values[COUNT_SPILLS], 0);
+    if (!chunked)
+        cr_expect_eq((uint64_t)t.task.counters.values[COUNT_MAP_OUTPUT_RECORDS],
+                     map_records(&spec, 2, &in));
+    records_fini(&in);
+    records_fini(&expected);
+    records_fini(&got);
+    cr_assert(test_task_fini(&t));
+}
+
+Test(shuffle, large_tables_equal_oracle)
+{
+    const struct glint_slice zero = {(const uint8_t *)"zero ", 5};
+    const struct shuffle_spec specs[] = {
+        {.dependency.combine = COMBINE_REDUCE, .fn = &fn_sum_i64, .value = GLINT_I64},
+        {.dependency.combine = COMBINE_REDUCE, .fn = &fn_sum_f64, .value = GLINT_F64},
+        {.dependency.combine = COMBINE_REDUCE, .fn = &fn_concat, .value = GLINT_TEXT},
+        {.dependency.combine = COMBINE_REDUCE, .fn = &fn_concat_chunks, .value = GLINT_TEXT},
+        {.dependency = {.combine = COMBINE_FOLD, .zero = zero},
+         .fn = &fn_concat,
+         .value = GLINT_TEXT},
+        {.dependency.combine = COMBINE_FIRST, .value = GLINT_NONE}};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        check_large_table(specs[i], 3);
+        check_large_table(specs[i], 4000);
+    }
+}
+
 /* The order of additions changes the last bits of a sum. */
 Test(shuffle, double_sums_are_added_in_fixed_order)
 {
