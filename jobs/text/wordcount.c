@@ -2,9 +2,34 @@
  * tab, form feed and carriage return (C's isspace; lines end at LF). */
 #include "jobs/jobs.h"
 
+#include <endian.h>
+#include <string.h>
+
 static bool is_space(uint8_t byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Returns the first white space from `at` on, or `end`. Looks for bytes up to ' ', eight at a time;
+ * of those found the first is one, since the subtraction borrows from later bytes only. */
+static const uint8_t *find_space(const uint8_t *at, const uint8_t *end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    while (end - at >= 8) {
+        uint64_t eight;
+        memcpy(&eight, at, sizeof eight);
+        eight = le64toh(eight);
+        const uint64_t found = (eight - ones * (' ' + 1)) & ~eight & (ones * 0x80);
+        if (found == 0) {
+            at += 8;
+            continue;
+        }
+        at += __builtin_ctzll(found) / 8;
+        if (is_space(*at)) return at;
+        at++;
+    }
+    while (at < end && !is_space(*at)) at++;
+    return at;
 }
 
 static int split_line(struct glint_task *task, void *state, const struct glint_record *line,
@@ -14,7 +39,7 @@ static int split_line(struct glint_task *task, void *state, const struct glint_r
     (void)task, (void)state;
     while (at < end) {
         const uint8_t *word = at;
-        while (at < end && !is_space(*at)) at++;
+        at = find_space(at, end);
         if (at > word) glint_emit_i64(out, (struct glint_slice){word, (uint64_t)(at - word)}, 1);
         at++;
     }
