@@ -315,7 +315,8 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
     struct shuffle_spec spec;
     struct function_call call = {.opened = false}, partitioner = call;
     shuffle_node_spec(root, p->input->stage->nodes[root->parents[0]].schema, &spec);
-    int r = spec.fn != NULL ? function_call_open(&call, p->task, spec.fn, root->args) : 0;
+    int r = shuffle_spec_prepare(&spec, p->task);
+    if (r == 0 && spec.fn != NULL) r = function_call_open(&call, p->task, spec.fn, root->args);
     if (r == 0 && root->dependency.partition_fn != NULL) {
         spec.partitioner = &partitioner;
         r = function_call_open(&partitioner, p->task, root->dependency.partition_fn,

@@ -8,14 +8,48 @@
 #include "engine/data/task.h"
 
 #include <assert.h>
+#include <endian.h>
+#include <string.h>
 
-/* Returns how many bounds are less than `key`, by binary search. */
+/* As sort_key_prefix, but reads nothing after the key. */
+static uint64_t prefix_of(struct glint_slice key)
+{
+    uint64_t bits = 0;
+    if (key.size >= sizeof bits)
+        memcpy(&bits, key.data, sizeof bits);
+    else if (key.size > 0)
+        memcpy(&bits, key.data, key.size);
+    return be64toh(bits);
+}
+
+int shuffle_spec_prepare(struct shuffle_spec *spec, struct glint_task *task)
+{
+    const struct shuffle_dependency *d = &spec->dependency;
+    if (d->partitioner != PARTITION_RANGE || d->bound_count == 0) return 0;
+    uint64_t *prefixes = task_alloc(task, d->bound_count * sizeof *prefixes);
+    if (prefixes == NULL) return task->error.code;
+    for (uint32_t i = 0; i < d->bound_count; i++) prefixes[i] = prefix_of(d->bounds[i]);
+    spec->bound_prefixes = prefixes;
+    return 0;
+}
+
+/* Returns how many bounds are less than `key`, by binary search: without branches over the
+ * prefixes, which seldom are equal, then among the bounds of the same prefix. */
 static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
 {
-    uint32_t low = 0, high = spec->dependency.bound_count;
+    const struct shuffle_dependency *d = &spec->dependency;
+    const uint64_t *prefixes = spec->bound_prefixes, prefix = prefix_of(key);
+    uint32_t low = 0, left = d->bound_count;
+    while (left > 0) {
+        const uint32_t half = (left + 1) / 2;
+        low += prefixes[low + half - 1] < prefix ? half : 0;
+        left -= half;
+    }
+    uint32_t high = d->bound_count;
+    if (low == high || prefixes[low] != prefix) return low;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (codec_compare(spec->dependency.bounds[middle], key) < 0)
+        const uint32_t middle = low + (high - low) / 2;
+        if (prefixes[middle] == prefix && codec_compare(d->bounds[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;

@@ -20,11 +20,15 @@ struct shuffle_spec {
     bool sequential;
     const struct glint_function *fn;   /* NULL for NONE and FIRST */
     struct function_call *partitioner; /* PARTITION_FUNCTION on the map side: opened by the task */
+    const uint64_t *bound_prefixes;    /* of shuffle_spec_prepare */
     bool (*needs_match)(struct glint_slice value); /* as struct op's */
     enum glint_type key, value;        /* of the map side's input records */
     enum glint_type acc; /* of the reduce side's values; as `value` unless AGGREGATE, CREATE */
 };
 
+/* Makes what shuffle_partition_of needs for PARTITION_RANGE, in the task's memory. Returns 0 or
+ * NO_MEMORY with the task's error set. */
+int shuffle_spec_prepare(struct shuffle_spec *spec, struct glint_task *task);
 /* Returns the reduce partition of one record; `key` is in byte form. `index` is the record's index
  * in its map task; only PARTITION_SPREAD uses it and `map_partition`. Pure: a retried task gets the
  * same partitions. If a partitioner of the job fails, sets the task's error and returns 0: callers

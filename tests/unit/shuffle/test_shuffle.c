@@ -322,6 +322,9 @@ Test(shuffle, range_partitions_follow_bounds)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 4};
+    struct test_task t;
+    test_task_init(&t, MIB);
+    cr_assert_eq(shuffle_spec_prepare(&spec, &t.task), 0);
     static const struct {
         int64_t key;
         uint32_t partition;
@@ -338,6 +341,50 @@ Test(shuffle, range_partitions_follow_bounds)
     check_spec(&spec, &workload, 5, 3000, "descending");
     spec.dependency.descending = false;
     check_spec(&spec, &workload, 5, 3000, "ascending");
+    cr_assert(test_task_fini(&t));
+}
+
+/* Bounds with equal first bytes, equal to each other, and shorter than eight bytes. */
+Test(shuffle, text_bounds_are_compared_as_a_whole)
+{
+    static const struct glint_slice texts[] = {
+        {(const uint8_t *)"", 0},
+        {(const uint8_t *)"\0", 1},
+        {(const uint8_t *)"a", 1},
+        {(const uint8_t *)"a\0", 2},
+        {(const uint8_t *)"a\0\0\0\0\0\0\0", 8},
+        {(const uint8_t *)"a\0\0\0\0\0\0\0\0", 9},
+        {(const uint8_t *)"abcdefg", 7},
+        {(const uint8_t *)"abcdefgh", 8},
+        {(const uint8_t *)"abcdefgh1", 9},
+        {(const uint8_t *)"abcdefgh12", 10},
+        {(const uint8_t *)"abcdefgh2", 9},
+        {(const uint8_t *)"abcdefgi", 8},
+        {(const uint8_t *)"\377", 1},
+        {(const uint8_t *)"\377\377\377\377\377\377\377\377", 8}};
+    enum { TEXTS = sizeof texts / sizeof texts[0] };
+    for (uint32_t chosen = 0; chosen < 1u << TEXTS; chosen += 3) {
+        struct glint_slice bounds[TEXTS + 1];
+        struct shuffle_spec spec = {.dependency.partitioner = PARTITION_RANGE,
+                                    .dependency.bounds = bounds,
+                                    .partitions = TEXTS + 2};
+        for (uint32_t i = 0; i < TEXTS; i++)
+            if (chosen >> i & 1) bounds[spec.dependency.bound_count++] = texts[i];
+        if (chosen > 0) { /* the last one twice */
+            bounds[spec.dependency.bound_count] = bounds[spec.dependency.bound_count - 1];
+            spec.dependency.bound_count++;
+        }
+        struct test_task t;
+        test_task_init(&t, MIB);
+        cr_assert_eq(shuffle_spec_prepare(&spec, &t.task), 0);
+        for (uint32_t k = 0; k < TEXTS; k++) {
+            uint32_t below = 0;
+            for (uint32_t i = 0; i < spec.dependency.bound_count; i++)
+                below += codec_compare(bounds[i], texts[k]) < 0;
+            cr_assert_eq(shuffle_partition_of(&spec, texts[k], 0, 0), below, "%x, %u", chosen, k);
+        }
+        test_task_fini(&t);
+    }
 }
 
 /* The partition of a key decides the order of the output, so these numbers must never change. */
