@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import profiling
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BASELINE = HERE / "baseline"
@@ -31,8 +33,10 @@ class Sample:
 
 @dataclass
 class Samples:
-    """The runs of one side of a row, without the warm-up."""
+    """The runs of one side of a row, without the warm-up; with --profile where glint's spend their
+    time."""
     runs: list = field(default_factory=list)
+    profile: str = ""
 
     @property
     def seconds(self):
@@ -143,6 +147,8 @@ class Bench:
         self.scratch = directory / "scratch"
         self.scratch.mkdir(exist_ok=True)
         self.peers = {}  # name -> seconds, if measured with --peers
+        self.profiles = sizes.profile
+        self._perf_data = self._profiled = None  # while a side is profiled: the file, the program
         self._made = set()
         self._check_generator()
 
@@ -282,8 +288,24 @@ class Bench:
                  else ["--master", master, "--work-dir", str(self.scratch)])
         return [str(self.glint), "submit", job, *map(str, rest), *where, "-q"]
 
+    def _is_glint(self, command):
+        return command[0] == str(self.glint) or command[0] in self._made
+
+    def _profile(self, run):
+        """The profile of a side's last command, if that is glint's; else an empty text."""
+        data = self.directory / "perf.data"
+        self._perf_data, self._profiled = data, None
+        try:
+            run()
+        finally:
+            self._perf_data = None
+        return profiling.summary(data, self._profiled) if self._profiled else ""
+
     def measure(self, *commands, cpus):
         """Runs all commands at the same time. Returns a Sample for each, in order."""
+        if self._perf_data and self._is_glint(commands[-1]):
+            self._profiled = Path(commands[-1][0]).name
+            commands = [*commands[:-1], profiling.recorded(commands[-1], self._perf_data)]
         line = [self.programs.measure]
         for i, command in enumerate(commands):
             line += (["---"] if i else []) + [cpus[i], *map(str, command)]
@@ -314,6 +336,9 @@ class Bench:
                 sample = run()
                 if turn > 0:
                     samples[name].runs.append(sample)
+        if self.profiles:
+            for name, run in sides.items():
+                samples[name].profile = self._profile(run)
         return samples
 
 

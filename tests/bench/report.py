@@ -26,6 +26,18 @@ def print_table(bench, results, other="hand-written"):
         cells = [cell.rjust(width) if 1 <= column <= 3 else cell.ljust(width)
                  for column, (cell, width) in enumerate(zip(row, widths))]
         print("  ".join([*cells, row[6]]).rstrip())
+    print_profiles(results)
+
+
+def print_profiles(results):
+    """Of the rows that miss their targets."""
+    missed = [(result.name, side, s.profile) for result in results if result.met is False
+              for side, s in result.samples.items() if s.profile]
+    if missed:
+        print("\nwhere glint's CPU time goes in the rows that miss their targets "
+              "(one run under perf):\n")
+    for name, side, found in missed:
+        print(f"{name}, {side}: {found}")
 
 
 def as_object(bench, results, other="hand-written"):
@@ -37,5 +49,6 @@ def as_object(bench, results, other="hand-written"):
             other.replace("-", "_"): r.hand, "ratio": r.ratio, "met": r.met, "note": r.note,
             "seconds": {side: [run.seconds for run in s.runs] for side, s in r.samples.items()},
             "peak_bytes": {side: s.peak_bytes for side, s in r.samples.items()},
+            "profiles": {side: s.profile for side, s in r.samples.items() if s.profile},
         } for r in results],
     }
