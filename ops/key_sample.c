@@ -178,7 +178,8 @@ int key_sample_choose_bounds(struct glint_rdd *rdd, const struct key_sample *s, 
     for (uint64_t i = 0; i < n; i++)
         entries[i] = (struct sort_entry){sort_key_prefix(record_pool_key(&s->keys, i), 0, false),
                                          sort_pack_reference(0, i)};
-    sort_entries(entries, entries + n, n, false, key_at, &s->keys);
+    const struct sort_keys keys = {.get = key_at, .arg = &s->keys};
+    sort_entries(entries, entries + n, n, false, &keys);
     uint32_t count = choose_bounds(s, entries, partitions, bounds);
     mem_free(entries);
     for (uint32_t i = 0; i < count; i++) {

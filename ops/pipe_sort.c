@@ -34,7 +34,8 @@ bool pipe_sort_run(struct pipe_sort *s)
     for (uint64_t i = 0; ok && i < s->count; i++)
         s->entries[i] =
             (struct sort_entry){sort_key_prefix(key_of(s, i), 0, false), sort_pack_reference(0, i)};
-    if (ok) sort_entries(s->entries, scratch, s->count, false, key_of, s);
+    const struct sort_keys keys = {.get = key_of, .arg = s};
+    if (ok) sort_entries(s->entries, scratch, s->count, false, &keys);
     mem_free(scratch);
     return ok;
 }

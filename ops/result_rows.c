@@ -145,7 +145,8 @@ int result_rows_sort(struct glint *g, struct glint_rows *rows)
         entries[i] = (struct sort_entry){sort_key_prefix(row_key(rows, rows->offsets[i]), 0, false),
                                          sort_pack_reference(0, rows->offsets[i])};
     bool number = rows->schema.key == GLINT_I64 || rows->schema.key == GLINT_F64;
-    sort_entries(entries, entries + count, count, false, number ? NULL : row_key, rows);
+    const struct sort_keys keys = {.get = row_key, .arg = rows};
+    sort_entries(entries, entries + count, count, false, number ? NULL : &keys);
     for (uint64_t i = 0; i < count; i++) rows->offsets[i] = sort_entry_reference(&entries[i]);
     mem_free(entries);
     return 0;

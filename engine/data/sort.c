@@ -9,18 +9,18 @@
 
 #define SMALL_COUNT 48u /* groups up to this size use insertion sort */
 #define DEPTH_MAX   64u /* bytes of common prefix; beyond, whole keys are compared */
+#define KEYS_AHEAD  16u /* distance at which keys of a group are prefetched, in entries */
 
 struct sorter {
     struct sort_entry *scratch;
     bool descending;
     uint64_t covered; /* entries with equal prefixes are equal in so many bytes of their keys */
-    sort_key_fn *key_of;
-    const void *arg;
+    const struct sort_keys *keys;
 };
 
 static struct glint_slice key_of(const struct sorter *s, const struct sort_entry *e)
 {
-    return s->key_of(s->arg, sort_entry_reference(e));
+    return s->keys->get(s->keys->arg, sort_entry_reference(e));
 }
 
 /* Returns a positive number if `a` sorts after `b`. */
@@ -30,7 +30,7 @@ static int compare_entries(const struct sorter *s, const struct sort_entry *a,
     uint32_t pa = sort_entry_partition(a), pb = sort_entry_partition(b);
     if (pa != pb) return pa > pb ? 1 : -1;
     if (a->prefix != b->prefix) return a->prefix > b->prefix ? 1 : -1;
-    if (s->key_of == NULL) return 0;
+    if (s->keys == NULL) return 0;
     struct glint_slice x = key_of(s, a), y = key_of(s, b);
     if (x.size == y.size && x.size <= s->covered) return 0;
     int c = codec_compare(x, y);
@@ -188,6 +188,15 @@ static bool all_keys_equal(const struct sorter *s, const struct sort_entry *e, u
     return true;
 }
 
+/* Keys of groups are read, and are mostly cache misses. */
+static void prefetch_group_keys(const struct sorter *s, const struct sort_entry *e, uint64_t left)
+{
+    if (s->keys->prefetch == NULL || left <= KEYS_AHEAD) return;
+    if (e[KEYS_AHEAD].prefix != e[KEYS_AHEAD - 1].prefix) return;
+    s->keys->prefetch(s->keys->arg, sort_entry_reference(&e[KEYS_AHEAD - 1]));
+    s->keys->prefetch(s->keys->arg, sort_entry_reference(&e[KEYS_AHEAD]));
+}
+
 /* Sorts each group of equal (partition, prefix) by the rest of the keys. Recursion is at most
  * DEPTH_MAX / 8 deep. A group goes on with the next eight bytes only if all its keys are longer
  * than `depth`: the zeros that pad a shorter key could equal bytes of a longer one. */
@@ -197,6 +206,7 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
     assert(depth <= DEPTH_MAX);
     uint64_t begin = 0;
     for (uint64_t i = 1; i <= count; i++) {
+        prefetch_group_keys(s, e + i, count - i);
         if (i < count && e[i].prefix == e[begin].prefix &&
             sort_entry_partition(&e[i]) == sort_entry_partition(&e[begin]))
             continue;
@@ -219,13 +229,13 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
 }
 
 void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
-                  bool descending, sort_key_fn *key, const void *arg)
+                  bool descending, const struct sort_keys *keys)
 {
-    struct sorter s = {scratch, descending, 8, key, arg};
+    struct sorter s = {scratch, descending, 8, keys};
     if (count <= SMALL_COUNT) {
         insertion_sort(&s, entries, count);
         return;
     }
     radix_sort(entries, scratch, count, 0, true);
-    if (key != NULL) sort_groups(&s, entries, count, 8);
+    if (keys != NULL) sort_groups(&s, entries, count, 8);
 }

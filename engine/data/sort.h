@@ -51,13 +51,18 @@ static inline bool sort_prefix_is_key(enum glint_type key)
     return key == GLINT_I64 || key == GLINT_F64 || key == GLINT_NONE;
 }
 
-/* Returns the key that an entry refers to, borrowed during the sort. */
-typedef struct glint_slice sort_key_fn(const void *arg, uint64_t reference);
+/* How keys are read, borrowed during the sort. */
+struct sort_keys {
+    struct glint_slice (*get)(const void *arg, uint64_t reference);
+    /* Called some time before `get`; NULL: the keys are in the cache. */
+    void (*prefetch)(const void *arg, uint64_t reference);
+    const void *arg;
+};
 
 /* Sorts by (partition, key); equal keys keep their order. The caller sets each prefix to
- * sort_key_prefix(key, 0, descending); afterwards the prefixes are undefined. `key_of` is NULL if
+ * sort_key_prefix(key, 0, descending); afterwards the prefixes are undefined. `keys` is NULL if
  * all keys have the same size, at most eight bytes. `scratch` has space for `count` entries. */
 void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64_t count,
-                  bool descending, sort_key_fn *key_of, const void *arg);
+                  bool descending, const struct sort_keys *keys);
 
 #endif

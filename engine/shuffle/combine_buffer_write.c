@@ -13,6 +13,12 @@ static struct glint_slice slot_key(const void *arg, uint64_t slot)
     return hash_table_key(&g->table, slot);
 }
 
+static void prefetch_key(const void *arg, uint64_t slot)
+{
+    const struct combine_buffer *g = arg;
+    hash_table_prefetch_key(&g->table, slot);
+}
+
 /* Returns the sorted entries of all slots, or NULL when out of memory. They overwrite the hash
  * buckets if these are large enough: a spill happens because memory is used up, so it should
  * allocate little. */
@@ -33,9 +39,9 @@ static struct sort_entry *sort_slots(struct combine_buffer *g, bool by_key)
         entries[s].prefix = by_key ? sort_key_prefix(key, 0, g->spec->dependency.descending) : 0;
         entries[s].packed_reference = sort_pack_reference(partition, s);
     }
-    const bool whole_key = !by_key || sort_prefix_is_key(g->spec->key);
+    const struct sort_keys keys = {slot_key, prefetch_key, g};
     sort_entries(entries, scratch, count, g->spec->dependency.descending,
-                 whole_key ? NULL : slot_key, g);
+                 by_key && !sort_prefix_is_key(g->spec->key) ? &keys : NULL);
     return entries;
 }
 

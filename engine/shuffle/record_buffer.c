@@ -52,6 +52,12 @@ static struct glint_slice record_key(const void *arg, uint64_t reference)
     return record_buffer_get(arg, reference).key;
 }
 
+static void prefetch_key(const void *arg, uint64_t reference)
+{
+    const struct record_buffer *b = arg;
+    __builtin_prefetch(b->records.data + reference * 8);
+}
+
 bool record_buffer_sort(struct record_buffer *b, bool by_key)
 {
     struct sort_entry *e = (struct sort_entry *)(void *)b->entries.data;
@@ -59,9 +65,9 @@ bool record_buffer_sort(struct record_buffer *b, bool by_key)
     if (!record_buffer_reserve_scratch(b, b->entries.size)) return false;
     if (!by_key)
         for (uint64_t i = 0; i < count; i++) e[i].prefix = 0;
-    const bool whole_key = !by_key || sort_prefix_is_key(b->key);
+    const struct sort_keys keys = {record_key, prefetch_key, b};
     sort_entries(e, (struct sort_entry *)(void *)b->scratch.data, count, b->descending,
-                 whole_key ? NULL : record_key, b);
+                 by_key && !sort_prefix_is_key(b->key) ? &keys : NULL);
     return true;
 }
 

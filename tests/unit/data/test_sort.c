@@ -20,6 +20,11 @@ static struct glint_slice key_of(const void *arg, uint64_t reference)
     return (struct glint_slice){s->keys[reference], s->sizes[reference]};
 }
 
+static void prefetch(const void *arg, uint64_t reference)
+{
+    cr_assert_leq(key_of(arg, reference).size, KEY_BYTES); /* it is the reference of an entry */
+}
+
 /* References are assigned in the original order, so as the last criterion they make it stable. */
 static int oracle(const void *a, const void *b)
 {
@@ -68,7 +73,8 @@ static void sort_case(uint64_t count, int shape, uint32_t partitions, bool desce
     }
     at_hand = &s;
     qsort(expected, count, sizeof *expected, oracle);
-    sort_entries(got, scratch, count, descending, shape == 2 || shape == 4 ? NULL : key_of, &s);
+    const struct sort_keys keys = {key_of, prefetch, &s};
+    sort_entries(got, scratch, count, descending, shape == 2 || shape == 4 ? NULL : &keys);
     for (uint64_t i = 0; i < count; i++)
         cr_assert_eq(got[i].packed_reference, expected[i].packed_reference,
                      "shape %d, %llu of %llu", shape, (unsigned long long)i,
