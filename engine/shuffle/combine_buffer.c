@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#define ACCUMULATORS_AHEAD 16u /* rows */
+
 static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
               "COMBINE_BUFFER_NO_VALUE is not the size of a value");
 
@@ -118,6 +120,15 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
     return r;
 }
 
+/* The accumulators of a large table are cache misses. */
+static void prefetch_accumulator(const struct combine_buffer *g, uint32_t slot)
+{
+    if (g->numbers != NULL)
+        __builtin_prefetch(&g->numbers[slot], 1);
+    else
+        __builtin_prefetch(&g->accs[slot], 1);
+}
+
 static int combine_rows(struct combine_buffer *g, const struct glint_batch *batch,
                         const uint32_t *slots, uint32_t known)
 {
@@ -126,6 +137,8 @@ static int combine_rows(struct combine_buffer *g, const struct glint_batch *batc
     for (uint32_t i = 0; i < batch->rows && r == 0; i++) {
         bool fresh = slots[i] == known;
         known += fresh;
+        if (i + ACCUMULATORS_AHEAD < batch->rows)
+            prefetch_accumulator(g, slots[i + ACCUMULATORS_AHEAD]);
         union glint_value value = glint_column_value(&batch->value, i);
         r = numbers ? combine_number(g, slots[i], fresh, &value)
                     : combine_bytes(g, slots[i], fresh, &value);
