@@ -11,6 +11,7 @@
 #include <immintrin.h>
 
 #define INDEX_FULL (BATCH_ROWS_MAX - NEWLINES_CHUNK)
+#define SHORT_LINE 16   /* bytes of a line on average, of which a chunk often has more than four */
 #define AHEAD      2048 /* prefetch distance in bytes; the block just read is in L2 */
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
@@ -23,19 +24,24 @@ AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
     return a | (uint64_t)b << 32;
 }
 
-/* Stores six offsets without a branch, more in a loop, which is rare. tzcnt of 0 is 64: an invalid
- * offset, which the next chunk overwrites. */
-AVX2 static inline void put_avx2(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at)
+/* Stores four offsets without a branch, two more where lines are short, and the rare rest in a
+ * loop. tzcnt of 0 is 64: an invalid offset, which the next chunk overwrites. */
+AVX2 static inline void put_avx2(uint32_t *end, uint64_t bits, uint32_t at, bool short_lines)
 {
-    for (int i = 0; i < 6; i++, bits = _blsr_u64(bits)) {
-        const uint32_t position = at + (uint32_t)_tzcnt_u64(bits);
-        *end++ = position;
-        *start++ = position + 1;
-    }
-    for (; bits != 0; bits = _blsr_u64(bits)) {
-        const uint32_t position = at + (uint32_t)_tzcnt_u64(bits);
-        *end++ = position;
-        *start++ = position + 1;
+    for (int i = 0; i < 4; i++, bits = _blsr_u64(bits)) *end++ = at + (uint32_t)_tzcnt_u64(bits);
+    if (short_lines)
+        for (int i = 0; i < 2; i++, bits = _blsr_u64(bits))
+            *end++ = at + (uint32_t)_tzcnt_u64(bits);
+    for (; bits != 0; bits = _blsr_u64(bits)) *end++ = at + (uint32_t)_tzcnt_u64(bits);
+}
+
+/* Lines start after the ends of those before. Both arrays have room for a chunk more. */
+AVX2 static void starts_avx2(const uint32_t *end, uint32_t count, uint32_t *start)
+{
+    const __m256i one = _mm256_set1_epi32(1);
+    for (uint32_t i = 0; i < count; i += 8) {
+        const __m256i ends = _mm256_loadu_si256((const __m256i *)(const void *)(end + i));
+        _mm256_storeu_si256((__m256i *)(void *)(start + i), _mm256_add_epi32(ends, one));
     }
 }
 
@@ -60,10 +66,11 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
         } else {
             last_cr = equal_avx2(low, high, '\r') & inside;
         }
-        put_avx2(out_start + 1 + count, out_end + count, lf, at);
+        put_avx2(out_end + count, lf, at, count > (at - from) / SHORT_LINE);
         count += (uint32_t)_mm_popcnt_u64(lf);
         at += NEWLINES_CHUNK;
     }
+    starts_avx2(out_end, count, out_start + 1);
     const bool cr = last_cr != 0 || !_mm256_testz_si256(any_cr, any_cr);
     return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = cr};
 }

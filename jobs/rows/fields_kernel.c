@@ -70,24 +70,20 @@ static uint32_t places_scalar(const uint64_t *bits, uint32_t chunks, uint32_t at
     return n;
 }
 
-void fields_ratings_at(const uint8_t *text, const uint32_t *place, uint32_t count,
-                       uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t bytes = fields_load(text + place[i]);
-        const uint8_t behind = (uint8_t)(bytes >> 24);
-        const bool ended = (behind == delimiter) | (behind == '\n');
-        if (!(fields_rating(bytes, &out[first + i]) & ended)) fields_mark(odd, 1, 1, first + i);
-    }
-}
-
 static uint32_t ratings_scalar(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
-                               uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd)
+                               int64_t *out, uint32_t first, uint64_t *odd)
 {
-    uint32_t place[FIELDS_ROWS_MAX + FIELDS_SLACK];
-    const uint32_t count = places_scalar(bits, b->chunks, lead, place);
-    fields_ratings_at(b->text, place, count, delimiter, out, first, odd);
-    return count;
+    uint32_t n = first;
+    for (uint32_t i = 0; i < b->chunks; i++) {
+        const uint8_t *p = b->text + lead + i * FIELDS_CHUNK;
+        const uint64_t ended = fields_ended(b, i, lead + 3);
+        for (uint64_t rest = bits[i]; rest != 0; rest &= rest - 1, n++) {
+            const uint32_t at = (uint32_t)__builtin_ctzll(rest);
+            if (!(fields_rating(fields_load(p + at), &out[n]) & (ended >> at & 1)))
+                fields_mark(odd, 1, 1, n);
+        }
+    }
+    return n - first;
 }
 
 void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
@@ -121,6 +117,7 @@ const struct fields_kernel *fields_kernel_at(const struct fields *f, enum fields
     case FIELDS_SCALAR: return &kernel_scalar;
     case FIELDS_AVX2: return fields_kernel_avx2();
     case FIELDS_AVX512: return fields_kernel_avx512();
+    case FIELDS_VBMI2: return fields_kernel_vbmi2();
     default: assert(level == FIELDS_LEVELS); return NULL;
     }
 }

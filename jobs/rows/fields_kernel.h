@@ -52,7 +52,7 @@ struct fields_kernel {
      * `odd` all that are not of the form "d.d", and possibly others. Returns the number of ratings.
      */
     uint32_t (*ratings)(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
-                        uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd);
+                        int64_t *out, uint32_t first, uint64_t *odd);
     /* Parses the integers at base[start[i]..end[i]) for i < rows; marks long and unusual ones in
      * `odd`. The arrays have FIELDS_SLACK more entries. */
     void (*ints)(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
@@ -68,6 +68,7 @@ struct fields_kernel {
 /* NULL if the processor does not support them, or is of another architecture. */
 const struct fields_kernel *fields_kernel_avx2(void);
 const struct fields_kernel *fields_kernel_avx512(void);
+const struct fields_kernel *fields_kernel_vbmi2(void); /* AVX-512 with VBMI2 */
 
 /* For kernels without a faster version. */
 bool fields_follow(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
@@ -75,8 +76,6 @@ bool fields_follow(const struct fields_block *b, const struct glint_column *line
 uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry);
 void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
                  int64_t *out, uint64_t *odd);
-void fields_ratings_at(const uint8_t *text, const uint32_t *place, uint32_t count,
-                       uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd);
 
 static inline uint32_t fields_bit_count(uint64_t bits)
 {
@@ -91,6 +90,15 @@ static inline void fields_mark(uint64_t *odd, uint64_t some, uint64_t all, uint3
         assert(row / 64 < FIELDS_ODD_WORDS);
         odd[row / 64] |= UINT64_C(1) << row % 64;
     }
+}
+
+/* The bytes of chunk i that have a delimiter or newline `behind` bytes later, 1 to 63; of those
+ * after the block none is known. */
+static inline uint64_t fields_ended(const struct fields_block *b, uint32_t i, uint32_t behind)
+{
+    const uint64_t here = b->delimiters[i] | b->newlines[i];
+    const uint64_t next = b->delimiters[i + 1] | b->newlines[i + 1];
+    return here >> behind | next << (FIELDS_CHUNK - behind);
 }
 
 /* Stores a chunk's results of `find`; returns true if the next chunk starts a line. */

@@ -79,8 +79,8 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
     for (uint32_t c = 0; c < s->ended; c++)
         if (k->ends(b, c, &s->carry[c]) != 0 && c + 1 == s->last) mark_missing(s);
     if (f->key == FIELDS_RATING)
-        s->key_starts += k->ratings(b, b->marks[f->key_column], f->key_column > 0, f->delimiter,
-                                    f->number, s->key_starts, s->odd);
+        s->key_starts += k->ratings(b, b->marks[f->key_column], f->key_column > 0, f->number,
+                                    s->key_starts, s->odd);
     else if (f->key != FIELDS_NONE)
         store_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end, &s->key_ends);
     if (f->ids) store_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);

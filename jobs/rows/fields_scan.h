@@ -24,7 +24,7 @@ enum {
  * with undefined arrays, if the batch cannot be scanned. */
 bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t rows, uint64_t *odd);
 
-enum fields_level { FIELDS_SCALAR, FIELDS_AVX2, FIELDS_AVX512, FIELDS_LEVELS };
+enum fields_level { FIELDS_SCALAR, FIELDS_AVX2, FIELDS_AVX512, FIELDS_VBMI2, FIELDS_LEVELS };
 
 /* The best kernel for this processor and these columns; NULL if there is none. */
 const struct fields_kernel *fields_kernel_best(const struct fields *f);

@@ -53,13 +53,49 @@ AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t
     return n;
 }
 
-AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
-                                  uint8_t delimiter, int64_t *out, uint32_t first, uint64_t *odd)
+/* Stores the numbers of the lanes whose bits are set, as places_avx2 does: parsed[64] is read, too.
+ */
+AVX2 INLINE void pick(const uint8_t *parsed, uint64_t bits, int64_t *out)
 {
-    uint32_t place[FIELDS_ROWS_MAX + FIELDS_SLACK];
-    const uint32_t count = places_avx2(bits, b->chunks, lead, place);
-    fields_ratings_at(b->text, place, count, delimiter, out, first, odd);
-    return count;
+    for (uint32_t j = 0; j < 4; j++, bits = _blsr_u64(bits)) *out++ = parsed[_tzcnt_u64(bits)];
+    for (; bits != 0; bits = _blsr_u64(bits)) *out++ = parsed[_tzcnt_u64(bits)];
+}
+
+/* Parses 32 lanes as if a rating started in each. Returns bit i if it is "d.d" in lane i. */
+AVX2 INLINE uint32_t parse_avx2(const uint8_t *p, uint8_t *parsed)
+{
+    const __m256i zero = _mm256_set1_epi8('0'), dot = _mm256_set1_epi8('.');
+    const __m256i nine = _mm256_set1_epi8(9), four = _mm256_set1_epi8(4);
+    const __m256i one = _mm256_set1_epi8(1);
+    const __m256i *text = (const void *)p, *next = (const void *)(p + 1);
+    const __m256i *last = (const void *)(p + 2);
+    const __m256i whole = _mm256_sub_epi8(_mm256_loadu_si256(text), zero);
+    const __m256i tenth = _mm256_sub_epi8(_mm256_loadu_si256(last), zero);
+    const __m256i larger = _mm256_max_epu8(whole, tenth);
+    const __m256i digits = _mm256_cmpeq_epi8(_mm256_min_epu8(larger, nine), larger);
+    const __m256i point = _mm256_cmpeq_epi8(_mm256_loadu_si256(next), dot);
+    const __m256i up = _mm256_min_epu8(_mm256_subs_epu8(tenth, four), one);
+    _mm256_storeu_si256((void *)parsed, _mm256_add_epi8(whole, up));
+    return (uint32_t)_mm256_movemask_epi8(_mm256_and_si256(digits, point));
+}
+
+/* Parses all lanes as if a rating started there, and picks those where one does. */
+AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
+                                  int64_t *out, uint32_t first, uint64_t *odd)
+{
+    uint8_t parsed[FIELDS_CHUNK + 1];
+    uint32_t n = first;
+    parsed[FIELDS_CHUNK] = 0;
+    for (uint32_t i = 0; i < b->chunks; i++) {
+        const uint8_t *p = b->text + lead + i * FIELDS_CHUNK;
+        const uint64_t usual = parse_avx2(p, parsed) | (uint64_t)parse_avx2(p + 32, parsed + 32)
+                                                           << 32;
+        const uint64_t wrong = bits[i] & ~(usual & fields_ended(b, i, lead + 3));
+        pick(parsed, bits[i], out + n);
+        if (__builtin_expect(wrong != 0, 0)) fields_mark(odd, wrong, bits[i], n);
+        n += fields_bit_count(bits[i]);
+    }
+    return n - first;
 }
 
 const struct fields_kernel *fields_kernel_avx2(void)
@@ -77,7 +113,8 @@ const struct fields_kernel *fields_kernel_avx2(void)
                : NULL;
 }
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,bmi,bmi2,popcnt")))
+#define VBMI2  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
 
 /* The lanes of a group that are used if `left` items are left. */
 AVX512 INLINE uint32_t lanes_of(uint32_t left, uint32_t group)
@@ -158,7 +195,7 @@ AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *car
 
 /* Uses a register that was just cleared: on some processors, compress with zeroing waits for the
  * last write to its destination register. */
-AVX512 INLINE __m512i compress(uint64_t bits, __m512i bytes)
+VBMI2 INLINE __m512i compress(uint64_t bits, __m512i bytes)
 {
     __m512i zero = _mm512_setzero_si512();
     __asm__("" : "+v"(zero)); /* or the compiler combines both into one instruction */
@@ -166,8 +203,8 @@ AVX512 INLINE __m512i compress(uint64_t bits, __m512i bytes)
 }
 
 /* The numbers 0..63, compressed by each chunk's bits, 16 at a time. */
-AVX512 static uint32_t places_avx512(const uint64_t *bits, uint32_t chunks, uint32_t at,
-                                     uint32_t *out)
+VBMI2 static uint32_t places_vbmi2(const uint64_t *bits, uint32_t chunks, uint32_t at,
+                                   uint32_t *out)
 {
     const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
                                              0x2f2e2d2c2b2a2928, 0x2726252423222120, //
@@ -191,9 +228,9 @@ AVX512 static uint32_t places_avx512(const uint64_t *bits, uint32_t chunks, uint
 
 /* Marks the rows whose bits are in `slow`, or that have no delimiter or newline `behind` bytes
  * later. The first row of chunk i is row[i]. */
-AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
-                                const uint64_t *slow, uint32_t behind, const uint32_t *row,
-                                uint64_t *odd)
+VBMI2 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
+                               const uint64_t *slow, uint32_t behind, const uint32_t *row,
+                               uint64_t *odd)
 {
     const __m512i shift = _mm512_set1_epi64(behind);
     for (uint32_t i = 0; i < b->chunks; i += 8) {
@@ -215,12 +252,11 @@ AVX512 static void mark_ratings(const struct fields_block *b, const uint64_t *bi
     }
 }
 
-/* Parses all lanes as if a rating started there; then selects those where one does. */
-AVX512 static uint32_t ratings_avx512(const struct fields_block *b, const uint64_t *bits,
-                                      uint32_t lead, uint8_t delimiter, int64_t *out,
-                                      uint32_t first, uint64_t *odd)
+/* Parses all lanes as if a rating started there; then selects those where one does. Unaligned loads
+ * of 64 bytes make this slower than ratings_avx2 if the selection is not fast. */
+VBMI2 static uint32_t ratings_vbmi2(const struct fields_block *b, const uint64_t *bits,
+                                    uint32_t lead, int64_t *out, uint32_t first, uint64_t *odd)
 {
-    (void)delimiter;
     const __m512i zero = _mm512_set1_epi8('0'), dot = _mm512_set1_epi8('.');
     const __m512i nine = _mm512_set1_epi8(9), four = _mm512_set1_epi8(4);
     const __m512i one = _mm512_set1_epi8(1);
@@ -330,22 +366,39 @@ AVX512 static void count_avx512(const uint16_t *number, uint32_t rows, uint32_t 
     }
 }
 
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("popcnt");
+}
+
 const struct fields_kernel *fields_kernel_avx512(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
                                                 .find = find_avx512,
                                                 .follow = follow_avx512,
                                                 .ends = ends_avx512,
-                                                .places = places_avx512,
-                                                .ratings = ratings_avx512,
+                                                .places = places_avx2,
+                                                .ratings = ratings_avx2,
                                                 .ints = ints_avx512,
                                                 .look_up = look_up_avx512,
                                                 .count = count_avx512};
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi") &&
-                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")
-               ? &kernel
-               : NULL;
+    return has_avx512() ? &kernel : NULL;
+}
+
+const struct fields_kernel *fields_kernel_vbmi2(void)
+{
+    static const struct fields_kernel kernel = {.row_bytes_max = 72,
+                                                .find = find_avx512,
+                                                .follow = follow_avx512,
+                                                .ends = ends_avx512,
+                                                .places = places_vbmi2,
+                                                .ratings = ratings_vbmi2,
+                                                .ints = ints_avx512,
+                                                .look_up = look_up_avx512,
+                                                .count = count_avx512};
+    return has_avx512() && __builtin_cpu_supports("avx512vbmi2") ? &kernel : NULL;
 }
 
 #else
@@ -356,6 +409,11 @@ const struct fields_kernel *fields_kernel_avx2(void)
 }
 
 const struct fields_kernel *fields_kernel_avx512(void)
+{
+    return NULL;
+}
+
+const struct fields_kernel *fields_kernel_vbmi2(void)
 {
     return NULL;
 }
