@@ -53,8 +53,7 @@ AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t
     return n;
 }
 
-/* Stores the numbers of the lanes whose bits are set, as places_avx2 does: parsed[64] is read, too.
- */
+/* Stores the numbers of the lanes whose bits are set, like places_avx2; also reads parsed[64]. */
 AVX2 INLINE void pick(const uint8_t *parsed, uint64_t bits, int64_t *out)
 {
     for (uint32_t j = 0; j < 4; j++, bits = _blsr_u64(bits)) *out++ = parsed[_tzcnt_u64(bits)];

@@ -36,6 +36,7 @@ class MeasuredTest(ClusterTest):
     def job(self, *words):
         """Runs it, and prints how long it took and the peak memory of the largest process."""
         peaks, began = {}, time.monotonic()
+        self.peaks_mib = peaks
         job = self.submit(words[0], *words)
 
         def ended():
