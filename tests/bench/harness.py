@@ -147,6 +147,7 @@ class Bench:
         self.scratch = directory / "scratch"
         self.scratch.mkdir(exist_ok=True)
         self.peers = {}  # name -> seconds, if measured with --peers
+        self.with_peers = True  # rows also run the peers that are installed
         self.profiles = sizes.profile
         self._perf_data = self._profiled = None  # while a side is profiled: the file, the program
         self._made = set()
@@ -155,12 +156,17 @@ class Bench:
     def example(self, name):
         """The program of examples/programs/NAME.c, or else of this directory, compiled with the
         library that was built with glint, as with its glint.pc."""
-        program = self.directory / "programs" / name
+        return self.program_of(name, self.glint, "")
+
+    def program_of(self, name, glint, directory):
+        """As example, with the library that was built with this glint, in `directory`."""
+        program = self.directory / "programs" / directory / name
         if program in self._made:
             return program
-        engine = self.glint.parent / "engine"
+        program.parent.mkdir(exist_ok=True)
+        engine = glint.parent / "engine"
         if not (engine / "libglint.a").exists():
-            raise Failure(f"{engine}/libglint.a is missing: --glint must be in its build directory")
+            raise Failure(f"{engine}/libglint.a is missing: {glint} must be in its build directory")
         source = ROOT / "examples" / "programs" / f"{name}.c"
         if not source.exists():  # no example for users
             source = ROOT / "tests" / "bench" / f"{name}.c"

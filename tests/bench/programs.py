@@ -57,7 +57,7 @@ def example(bench, job, *rest, master="local[2]"):
 def peer_sides(bench, scripts, *inputs):
     sides = {}
     for name, script in scripts.items():
-        if not peers.missing(name):
+        if bench.with_peers and not peers.missing(name):
             out = bench.directory / f"out-{name}"
             sides[name] = Side([sys.executable, "-c", script, *inputs, out], out)
     return sides
