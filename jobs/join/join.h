@@ -106,8 +106,6 @@ struct glint_rdd *join_by_broadcast(const struct join *j);
 
 /* ---- Task: the rows of a side */
 
-enum { JOIN_ID_BYTES = 10, JOIN_ID_STRIDE = 16 };
-
 struct join_rows {
     struct fields fields;
     enum join_type type;

@@ -1,7 +1,5 @@
-/* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not.
- *
- * A filter is queried with the key's bytes; an i64 is encoded as ten bytes of seven bits, none of
- * which is a line end, because the filter is built by the pipeline for plain lists of lines. */
+/* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not. A
+ * filter is queried with the key's bytes; those of an i64 are as in memory. */
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
@@ -158,17 +156,11 @@ int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
 /* ---- Keys as input of a filter */
 
 struct join_ids_batch {
-    uint8_t bytes[FIELDS_ROWS_MAX * JOIN_ID_STRIDE + BLOOM_ID_SLACK];
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
     uint16_t filter[FIELDS_ROWS_MAX]; /* all refer to the only filter */
 };
 
-static_assert(JOIN_ID_BYTES * 7 >= 64 && JOIN_ID_BYTES <= JOIN_ID_STRIDE, "an i64 fits an id");
-
-static void put_number(uint8_t *at, uint64_t number)
-{
-    for (int i = 0; i < JOIN_ID_BYTES; i++) at[i] = (uint8_t)(0x80 | (number >> (7 * i) & 0x7f));
-}
+static_assert(FIELDS_SLACK * sizeof(int64_t) >= BLOOM_ID_SLACK, "numbers have slack as ids");
 
 /* Borrows from `ids` and the rows. */
 static struct bloom_rows take_ids(struct join_ids_batch *ids, const struct fields *f)
@@ -176,11 +168,11 @@ static struct bloom_rows take_ids(struct join_ids_batch *ids, const struct field
     if (f->key == FIELDS_TEXT)
         return (struct bloom_rows){f->base, f->text_start, f->text_end, ids->filter, f->rows};
     for (uint32_t row = 0; row < f->rows; row++) {
-        ids->start[row] = row * JOIN_ID_STRIDE;
-        ids->end[row] = ids->start[row] + JOIN_ID_BYTES;
-        put_number(ids->bytes + ids->start[row], (uint64_t)f->number[row]);
+        ids->start[row] = row * (uint32_t)sizeof *f->number;
+        ids->end[row] = ids->start[row] + (uint32_t)sizeof *f->number;
     }
-    return (struct bloom_rows){ids->bytes, ids->start, ids->end, ids->filter, f->rows};
+    return (struct bloom_rows){(const uint8_t *)f->number, ids->start, ids->end, ids->filter,
+                               f->rows};
 }
 
 /* ---- join.ids: the elements of the filter */
@@ -202,12 +194,13 @@ static int ids_batch(struct glint_task *task, void *state, const struct glint_ba
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
     const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
-    const bool text = s->rows.fields.key == FIELDS_TEXT;
+    const struct fields *f = &s->rows.fields;
+    const bool text = f->key == FIELDS_TEXT;
     struct glint_batch batch = {.rows = ids.rows,
                                 .key = {.type = GLINT_NONE},
                                 .value = {.type = GLINT_TEXT,
                                           .base = ids.base,
-                                          .size = text ? in->value.size : sizeof s->ids.bytes,
+                                          .size = text ? in->value.size : sizeof f->number,
                                           .start = ids.start,
                                           .end = ids.end}};
     glint_emit_batch(out, &batch);

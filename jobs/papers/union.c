@@ -39,7 +39,10 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
     struct fields fields = fields_of_lines();
-    if (source.csv != 0) fields.delimiter = source.delimiter; /* elements may contain line ends */
+    if (source.csv != 0) { /* the first of the fields that follow */
+        fields.whole = false;
+        fields.delimiter = source.delimiter;
+    }
     if (glint_job_option(args, "n") != NULL)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
     struct glint_rdd *elements = elements_of(g, args, &source, 0);

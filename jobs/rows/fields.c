@@ -123,6 +123,11 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
 {
     struct span k, i;
     if (row.size > UINT32_MAX) return glint_bad_row(task, row, "the row is longer than 4 GiB");
+    if (f->whole) {
+        key->i64 = 0;
+        *id = row;
+        return 1;
+    }
     if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
         return glint_bad_row(task, row, "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
@@ -444,7 +449,7 @@ struct glint_slice fields_json_line(struct glint_slice row)
 
 struct fields fields_of_lines(void)
 {
-    return (struct fields){.delimiter = '\n', .key = FIELDS_NONE};
+    return (struct fields){.whole = true, .key = FIELDS_NONE};
 }
 
 void fields_args(struct glint_args *args, const struct fields *f)
@@ -452,15 +457,17 @@ void fields_args(struct glint_args *args, const struct fields *f)
     glint_args_i64(args, "id_column", f->id_column);
     glint_args_i64(args, "key_column", f->key_column);
     glint_args_i64(args, "delimiter", f->delimiter);
+    glint_args_i64(args, "whole", f->whole);
     glint_args_i64(args, "key", f->key);
 }
 
 int fields_open(struct glint_task *task, struct fields *f, bool ids)
 {
-    int64_t id_column, key_column, delimiter, key;
+    int64_t id_column, key_column, delimiter, whole, key;
     int r = glint_arg_i64(task, "id_column", &id_column);
     if (r == 0) r = glint_arg_i64(task, "key_column", &key_column);
     if (r == 0) r = glint_arg_i64(task, "delimiter", &delimiter);
+    if (r == 0) r = glint_arg_i64(task, "whole", &whole);
     if (r == 0) r = glint_arg_i64(task, "key", &key);
     if (r != 0) return r;
     if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
@@ -471,11 +478,12 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->id_column = (uint32_t)id_column;
     f->key_column = (uint32_t)key_column;
     f->delimiter = (uint8_t)delimiter;
+    f->whole = whole != 0;
     f->key = (enum fields_key)key;
     f->ids = ids;
     f->quotes = fields_may_quote(f->delimiter);
     memset(f->number, 0, sizeof f->number); /* the key of every row if no key is read */
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
-    f->kernel = fields_kernel_best(f);
+    f->kernel = f->whole ? NULL : fields_kernel_best(f);
     return 0;
 }

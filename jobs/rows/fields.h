@@ -33,6 +33,7 @@ struct fields {
     uint8_t csv;
     struct glint_slice json_paths[2]; /* in JSON; columns 1 and 2 of a row; driver only */
     uint32_t json_count;
+    bool whole;                         /* the id is the whole row, with any content; no columns */
     bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */
     bool quotes;                        /* a field that begins with a quote is an error */
