@@ -30,6 +30,7 @@ struct decompressor {
     bool past;      /* the frame that ends at `to` is done */
     bool file_ended;
     uint64_t frames; /* started so far */
+    uint64_t frame_at; /* offset of the last one */
     uint64_t in_size;
     const uint8_t *next; /* the unread part of `in` */
     uint64_t left;
@@ -108,12 +109,37 @@ static int set_too_large(const struct decompressor *z, struct glint_error *error
                      DECOMPRESS_MEMORY_MAX / MIB);
 }
 
+static int set_old_format(const struct decompressor *z, struct glint_error *error)
+{
+    char hint[sizeof error->hint];
+    text_format(hint, sizeof hint, "decompress it first (%s)", z->codec->unpack);
+    return error_set(error, GLINT_E_INPUT_FORMAT, hint,
+                     "%s: the %s data at byte %" PRIu64 " is in its old format", z->source->path,
+                     z->codec->name, z->frame_at);
+}
+
+/* What follows the last frame, at `at`, is no frame. */
+static int set_trailing(const struct decompressor *z, uint64_t at, struct glint_error *error)
+{
+    char hint[sizeof error->hint], reader[64], count[32] = "";
+    text_format(reader, sizeof reader, "head -c %" PRIu64, at);
+    text_format(hint, sizeof hint, "to read what precedes them: %s FILE | glint ... -",
+                z->codec->ignores_trailing != NULL ? z->codec->ignores_trailing : reader);
+    if (z->source->size > at)
+        text_format(count, sizeof count, "%" PRIu64 " ", z->source->size - at);
+    return error_set(error, GLINT_E_COMPRESSED_CORRUPT, hint,
+                     "%s: %sbytes follow the end of the %s data, from byte %" PRIu64,
+                     z->source->path, count, z->codec->name, at);
+}
+
 static int set_decode_error(const struct decompressor *z, enum decode_result result,
                             const char *problem, struct glint_error *error)
 {
     assert(result > DECODE_FRAME_END);
     if (result == DECODE_NO_MEMORY) return error_no_memory(error);
     if (result == DECODE_TOO_LARGE) return set_too_large(z, error);
+    if (result == DECODE_OLD_FORMAT) return set_old_format(z, error);
+    if (result == DECODE_NO_FRAME && z->frames > 1) return set_trailing(z, z->frame_at, error);
     return set_corrupt(z, error, problem != NULL ? problem : "cannot be decompressed");
 }
 
@@ -133,13 +159,22 @@ static int refill_input(struct decompressor *z, struct glint_error *error)
     return 0;
 }
 
+/* The byte after the padding is not zero. */
+static int end_padding(const struct decompressor *z, uint64_t zeros, struct glint_error *error)
+{
+    if (!z->codec->frames_after_padding)
+        return set_trailing(z, decompressor_offset(z) - zeros, error);
+    if (zeros % z->codec->padding == 0) return 0;
+    return set_corrupt(z, error, "the padding before it has a wrong length");
+}
+
 /* Zeros up to the end of the file are no error: tapes pad files with them. */
 static int skip_padding(struct decompressor *z, struct glint_error *error)
 {
     uint64_t zeros = 0;
     for (;;) {
         for (; z->left > 0; z->left--, z->next++, zeros++)
-            if (*z->next != 0) return set_corrupt(z, error, "unexpected bytes after the padding");
+            if (*z->next != 0) return end_padding(z, zeros, error);
         int r = refill_input(z, error);
         if (r < 0) return r;
         if (z->file_ended) break;
@@ -155,12 +190,14 @@ static int next_frame(struct decompressor *z, struct glint_error *error)
     int r = z->left == 0 ? refill_input(z, error) : 0;
     if (r < 0) return r;
     if (z->left == 0) {
+        if (z->frames == 0) return set_truncated(z, error);
         z->state = ENDED;
         return 0;
     }
     /* Padding only after a frame: a file that starts with a zero byte has another format. */
     if (z->frames > 0 && *z->next == 0 && z->codec->padding > 0) return skip_padding(z, error);
     z->frames++;
+    z->frame_at = decompressor_offset(z);
     const enum decode_result result =
         z->codec->begin != NULL ? z->codec->begin(z->codec_state) : DECODE_MORE;
     if (result != DECODE_MORE) return set_decode_error(z, result, NULL, error);

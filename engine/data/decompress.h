@@ -1,7 +1,7 @@
 /* Decompresses files as a stream: gzip (ISA-L), zstd, bzip2, xz and lz4, each by its own library. A
- * file has any number of frames (of gzip: members), which may be empty. Bytes after the last frame
- * are an error, except the zeros that gzip and xz allow as padding; so is an early end. One
- * thread. */
+ * file has any number of frames (of gzip: members), which may be empty, and at least one. Bytes
+ * after the last frame are an error, except the zeros that gzip and xz allow as padding; so is an
+ * early end, or a file without bytes. One thread. */
 #ifndef GLINT_DATA_DECOMPRESS_H
 #define GLINT_DATA_DECOMPRESS_H
 

@@ -61,7 +61,7 @@ static enum decode_result bzip2_decode(void *state, struct decode *d)
     case BZ_OK: return DECODE_MORE;
     case BZ_STREAM_END: return DECODE_FRAME_END;
     case BZ_MEM_ERROR: return DECODE_NO_MEMORY;
-    case BZ_DATA_ERROR_MAGIC: d->problem = "not a bzip2 header"; break;
+    case BZ_DATA_ERROR_MAGIC: d->problem = "not a bzip2 header"; return DECODE_NO_FRAME;
     default: d->problem = "bad block or wrong checksum"; break;
     }
     return DECODE_CORRUPT;
@@ -75,6 +75,7 @@ static void bzip2_close(void *state)
 const struct decompress_codec decompress_bzip2 = {.name = "bzip2",
                                                   .check = "bzip2 -t",
                                                   .unpack = "bzip2 -d",
+                                                  .ignores_trailing = "bzip2 -dc",
                                                   .state_size = sizeof(struct bzip2_state),
                                                   .open = bzip2_open,
                                                   .begin = bzip2_begin,

@@ -12,6 +12,8 @@ enum decode_result {
     DECODE_FRAME_END, /* all of the frame's output is written and its checksum is right */
     DECODE_CORRUPT,   /* `problem` says why */
     DECODE_TOO_LARGE, /* would need more than DECOMPRESS_MEMORY_MAX */
+    DECODE_NO_FRAME,  /* not the magic bytes of a frame */
+    DECODE_OLD_FORMAT, /* a frame of a format that is not supported any more */
     DECODE_NO_MEMORY,
 };
 
@@ -27,8 +29,11 @@ struct decode {
 struct decompress_codec {
     const char *name;           /* in messages */
     const char *check, *unpack; /* commands, for hints */
+    /* The program that reads a file up to such bytes after its end; NULL: it fails. */
+    const char *ignores_trailing;
     size_t state_size;          /* the state starts as zeros */
-    unsigned padding;           /* zeros after the last frame: a multiple of this; 0: none */
+    unsigned padding;           /* zeros after a frame: a multiple of this; 0: none */
+    bool frames_after_padding;  /* false: only the last frame has padding */
     /* Returns false when out of memory; close is called in any case. */
     bool (*open)(void *state);
     /* Before each frame. NULL: nothing to do. */

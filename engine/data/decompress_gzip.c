@@ -30,7 +30,7 @@ static enum decode_result read_header(struct gzip_state *s, struct decode *d)
 {
     while (d->in_size > 0 && s->header.phase != HEADER_DONE) {
         d->problem = gzip_header_parse_byte(&s->header, *d->in);
-        if (d->problem != NULL) return DECODE_CORRUPT;
+        if (d->problem != NULL) return s->member_bytes < 2 ? DECODE_NO_FRAME : DECODE_CORRUPT;
         d->in++;
         d->in_size--;
         s->member_bytes++;
@@ -91,6 +91,7 @@ static void gzip_close(void *state)
 const struct decompress_codec decompress_gzip = {.name = "gzip",
                                                  .check = "gzip -t",
                                                  .unpack = "gzip -d",
+                                                 .ignores_trailing = "gzip -dc",
                                                  .state_size = sizeof(struct gzip_state),
                                                  .padding = 1,
                                                  .open = gzip_open,

@@ -60,7 +60,7 @@ static enum decode_result xz_decode(void *state, struct decode *d)
     case LZMA_STREAM_END: return DECODE_FRAME_END;
     case LZMA_MEM_ERROR: return DECODE_NO_MEMORY;
     case LZMA_MEMLIMIT_ERROR: return DECODE_TOO_LARGE;
-    case LZMA_FORMAT_ERROR: d->problem = "not an xz header"; break;
+    case LZMA_FORMAT_ERROR: d->problem = "not an xz header"; return DECODE_NO_FRAME;
     case LZMA_OPTIONS_ERROR: d->problem = "unknown filters or options"; break;
     case LZMA_UNSUPPORTED_CHECK: d->problem = "unknown type of checksum"; break;
     default: d->problem = "bad block or wrong checksum"; break;
@@ -78,6 +78,7 @@ const struct decompress_codec decompress_xz = {.name = "xz",
                                                .unpack = "xz -d",
                                                .state_size = sizeof(struct xz_state),
                                                .padding = 4,
+                                               .frames_after_padding = true,
                                                .open = xz_open,
                                                .begin = xz_begin,
                                                .decode = xz_decode,

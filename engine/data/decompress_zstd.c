@@ -56,10 +56,11 @@ static enum decode_result zstd_error(struct decode *d, size_t result)
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation: return DECODE_NO_MEMORY;
     case ZSTD_error_frameParameter_windowTooLarge: return DECODE_TOO_LARGE;
-    case ZSTD_error_prefix_unknown: d->problem = "not a zstd header"; break;
+    case ZSTD_error_prefix_unknown: d->problem = "not a zstd header"; return DECODE_NO_FRAME;
     case ZSTD_error_checksum_wrong: d->problem = "wrong checksum"; break;
     case ZSTD_error_dictionary_wrong: d->problem = "it needs a dictionary"; break;
-    default: d->problem = "bad block"; break;
+    /* A frame that was made with raw content as its dictionary does not say so. */
+    default: d->problem = "bad block, or it needs a dictionary"; break;
     }
     return DECODE_CORRUPT;
 }
@@ -86,7 +87,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     ZSTD_outBuffer out = {d->out, d->out_size, 0};
     if (s->head_size == 0 && d->in_size > 0 && !begins_frame(d->in[0])) {
         d->problem = "not a zstd header";
-        return DECODE_CORRUPT;
+        return DECODE_NO_FRAME;
     }
     const size_t result = ZSTD_decompressStream(s->context, &out, &in);
     const size_t room = sizeof s->head - s->head_size, keep = in.pos < room ? in.pos : room;

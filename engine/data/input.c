@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PIPE_TEXT "a pipe, which only one process can read"
+
 enum glint_code input_error_code(int error)
 {
     switch (error) {
@@ -106,18 +108,24 @@ int input_detect_format(struct input_walk *w, const char *path, const char *name
     return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
-/* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. */
+/* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. `size`
+ * is that of its stat; *out_unsized: it has another number of bytes, as files of /proc, /sys and
+ * some FUSE file systems, which make their bytes when they are read. */
 static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
-                              enum compression *out)
+                              uint64_t size, enum compression *out, bool *out_unsized)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
     if (file < 0) return input_record_failed_call(w, file, "open", path);
-    int64_t size = 0;
-    if (w->list->content == INPUT_TEXT) size = env_read_full(w->env, file, head, sizeof head, 0);
+    const int64_t n = env_read_full(w->env, file, head, sizeof head, 0);
+    struct env_stat now;
+    /* A file that another process writes has another size now: its tasks report that. */
+    *out_unsized = n >= 0 && (uint64_t)n != (size < sizeof head ? size : sizeof head) &&
+                   w->env->stat_open(w->env, file, &now) == 0 && now.size == size;
     w->env->close(w->env, file);
-    if (size < 0) return input_record_failed_call(w, (int)size, "read", path);
-    return input_detect_format(w, path, path, head, (uint64_t)size, out);
+    if (n < 0) return input_record_failed_call(w, (int)n, "read", path);
+    return input_detect_format(w, path, path, head,
+                               w->list->content == INPUT_TEXT ? (uint64_t)n : 0, out);
 }
 
 int input_append_file(struct input_walk *w, const struct input_file *file)
@@ -131,13 +139,30 @@ int input_append_file(struct input_walk *w, const struct input_file *file)
     return 0;
 }
 
+/* Adds standard input, a FIFO or a file without a size, to be copied when all paths are known to be
+ * good. */
+static int add_pipe(struct input_walk *w, const char *path, const char *why)
+{
+    if (w->list->spool == NULL)
+        return input_record_bad_path(
+            w, GLINT_E_INPUT_KIND, path, why,
+            "run the job in one process, without a cluster, or save the piped "
+            "data to a file; explain reads files only");
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
+}
+
 /* `stored` is the path to open; NULL: `path`. */
 static int add_input_file(struct input_walk *w, const char *path, const char *stored,
                           const struct env_stat *stat)
 {
     enum compression compression = COMPRESSION_NONE;
-    int r = detect_file_format(w, path, stored, &compression);
+    bool unsized;
+    int r = detect_file_format(w, path, stored, stat->size, &compression, &unsized);
     if (r <= 0) return r;
+    if (unsized && stored == NULL)
+        return add_pipe(w, path, "a file whose size is only known when it is read");
     const char *copy = input_copy_text(w, path);
     const char *stored_copy = stored != NULL && copy != NULL ? input_copy_text(w, stored) : NULL;
     if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
@@ -247,19 +272,6 @@ static int add_saved_output(struct input_walk *w, const char *path,
 
 /* ---- Pipes */
 
-/* Adds standard input or a FIFO, to be copied when all paths are known to be good. */
-static int add_pipe(struct input_walk *w, const char *path)
-{
-    if (w->list->spool == NULL)
-        return input_record_bad_path(
-            w, GLINT_E_INPUT_KIND, path, "a pipe, which only one process can read",
-            "run the job in one process, without a cluster, or save the piped "
-            "data to a file; explain reads files only");
-    const char *copy = input_copy_text(w, path);
-    if (copy == NULL) return GLINT_E_NO_MEMORY;
-    return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
-}
-
 static int copy_pipe(struct input_walk *w, struct input_file *file)
 {
     const struct spooled_input *copy;
@@ -274,7 +286,8 @@ static int copy_pipe(struct input_walk *w, struct input_file *file)
     file->device = stat.device;
     file->inode = stat.inode;
     w->list->bytes += stat.size;
-    r = detect_file_format(w, file->path, file->stored, &file->compression);
+    bool unsized;
+    r = detect_file_format(w, file->path, file->stored, file->size, &file->compression, &unsized);
     return r < 0 ? r : 0;
 }
 
@@ -288,11 +301,27 @@ static int copy_pipes(struct input_walk *w)
 
 /* ---- */
 
+static bool is_null_device(const struct input_walk *w, const struct env_stat *stat)
+{
+    struct env_stat null;
+    return w->env->stat(w->env, "/dev/null", &null) == 0 && null.device == stat->device &&
+           null.inode == stat->inode;
+}
+
+/* An empty input: `join a /dev/null` is an idiom. */
+static int add_null_device(struct input_walk *w, const char *path)
+{
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    return input_append_file(w, &(struct input_file){.path = copy, .pipe = w->list->spool != NULL});
+}
+
 static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
     if (stat->kind == ENV_DIRECTORY) return add_directory(w, path, stat);
-    if (stat->kind == ENV_FIFO) return add_pipe(w, path);
+    if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
+    if (is_null_device(w, stat)) return add_null_device(w, path);
     return record_bad_kind(w, path, "not a regular file");
 }
 
@@ -309,7 +338,9 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
     if (r == 0) {
-        r = add_existing(w, path, &stat);
+        /* A pipe without a writer would wait without end, unnamed by the user. */
+        r = stat.kind == ENV_FIFO ? record_bad_kind(w, path, "a named pipe that a pattern matches")
+                                  : add_existing(w, path, &stat);
         return r == 0 ? 1 : r;
     }
     if (r == -ENOENT && listed)
@@ -346,7 +377,7 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
 {
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(path, hint);
-    if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path);
+    if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path, PIPE_TEXT);
     if (reason == NULL || input_error_code(error) != GLINT_E_INPUT_NOT_FOUND)
         return input_record_failed_call(w, error, "stat", path);
     return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);

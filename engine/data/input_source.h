@@ -13,6 +13,7 @@ struct input_source {
     struct env *env;
     const char *path; /* as messages name it */
     int file;         /* with remote == NULL */
+    uint64_t size;    /* as the caller knows it, for messages; 0: unknown */
     struct remote_reader *remote;
     bool open;
 };

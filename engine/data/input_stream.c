@@ -93,6 +93,7 @@ static int stream_open(struct input_stream *s, struct env *env, struct glint_tas
         s->ended = s->at >= piece->file_size;
         return 0;
     }
+    s->source.size = piece->file_size;
     const uint64_t to = piece->frames_end < piece->file_size ? piece->frames_end : 0;
     s->decompressor = decompressor_create(&s->source, piece->compression, piece->frames_start, to);
     if (s->decompressor == NULL) return error_no_memory(error);

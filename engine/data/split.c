@@ -82,10 +82,16 @@ static int add_file_as_split(struct split_builder *p, const struct input_file *f
     return r == 0 ? add_piece(p, file, 0, to_end ? SPLIT_TO_END : file->size) : r;
 }
 
+/* A compressed file of 0 bytes has lost its content: its task reports that. */
+static bool is_empty(const struct input_file *file)
+{
+    return file->size == 0 && file->compression == COMPRESSION_NONE;
+}
+
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
-    return file->size > 0 ? add_any_file(p, file) : 0;
+    return is_empty(file) ? 0 : add_any_file(p, file);
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -187,8 +193,8 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
 /* Cuts a file into ranges whose sizes differ by at most one byte. */
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
-    if (file->size == 0) return 0;
-    if (file->remote != NULL && !file->remote->ranges) return add_whole_file(p, file);
+    const bool whole = file->remote != NULL && !file->remote->ranges;
+    if (file->size == 0 || whole) return add_whole_file(p, file);
     if (p->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
     const uint64_t pieces = count_pieces(p, file);
@@ -358,7 +364,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
         struct line_splitter c = {
             .builder = &p, .file = &list->files[i], .lines = lines, .left = lines};
         c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
-        if (c.file->size > 0) r = split_by_lines(&c, env, block, index);
+        if (!is_empty(c.file)) r = split_by_lines(&c, env, block, index);
     }
     if (r == 0) r = finish_splits(&p, out);
     mem_free(block);

@@ -1,11 +1,10 @@
 /* The decompressors on frames, padding, early ends, flipped bits and too large windows; more of
- * gzip, and the output of both writers. */
+ * gzip. */
 #include "engine/base/mem.h"
 #include "engine/data/decompress.h"
-#include "engine/data/gzip.h"
 #include "engine/data/gzip_header.h"
-#include "engine/data/zstd_writer.h"
 #include "tests/support/compress.h"
+#include "tests/support/decompress.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/test_task.h"
 
@@ -20,38 +19,11 @@ static const uint8_t hello[] = {0x1f, 0x8b, 0x08, 0x08, 0x2c, 0x91, 0xb5, 0x65, 
 static const uint8_t empty[] = {0x1f, 0x8b, 0x08, 0x00, 0, 0, 0, 0, 0x00, 0x03,
                                 0x03, 0x00, 0,    0,    0, 0, 0, 0, 0,    0};
 
-static void compress_in_steps(const uint8_t *data, uint64_t size, uint64_t step, struct buffer *out)
-{
-    struct gzip_writer *w = gzip_writer_create(compress_keep, out);
-    cr_assert_not_null(w);
-    for (uint64_t at = 0; at < size; at += step)
-        cr_assert_eq(gzip_writer_write(w, data + at, size - at < step ? size - at : step), 0);
-    cr_assert_eq(gzip_writer_finish(w), 0);
-    gzip_writer_destroy(w);
-}
-
 static enum compression format = COMPRESSION_GZIP;
-
 static int decompress_in_steps(const struct buffer *in, uint64_t in_step, uint64_t out_step,
                                struct buffer *out, struct glint_error *error)
 {
-    struct memory_env memory;
-    memory_env_init(&memory, in->data, in->size);
-    memory.read_max = in_step;
-    *error = (struct glint_error){.code = GLINT_OK};
-    struct decompressor *z = decompressor_create(SOURCE(&memory), format, 0, 0);
-    cr_assert_not_null(z);
-    int64_t n;
-    do {
-        cr_assert(buffer_reserve(out, out_step));
-        n = decompressor_read(z, out->data + out->size, out_step, error);
-        cr_assert(n <= (int64_t)out_step);
-        if (n > 0) out->size += (uint64_t)n;
-    } while (n == (int64_t)out_step);
-    if (n >= 0) cr_assert_eq(decompressor_offset(z), in->size);
-    cr_assert_eq(error->code, n < 0 ? n : 0);
-    decompressor_destroy(z);
-    return error->code;
+    return decompress_by_steps(format, in, in_step, out_step, out, error);
 }
 
 static void expect_content(const struct buffer *in, const char *wanted, uint64_t size)
@@ -88,7 +60,6 @@ static void put_bytes(struct buffer *b, const void *data, uint64_t size)
 Test(gunzip, members_are_concatenated)
 {
     struct buffer in = {NULL, 0, 0};
-    expect_content(&in, "", 0);
     put_bytes(&in, hello, sizeof hello);
     expect_content(&in, "hello\n", 6);
     put_bytes(&in, empty, sizeof empty);
@@ -99,7 +70,8 @@ Test(gunzip, members_are_concatenated)
     put_bytes(&in, (uint8_t[700]){0}, 700);
     expect_content(&in, "hello\nhello\n", 12);
     put_bytes(&in, "x", 1);
-    expect_error(&in, GLINT_E_COMPRESSED_CORRUPT, "unexpected bytes after");
+    expect_error(&in, GLINT_E_COMPRESSED_CORRUPT,
+                 "bytes follow the end of the gzip data, from byte 106");
     buffer_fini(&in);
 }
 
@@ -146,6 +118,7 @@ Test(gunzip, flipped_bits_never_change_content)
 
 Test(decompress, frames_of_each_format_are_concatenated)
 {
+    static const char *const names[] = {NULL, "gzip", "zstd", "bzip2", "xz", "lz4"};
     FOR_ALL_FORMATS
     {
         struct buffer in = {NULL, 0, 0};
@@ -156,6 +129,13 @@ Test(decompress, frames_of_each_format_are_concatenated)
         expect_content(&in, "hello\n", 6);
         compress_frame(format, "hello\n", 6, &in);
         expect_content(&in, "hello\nhello\n", 12);
+        const uint64_t frames = in.size;
+        put_bytes(&in, "some bytes after it", 19);
+        char cause[64];
+        snprintf(cause, sizeof cause, "bytes follow the end of the %s data, from byte %lu",
+                 names[format], frames);
+        expect_error(&in, GLINT_E_COMPRESSED_CORRUPT, cause);
+        in.size = frames;
         put_bytes(&in, (uint8_t[8]){0}, 8);
         if (format == COMPRESSION_GZIP || format == COMPRESSION_XZ) {
             expect_content(&in, "hello\nhello\n", 12);
@@ -174,6 +154,42 @@ Test(decompress, frames_of_each_format_are_concatenated)
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
+/* As xz allows, and no other format. */
+Test(decompress, padding_may_be_between_frames_of_xz)
+{
+    FOR_ALL_FORMATS
+    {
+        struct buffer in = {NULL, 0, 0};
+        for (uint64_t zeros = 0; zeros <= 9; zeros++) {
+            in.size = 0;
+            compress_frame(format, "one\n", 4, &in);
+            put_bytes(&in, (uint8_t[9]){0}, zeros);
+            compress_frame(format, "two\n", 4, &in);
+            if (zeros == 0 || (format == COMPRESSION_XZ && zeros % 4 == 0))
+                expect_content(&in, "one\ntwo\n", 8);
+            else
+                expect_error(&in, GLINT_E_COMPRESSED_CORRUPT,
+                             format == COMPRESSION_XZ ? "padding" : "bytes follow the end");
+        }
+        buffer_fini(&in);
+    }
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+/* The program lz4 reads it. */
+Test(decompress, old_frames_of_lz4_are_named)
+{
+    struct buffer in = {NULL, 0, 0};
+    format = COMPRESSION_LZ4;
+    for (unsigned before = 0; before < 2; before++) {
+        in.size = 0;
+        if (before > 0) compress_frame(format, "new\n", 4, &in);
+        put_bytes(&in, "\x02\x21\x4c\x18\x05\0\0\0\x40old\n", 13);
+        expect_error(&in, GLINT_E_INPUT_FORMAT, "is in its old format");
+    }
+    buffer_fini(&in);
+}
+
 Test(decompress, truncation_at_each_byte_is_reported)
 {
     FOR_ALL_FORMATS
@@ -182,7 +198,7 @@ Test(decompress, truncation_at_each_byte_is_reported)
         compress_frame(format, "hello\n", 6, &whole);
         const uint64_t one = whole.size;
         compress_frame(format, "again\n", 6, &whole);
-        for (uint64_t cut = 1; cut < whole.size; cut++) {
+        for (uint64_t cut = 0; cut < whole.size; cut++) {
             struct buffer in = {whole.data, cut, cut}, out = {NULL, 0, 0};
             struct glint_error error;
             const int r = decompress_in_steps(&in, cut % 7, 64, &out, &error);
@@ -384,113 +400,4 @@ Test(gunzip, header_with_all_fields_is_parsed)
     cr_expect_eq(h.phase, HEADER_DONE);
     cr_expect_null(gzip_header_parse_byte(&wrong, (uint8_t)crc));
     cr_expect_not_null(gzip_header_parse_byte(&wrong, (uint8_t)(crc >> 8) ^ 1));
-}
-
-Test(gzip, output_is_the_same_for_any_write_size)
-{
-    static const uint64_t sizes[] = {0, 1, 65535, 65536, 65537, 1000000};
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const uint64_t size = sizes[i];
-        uint8_t *data = malloc(size + 1);
-        uint64_t state = 9;
-        for (uint64_t k = 0; k < size; k++) data[k] = "0123456789\t\n"[test_random(&state) % 12];
-        struct buffer whole = {NULL, 0, 0}, cut = {NULL, 0, 0}, out = {NULL, 0, 0};
-        struct glint_error error;
-        compress_in_steps(data, size, 1 << 20, &whole);
-        compress_in_steps(data, size, 777, &cut);
-        cr_assert_eq(whole.size, cut.size);
-        cr_assert_arr_eq(whole.data, cut.data, cut.size);
-        cr_assert_eq(decompress_in_steps(&whole, 0, 1 << 20, &out, &error), 0);
-        cr_assert_eq(out.size, size);
-        if (size > 0) cr_assert_arr_eq(out.data, data, size);
-        if (size > 100) cr_assert_lt(whole.size, size * 6 / 10);
-        buffer_fini(&whole);
-        buffer_fini(&cut);
-        buffer_fini(&out);
-        free(data);
-    }
-    cr_expect_eq(mem_live_blocks(), 0);
-}
-
-static void compress_zstd_in_steps(const uint8_t *data, uint64_t size, uint64_t step,
-                                   struct buffer *out)
-{
-    struct zstd_writer *w = zstd_writer_create(compress_keep, out);
-    cr_assert_not_null(w);
-    for (uint64_t at = 0; at < size; at += step)
-        cr_assert_eq(zstd_writer_write(w, data + at, size - at < step ? size - at : step), 0);
-    cr_assert_eq(zstd_writer_finish(w), 0);
-    zstd_writer_destroy(w);
-}
-
-Test(zstd_writer, output_is_the_same_for_any_write_size)
-{
-    static const uint64_t sizes[] = {0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB};
-    format = COMPRESSION_ZSTD;
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const uint64_t size = sizes[i];
-        uint8_t *data = malloc(size + 1);
-        uint64_t state = 9;
-        for (uint64_t k = 0; k < size; k++) data[k] = "0123456789\t\n"[test_random(&state) % 12];
-        struct buffer whole = {NULL, 0, 0}, cut = {NULL, 0, 0}, out = {NULL, 0, 0};
-        struct glint_error error;
-        compress_zstd_in_steps(data, size, 4 * MIB, &whole);
-        compress_zstd_in_steps(data, size, 7777, &cut);
-        cr_assert_eq(whole.size, cut.size);
-        cr_assert_arr_eq(whole.data, cut.data, cut.size);
-        cr_assert_eq(decompress_in_steps(&whole, 0, 1 << 20, &out, &error), 0);
-        cr_assert_eq(out.size, size);
-        if (size > 0) cr_assert_arr_eq(out.data, data, size);
-        buffer_fini(&whole);
-        buffer_fini(&cut);
-        buffer_fini(&out);
-        free(data);
-    }
-    cr_expect_eq(mem_live_blocks(), 0);
-}
-
-static int refuse(void *arg, const void *data, uint64_t size)
-{
-    (void)data;
-    (void)size;
-    return --*(int *)arg == 0 ? -28 : 0;
-}
-
-Test(gzip, sink_error_is_sticky)
-{
-    int calls = 1;
-    uint8_t *noise = malloc(MIB);
-    uint64_t state = 3;
-    for (uint64_t i = 0; i < MIB; i++) noise[i] = (uint8_t)test_random(&state);
-    struct gzip_writer *w = gzip_writer_create(refuse, &calls);
-    cr_expect_eq(gzip_writer_write(w, noise, MIB), -28);
-    cr_expect_eq(gzip_writer_write(w, noise, 1), -28);
-    cr_expect_eq(gzip_writer_finish(w), -28);
-    cr_expect_eq(calls, 0, "no call after the error");
-    gzip_writer_destroy(w);
-    free(noise);
-    mem_fail_at(1, false);
-    cr_expect_null(gzip_writer_create(refuse, &calls));
-}
-
-Test(zstd_writer, failures_are_reported)
-{
-    int calls = 1;
-    uint8_t *zeros = calloc(1, 3 * MIB);
-    struct zstd_writer *w = zstd_writer_create(refuse, &calls);
-    cr_expect_eq(zstd_writer_write(w, zeros, 3 * MIB), -28);
-    cr_expect_eq(zstd_writer_write(w, zeros, 1), -28);
-    cr_expect_eq(zstd_writer_finish(w), -28);
-    cr_expect_eq(calls, 0, "no call after the error");
-    zstd_writer_destroy(w);
-    free(zeros);
-    w = NULL;
-    for (int64_t n = 1; w == NULL; n++) {
-        mem_fail_at(n, false);
-        w = zstd_writer_create(refuse, &calls);
-        mem_fail_at(0, false);
-        cr_expect(w == NULL || n > 2);
-    }
-    zstd_writer_destroy(w);
-    cr_expect_eq(mem_live_blocks(), 0);
 }

@@ -258,15 +258,25 @@ Test(input, all_bad_paths_are_reported_at_once)
     cr_assert_eq(mkfifo("fifo", 0666), 0);
     cr_assert_eq(symlink("nowhere", "link"), 0);
     cr_assert_eq(symlink("loop", "loop"), 0);
-    expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/null,x*,,a.tsv/b", GLINT_E_INPUT_NOT_FOUND,
+    expect_bad("missing,a.tsv,fifo,link,loop,socket,/dev/zero,x*,,a.tsv/b", GLINT_E_INPUT_NOT_FOUND,
                "missing: No such file or directory; fifo: a pipe, which only one process can read; "
                "link: No such file or directory; loop: Too many levels of symbolic links; "
-               "socket: not a regular file; /dev/null: not a regular file; x*: no file matches; "
+               "socket: not a regular file; /dev/zero: not a regular file; x*: no file matches; "
                "'': an empty path; a.tsv/b: Not a directory");
     expect_bad("fifo,missing", GLINT_E_INPUT_KIND, "fifo");
+    expect_bad("fif*", GLINT_E_INPUT_KIND, "fifo: a named pipe that a pattern matches");
     expect_bad("lin*", GLINT_E_INPUT_NOT_FOUND, "link: a dangling symbolic link");
     expect_bad("", GLINT_E_INPUT_NOT_FOUND, "an empty path");
     close(s);
+}
+
+Test(input, files_whose_size_is_unknown_need_a_copy)
+{
+    expect_bad("/proc/cpuinfo", GLINT_E_INPUT_KIND, "size is only known when it is read");
+    content = INPUT_BINARY;
+    expect_bad("a.tsv,/proc/self/mount*", GLINT_E_INPUT_KIND, "/proc/self/mounts: a file whose");
+    expect_files("/dev/null", "/dev/null");
+    cr_expect_eq(list.bytes, 0);
 }
 
 Test(input, dir_with_non_files_is_rejected)

@@ -111,6 +111,10 @@ Test(split, small_files_share_a_split)
     cr_expect_eq(splits.count, 0);
     make_splits(files, 0, 0);
     cr_expect_eq(splits.count, 0);
+    files[1].compression = COMPRESSION_GZIP; /* no content, which its task reports */
+    make_splits(files, 2, 0);
+    cr_expect(splits.count == 1 && splits.items[0].count == 1 &&
+              splits.items[0].pieces[0].length == SPLIT_TO_END);
     free(files);
     splits_fini(&splits);
 }
