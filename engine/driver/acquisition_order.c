@@ -11,7 +11,8 @@
  * No deadlock: of all executors that waiting drivers keep, take the one with the highest id. Its
  * driver needs k more, has k available above it, and is queued for at least one of them. No waiting
  * driver keeps those, so they are idle or serve jobs that have started, and queues are served in
- * order: the driver gets one, and then needs only k - 1.
+ * order: the driver gets one, and then needs only k - 1. Fetches of programs end: while one lasts
+ * the driver may keep more (acquisition_policy.c).
  *
  * No livelock: a driver releases an executor that it just got, or got before it knew that it would
  * be queued. It releases one that it was allowed to keep only if the set of executors that it can
@@ -23,11 +24,10 @@
  * (registration.c). */
 #include "engine/driver/cluster_transport_internal.h"
 
-#include <assert.h>
+#include "engine/base/log.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_LIMIT UINT32_MAX
 
 static int compare_daemon_ids(const void *a, const void *b)
 {
@@ -39,24 +39,37 @@ bool acquisition_order_init(struct cluster_transport *r)
 {
     uint32_t count = r->cluster->executor_count;
     r->by_id = mem_alloc(sizeof(struct daemon_conn *) * count);
-    if (r->by_id == NULL) return false;
+    r->acquisition_states = mem_alloc(sizeof *r->acquisition_states * count);
+    if (r->by_id == NULL || r->acquisition_states == NULL) return false;
     for (uint32_t i = 0; i < count; i++) r->by_id[i] = &r->daemon_conns[i];
     qsort(r->by_id, count, sizeof(struct daemon_conn *), compare_daemon_ids);
     for (uint32_t i = 0; i < count; i++) r->by_id[i]->rank = i;
-    r->highest = NO_LIMIT;
+    r->highest = ACQUISITION_NO_LIMIT;
     return true;
 }
 
-/* The driver has this daemon's executor. */
-static bool is_kept(const struct daemon_conn *p)
+static enum acquisition_state state_of(const struct daemon_conn *p)
 {
-    return p->state == DAEMON_CONN_EXECUTOR_STARTED;
+    switch (p->state) {
+    case DAEMON_CONN_EXECUTOR_STARTED: return ACQUISITION_KEPT;
+    case DAEMON_CONN_REJECTED: return ACQUISITION_UNAVAILABLE;
+    case DAEMON_CONN_BACKOFF: return p->reached ? ACQUISITION_RELEASED : ACQUISITION_UNAVAILABLE;
+    case DAEMON_CONN_DIALLING:
+        if (p->reached) return ACQUISITION_REQUESTED;
+        /* On the first dial only, else an unreachable daemon would suspend the order forever. */
+        return p->backoff.attempts == 0 ? ACQUISITION_FIRST_DIAL : ACQUISITION_UNAVAILABLE;
+    case DAEMON_CONN_REQUESTED: break;
+    }
+    if (p->queue_position > 0) return ACQUISITION_QUEUED;
+    return p->fetches_program ? ACQUISITION_FETCHING : ACQUISITION_REQUESTED;
 }
 
-/* The driver does not have this daemon's executor but may still get it. */
-static bool is_available(const struct daemon_conn *p)
+/* The state of each daemon by rank; valid until the next call. */
+static const enum acquisition_state *states_of(const struct cluster_transport *r)
 {
-    return p->reached && !is_kept(p) && p->state != DAEMON_CONN_REJECTED;
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++)
+        r->acquisition_states[i] = state_of(r->by_id[i]);
+    return r->acquisition_states;
 }
 
 bool acquisition_order_allows(const struct daemon_conn *p)
@@ -64,73 +77,43 @@ bool acquisition_order_allows(const struct daemon_conn *p)
     return p->rank <= p->r->highest;
 }
 
-/* The daemon will respond within a deadline whether its executor is free: it is being dialled, will
- * be dialled, or has not responded to REQUEST_EXECUTOR. One that fetches the driver's program may
- * take long, so it does not count. One that was never reached counts on the first dial only, else
- * an unreachable daemon would suspend the order forever. */
-static bool is_awaiting_response(const struct daemon_conn *p)
-{
-    bool dialled = p->state == DAEMON_CONN_DIALLING && (p->reached || p->backoff.attempts == 0);
-    bool will_be = p->state == DAEMON_CONN_BACKOFF && p->reached && acquisition_order_allows(p);
-    bool requested =
-        p->state == DAEMON_CONN_REQUESTED && p->queue_position == 0 && !p->fetches_program;
-    return dialled || will_be || requested;
-}
-
 bool acquisition_order_keeps_any(const struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL || r->started) return false;
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        if (is_kept(&r->daemon_conns[i])) return true;
-    return false;
-}
-
-/* Returns the highest rank that the driver may keep or request. NO_LIMIT if the order does not
- * matter: the job has started, needs one executor, has enough, or is queued nowhere. */
-static uint32_t highest_rank(const struct cluster_transport *r)
-{
-    uint32_t kept = 0, available = 0, wanted = registration_executors_min(r);
-    bool waits = false;
-    if (r->started || wanted == 1) return NO_LIMIT;
-    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
-        const struct daemon_conn *p = &r->daemon_conns[i];
-        kept += is_kept(p);
-        available += is_available(p);
-        waits = waits || p->queue_position > 0;
-    }
-    if (!waits || kept >= wanted) return NO_LIMIT;
-    uint32_t left = wanted - kept < available ? wanted - kept : available;
-    assert(left > 0); /* `waits`: the executor it is queued for is available */
-    for (uint32_t i = r->cluster->executor_count; i-- > 0;)
-        if (is_available(r->by_id[i]) && --left == 0) return i;
-    return NO_LIMIT;
-}
-
-/* Any daemon except `but` (NULL: none) has not responded yet. */
-static bool any_awaiting_response(const struct cluster_transport *r, const struct daemon_conn *but)
-{
-    for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        if (&r->daemon_conns[i] != but && is_awaiting_response(&r->daemon_conns[i])) return true;
+        if (state_of(&r->daemon_conns[i]) == ACQUISITION_KEPT) return true;
     return false;
 }
 
 bool acquisition_order_may_request(const struct daemon_conn *p)
 {
-    return acquisition_order_allows(p) || any_awaiting_response(p->r, p);
+    const struct cluster_transport *r = p->r;
+    return acquisition_order_allows(p) ||
+           acquisition_is_awaiting(states_of(r), r->cluster->executor_count, r->highest, p->rank);
+}
+
+static uint32_t limit_of(const struct cluster_transport *r)
+{
+    if (r->started) return ACQUISITION_NO_LIMIT;
+    return acquisition_limit(states_of(r), r->cluster->executor_count,
+                             registration_executors_min(r));
 }
 
 /* Releases nothing while a daemon has not responded yet, since its response may change the limit.
- * Releasing itself does not change the limit: one more executor is needed then, and one more is
- * available. */
+ * If a release changed the limit, the order would be wrong, which is no reason to end a job: the
+ * driver goes on without an order. */
 void acquisition_order_enforce(struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL) return;
-    r->highest = highest_rank(r);
-    if (r->highest == NO_LIMIT) return;
-    if (any_awaiting_response(r, NULL)) return;
-    for (uint32_t i = r->highest + 1; i < r->cluster->executor_count; i++) {
-        struct daemon_conn *p = r->by_id[i];
-        if (is_kept(p) || p->queue_position > 0) daemon_conn_release_executor(p);
-    }
-    assert(r->highest == highest_rank(r));
+    const uint32_t count = r->cluster->executor_count, limit = limit_of(r);
+    r->highest = limit;
+    if (limit == ACQUISITION_NO_LIMIT) return;
+    if (acquisition_is_awaiting(states_of(r), count, limit, count)) return;
+    for (uint32_t i = limit + 1; i < count; i++)
+        if (acquisition_releases(state_of(r->by_id[i]), i, limit))
+            daemon_conn_release_executor(r->by_id[i]);
+    if (limit_of(r) == limit) return;
+    log_line(LOG_ERROR, NULL, "the order of acquisition is wrong (limit %u of %u): ignoring it",
+             limit, count);
+    r->highest = ACQUISITION_NO_LIMIT;
 }

@@ -147,6 +147,7 @@ static void free_transport(struct cluster_transport *r)
     assert(r->executor_conns == NULL);
     mem_free(r->executors_by_id);
     mem_free(r->by_id);
+    mem_free(r->acquisition_states);
     mem_free(r->daemon_conns);
     pthread_cond_destroy(&r->arrived);
     pthread_mutex_destroy(&r->lock);

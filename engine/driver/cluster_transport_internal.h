@@ -8,7 +8,7 @@
  *   executor_listener.c  where executors connect to the driver
  *   executor_conn.c      connections of executors, from the first to the loss
  *   registration.c       when executors join the job, and when there are too few
- *   acquisition_order.c  which executors a waiting driver may keep (avoids deadlocks)
+ *   acquisition_order.c  applies acquisition_policy.c: what a waiting driver may keep
  *   task_result_fetch.c  fetches large task results
  *   program_server.c     sends this program to daemons of another build
  *   broadcast_server.c   sends broadcasts in blocks
@@ -18,6 +18,7 @@
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 #define GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 
+#include "engine/driver/acquisition_policy.h"
 #include "engine/driver/cluster_transport.h"
 #include "engine/driver/daemon_conn.h"
 #include "engine/driver/executor_conn.h"
@@ -63,7 +64,8 @@ struct cluster_transport {
 
     struct daemon_conn *daemon_conns; /* [cluster->executor_count]; NULL with listen_host */
     struct daemon_conn **by_id;       /* the same, sorted by executor id */
-    uint32_t highest;                 /* highest rank that may be kept or requested */
+    enum acquisition_state *acquisition_states; /* scratch of acquisition_order.c */
+    uint32_t highest;                           /* highest rank that may be kept or requested */
     struct driver_listener *listeners;
     struct executor_conn *executor_conns, **executor_conns_end; /* oldest first */
     struct executor_conn **executors_by_id; /* [number_capacity] by number; NULL: lost */

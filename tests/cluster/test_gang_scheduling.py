@@ -2,10 +2,13 @@
 
 GLINT_ROUNDS is the number of rounds (2); use 20 for a longer test."""
 import os
+import shutil
 import signal
+import tempfile
 import unittest
 
 from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, until
+from programs import other_build
 
 ROUNDS = int(os.environ.get("GLINT_ROUNDS", "2"))
 JOB = ("empty-tasks", "--tasks", "20")
@@ -53,6 +56,67 @@ class GangScheduling(ClusterTest):
         self.assertIn("error[E0907]", job.err)
         self.assertRegex(job.err, r"2 of 3 executors registered within \d+ ms: e1 \(\S+\): cannot connect: "
                          r"connection refused; e2 \(\S+\): connected; e3 \(\S+\): connected")
+
+
+class OtherBuild(ClusterTest):
+    """Drivers of another build: each daemon has a cache of its own, so some fetch the program and some have it."""
+
+    keys = GangScheduling.keys
+    executors = GangScheduling.executors
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.mkdtemp(prefix="glint-program-")
+        cls.other = os.path.join(cls.place, "glint")
+        other_build(cls.other)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.place)
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster({"e3": self.executors["e3"]})
+        self.last_only = os.path.join(self.directory, "last.toml")
+        os.rename(self.config, self.last_only)
+        self.write_cluster()
+        for name in self.executors:
+            self.executor(name, env={"XDG_CACHE_HOME": self.cache(name)})
+
+    def cache(self, name):
+        return os.path.join(self.directory, f"cache-{name}")
+
+    def forget_program(self):
+        for name in ("e1", "e2"):
+            shutil.rmtree(os.path.join(self.cache(name), "glint", "programs"), ignore_errors=True)
+
+    def submit_other(self, name, *words):
+        self.program = self.other
+        try:
+            return self.submit(name, *JOB, *words)
+        finally:
+            del self.program
+
+    def test_queued_at_the_last_while_the_others_fetch(self):
+        self.program = self.other
+        self.assertEqual(self.run_glint("submit", *JOB, "--cluster", self.last_only)[0], 0)
+        del self.program
+        for i in range(3 * ROUNDS):
+            blocking = self.start(f"blocking-{i}", "submit", "empty-tasks", "--tasks", "100000", "--cluster",
+                                  self.last_only)
+            until(lambda: self.executor_status("e3").get("jobs"), "e3 is busy")
+            job = self.submit_other(f"job-{i}", "--executors", "2")
+            self.assertEqual(job.wait(), 0, job.err)
+            blocking.signal(signal.SIGINT)
+            self.assertIn(blocking.wait(), (0, 130), blocking.err)
+            self.forget_program()
+
+    def test_six_drivers_share_two_of_three_executors(self):
+        for i in range(ROUNDS):
+            jobs = [self.submit_other(f"job-{i}-{d}", "--executors", "2") for d in range(6)]
+            for job in jobs:
+                self.assertEqual(job.wait(6 * DEADLINE_S), 0, job.err)  # others may be first
+            self.forget_program()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
  * end outputs, results and counters must equal those of local mode, byte for byte, or the job must
  * have failed with an error that its faults justify; if they do not justify one, it must succeed.
  * It must end within a limit of simulated time and leave nothing behind: no files, memory, tasks or
- * stages. */
+ * stages. Before that several drivers share the executors of a few daemons (daemons.c). */
 #include "engine/base/mem.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/plan/context_config.h"
@@ -116,6 +116,7 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     static struct sim s;
     struct glint_summary summary;
     sim_init(&s, seed, options);
+    daemons_meet(&s);
     int64_t memory = mem_live_blocks();
     struct glint *g = calloc(1, sizeof *g);
     if (g == NULL) abort();

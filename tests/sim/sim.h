@@ -11,6 +11,7 @@
  *   oracle.c               checks every message of the driver against its own model
  *   oracle_reachability.c  its model of executors that cannot reach each other
  *   outcome_check.c        whether the faults justify how the job ended
+ *   daemons.c              several drivers that wait for executors of the same daemons
  *   main.c                 runs seeds and checks invariants at the end */
 #ifndef GLINT_TESTS_SIM_H
 #define GLINT_TESTS_SIM_H
@@ -169,7 +170,10 @@ struct sim_options {
     X(full_disks, "full disks")                                                                    \
     X(slow_disks, "slow disks")                                                                    \
     X(slow_nodes, "slow nodes")                                                                    \
-    X(jumps, "clock jumps")
+    X(jumps, "clock jumps")                                                                        \
+    X(program_fetches, "programs fetched by daemons")                                              \
+    X(ordered, "times that waiting drivers followed the order of executors")                       \
+    X(released, "executors and requests released")
 
 struct sim_counts {
 #define SIM_COUNT(name, text) uint32_t name;
@@ -291,6 +295,10 @@ void executors_destroy(struct sim *s);
 int transport_start(struct sim *s, struct glint *g);
 /* Runs events for another `ns` after the job has ended. */
 void transport_settle(struct sim *s, uint64_t ns);
+
+/* daemons.c */
+/* Checks that several drivers get their executors; leaves the seed's random numbers as they are. */
+void daemons_meet(struct sim *s);
 
 /* faults.c */
 /* Chooses the seed's kinds of faults; before workloads_choose. */

@@ -183,6 +183,30 @@ Test(acquisition_order, program_fetch_delays_nothing)
     stop();
 }
 
+/* The only queue position is at the highest daemon, and the lower ones fetch the program: without
+ * it the driver would be queued nowhere and request it again at once. */
+Test(acquisition_order, only_queue_position_stays_while_lower_daemons_fetch)
+{
+    is_busy_and_slow(0);
+    is_busy_and_slow(1);
+    is_busy(2);
+    cluster.executors_min = 2;
+    start(3);
+    UNTIL_TRUE(nodes[0].executor_requests == 1 && nodes[1].executor_requests == 1);
+    UNTIL_TRUE(strstr(context.driver.notes, "e3 (127.0.0.1:") != NULL); /* it is busy */
+    act(0, FAKE_PROGRAM_REQUEST, 0);
+    act(1, FAKE_PROGRAM_REQUEST, 0);
+    act(2, FAKE_QUEUED, 2);
+    UNTIL_TRUE(strstr(context.driver.notes, "position 2") != NULL);
+    cr_expect_eq(nodes[2].leaves, 0);
+    act(0, FAKE_QUEUED, 1);
+    UNTIL_TRUE(nodes[2].leaves == 1); /* now it is queued at a lower one */
+    act(0, FAKE_START_EXECUTOR, 0);
+    act(1, FAKE_START_EXECUTOR, 0);
+    UNTIL_TRUE(context.driver.executors == 2);
+    stop();
+}
+
 /* A driver that keeps an executor makes others wait, so its own wait is limited by start_ms. The
  * error contains the state of each executor. */
 Test(acquisition_order, start_timeout_runs_while_holding_one)
