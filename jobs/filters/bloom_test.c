@@ -225,7 +225,6 @@ static int take_filter(struct filter_loader *c, const struct glint_record *recor
     int r = find_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
     if (s->present[number]) return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
-    assert(number < s->count && filter.params.m == s->params[number].m);
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     filter_report(c->g, key, &filter);

@@ -4,6 +4,7 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/filter_report.h"
 #include "jobs/filters/size_lines.h"
+#include "jobs/rows/task_results.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -188,9 +189,10 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
 
 static int take_count(void *arg, const struct glint_record *record)
 {
-    assert(record->value.i64 > 0);
+    struct entries *e = arg;
+    if (record->value.i64 <= 0) return task_result_fail(e->g, "a count that is not positive");
     struct bloom_params params = {.n = (uint64_t)record->value.i64};
-    return add_entry(arg, &record->key, &params);
+    return add_entry(e, &record->key, &params);
 }
 
 int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
@@ -206,11 +208,12 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
 
 static int take_line(void *arg, const struct glint_record *record)
 {
+    struct entries *e = arg;
     struct size_line line;
-    const bool sound = size_line_read(record->value.bytes, &line);
-    assert(sound);
+    if (!size_line_read(record->value.bytes, &line))
+        return task_result_fail(e->g, "an invalid line of sizes");
     struct bloom_params params = {.n = line.n, .m = line.m, .k = line.k};
-    return add_entry(arg, &record->key, &params);
+    return add_entry(e, &record->key, &params);
 }
 
 int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,

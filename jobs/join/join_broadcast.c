@@ -11,6 +11,7 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 #include "jobs/join/join_table.h"
+#include "jobs/rows/task_results.h"
 
 #include <assert.h>
 #include <string.h>
@@ -241,7 +242,7 @@ static int take_bitmap(void *arg, const struct glint_record *record)
 {
     struct bitmap *b = arg;
     const struct glint_slice bytes = record->value.bytes;
-    assert(b->data == NULL); /* there is only one key */
+    if (b->data != NULL) return task_result_fail(b->g, "a second bitmap"); /* one key */
     b->data = glint_alloc(b->g, bytes.size + 1);
     if (b->data == NULL) return glint_error(b->g)->code;
     memcpy(b->data, bytes.data, bytes.size);

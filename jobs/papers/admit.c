@@ -15,6 +15,7 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/task_results.h"
 #include "jobs/rows/text_table.h"
 
 #include <assert.h>
@@ -176,11 +177,17 @@ static int save_report(struct glint *g, const struct built_filter *b, const char
     return r;
 }
 
+struct verdict_counts {
+    struct glint *g;
+    int64_t counted[2]; /* rejected, admitted */
+};
+
 static int take_count(void *arg, const struct glint_record *record)
 {
-    int64_t *counted = arg;
-    assert(record->key.i64 == 0 || record->key.i64 == 1);
-    counted[record->key.i64] = record->value.i64;
+    struct verdict_counts *c = arg;
+    if (record->key.i64 != 0 && record->key.i64 != 1)
+        return task_result_fail(c->g, "a verdict that is neither 0 nor 1");
+    c->counted[record->key.i64] = record->value.i64;
     return 0;
 }
 
@@ -189,15 +196,16 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
                            const struct built_filter *b)
 {
     struct glint *g = glint_context(lines);
-    int64_t counted[2] = {0, 0};
+    struct verdict_counts c = {.g = g};
     struct glint_rdd *verdicts = glint_map(lines, &verdict, keep_args(g, fields, b, true, true));
     struct glint_rdd *sums = glint_reduce_by_key(verdicts, &GLINT_SUM_I64, NULL);
-    int r = glint_collect_each(sums, take_count, counted);
-    assert(r != 0 || (counted[1] == glint_counter_value(g, "admitted") &&
-                      counted[0] == glint_counter_value(g, "rejected")));
+    int r = glint_collect_each(sums, take_count, &c);
+    if (r == 0 && (c.counted[1] != glint_counter_value(g, "admitted") ||
+                   c.counted[0] != glint_counter_value(g, "rejected")))
+        r = task_result_fail(g, "verdicts that differ from its counters");
     if (r == 0 && !glint_explaining(g))
-        glint_note(g, "by map and reduce: %lld admitted, %lld rejected", (long long)counted[1],
-                   (long long)counted[0]);
+        glint_note(g, "by map and reduce: %lld admitted, %lld rejected", (long long)c.counted[1],
+                   (long long)c.counted[0]);
     return r;
 }
 

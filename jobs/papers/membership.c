@@ -8,6 +8,7 @@
 
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/task_results.h"
 #include "jobs/rows/text_table.h"
 
 #include <assert.h>
@@ -28,14 +29,16 @@ static int take_tally(void *arg, const struct glint_record *record)
     struct membership_result *o = arg;
     struct member_tally tally;
     const int64_t number = record->key.i64;
-    assert(record->value.bytes.size == sizeof tally && number >= 0);
+    const int64_t last = MEMBER_COUNTS + (int64_t)o->sizes.count;
+    if (record->value.bytes.size != sizeof tally || number < 0 || number > last ||
+        (number < MEMBER_COUNTS && number >= o->sizes.count))
+        return task_result_fail(o->g, "an invalid tally");
     memcpy(&tally, record->value.bytes.data, sizeof tally);
     if (number < MEMBER_COUNTS) {
-        assert(number < o->sizes.count && tally.own_hits <= tally.own);
+        if (tally.own_hits > tally.own) return task_result_fail(o->g, "more hits than ids");
         o->filters[number] = tally;
         o->without_filter -= tally.own;
     } else {
-        assert(number - MEMBER_COUNTS <= o->sizes.count);
         o->counts[number - MEMBER_COUNTS] = tally.hits;
         o->ids += tally.hits;
         o->without_filter += tally.hits;

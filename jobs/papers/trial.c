@@ -6,6 +6,7 @@
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
 #include "jobs/rows/row_counts.h"
+#include "jobs/rows/task_results.h"
 
 #include <assert.h>
 #include <string.h>
@@ -29,9 +30,10 @@ static int take_tally(void *arg, const struct glint_record *record)
     struct trial *t = arg;
     struct bloom_tally tally;
     uint32_t number = sizes_find_any(&t->sizes, &record->key);
-    assert(number != SIZES_NONE && record->value.bytes.size == sizeof tally);
+    if (number == SIZES_NONE || record->value.bytes.size != sizeof tally)
+        return task_result_fail(t->g, "an invalid tally");
     memcpy(&tally, record->value.bytes.data, sizeof tally);
-    assert(tally.hits <= tally.rows);
+    if (tally.hits > tally.rows) return task_result_fail(t->g, "more hits than rows");
     t->keys[number].hits = tally.hits;
     t->keys[number].rows = tally.rows;
     return 0;

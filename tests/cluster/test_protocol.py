@@ -58,8 +58,8 @@ class Documentation(unittest.TestCase):
             self.assertIn(frame.hex(), re.sub(r"(?m)^ {4}(?: *\d+  )?|   .*$|\s", "", text))
 
 
-def rebuilt(kind, request, payload):
-    """The frame, with a payload that was decoded and encoded again."""
+def rebuilt(kind, request, payload, change=None):
+    """The frame, with a payload that was decoded and encoded again; `change` makes another result of a DONE."""
     name = frames.FRAMES[kind - 1]
     if name == "GET":
         name = [n for n in frames.PAYLOADS if n.startswith("GET ")][payload[1] - 1]
@@ -67,6 +67,8 @@ def rebuilt(kind, request, payload):
         return frames.frame(kind, payload, request, head=0 if kind == frames.DATA else None)
     fields = frames.decode(name, payload)
     inside = {("MESSAGE", frames.MSG_JOB): "JOB"}.get((name, fields.get("type")))
+    if change and (name, fields.get("type")) == ("MESSAGE", frames.MSG_DONE):
+        fields["body"] = change(fields["body"])
     if inside:
         fields["body"] = frames.encode(inside, **frames.decode(inside, fields["body"]))
     return frames.frame(kind, frames.encode(name, **fields), request)
@@ -81,6 +83,7 @@ class FrameProxy(ClusterTest):
         super().setUp()
         self.write_cluster(insecure_plaintext=True, suspect="20s", dead="30s")  # no heartbeats are sent to the daemon
         self.seen = set()
+        self.change = None  # of the result of each DONE
 
     def dial(self, port, build, **hello):
         peer = frames.Plain(port, DEADLINE_S)
@@ -113,7 +116,7 @@ class FrameProxy(ClusterTest):
                 self.seen.add(frames.FRAMES[kind - 1])
                 if kind == frames.MESSAGE:
                     self.seen.add(frames.MESSAGES[frames.decode("MESSAGE", payload)["type"] - 1])
-                if not target.send(rebuilt(kind, source.request, payload)):
+                if not target.send(rebuilt(kind, source.request, payload, self.change)):
                     break
         finally:
             target.shutdown()
@@ -132,7 +135,9 @@ class FrameProxy(ClusterTest):
                    for a, b in zip(driver, process) for pair in ((a, b), (b, a))]
         for thread in threads:
             thread.start()
-        self.assertEqual(job.wait(), expected, job.err)
+        status = job.wait()
+        if expected is not None:
+            self.assertEqual(status, expected, job.err)
         for thread in threads:
             thread.join()
         daemon.close()
@@ -161,6 +166,36 @@ class FrameProxy(ClusterTest):
         job = self.run_job("count-keys", path, "out", expected=65)
         self.assertIn("error[E0210]", job.err)
         self.assertIn("FAILED", self.seen)
+
+    def run_changed(self, change, *words):
+        """A job with such results of tasks; they must not crash the driver."""
+        self.change = change
+        job = self.run_job(*words, expected=None)
+        self.stop(self.processes[0])
+        self.processes.clear()
+        self.assertNotRegex(job.err, "crashed|Assertion")
+        self.assertGreaterEqual(job.popen.returncode, 0, job.err)
+        return job
+
+    def test_results_of_tasks_are_checked(self):
+        rows = self.ratings(2000)
+        code, _, err = self.run_glint("submit", "count-keys", rows, "counts")
+        self.assertEqual(code, 0, err)
+        code, _, err = self.run_glint("submit", "bloom-build", "0.01", rows, "counts", "filters")
+        self.assertEqual(code, 0, err)
+        jobs = {"bloom-build": ("0.01", rows, "counts", "out"),
+                "fpr-table": (rows, rows, "out"), "membership": (rows, "filters", "out"),
+                "admit": (rows, rows, "out")}
+        for name, words in jobs.items():
+            for byte in (b"\0", b"\xff"):
+                for end in (8, 24):
+                    with self.subTest(job=name, byte=byte, end=end):
+                        self.run_changed(lambda body: body[:-end] + byte * min(end, len(body)), name, *words,
+                                         "--overwrite")
+        job = self.run_changed(lambda body: body[:-24] + bytes(24) if len(body) > 24 else body, "bloom-build",
+                               *jobs["bloom-build"], "--overwrite")
+        self.assertIn("error[E0606]", job.err)
+        self.assertIn("a task returned an invalid line of sizes", job.err)
 
 
 if __name__ == "__main__":
