@@ -101,7 +101,7 @@ static bool write_plain_pairs(struct save *s, const struct glint_batch *batch)
 }
 
 /* Without a key, a row of CSV, or the line of a row of JSON lines. A key and a value stay apart by
- * a tab, so cells that contain one are quoted. */
+ * a tab, so cells that contain one are quoted. Bytes are what a job has formatted itself. */
 static bool write_csv(struct save *s, struct glint_slice text)
 {
     const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
@@ -115,7 +115,7 @@ static bool write_csv(struct save *s, struct glint_slice text)
 
 static bool write_text_cell(struct save *s, enum glint_type type, const union glint_value *v)
 {
-    if (is_text(type) && s->csv != 0) return write_csv(s, v->bytes);
+    if (type == GLINT_TEXT && s->csv != 0) return write_csv(s, v->bytes);
     if (is_text(type)) return save_write_bytes(s, v->bytes);
     if (type == GLINT_I64 || type == GLINT_F64) {
         return save_reserve(s, 64) && codec_print(type, v, &s->buffer);
@@ -145,8 +145,9 @@ static bool write_text_record(struct save *s, const struct glint_record *r)
 bool save_write_lines(struct save *s, const struct glint_batch *batch)
 {
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    if (s->csv == 0 && s->schema.key == GLINT_NONE && is_text(s->schema.value) &&
-        batch->value.start != NULL)
+    const enum glint_type type = s->schema.value;
+    if (s->schema.key == GLINT_NONE && batch->value.start != NULL &&
+        (type == GLINT_BYTES || (type == GLINT_TEXT && s->csv == 0)))
         return write_lines(s, batch);
     if (s->csv == 0 && is_plain(&batch->key) && is_plain(&batch->value))
         return write_plain_pairs(s, batch);

@@ -89,18 +89,27 @@ static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
     return false;
 }
 
-static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter)
+uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
 {
-    if (!needs_quotes(field, delimiter)) return buffer_append(out, field.data, field.size);
-    if (!buffer_reserve(out, 2 * field.size + 2)) return false;
-    uint8_t *to = out->data + out->size;
+    uint8_t *to = out;
+    if (!needs_quotes(field, delimiter)) {
+        if (field.size > 0) memcpy(out, field.data, field.size);
+        return field.size;
+    }
     *to++ = QUOTE;
     for (uint64_t i = 0; i < field.size; i++) {
         if (field.data[i] == QUOTE) *to++ = QUOTE;
         *to++ = field.data[i];
     }
     *to++ = QUOTE;
-    out->size = (uint64_t)(to - out->data);
+    return (uint64_t)(to - out);
+}
+
+static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter)
+{
+    if (!needs_quotes(field, delimiter)) return buffer_append(out, field.data, field.size);
+    if (!buffer_reserve(out, 2 * field.size + 2)) return false;
+    out->size += csv_write_field(field, delimiter, out->data + out->size);
     return true;
 }
 

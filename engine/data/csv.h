@@ -24,6 +24,9 @@ bool csv_has_odd_quotes(const uint8_t *at, uint64_t size);
  * `row`. Returns NULL with *out_size set, or the reason why it is no record (static). */
 const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out,
                          uint64_t *out_size);
+/* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
+ * number of bytes. */
+uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);
 /* Appends a plain row as a record, without a line end. Returns false when out of memory. */
 bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter);
 

@@ -287,6 +287,7 @@ struct line_splitter {
     const struct input_file *file;
     uint64_t lines, left; /* lines per split; lines until the next cut */
     uint64_t start;       /* offset of the current piece */
+    bool open;            /* CSV: inside quotes */
 };
 
 /* Adds the current piece, up to `end`, as a split; the next one starts at `offset`. */
@@ -322,6 +323,19 @@ static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t s
     return r;
 }
 
+/* The same for records of CSV. */
+static int split_records_block(struct line_splitter *c, const uint8_t *block, uint32_t size,
+                               uint64_t offset)
+{
+    const uint8_t *at = block, *end = block + size;
+    int r = 0;
+    while (r == 0 && (at = csv_find_row_end(at, end, &c->open)) != NULL) {
+        const uint64_t cut = offset + (uint64_t)(++at - block);
+        if (--c->left == 0) r = end_piece_at(c, cut, cut);
+    }
+    return r;
+}
+
 /* Adds the bytes after the last cut. The last piece of a compressed file has no end, so that its
  * task reads the whole stream and verifies the checksum. */
 static int split_remainder(struct line_splitter *c, uint64_t size)
@@ -340,7 +354,9 @@ static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *blo
     while (r == 0 && !s.ended) {
         const uint64_t offset = s.at;
         const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
-        r = n < 0 ? (int)n : split_block(c, block, (uint32_t)n, offset, index);
+        r = n < 0                  ? (int)n
+            : c->builder->csv != 0 ? split_records_block(c, block, (uint32_t)n, offset)
+                                   : split_block(c, block, (uint32_t)n, offset, index);
     }
     if (r == 0) r = input_stream_check_unchanged(&s);
     if (r == 0) r = split_remainder(c, s.at);
@@ -352,11 +368,10 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
                          struct splits *out, struct glint_error *error)
 {
     assert(lines > 0);
-    if (list->csv != 0)
-        return error_set(error, GLINT_E_PLAN_ARGUMENT, "choose the size of splits: --split-size",
-                         "records of CSV cannot be counted by lines");
-    struct split_builder p = {
-        .error = error, .header = list->header, .json = input_list_json(list)};
+    struct split_builder p = {.error = error,
+                              .header = list->header,
+                              .csv = list->csv,
+                              .json = input_list_json(list)};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);

@@ -76,9 +76,9 @@ int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, st
 /* One split for each file, also an empty one. Returns 0 or a code. */
 int splits_make_of_each_file(const struct input_list *list, struct splits *out,
                              struct glint_error *error);
-/* Makes splits of `lines` lines each, without the header; each file starts a new split. Reads all
- * input once. A task that reads a piece of a compressed file must decompress everything before it.
- * Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */
+/* Makes splits of `lines` lines each, or records of CSV, without the header; each file starts a new
+ * split. Reads all input once. A task that reads a piece of a compressed file must decompress
+ * everything before it. Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */
 int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_t lines,
                          struct splits *out, struct glint_error *error);
 void splits_fini(struct splits *splits);

@@ -224,7 +224,9 @@ int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struc
                             const char *reason, const char *shown)
 {
     const struct task_options *options = task->options;
-    const char *hint = "use --bad-rows skip to count and skip such rows";
+    const char *hint = code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
+                           ? "count the same input with the same options, in the same form of rows"
+                           : "use --bad-rows skip to count and skip such rows";
     assert(code < 0);
     if (options->skip_bad_rows) {
         int r = skip_bad_row(task, reason);

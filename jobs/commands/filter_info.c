@@ -2,8 +2,8 @@
 #include "engine/base/env.h"
 #include "engine/base/json.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
 
@@ -90,14 +90,29 @@ static double fill_of(const struct info_row *row)
     return (double)row->bits_set / (double)row->params.m;
 }
 
+/* Prints a key on one line. Returns its width; `out` NULL: only that. */
+static int print_key(FILE *out, const struct filter_key *key)
+{
+    const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
+    int width = 0;
+    for (unsigned n; at < end; at += n) {
+        n = utf8_printable_size(at, (uint64_t)(end - at));
+        if (n > 0 && out != NULL) fwrite(at, 1, n, out);
+        if (n == 0 && out != NULL) fprintf(out, "\\x%02x", *at);
+        width += n > 0 ? (int)n : 4;
+        if (n == 0) n = 1;
+    }
+    return width;
+}
+
 static void print_table(const struct info *info)
 {
     static const char title[] = "KEY";
     int width = (int)sizeof title - 1, scheme = 10;
     for (uint64_t i = 0; i < info->count; i++) {
         const int name = (int)strlen(bloom_scheme_name(info->rows[i].params.scheme));
-        if (info->rows[i].key.size < 40 && (int)info->rows[i].key.size > width)
-            width = (int)info->rows[i].key.size;
+        const int size = info->rows[i].key.size < 40 ? print_key(NULL, &info->rows[i].key) : 0;
+        if (size > width) width = size;
         if (name > scheme) scheme = name;
     }
     const bool segments = info->parts.count > 0;
@@ -105,9 +120,8 @@ static void print_table(const struct info *info)
            "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "", "EXPECTED RATE");
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
-        int gap = width > (int)row->key.size ? width - (int)row->key.size : 0;
-        print_escaped(stdout, row->key.text, " ");
-        printf("%*s %12llu %13llu %3u  %-*s  %-11s %13llu %6.2f%%  ", gap, "",
+        const int gap = width - print_key(stdout, &row->key);
+        printf("%*s %12llu %13llu %3u  %-*s  %-11s %13llu %6.2f%%  ", gap > 0 ? gap : 0, "",
                (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
                scheme, bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
                (unsigned long long)row->bits_set, 100 * fill_of(row));

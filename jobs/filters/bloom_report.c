@@ -6,52 +6,66 @@
 #include <assert.h>
 #include <string.h>
 
-static int emit_report(struct glint_task *task, const struct glint_record *in,
-                       struct glint_emitter *out, struct glint_slice key, bool java)
+/* Reads the tally of a key, and formats its rate. */
+static int read_rate(struct glint_task *task, const struct glint_record *in, bool java,
+                     struct bloom_tally *out, char rate[TEXT_NUMBER_MAX])
 {
-    struct bloom_tally t;
-    char rate[TEXT_NUMBER_MAX], tail[128];
-    int r = bloom_tally_read(task, in->value.bytes, &t);
+    int r = bloom_tally_read(task, in->value.bytes, out);
     if (r != 0) return r;
-    assert(t.rows > 0 && t.hits <= t.rows); /* a key without rows has no tally */
-    double value = (double)t.hits / (double)t.rows;
+    assert(out->rows > 0 && out->hits <= out->rows); /* a key without rows has no tally */
+    double value = (double)out->hits / (double)out->rows;
     if (java)
         text_format_f64_java(rate, value);
     else
         text_format_f64(rate, value);
-    text_format(tail, sizeof tail, java ? "\t(%llu, %llu, %s)" : ", (%llu, %llu, %s))",
-                (unsigned long long)t.hits, (unsigned long long)t.rows, rate);
-    uint64_t size = strlen(tail), at = 0;
-    uint8_t *line = glint_scratch(task, key.size + size + 1);
-    if (line == NULL) return GLINT_E_NO_MEMORY;
-    if (!java) line[at++] = '(';
-    memcpy(line + at, key.data, key.size);
-    memcpy(line + at + key.size, tail, size);
-    struct glint_record record = {.value.bytes = {line, at + key.size + size}};
+    return 0;
+}
+
+/* KEY TAB (hits, rows, rate) */
+static int report_java(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    struct bloom_tally t;
+    char rate[TEXT_NUMBER_MAX], text[128];
+    (void)state;
+    int r = read_rate(task, in, true, &t, rate);
+    if (r != 0) return r;
+    text_format(text, sizeof text, "(%llu, %llu, %s)", (unsigned long long)t.hits,
+                (unsigned long long)t.rows, rate);
+    struct glint_record record = {.key = in->key,
+                                  .value.bytes = {(const uint8_t *)text, strlen(text)}};
     glint_emit(out, &record);
     return 0;
 }
 
-static int report_number(struct glint_task *task, const struct glint_record *in,
-                         struct glint_emitter *out, bool java)
+/* (KEY, (hits, rows, rate)) */
+static int emit_tuple(struct glint_task *task, const struct glint_record *in,
+                      struct glint_emitter *out, struct glint_slice key)
 {
-    char key[TEXT_NUMBER_MAX];
-    size_t n = text_format_i64(key, in->key.i64);
-    return emit_report(task, in, out, (struct glint_slice){(const uint8_t *)key, n}, java);
+    struct bloom_tally t;
+    char rate[TEXT_NUMBER_MAX], tail[128];
+    int r = read_rate(task, in, false, &t, rate);
+    if (r != 0) return r;
+    text_format(tail, sizeof tail, ", (%llu, %llu, %s))", (unsigned long long)t.hits,
+                (unsigned long long)t.rows, rate);
+    const uint64_t size = strlen(tail);
+    uint8_t *line = glint_scratch(task, key.size + size + 1);
+    if (line == NULL) return GLINT_E_NO_MEMORY;
+    line[0] = '(';
+    memcpy(line + 1, key.data, key.size);
+    memcpy(line + 1 + key.size, tail, size);
+    struct glint_record record = {.value.bytes = {line, 1 + key.size + size}};
+    glint_emit(out, &record);
+    return 0;
 }
 
 static int report_rating_python(struct glint_task *task, void *state, const struct glint_record *in,
                                 struct glint_emitter *out)
 {
+    char key[TEXT_NUMBER_MAX];
     (void)state;
-    return report_number(task, in, out, false);
-}
-
-static int report_rating_java(struct glint_task *task, void *state, const struct glint_record *in,
-                              struct glint_emitter *out)
-{
-    (void)state;
-    return report_number(task, in, out, true);
+    size_t n = text_format_i64(key, in->key.i64);
+    return emit_tuple(task, in, out, (struct glint_slice){(const uint8_t *)key, n});
 }
 
 static int report_text_python(struct glint_task *task, void *state, const struct glint_record *in,
@@ -61,24 +75,17 @@ static int report_text_python(struct glint_task *task, void *state, const struct
     uint8_t *quoted = glint_scratch(task, python_repr_max(in->key.bytes.size));
     if (quoted == NULL) return GLINT_E_NO_MEMORY;
     uint64_t size = python_repr(in->key.bytes, quoted);
-    return emit_report(task, in, out, (struct glint_slice){quoted, size}, false);
+    return emit_tuple(task, in, out, (struct glint_slice){quoted, size});
 }
 
-static int report_text_java(struct glint_task *task, void *state, const struct glint_record *in,
-                            struct glint_emitter *out)
-{
-    (void)state;
-    return emit_report(task, in, out, in->key.bytes, true);
-}
-
-#define REPORT_FUNCTION(name_, key_, each_)                                                        \
+#define REPORT_FUNCTION(name_, key_, out_key_, each_)                                              \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {key_, GLINT_BYTES},                          \
-        .out = {GLINT_NONE, GLINT_TEXT}, .each = each_                                             \
+        .out = {out_key_, GLINT_BYTES}, .each = each_                                              \
     }
 
 const struct glint_function bloom_report_functions[2][2] = {
-    {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, report_rating_python),
-     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, report_rating_java)},
-    {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, report_text_python),
-     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, report_text_java)}};
+    {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, GLINT_NONE, report_rating_python),
+     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, GLINT_SAME, report_java)},
+    {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, GLINT_NONE, report_text_python),
+     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, GLINT_SAME, report_java)}};

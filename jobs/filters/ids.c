@@ -191,7 +191,7 @@ struct glint_rdd *ids_build_filters(struct glint_rdd *lines, const struct sizes_
     if (lines == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    struct glint_rdd *both = cogroup_with_ids(size_lines(g, source, text), lines, fields);
+    struct glint_rdd *both = cogroup_with_ids(size_lines(g, source, fields), lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, "", source, text, sizing);
     return glint_flat_map_values(both, &ids_fill, args);
@@ -204,7 +204,7 @@ struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *fi
     if (lines == NULL || filters == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    struct glint_rdd *left = glint_union(size_lines(g, source, text), filters);
+    struct glint_rdd *left = glint_union(size_lines(g, source, fields), filters);
     struct glint_rdd *both = cogroup_with_ids(left, lines, fields);
     if (both == NULL) return NULL;
     struct glint_args *args = group_args(g, path, source, text, sizing);

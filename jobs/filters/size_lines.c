@@ -2,43 +2,30 @@
  * with the rows. */
 #include "jobs/filters/size_lines.h"
 
+#include "jobs/rows/key_lines.h"
+
 #include <assert.h>
 #include <string.h>
 
 static_assert(sizeof(struct size_line) == 24, "no padding");
-
-/* Removes the field after the last tab from `line`. Returns false if there is no tab. */
-static bool cut_last_field(struct glint_slice *line, struct glint_slice *out_field)
-{
-    const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
-    if (tab == NULL) return false;
-    *out_field = (struct glint_slice){tab + 1, line->size - (uint64_t)(tab - line->data) - 1};
-    line->size = (uint64_t)(tab - line->data);
-    return true;
-}
 
 static bool parse_positive(struct glint_slice text, int64_t max, int64_t *out)
 {
     return glint_parse_i64(text, out) && *out > 0 && *out <= max;
 }
 
-/* Returns NULL or an error text. Removes the numbers from the line, which leaves the key. */
-static const char *parse_counts(struct glint_slice *line, struct size_line *out)
+/* Returns NULL or an error text. */
+static const char *parse_counts(const struct glint_slice field[1], struct size_line *out)
 {
-    struct glint_slice count;
     int64_t n;
-    if (!cut_last_field(line, &count)) return "no tab";
-    if (!parse_positive(count, INT64_MAX, &n)) return "the count is not a positive number";
+    if (!parse_positive(field[0], INT64_MAX, &n)) return "the count is not a positive number";
     *out = (struct size_line){.n = (uint64_t)n};
     return NULL;
 }
 
-static const char *parse_params(struct glint_slice *line, struct size_line *out)
+static const char *parse_params(const struct glint_slice field[3], struct size_line *out)
 {
-    struct glint_slice field[3];
     int64_t n, m, k;
-    for (uint32_t i = 3; i > 0; i--)
-        if (!cut_last_field(line, &field[i - 1])) return "fewer than four fields";
     if (!parse_positive(field[0], INT64_MAX, &n)) return "N is not a positive number";
     if (!parse_positive(field[1], (int64_t)BLOOM_M_MAX, &m))
         return "M is not a number from 1 to 34359738360";
@@ -50,25 +37,35 @@ static const char *parse_params(struct glint_slice *line, struct size_line *out)
 static int fail_line(struct glint_task *task, bool params, struct glint_slice line,
                      const char *reason)
 {
-    static const char *const hints[] = {
+    static const char *const plain[] = {
         "COUNTS is the output of count-keys: one line KEY TAB COUNT per key",
         "--params takes the output of the job params: one line KEY TAB N TAB M TAB K per key"};
+    static const char *const quoted[] = {
+        "COUNTS has the form of the rows: run count-keys with the --csv or --json-lines of this "
+        "job, or without them as here",
+        "PARAMS has the form of the rows: run params with the --csv or --json-lines of this job, "
+        "or without them as here"};
+    const bool quotes = line.size > 0 && memchr(line.data, '"', line.size) != NULL;
     return glint_fail_row(task, params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID, line,
-                          hints[params], reason);
+                          (quotes ? quoted : plain)[params], reason);
 }
 
-static int parse_line(struct glint_task *task, const struct glint_record *in, bool params,
-                      bool text, struct glint_emitter *out)
+static int parse_line(struct key_lines *lines, struct glint_task *task,
+                      const struct glint_record *in, bool params, bool text,
+                      struct glint_emitter *out)
 {
     struct size_line size;
     struct glint_record record = {.value.bytes = {(const uint8_t *)&size, sizeof size}};
-    struct glint_slice key = in->value.bytes;
-    const char *reason = params ? parse_params(&key, &size) : parse_counts(&key, &size);
-    if (reason != NULL) return fail_line(task, params, in->value.bytes, reason);
+    struct glint_slice key, field[3];
+    const char *reason;
+    int r = key_lines_split(lines, task, in->value.bytes, params ? 3 : 1, &key, field, &reason);
+    if (r != 0) return r;
+    if (reason == NULL) reason = params ? parse_params(field, &size) : parse_counts(field, &size);
     if (text)
         record.key.bytes = key;
-    else if (!glint_parse_i64(key, &record.key.i64))
-        return fail_line(task, params, in->value.bytes, "the key is not an integer");
+    else if (reason == NULL && !glint_parse_i64(key, &record.key.i64))
+        reason = "the key is not an integer";
+    if (reason != NULL) return fail_line(task, params, in->value.bytes, reason);
     glint_emit(out, &record);
     return 0;
 }
@@ -77,13 +74,13 @@ static int parse_line(struct glint_task *task, const struct glint_record *in, bo
     static int function_##_each(struct glint_task *task, void *state,                              \
                                 const struct glint_record *in, struct glint_emitter *out)          \
     {                                                                                              \
-        (void)state;                                                                               \
-        return parse_line(task, in, params_, key_ == GLINT_TEXT, out);                             \
+        return parse_line(state, task, in, params_, key_ == GLINT_TEXT, out);                      \
     }                                                                                              \
     const struct glint_function function_ = {.name = name_,                                        \
                                              .kind = GLINT_KIND_MAP,                               \
                                              .in = {GLINT_NONE, GLINT_TEXT},                       \
                                              .out = {key_, GLINT_BYTES},                           \
+                                             .state_size = sizeof(struct key_lines),               \
                                              .each = function_##_each}
 
 LINE_FUNCTION(size_counts_number, "bloom.counts_number", GLINT_I64, false);
@@ -91,12 +88,14 @@ LINE_FUNCTION(size_counts_text, "bloom.counts_text", GLINT_TEXT, false);
 LINE_FUNCTION(size_params_number, "bloom.params_number", GLINT_I64, true);
 LINE_FUNCTION(size_params_text, "bloom.params_text", GLINT_TEXT, true);
 
-struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source, bool text)
+struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source,
+                             const struct fields *fields)
 {
     static const struct glint_function *const functions[2][2] = {
         {&size_counts_number, &size_counts_text}, {&size_params_number, &size_params_text}};
-    struct glint_rdd *lines = glint_as_side_file(glint_text_file(g, source->path));
-    return glint_map(lines, functions[source->params][text], NULL);
+    struct glint_rdd *lines = glint_as_side_file(key_lines_file(g, source->path, fields->csv));
+    const bool text = fields_key_type(fields) == GLINT_TEXT;
+    return glint_map(lines, functions[source->params][text], key_lines_args(g, fields->csv));
 }
 
 bool size_line_read(struct glint_slice bytes, struct size_line *out)

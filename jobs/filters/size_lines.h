@@ -1,4 +1,4 @@
-/* Lines with the size of each key's filter, parsed by tasks:
+/* Lines with the size of each key's filter, parsed by tasks (jobs/rows/key_lines.h):
  *
  *     COUNTS, of count-keys   KEY TAB N
  *     PARAMS, of params       KEY TAB N TAB M TAB K */
@@ -14,9 +14,11 @@ struct size_line {
     uint32_t k, zero;
 };
 
-/* (key, size_line) of each line, as a side file. A bad line fails the task with COUNTS_INVALID or
- * PARAMS_INVALID, file and line. Returns NULL with the context's error set. */
-struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source, bool text);
+/* (key, size_line) of each line, as a side file, in the form of the job's rows. A bad line fails
+ * the task with COUNTS_INVALID or PARAMS_INVALID, file and line. Returns NULL with the context's
+ * error set. */
+struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source,
+                             const struct fields *fields);
 /* Returns false if the bytes are not a size_line. */
 bool size_line_read(struct glint_slice bytes, struct size_line *out);
 /* The filter's parameters: M and K of the line, or else by `sizing`; the scheme, the layout and the

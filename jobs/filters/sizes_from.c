@@ -224,7 +224,7 @@ int sizes_read(struct glint *g, const struct sizes_source *source, const struct 
                         .text = fields_key_type(fields) == GLINT_TEXT,
                         .origin = source->params ? PARAMS_FILE : COUNTS_FILE,
                         .about = source->path};
-    struct glint_rdd *lines = size_lines(g, source, e.text);
+    struct glint_rdd *lines = size_lines(g, source, fields);
     const int r = lines != NULL ? read_entries(&e, lines, take_line, out) : glint_error(g)->code;
     return r == 0 ? sizes_apply(g, out, sizing) : r;
 }

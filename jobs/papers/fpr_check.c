@@ -124,6 +124,7 @@ static int fpr_check_samples(struct fpr_check *c, const struct glint_job_args *a
     c->scheme = scheme.items[0];
     if (glint_explaining(g)) c->samples = c->p.count = 1; /* the others are like the first one */
     c->save_keys = keys != NULL;
+    c->keys.csv = c->trial.fields.csv != 0;
     if (c->save_keys)
         text_table_add(&c->keys,
                        "key\tp\tsample\tn\tm\tk\ttested\tfalse positives\trate\tfrom bits\t"

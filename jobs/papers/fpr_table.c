@@ -67,7 +67,7 @@ static void add_lines(struct text_table *table, const struct trial *t,
 static int run_all(struct trial *t, const struct list_schemes *schemes, const struct list_f64 *p,
                    const char *const *paths)
 {
-    struct text_table table = {.g = t->g};
+    struct text_table table = {.g = t->g, .csv = t->fields.csv != 0};
     struct glint_rdd *train = fields_text_file(t->g, paths[0], &t->fields);
     struct glint_rdd *test = fields_text_file(t->g, paths[1], &t->fields);
     int r = trial_count(t, train);

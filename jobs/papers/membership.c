@@ -17,6 +17,7 @@
 /* The results from the tasks. */
 struct membership_result {
     struct glint *g;
+    bool csv; /* of the rows, and so of tables */
     struct sizes sizes;
     double *rate;                          /* per filter, from its bits */
     struct member_tally *filters;          /* [sizes.count] */
@@ -98,7 +99,7 @@ static double share_of(uint64_t part, uint64_t whole)
 
 static int save_filters(const struct membership_result *o, const char *path)
 {
-    struct text_table table = {.g = o->g};
+    struct text_table table = {.g = o->g, .csv = o->csv};
     text_table_add(&table, "key\tn\tm\tk\tids\ttrue positives\tfalse positives\ttrue negatives\t"
                            "false negatives\tfalse positive rate\tfrom bits");
     for (uint32_t i = 0; i < o->sizes.count; i++) {
@@ -225,6 +226,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     bool members;
     if (fields_options(g, args, paths[0], &fields) != 0 || members_option(g, args, &members) != 0)
         return glint_error(g)->code;
+    o.csv = fields.csv != 0;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};

@@ -169,8 +169,7 @@ struct sets_state {
     struct look_up look_up;
     struct glint_slice *names; /* of the filters, as printed */
     uint64_t names_bytes;      /* of all together, with commas */
-    uint8_t *line;
-    uint64_t line_size;
+    uint8_t *list;             /* has room for all */
 };
 
 /* Percent-encodes commas, control characters and %, so that a list of keys is unambiguous. Returns
@@ -206,7 +205,8 @@ static int name_filters(struct glint_task *task, struct sets_state *s)
                                        : text_format_i64((char *)name, sizes->keys[i].i64);
         s->names_bytes += s->names[i].size + 1;
     }
-    return 0;
+    s->list = glint_scratch(task, s->names_bytes + 1);
+    return s->list != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
 static int sets_open(struct glint_task *task, void *state)
@@ -216,29 +216,11 @@ static int sets_open(struct glint_task *task, void *state)
     return r == 0 ? name_filters(task, s) : r;
 }
 
-/* Reserves memory for the longest line of an id of that size. */
-static int reserve_line(struct glint_task *task, struct sets_state *s, uint64_t id_size)
-{
-    const uint64_t need = id_size + 1 + s->names_bytes;
-    if (need <= s->line_size) return 0;
-    s->line = glint_scratch(task, 2 * need);
-    if (s->line == NULL) return GLINT_E_NO_MEMORY;
-    s->line_size = 2 * need;
-    return 0;
-}
-
-static int emit_set(struct glint_task *task, struct sets_state *s, uint32_t row,
-                    struct glint_emitter *out)
+static void emit_set(const struct sets_state *s, uint32_t row, struct glint_emitter *out)
 {
     const struct look_up *l = &s->look_up;
     const struct fields *f = &l->fields;
-    const uint64_t id_size = f->id_end[row] - f->id_start[row];
-    int r = reserve_line(task, s, id_size);
-    if (r != 0) return r;
-    uint8_t *at = s->line;
-    memcpy(at, f->base + f->id_start[row], id_size);
-    at += id_size;
-    *at++ = '\t';
+    uint8_t *at = s->list;
     uint32_t left = l->positive[row];
     for (uint32_t i = 0; left > 0; i++) {
         assert(i < l->set.count);
@@ -247,9 +229,10 @@ static int emit_set(struct glint_task *task, struct sets_state *s, uint32_t row,
         at += s->names[i].size;
         if (--left > 0) *at++ = ',';
     }
-    struct glint_record record = {.value.bytes = {s->line, (uint64_t)(at - s->line)}};
+    const struct glint_record record = {
+        .key.bytes = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]},
+        .value.bytes = {s->list, (uint64_t)(at - s->list)}};
     glint_emit(out, &record);
-    return 0;
 }
 
 static int sets_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -258,7 +241,7 @@ static int sets_batch(struct glint_task *task, void *state, const struct glint_b
     struct sets_state *s = state;
     int r = look_up_rows(&s->look_up, task, in);
     for (uint32_t row = 0; r == 0 && row < s->look_up.fields.rows; row++)
-        r = emit_set(task, s, row, out);
+        emit_set(s, row, out);
     return r;
 }
 
@@ -271,7 +254,7 @@ static void sets_close(struct glint_task *task, void *state)
 const struct glint_function membership_sets = {.name = "membership.sets",
                                                .kind = GLINT_KIND_FLAT_MAP,
                                                .in = {GLINT_ANY, GLINT_TEXT},
-                                               .out = {GLINT_NONE, GLINT_TEXT},
+                                               .out = {GLINT_TEXT, GLINT_TEXT},
                                                .state_size = sizeof(struct sets_state),
                                                .open = sets_open,
                                                .batch = sets_batch,

@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
+#include "jobs/rows/key_lines.h"
 #include "jobs/rows/row_counts.h"
 
 #include <assert.h>
@@ -87,7 +88,7 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
 #define SIZE_FUNCTION(name_, value_, each_)                                                        \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, value_},                          \
-        .out = {GLINT_SAME, GLINT_TEXT}, .state_size = sizeof(struct size_state),                  \
+        .out = {GLINT_SAME, GLINT_BYTES}, .state_size = sizeof(struct size_state),                 \
         .open = size_open, .each = each_                                                           \
     }
 
@@ -98,21 +99,22 @@ static const struct glint_function size_own =
 /* ---- params.own_number, params.own_text: a line KEY TAB P -> (key, p);
  * params.own_once */
 
-static int own_each(struct glint_task *task, const struct glint_record *in, bool text,
-                    struct glint_emitter *out)
+static int own_each(struct key_lines *lines, struct glint_task *task,
+                    const struct glint_record *in, bool text, struct glint_emitter *out)
 {
-    const struct glint_slice *line = &in->value.bytes;
-    const uint8_t *tab = line->size > 0 ? memrchr(line->data, '\t', line->size) : NULL;
-    if (tab == NULL) return glint_bad_row(task, *line, "the line is not KEY TAB P");
+    const struct glint_slice line = in->value.bytes;
     struct glint_record record;
-    struct glint_slice key = {line->data, (uint64_t)(tab - line->data)};
-    struct glint_slice p = {tab + 1, line->size - key.size - 1};
+    struct glint_slice key, p;
+    const char *reason;
+    int r = key_lines_split(lines, task, line, 1, &key, &p, &reason);
+    if (r != 0) return r;
+    if (reason != NULL) return glint_bad_row(task, line, "the line is not KEY TAB P");
     if (text)
         record.key.bytes = key;
     else if (!glint_parse_i64(key, &record.key.i64))
-        return glint_bad_row(task, *line, "the key is not an integer");
+        return glint_bad_row(task, line, "the key is not an integer");
     if (!glint_parse_f64(p, &record.value.f64) || !(record.value.f64 > 0 && record.value.f64 < 1))
-        return glint_bad_row(task, *line, "P is not a number between 0 and 1");
+        return glint_bad_row(task, line, "P is not a number between 0 and 1");
     glint_emit(out, &record);
     return 0;
 }
@@ -120,15 +122,13 @@ static int own_each(struct glint_task *task, const struct glint_record *in, bool
 static int own_number_each(struct glint_task *task, void *state, const struct glint_record *in,
                            struct glint_emitter *out)
 {
-    (void)state;
-    return own_each(task, in, false, out);
+    return own_each(state, task, in, false, out);
 }
 
 static int own_text_each(struct glint_task *task, void *state, const struct glint_record *in,
                          struct glint_emitter *out)
 {
-    (void)state;
-    return own_each(task, in, true, out);
+    return own_each(state, task, in, true, out);
 }
 
 static int own_once_merge(struct glint_task *task, void *state, struct glint_acc *acc,
@@ -143,7 +143,7 @@ static int own_once_merge(struct glint_task *task, void *state, struct glint_acc
 #define OWN_FUNCTION(name_, key_, each_)                                                           \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
-        .out = {key_, GLINT_F64}, .each = each_                                                    \
+        .out = {key_, GLINT_F64}, .state_size = sizeof(struct key_lines), .each = each_            \
     }
 
 static const struct glint_function own_number =
@@ -162,7 +162,7 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     struct fields fields;
     struct list_schemes scheme;
     struct list_f64 p;
-    if (fields_options(g, args, args->positional[0], &fields) != 0 ||
+    if (fields_key_options(g, args, args->positional[0], &fields) != 0 ||
         list_schemes(g, args, "scheme", &scheme) != 0 || list_probabilities(g, args, "p", &p) != 0)
         return glint_error(g)->code;
     if (scheme.count != 1 || p.count != 1)
@@ -181,7 +181,8 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     const char *file = glint_job_option(args, "p-file");
     if (file != NULL) {
         const struct glint_function *parse = text ? &own_text : &own_number;
-        struct glint_rdd *own = glint_map(glint_text_file(g, file), parse, NULL);
+        struct glint_rdd *own = glint_map(key_lines_file(g, file, fields.csv), parse,
+                                          key_lines_args(g, fields.csv));
         own = glint_reduce_by_key(own, &own_once, NULL);
         counts = glint_left_outer_join(counts, own);
     }

@@ -2,6 +2,7 @@
 #include "jobs/rows/text_table.h"
 
 #include "engine/base/text.h"
+#include "engine/data/csv.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -59,9 +60,12 @@ void text_table_add_key(struct text_table *t, bool text, const union glint_value
     char digits[TEXT_NUMBER_MAX];
     struct glint_slice shown = text ? key->bytes : (struct glint_slice){(uint8_t *)digits, 0};
     if (!text) shown.size = text_format_i64(digits, key->i64);
-    if (!reserve_text(t, shown.size + 1)) return;
-    if (shown.size > 0) memcpy(t->text + t->size, shown.data, shown.size);
-    t->size += shown.size;
+    if (!reserve_text(t, 2 * shown.size + 3)) return;
+    uint8_t *at = (uint8_t *)t->text + t->size;
+    if (t->csv)
+        t->size += csv_write_field(shown, '\t', at);
+    else if (shown.size > 0)
+        t->size += (uint64_t)((uint8_t *)mempcpy(at, shown.data, shown.size) - at);
     t->text[t->size++] = '\t';
     va_list list;
     va_start(list, format);
@@ -78,7 +82,7 @@ int text_table_save(struct text_table *t, const char *path)
     for (uint64_t i = 0, start = 0; i < t->lines; start = t->ends[i++])
         records[i] = (struct glint_record){
             .value.bytes = {(const uint8_t *)t->text + start, t->ends[i] - start}};
-    struct glint_schema schema = {GLINT_NONE, GLINT_TEXT};
+    struct glint_schema schema = {GLINT_NONE, GLINT_BYTES};
     struct glint_rdd *lines = glint_parallelize(t->g, schema, records, t->lines, 1);
     glint_free(records);
     return glint_save_as_text_file(lines, path);
@@ -88,5 +92,5 @@ void text_table_fini(struct text_table *t)
 {
     glint_free(t->text);
     glint_free(t->ends);
-    *t = (struct text_table){.g = t->g};
+    *t = (struct text_table){.g = t->g, .csv = t->csv};
 }

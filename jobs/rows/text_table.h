@@ -1,5 +1,6 @@
 /* A small table that a job creates on the driver: lines of tab-separated columns, saved as one
- * part. The first line names the columns. */
+ * part. The first line names the columns. If the job's rows are CSV or JSON lines, it is CSV with
+ * tabs. */
 #ifndef GLINT_JOBS_ROWS_TEXT_TABLE_H
 #define GLINT_JOBS_ROWS_TEXT_TABLE_H
 
@@ -7,6 +8,7 @@
 
 struct text_table {
     struct glint *g;
+    bool csv; /* keys are quoted where needed */
     char *text; /* the lines, concatenated */
     uint64_t size, capacity;
     uint64_t *ends; /* of lines */

@@ -3,9 +3,10 @@
  *     line -> kept or not
  *
  * Lines are bytes, as for grep with LC_ALL=C. A text is searched in a batch of consecutive lines at
- * once. Patterns are compiled to machine code by PCRE2 where the processor and the system allow
- * it. */
+ * once. Of CSV, a line is a record as it is in the file, but a column is a field's content.
+ * Patterns are compiled to machine code by PCRE2 where the processor and the system allow it. */
 #include "engine/batch.h"
+#include "engine/data/csv.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
 
@@ -69,7 +70,7 @@ static int pattern_compile(struct pattern *p, struct glint_slice text, uint32_t 
     *out_offset = 0;
     p->rules = p->memory != NULL ? pcre2_compile_context_create(p->memory) : NULL;
     if (p->rules == NULL) return error;
-    pcre2_set_newline(p->rules, PCRE2_NEWLINE_LF); /* no line contains one */
+    pcre2_set_newline(p->rules, PCRE2_NEWLINE_LF); /* only records of CSV contain one */
     p->code = pcre2_compile(text.data, text.size, options, &error, out_offset, p->rules);
     return p->code != NULL ? 0 : error;
 }
@@ -95,6 +96,8 @@ struct keep_state {
     struct glint_slice text;
     struct pattern pattern;
     struct columns_reader reader; /* GREP_COLUMN */
+    int64_t delimiter;            /* of records of CSV; 0: rows are lines, or plain rows */
+    struct glint_buffer plain;
 };
 
 static bool is_fixed(int64_t flags)
@@ -116,6 +119,7 @@ static int keep_open(struct glint_task *task, void *state)
     size_t offset;
     int e = glint_arg_i64(task, "flags", &s->flags);
     if (e == 0) e = glint_arg_slice(task, "pattern", &s->text);
+    if (e == 0) e = glint_arg_i64(task, "csv", &s->delimiter);
     if (e == 0 && (s->flags & GREP_COLUMN) != 0) e = columns_open(task, &s->reader);
     if (e != 0 || is_fixed(s->flags)) return e;
     s->pattern.memory = pcre2_general_context_create(allocate_for_task, free_for_task, task);
@@ -145,11 +149,29 @@ static int find_pattern(const struct keep_state *s, struct glint_task *task,
     return glint_bad_row(task, row, "the pattern takes too many steps");
 }
 
+/* Other jobs read the same records as bad rows. Returns 1, 0 if it was bad and skipped, or a code.
+ */
+static int check_record(struct keep_state *s, struct glint_task *task, struct glint_slice row)
+{
+    uint64_t size;
+    s->plain.size = 0;
+    if (row.size > s->plain.capacity && glint_append(task, &s->plain, row.data, row.size) != 0)
+        return GLINT_E_NO_MEMORY;
+    const char *problem =
+        csv_to_plain(row.data, row.size, (uint8_t)s->delimiter, s->plain.data, &size);
+    if (problem == NULL) return 1;
+    return glint_bad_row(task, row, problem);
+}
+
 /* Returns 1 if the row is kept, 0 if not, or a code. */
-static int keep_row(const struct keep_state *s, struct glint_task *task, struct glint_slice row)
+static int keep_row(struct keep_state *s, struct glint_task *task, struct glint_slice row)
 {
     struct glint_slice field = row;
     bool bad = false;
+    if (s->delimiter != 0) {
+        int e = check_record(s, task, row);
+        if (e <= 0) return e;
+    }
     if ((s->flags & GREP_COLUMN) != 0) {
         int e = columns_find(&s->reader, task, row, &field);
         if (e <= 0) return e;
@@ -192,12 +214,12 @@ static uint32_t keep_lines(const struct keep_state *s, const struct glint_column
 static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                       uint16_t *out_rows, uint32_t *out_count)
 {
-    const struct keep_state *s = state;
+    struct keep_state *s = state;
     const struct glint_column *lines = &in->value;
     uint32_t kept = 0;
     *out_count = 0;
     if (is_fixed(s->flags) && (s->flags & GREP_COLUMN) == 0 && s->text.size > 0 && in->rows > 0 &&
-        lines->start != NULL && lines->lines == lines->start) {
+        lines->start != NULL && lines->lines == lines->start && s->delimiter == 0) {
         *out_count = keep_lines(s, lines, in->rows, out_rows);
         return 0;
     }
@@ -225,13 +247,13 @@ static const struct glint_function keep = {.name = "grep.keep",
 /* ---- The plan */
 
 /* Compiles the pattern once on the driver, to report what is wrong with it. */
-static int check_pattern(struct glint *g, const char *text, int64_t flags)
+static int check_pattern(struct glint *g, const char *text, int64_t flags, bool csv)
 {
     struct pattern p = {.memory =
                             pcre2_general_context_create(allocate_for_driver, free_for_driver, g)};
     const struct glint_slice pattern = {(const uint8_t *)text, strlen(text)};
     size_t offset;
-    if (memchr(text, '\n', pattern.size) != NULL)
+    if (!csv && memchr(text, '\n', pattern.size) != NULL)
         glint_abort(g, GLINT_E_BAD_VALUE, "use a pattern without line ends",
                     "PATTERN contains a line end, which no line contains");
     int error = is_fixed(flags) ? 0 : pattern_compile(&p, pattern, pattern_options(flags), &offset);
@@ -256,13 +278,28 @@ static int64_t read_flags(const struct glint_job_args *args)
     return flags;
 }
 
+/* The records of CSV as they are in the files. Returns 0 or the context's code. */
+static int open_records(struct glint *g, const struct glint_job_args *args, const char *paths,
+                        struct table *out)
+{
+    struct glint_rdd *records = glint_with_csv_records(glint_text_file(g, paths));
+    *out = (struct table){.g = g, .paths = paths, .lines = records};
+    if (glint_job_option(args, "header") != NULL) out->lines = glint_with_header(records);
+    return glint_error(g)->code;
+}
+
 static int grep_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* PATTERN INPUT OUTPUT */
     const int64_t flags = read_flags(args);
     struct table table;
     struct columns columns = {.count = 0};
-    if (check_pattern(g, paths[0], flags) != 0 || table_open(g, args, paths[1], &table) != 0 ||
+    uint8_t delimiter, csv;
+    if (fields_delimiter(g, args, "delimiter", &delimiter, &csv) != 0 ||
+        check_pattern(g, paths[0], flags, csv != 0) != 0)
+        return glint_error(g)->code;
+    const bool records = csv != 0 && csv != FIELDS_JSON && (flags & GREP_COLUMN) == 0;
+    if ((records ? open_records : table_open)(g, args, paths[1], &table) != 0 ||
         columns_option(&table, args, "column", "", &columns) != 0)
         return glint_error(g)->code;
     if (columns.count > 1)
@@ -271,6 +308,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     columns_args(keep_args, &table, &columns);
     glint_args_text(keep_args, "pattern", paths[0]);
     glint_args_i64(keep_args, "flags", flags);
+    glint_args_i64(keep_args, "csv", records ? csv : 0);
     return glint_save_as_text_file(glint_filter(table.lines, &keep, keep_args), paths[2]);
 }
 
@@ -286,7 +324,8 @@ const struct glint_job grep_job = {
     .name = "grep",
     .summary = "save the lines that contain a text or match a pattern",
     .help = "The lines are saved in the order of INPUT, as grep prints them with LC_ALL=C: a byte "
-            "is a character.",
+            "is a character. With --csv PATTERN is searched in the record as it is in the file, "
+            "quotes and delimiters included, with --column in the content of the field.",
     .positional = {"PATTERN", "INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

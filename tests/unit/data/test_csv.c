@@ -98,8 +98,9 @@ static void naive_records(const uint8_t *data, uint64_t size, struct buffer *lis
     if (record < size) line_list_add(list, data + record, size - record);
 }
 
-static void expect_records(const uint8_t *data, uint64_t size, uint64_t split_bytes, bool header,
-                           uint64_t read_max)
+/* Splits of `records` each or, if that is 0, of `split_bytes`. */
+static void expect_split_records(const uint8_t *data, uint64_t size, uint64_t split_bytes,
+                                 uint64_t records, bool header, uint64_t read_max)
 {
     struct memory_env memory;
     memory_env_init(&memory, data, size);
@@ -111,9 +112,16 @@ static void expect_records(const uint8_t *data, uint64_t size, uint64_t split_by
     struct glint_task task = {.env = &memory.env, .options = &options};
     struct splits splits = {.items = NULL};
     struct buffer got = {NULL, 0, 0}, wanted = {NULL, 0, 0};
-    cr_assert_eq(splits_make_by_bytes(&memory.env, &list, split_bytes, &splits, &task.error), 0);
-    for (uint32_t i = 0; i < splits.count; i++)
+    int r = records > 0
+                ? splits_make_by_lines(&memory.env, &list, records, &splits, &task.error)
+                : splits_make_by_bytes(&memory.env, &list, split_bytes, &splits, &task.error);
+    cr_assert_eq(r, 0);
+    for (uint32_t i = 0; i < splits.count; i++) {
+        const int64_t before = task.counters.values[COUNT_ROWS_READ];
         cr_assert_eq(read_split(&task, &splits.items[i], NULL, data, &got), 0);
+        const uint64_t rows = (uint64_t)(task.counters.values[COUNT_ROWS_READ] - before);
+        cr_assert(records == 0 || rows == records || (i + 1 == splits.count && rows < records));
+    }
     naive_records(data, size, &wanted);
     if (header) line_list_drop_first(&wanted);
     cr_assert_eq(got.size, wanted.size, "splits of %lu", split_bytes);
@@ -123,6 +131,13 @@ static void expect_records(const uint8_t *data, uint64_t size, uint64_t split_by
     buffer_fini(&got);
     buffer_fini(&wanted);
     cr_assert_eq(memory.open_files, 0);
+}
+
+static void expect_records(const uint8_t *data, uint64_t size, uint64_t split_bytes, bool header,
+                           uint64_t read_max)
+{
+    expect_split_records(data, size, split_bytes, 0, header, read_max);
+    expect_split_records(data, size, 0, 1 + split_bytes % 9, header, read_max);
 }
 
 /* Also quotes in wrong places, and one that is never closed. */
@@ -151,6 +166,7 @@ Test(csv, large_records_are_read)
     for (uint64_t i = 0; i < size; i++) data[i] = i % 50 == 49 ? '\n' : i % 3 == 0 ? ',' : 'x';
     data[100000] = data[100000 + 3 * MIB] = '"';
     expect_records(data, size, 300 * KIB, false, 0);
+    expect_split_records(data, size, 0, 2000, false, 0);
     expect_records(data, size, 10 * MIB, true, 0);
     free(data);
     cr_expect_eq(mem_live_blocks(), 0);
