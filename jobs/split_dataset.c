@@ -99,7 +99,7 @@ static const struct glint_job_option options[] = {
     {"seed", "N", "42", "seed of the random split"},
     HEADER_OPTION,
     FORMAT_OPTIONS,
-    {"delimiter", "C", "\\t", "with --csv: one byte instead of a comma"},
+    {"delimiter", "C", NULL, "with --csv: one byte, or \\t, instead of a comma"},
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 

@@ -157,6 +157,7 @@ static int build_number(const struct build_plan *p, struct glint_rdd *lines, uin
     uint64_t number = glint_input_bytes(lines);
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const char *column = glint_job_option(p->args, columns[i]);
+        if (column == NULL) continue;
         number = segments_hash(number, column, strlen(column));
     }
     int r = glint_take(lines, BUILD_ROWS, &rows);

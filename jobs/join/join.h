@@ -65,8 +65,10 @@ static inline enum join_side join_probe_side(const struct join *j)
         {"right-key-column", "COL", "1", "RIGHT's key: number or name"},                           \
         {"left-key", "text|int", "text", "type of LEFT's key column"},                             \
         {"right-key", "text|int", "text", "type of RIGHT's key column; must be the same"},         \
-        {"left-delimiter", "C", "\\t", "of LEFT, and of the output: one byte, or \\t"},            \
-        {"right-delimiter", "C", "\\t", "of RIGHT: one byte, or \\t"},                             \
+        {"left-delimiter", "C", NULL,                                                              \
+         "of LEFT, and of the output: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                \
+        {"right-delimiter", "C", NULL,                                                             \
+         "of RIGHT: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                                  \
     {                                                                                              \
         "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
     }

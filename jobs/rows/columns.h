@@ -16,7 +16,7 @@ enum { COLUMNS_MAX = 64 };
 #define TABLE_OPTIONS                                                                              \
     HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
     {                                                                                              \
-        "delimiter", "C", "\\t", "one byte, or \\t"                                                \
+        "delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT                       \
     }
 
 struct table {

@@ -259,7 +259,7 @@ static int check_format(struct glint *g, const struct glint_job_args *args, cons
     if (glint_job_option(args, "csv") != NULL)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--csv and --json-lines cannot both be set");
-    if (strcmp(glint_job_option(args, option), "\\t") != 0)
+    if (glint_job_option(args, option) != NULL)
         return glint_abort(g, GLINT_E_USAGE, NULL, "--%s has no meaning with --json-lines", option);
     return glint_error(g)->code;
 }
@@ -267,10 +267,12 @@ static int check_format(struct glint *g, const struct glint_job_args *args, cons
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out, uint8_t *out_csv)
 {
-    const char *text = glint_job_option(args, option);
-    const bool csv = glint_job_option(args, "csv") != NULL, tab = strcmp(text, "\\t") == 0;
+    const bool csv = glint_job_option(args, "csv") != NULL;
     const bool json = glint_job_option(args, "json-lines") != NULL;
-    const uint8_t delimiter = !tab ? (uint8_t)text[0] : csv ? ',' : '\t';
+    const char *given = glint_job_option(args, option);
+    const char *text = given != NULL ? given : csv ? "," : "\\t";
+    const bool tab = strcmp(text, "\\t") == 0;
+    const uint8_t delimiter = tab ? '\t' : (uint8_t)text[0];
     *out = csv || json ? PLAIN_SEPARATOR : delimiter;
     *out_csv = json ? FIELDS_JSON : csv ? delimiter : 0;
     if (check_format(g, args, option) != 0) return glint_error(g)->code;

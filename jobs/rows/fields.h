@@ -68,11 +68,14 @@ struct fields {
     }
 #define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION
 
+/* A delimiter is NULL if it is not given, so that a tab can be given with --csv. */
+#define FIELDS_DELIMITER_DEFAULT "(default: \\t, with --csv a comma)"
+
 /* Options of jobs whose rows have no columns, for fields_rows. */
 #define ROWS_OPTIONS                                                                               \
     HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
     {                                                                                              \
-        "delimiter", "C", "\\t", "with --csv: one byte instead of a comma"                         \
+        "delimiter", "C", NULL, "with --csv: one byte, or \\t, instead of a comma"                 \
     }
 
 #define FIELDS_ID_DEFAULT "1"
@@ -82,7 +85,7 @@ struct fields {
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
-        {"delimiter", "C", "\\t", "one byte, or \\t"},                                             \
+        {"delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                    \
     {                                                                                              \
         "key", "rating|text|int|none", "rating",                                                   \
             "type of the key column; rating: 0 to 10, rounded half up; none: all rows have "       \
@@ -95,7 +98,7 @@ struct fields {
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
     {                                                                                              \
-        "delimiter", "C", "\\t", "one byte, or \\t"                                                \
+        "delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT                       \
     }
 
 /* Driver: reads the options. With --header, columns may be names: those of the first line of
