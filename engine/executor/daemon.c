@@ -27,6 +27,7 @@ static void daemon_stop(struct daemon *d)
         if (!uv_is_closing((uv_handle_t *)&d->signals[i])) signal_close_and_ignore(&d->signals[i]);
     deadline_close(&d->drain_deadline, NULL);
     deadline_close(&d->idle_deadline, NULL);
+    deadline_close(&d->client_deadline, NULL);
     service_notify_close(&d->service);
 }
 
@@ -216,6 +217,7 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     log_limit_bytes(daemon_log_bytes_max(&d));
     deadline_init(&d.drain_deadline, &d.loop, on_drain_deadline, &d);
     deadline_init(&d.idle_deadline, &d.loop, on_idle_deadline, &d);
+    deadline_init(&d.client_deadline, &d.loop, session_drop_idle_clients, &d);
     service_notify_init(&d.service, &d.loop, d.env);
     open_signals(&d);
     r = daemon_start(&d, error);

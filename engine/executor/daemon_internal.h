@@ -19,7 +19,8 @@
 #include "engine/net/wire.h"
 
 #define QUEUE_LENGTH_MAX 64u
-#define SESSIONS_MAX     256u
+#define DRIVERS_MAX      192u /* connections of drivers */
+#define CLIENTS_MAX      64u  /* of clients: of one more, that without a request for longest goes */
 #define DAEMON_SIGNALS   3u
 
 /* A connection of a driver or of a client (`glint status`, `glint cancel`).
@@ -38,6 +39,8 @@ struct daemon_session {
     struct conn *conn;
     enum daemon_session_state state;
     bool is_driver, closing;
+    bool dropped;             /* a client that is no longer counted */
+    uint64_t last_request_ns; /* of a client; or when it connected */
     struct executor_request request;
     struct program_fetch *fetch; /* NULL: the driver is of this build */
     struct program_file program; /* fetched: to run instead of the daemon's own */
@@ -80,12 +83,13 @@ struct daemon {
     uv_loop_t loop;
     struct deadline drain_deadline;
     struct deadline idle_deadline; /* launched, and no driver is connected: exit */
+    struct deadline client_deadline; /* the next client without a request for dead_ms */
     uv_signal_t signals[DAEMON_SIGNALS];
     struct service_notify service;
     struct net net;
     struct listener *listener;
     struct daemon_session *sessions;
-    uint32_t session_count;
+    uint32_t driver_count, client_count; /* of the sessions; without dropped ones */
     struct executor_runner *runners;
     uint32_t runner_count; /* runners not CLOSED */
     uint64_t last_queue_order, started_ns;
@@ -112,6 +116,8 @@ void session_reject(struct daemon_session *v, const struct glint_error *why);
 /* The session's executor has exited; the driver may request another one. */
 void session_on_executor_exited(struct daemon_session *v);
 void session_close(struct daemon_session *v);
+/* Of the daemon `arg`: closes clients without a request for dead_ms. */
+void session_drop_idle_clients(void *arg);
 /* Starts executors for queued drivers while drivers_max allows, and sends the others their new
  * positions. */
 void job_queue_run(struct daemon *d);

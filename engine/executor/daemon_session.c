@@ -1,6 +1,6 @@
 /* Connections of the daemon: drivers, which queue for an executor and receive their position, and
  * clients, which send STATUS or CANCEL. A driver that disconnects or misses its heartbeats loses
- * its position or its executor. */
+ * its position or its executor. Clients have places of their own. */
 #include "engine/executor/daemon_internal.h"
 
 #include "engine/base/log.h"
@@ -29,6 +29,63 @@ void session_on_executor_exited(struct daemon_session *v)
     assert(v->state == SESSION_SERVED && v->runner != NULL);
     v->state = SESSION_NEW;
     v->runner = NULL;
+}
+
+/* ---- Places: clients never take those of drivers, since a client secret opens connections, too */
+
+static void uncount(struct daemon_session *v)
+{
+    uint32_t *count = v->is_driver ? &v->d->driver_count : &v->d->client_count;
+    if (v->dropped) return;
+    assert(*count > 0);
+    --*count;
+    v->dropped = true;
+}
+
+/* At once: a client that does not read must not keep its place. */
+static void drop_client(struct daemon_session *v, const char *why)
+{
+    log_line(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(v->conn)},
+             "closing the connection of a client: %s", why);
+    uncount(v);
+    v->closing = true;
+    conn_close(v->conn, false);
+}
+
+/* The client without a request for longest. NULL: none. */
+static struct daemon_session *longest_idle_client(const struct daemon *d)
+{
+    struct daemon_session *longest = NULL;
+    for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
+        if (!v->is_driver && !v->dropped &&
+            (longest == NULL || v->last_request_ns < longest->last_request_ns))
+            longest = v;
+    return longest;
+}
+
+void session_drop_idle_clients(void *arg)
+{
+    struct daemon *d = arg;
+    const uint64_t now = daemon_now(d), dead_ns = d->cluster->heartbeat.dead_ns;
+    struct daemon_session *v;
+    if (d->stopping) return;
+    while ((v = longest_idle_client(d)) != NULL && v->last_request_ns + dead_ns <= now)
+        drop_client(v, "no request within dead");
+    if (v != NULL) deadline_start_by(&d->client_deadline, v->last_request_ns + dead_ns, now);
+}
+
+/* Returns false with *error set if there are too many drivers. */
+static bool count_session(struct daemon *d, bool is_driver, struct glint_error *error)
+{
+    if (is_driver && d->driver_count == DRIVERS_MAX) {
+        error_set(error, GLINT_E_CONNECTION, NULL,
+                  "too many drivers connected to executor %s (max %u)", d->self->id, DRIVERS_MAX);
+        return false;
+    }
+    if (!is_driver && d->client_count == CLIENTS_MAX)
+        drop_client(longest_idle_client(d), "too many clients");
+    ++*(is_driver ? &d->driver_count : &d->client_count);
+    return true;
 }
 
 /* ---- Queue */
@@ -252,6 +309,7 @@ static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
     assert(v->conn == conn);
     /* Ignore frames that arrive while the last reply is flushed. */
     if (v->closing || v->d->stopping) return 0;
+    if (f->type == FRAME_STATUS || f->type == FRAME_CANCEL) v->last_request_ns = daemon_now(v->d);
     switch (f->type) {
     case FRAME_PROGRESS: return on_progress(v, payload, error);
     case FRAME_REQUEST_EXECUTOR: return on_executor_request(v, payload, error);
@@ -272,12 +330,12 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
     struct daemon_session *v = arg;
     struct daemon *d = v->d;
     struct daemon_session **at = &d->sessions;
-    assert(v->conn == conn && d->session_count > 0);
+    assert(v->conn == conn);
     if (why->code == GLINT_E_PROTOCOL)
         log_error(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(conn)}, why);
     while (*at != v) at = &(*at)->next;
     *at = v->next;
-    d->session_count--;
+    uncount(v);
     if (v->runner != NULL) {
         /* The driver is gone, so its executor is of no use. */
         v->runner->session = NULL;
@@ -300,14 +358,10 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     struct daemon *d = arg;
     enum role role = conn_peer_hello(conn)->role;
     assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the handshake rejects other roles */
-    if (d->session_count == SESSIONS_MAX) {
-        error_set(error, GLINT_E_CONNECTION, NULL, "too many connections to executor %s (max %u)",
-                  d->self->id, SESSIONS_MAX);
-        return false;
-    }
     struct daemon_session *v = mem_zalloc(sizeof *v);
-    if (v == NULL) {
-        error_no_memory(error);
+    if (v == NULL) error_no_memory(error);
+    if (v == NULL || !count_session(d, role == ROLE_DRIVER, error)) {
+        mem_free(v);
         return false;
     }
     v->d = d;
@@ -315,9 +369,10 @@ bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error
     v->is_driver = role == ROLE_DRIVER;
     v->program = PROGRAM_FILE_NONE;
     if (!v->is_driver) conn_set_half_duplex(conn); /* request and response only */
+    v->last_request_ns = daemon_now(d);
     v->next = d->sessions;
     d->sessions = v;
-    d->session_count++;
+    if (!v->is_driver) session_drop_idle_clients(d);
     conn_set_events(conn, &session_events, v);
     conn_start_heartbeat(conn, &d->cluster->heartbeat);
     daemon_stop_if_done(d);

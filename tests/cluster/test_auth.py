@@ -12,7 +12,7 @@ import threading
 import unittest
 
 import frames
-from cluster import SLOWDOWN, ClusterTest, free_port, until
+from cluster import SLOWDOWN, ClusterTest, free_port, open_files, until
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
 MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # the address sanitizer quarantines freed memory
@@ -387,6 +387,45 @@ class FullQueue(AuthTest):
         jobs = self.executor_status("e1")["jobs"]
         self.assertEqual(len(jobs), 64)
         self.assertEqual([job["id"] for job in jobs if job["running"]], [f"{1:016x}"])
+
+
+class Places(AuthTest):
+    """Connections of clients, which may have a client secret only, take no place of a driver."""
+
+    keys = {**AuthTest.keys, "suspect": "300s", "dead": "400s"}
+    plain = True
+
+    def test_clients_take_no_place_of_a_driver(self):
+        clients = [self.connect() for _ in range(300)]
+        self.assert_well()
+        self.assertLess(open_files(self.e1.pid), 150)
+        for client in clients[:-64]:
+            client.until_closed()
+        self.e1.until_says("closing the connection of a client: too many clients")
+        clients[-2].send(frames.frame(frames.STATUS))  # its request makes it younger than the others
+        self.assertEqual(clients[-2].wait_frame(frames.STATUS_REPLY)[0], frames.STATUS_REPLY)
+        for _ in range(63):
+            self.connect()
+        clients[-1].until_closed()
+        clients[-2].send(frames.frame(frames.STATUS))
+        self.assertEqual(clients[-2].wait_frame(frames.STATUS_REPLY)[0], frames.STATUS_REPLY)
+
+
+class IdleClients(AuthTest):
+    plain = True
+
+    def test_client_without_requests_is_closed(self):
+        """Heartbeats are no requests."""
+        client = self.connect()
+        client.socket.settimeout(0.1)
+
+        def is_closed():
+            client.send(frames.frame(frames.PING, frames.encode("PING")))
+            return "closing the connection of a client: no request within dead" in self.e1.err
+        until(is_closed, "it is closed")
+        client.socket.settimeout(30 * SLOWDOWN)
+        client.until_closed()
+        self.assert_served()
 
 
 class DriverAuthorization(AuthTest):
