@@ -19,7 +19,7 @@ from isal import igzip
 
 NAME = "padded.csv.gz"
 readers = {
-    "duckdb": lambda: duckdb.sql(f"select count(*) from read_csv('{NAME}')").fetchone()[0],
+    "duckdb": lambda: duckdb.sql(f"select count(*) from read_csv('{NAME}')").fetchall()[0][0],
     "polars": lambda: polars.read_csv(NAME).height,
     "pyarrow": lambda: pyarrow.csv.read_csv(NAME).num_rows,
     "rapidgzip": lambda: rapidgzip.open(NAME).read().count(b"\n") - 1,
