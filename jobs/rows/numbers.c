@@ -1,25 +1,50 @@
-/* Numbers in fields: see numbers.h. */
+/* Numbers in fields: see numbers.h.
+ *
+ * The key of a number, +-0.d1d2d3... * 10^exponent with d1 > 0:
+ *
+ *     sign and exponent   80: zero, and nothing follows; 83 to fd: exponents -61 to 61 + c0; 82 and
+ *                         fe: lower and higher ones, in 4 more bytes
+ *     digits              8 bytes for 18 digits, 16 * digits + 1 if others follow, else + 0
+ *
+ * All bits of a negative number's key are inverted. 00 is never a first byte. */
 #include "jobs/rows/numbers.h"
 
 #include "engine/base/text.h"
+#include "jobs/rows/exact_sum.h"
 
 #include <assert.h>
 
-enum { DIGITS_MAX = 18 };            /* always fit 64 bits */
-#define EXACT_MAX ((int64_t)1 << 53) /* doubles represent all integers up to this one */
+enum {
+    SHORT_DIGITS_MAX = 18, /* always fit 64 bits, and a chunk of a key */
+    KEY_ZERO = 0x80,
+    KEY_EXPONENT = 0xc0,
+    KEY_EXPONENT_MAX = 61,
+    KEY_LOWER = 0x82,
+    KEY_HIGHER = 0xfe,
+};
+#define EXPONENT_LIMIT (INT64_C(1) << 30)
 
-/* Digits with at most one point and without exponent: *out has units and decimals. */
-static bool parse_plain(struct glint_slice text, struct number *out)
+/* ---- Digits with at most one point and without exponent */
+
+struct short_number {
+    uint64_t magnitude;
+    int decimals;
+    bool negative;
+};
+
+/* Inlined: it is most of the work for a usual number. */
+__attribute__((always_inline)) static inline bool parse_short(struct glint_slice text,
+                                                              struct short_number *out)
 {
     uint64_t i = text.size > 0 && (text.data[0] == '-' || text.data[0] == '+') ? 1 : 0;
-    if (text.size - i > DIGITS_MAX + 1) return false;
-    uint64_t units = 0; /* at most 19 digits always fit */
+    if (text.size - i > SHORT_DIGITS_MAX + 1) return false;
+    uint64_t magnitude = 0; /* at most 19 digits always fit */
     int digits = 0, decimals = 0;
     bool point = false;
     for (; i < text.size; i++) {
         const uint32_t digit = (uint32_t)text.data[i] - '0';
         if (digit <= 9) {
-            units = units * 10 + digit;
+            magnitude = magnitude * 10 + digit;
             digits++;
             decimals += point;
         } else if (text.data[i] == '.' && !point) {
@@ -28,62 +53,209 @@ static bool parse_plain(struct glint_slice text, struct number *out)
             return false;
         }
     }
-    if (digits == 0 || digits > DIGITS_MAX || decimals > NUMBER_DECIMALS_MAX) return false;
-    if (point && decimals == 0) return false; /* "5." is rare */
-    out->units = text.data[0] == '-' ? -(int64_t)units : (int64_t)units;
+    if (digits == 0 || digits > SHORT_DIGITS_MAX) return false;
+    *out = (struct short_number){magnitude, decimals, text.data[0] == '-'};
+    return true;
+}
+
+/* ---- Any notation */
+
+struct digits {
+    const uint8_t *first, *last; /* digits that are not 0; between them a point may be */
+    const uint8_t *point, *end;  /* of the digits: the point, or `end`; `end` */
+    int64_t exponent;            /* the value is 0.[first ... last] * 10^exponent */
+    bool zero, notation;         /* it has an exponent */
+};
+
+/* Reads the number after an e. */
+static int64_t read_exponent(const uint8_t *at, const uint8_t *end)
+{
+    const bool negative = at < end && *at == '-';
+    int64_t value = 0;
+    for (at += at < end && (*at == '-' || *at == '+'); at < end; at++)
+        if (value < EXPONENT_LIMIT) value = 10 * value + (*at - '0');
+    if (value > EXPONENT_LIMIT) value = EXPONENT_LIMIT;
+    return negative ? -value : value;
+}
+
+/* Of a text that glint_parse_f64 accepts. */
+static struct digits find_digits(struct glint_slice text)
+{
+    const uint8_t *at = text.data, *const stop = text.data + text.size;
+    struct digits d = {.zero = true};
+    at += *at == '-' || *at == '+';
+    for (; at < stop && *at != 'e' && *at != 'E'; at++) {
+        if (*at == '.') d.point = at;
+        if (*at == '.' || *at == '0') continue;
+        if (d.zero) d.first = at;
+        d.last = at;
+        d.zero = false;
+    }
+    d.end = at;
+    d.notation = at < stop;
+    if (d.point == NULL) d.point = at;
+    if (d.zero) return d;
+    d.exponent = d.point > d.first ? d.point - d.first : d.point + 1 - d.first;
+    if (d.notation) d.exponent += read_exponent(at + 1, stop);
+    return d;
+}
+
+/* Up to 38 digits. Returns false if there are more, or an exponent. */
+static bool parse_exact(struct glint_slice text, struct number *out)
+{
+    const struct digits d = find_digits(text);
+    if (d.notation) return false;
+    int64_t decimals = d.point + 1 < d.end; /* 5.00 is a decimal, too */
+    if (!d.zero && d.last > d.point) decimals = d.last - d.point;
+    if (!d.zero && d.exponent + decimals > NUMBER_DIGITS_MAX && d.last < d.point) decimals = 0;
+    if (decimals > NUMBER_DIGITS_MAX) return false;
+    if (!d.zero && d.exponent + decimals > NUMBER_DIGITS_MAX) return false;
+    unsigned __int128 units = 0;
+    const uint8_t *const end = decimals > 0 ? d.point + 1 + decimals : d.point;
+    for (const uint8_t *at = d.zero ? end : d.first; at < end; at++)
+        if (*at != '.') units = units * 10 + (*at - (uint32_t)'0');
+    if (text.data[0] == '-') units = -units;
+    out->low = (uint64_t)units;
+    out->high = (int64_t)(uint64_t)(units >> 64);
     out->decimals = (int8_t)decimals;
+    return true;
+}
+
+/* Not inlined, like long_key: it would slow down usual numbers. */
+__attribute__((noinline)) static bool parse_long(struct glint_slice text, struct number *out)
+{
+    double f64;
+    if (!glint_parse_f64(text, &f64)) return false;
+    if (parse_exact(text, out)) return true;
+    out->f64 = f64 + 0.0; /* -0.0 becomes 0.0 */
+    out->decimals = NUMBER_INEXACT;
     return true;
 }
 
 bool number_parse(struct glint_slice text, struct number *out)
 {
-    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-    out->decimals = 0;
-    if (parse_plain(text, out) || glint_parse_i64(text, &out->units)) {
-        out->f64 = (double)out->units;
-        if (out->decimals == 0) return true;
-        /* Both are exact, so that the result is rounded once, like strtod's. */
-        if (out->units <= EXACT_MAX && out->units >= -EXACT_MAX) {
-            out->f64 /= powers[out->decimals];
-            return true;
-        }
-        return glint_parse_f64(text, &out->f64);
-    }
-    out->decimals = NUMBER_INEXACT;
-    out->units = 0;
-    if (!glint_parse_f64(text, &out->f64)) return false;
-    out->f64 += 0.0; /* -0.0 becomes 0.0 */
+    struct short_number n;
+    if (!parse_short(text, &n)) return parse_long(text, out);
+    const int64_t units = n.negative ? -(int64_t)n.magnitude : (int64_t)n.magnitude;
+    out->low = (uint64_t)units;
+    out->high = units >> 63;
+    out->decimals = (int8_t)n.decimals;
     return true;
 }
 
-/* How far an integer is from its nearest double: less than 1024, and 0 below 2^53. */
-static int32_t integer_rest(const struct number *n)
+/* ---- Order */
+
+static double number_f64(const struct number *n)
 {
-    return n->decimals == 0 ? (int32_t)((__int128)n->units - (__int128)n->f64) : 0;
+    if (n->decimals == NUMBER_INEXACT) return n->f64;
+    struct exact_sum sum = {.decimals = 0};
+    exact_sum_add(&sum, n);
+    return exact_sum_f64(&sum);
 }
 
-int number_compare(const struct number *a, const struct number *b)
+/* Sets *out to the units of a number with more decimals; false: they may not fit. */
+static bool scale_units(const struct number *n, int decimals, __int128 *out)
 {
-    if (a->f64 != b->f64) return a->f64 < b->f64 ? -1 : 1;
-    return integer_rest(a) - integer_rest(b);
+    if (n->high != (int64_t)n->low >> 63 || decimals - n->decimals > EXACT_SUM_SHIFT_MAX)
+        return false;
+    *out = (__int128)(int64_t)n->low * exact_sum_powers[decimals - n->decimals];
+    return true;
 }
 
-uint32_t number_key(const struct number *n, uint8_t out[NUMBER_KEY_MAX])
+static int compare_exact(const struct number *a, const struct number *b)
 {
-    uint64_t bits;
-    memcpy(&bits, &n->f64, sizeof bits);
-    bits ^= bits >> 63 != 0 ? UINT64_MAX : (uint64_t)1 << 63;
-    for (int i = 0; i < 8; i++) out[i] = (uint8_t)(bits >> (56 - 8 * i));
-    if (n->f64 < (double)EXACT_MAX && n->f64 > -(double)EXACT_MAX) return 8;
-    /* The order of large integers that have the same double; other numbers between them have a rest
-     * of 0. Whether it follows is decided by the double, so equal beginnings have equal sizes. */
-    const uint32_t rest = (uint32_t)(integer_rest(n) + 0x8000);
-    out[8] = (uint8_t)(rest >> 8);
-    out[9] = (uint8_t)rest;
-    return NUMBER_KEY_MAX;
+    const int decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
+    __int128 x, y;
+    if (scale_units(a, decimals, &x) && scale_units(b, decimals, &y)) return (x > y) - (x < y);
+    struct exact_sum difference = {.decimals = 0};
+    struct number minus = *b;
+    const __int128 units = -number_units(b);
+    minus.low = (uint64_t)units;
+    minus.high = (int64_t)(units >> 64);
+    exact_sum_add(&difference, a);
+    exact_sum_add(&difference, &minus);
+    return exact_sum_sign(&difference);
+}
+
+int number_compare_mixed(const struct number *a, const struct number *b)
+{
+    assert(a->decimals != NUMBER_NONE && b->decimals != NUMBER_NONE);
+    if (a->decimals >= 0 && b->decimals >= 0) return compare_exact(a, b);
+    const double x = number_f64(a), y = number_f64(b);
+    if (x != y) return x < y ? -1 : 1;
+    return (a->decimals < 0) - (b->decimals < 0);
+}
+
+/* ---- Keys */
+
+static void put_big_endian(uint8_t *out, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+}
+
+static int count_digits(uint64_t n)
+{
+    const int estimate = (64 - __builtin_clzll(n)) * 1233 >> 12; /* log10(2) */
+    return estimate + (n >= (uint64_t)exact_sum_powers[estimate]);
+}
+
+static uint32_t short_key(const struct short_number *n, uint8_t *out)
+{
+    out[0] = KEY_ZERO;
+    if (n->magnitude == 0) return 1;
+    const int digits = count_digits(n->magnitude);
+    const uint64_t sign = n->negative ? UINT64_MAX : 0;
+    const uint64_t left = n->magnitude * (uint64_t)exact_sum_powers[SHORT_DIGITS_MAX - digits];
+    out[0] = (uint8_t)(KEY_EXPONENT + digits - n->decimals) ^ (uint8_t)sign;
+    put_big_endian(out + 1, (left << 4) ^ sign, 8);
+    return 9;
+}
+
+static uint32_t put_exponent(int64_t exponent, uint8_t *out)
+{
+    out[0] = (uint8_t)(KEY_EXPONENT + exponent);
+    if (exponent >= -KEY_EXPONENT_MAX && exponent <= KEY_EXPONENT_MAX) return 1;
+    out[0] = exponent < 0 ? KEY_LOWER : KEY_HIGHER;
+    put_big_endian(out + 1, (uint64_t)(exponent + 2 * EXPONENT_LIMIT), 4);
+    return 5;
+}
+
+__attribute__((noinline)) static uint32_t long_key(struct glint_slice text, uint8_t *out)
+{
+    double f64;
+    if (!glint_parse_f64(text, &f64)) return 0;
+    const struct digits d = find_digits(text);
+    out[0] = KEY_ZERO;
+    if (d.zero) return 1;
+    uint32_t size = put_exponent(d.exponent, out);
+    for (const uint8_t *at = d.first; at <= d.last; size += 8) {
+        uint64_t chunk = 0;
+        for (int i = 0; i < SHORT_DIGITS_MAX; i++) {
+            at += at == d.point;
+            chunk = chunk * 10 + (at <= d.last ? *at++ - (uint32_t)'0' : 0);
+        }
+        at += at == d.point;
+        put_big_endian(out + size, chunk << 4 | (at <= d.last), 8);
+    }
+    if (text.data[0] == '-')
+        for (uint32_t i = 0; i < size; i++) out[i] = (uint8_t)~out[i];
+    return size;
+}
+
+uint32_t number_key(struct glint_slice text, uint8_t *out)
+{
+    struct short_number n;
+    return parse_short(text, &n) ? short_key(&n, out) : long_key(text, out);
 }
 
 size_t number_format(char *out, const struct number *n)
 {
-    return n->decimals == 0 ? text_format_i64(out, n->units) : text_format_f64(out, n->f64);
+    if (n->decimals == NUMBER_INEXACT) return text_format_f64(out, n->f64);
+    char text[EXACT_SUM_FORMAT_MAX];
+    struct exact_sum sum = {.decimals = 0};
+    exact_sum_add(&sum, n);
+    const size_t size = exact_sum_format(text, &sum);
+    assert(size <= NUMBER_FORMAT_MAX);
+    memcpy(out, text, size);
+    return size;
 }

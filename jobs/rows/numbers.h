@@ -1,26 +1,58 @@
-/* Numbers in fields of tables: exact where that is possible in 64 bits, so that sums and orders do
- * not depend on rounding. Pure; any thread. */
+/* Numbers in fields of tables: exact up to 38 digits, so that sums and orders do not depend on
+ * rounding. Pure; any thread. */
 #ifndef GLINT_JOBS_ROWS_NUMBERS_H
 #define GLINT_JOBS_ROWS_NUMBERS_H
 
 #include "engine/glint.h"
 
-enum { NUMBER_DECIMALS_MAX = 9, NUMBER_INEXACT = -1, NUMBER_NONE = -2, NUMBER_KEY_MAX = 10 };
+enum {
+    NUMBER_DIGITS_MAX = 38, /* of an exact number, and of its decimal places; 10^38 < 2^127 */
+    NUMBER_INEXACT = -1,
+    NUMBER_NONE = -2,
+    NUMBER_KEY_MAX = 13,   /* without the bytes of number_key for digits after the 18th */
+    NUMBER_FORMAT_MAX = 48 /* bytes of number_format */
+};
 
-struct number {
-    double f64;      /* the nearest double; never -0.0 */
-    int64_t units;   /* the value is units / 10^decimals */
-    int8_t decimals; /* 0: an integer; up to NUMBER_DECIMALS_MAX; NUMBER_INEXACT: use f64;
-                        NUMBER_NONE: no number, for callers */
+/* Packed: accumulators have many of them. */
+struct __attribute__((packed)) number {
+    union {
+        struct {
+            uint64_t low;
+            int64_t high;
+        };          /* the value is (high * 2^64 + low) / 10^decimals */
+        double f64; /* NUMBER_INEXACT: the nearest double; never -0.0 */
+    };
+    int8_t decimals; /* 0: an integer; up to NUMBER_DIGITS_MAX; NUMBER_INEXACT: it has an exponent
+                        or too many digits; NUMBER_NONE: no number, for callers */
 };
 
 /* Accepts what glint_parse_f64 accepts: no spaces, hex, inf or nan. Returns false otherwise. */
 bool number_parse(struct glint_slice text, struct number *out);
-/* A negative, zero or positive number. Integers of 64 bits compare exactly, others as doubles. */
-int number_compare(const struct number *a, const struct number *b);
-/* Writes bytes whose bytewise order is that of number_compare; returns their size, 8 or 10. */
-uint32_t number_key(const struct number *n, uint8_t out[NUMBER_KEY_MAX]);
-/* As decimal, or like Python's repr; returns the length. `out` has TEXT_NUMBER_MAX bytes. */
+
+/* The value times 10^decimals. */
+static inline __int128 number_units(const struct number *n)
+{
+    return (__int128)((unsigned __int128)(uint64_t)n->high << 64 | n->low);
+}
+
+int number_compare_mixed(const struct number *a, const struct number *b);
+
+/* A negative, zero or positive number. Exact numbers compare exactly, others as doubles; an exact
+ * number is before another one whose double is the same. */
+static inline int number_compare(const struct number *a, const struct number *b)
+{
+    if (a->decimals != b->decimals || a->decimals < 0) return number_compare_mixed(a, b);
+    const __int128 x = number_units(a), y = number_units(b);
+    return (x > y) - (x < y);
+}
+
+/* Writes bytes whose bytewise order is that of the numbers, whatever number of digits they have:
+ * equal bytes are equal numbers, and none are the beginning of others. Returns their size, at most
+ * NUMBER_KEY_MAX + text.size, or 0 if the text is no number. */
+uint32_t number_key(struct glint_slice text, uint8_t *out);
+
+/* All digits of an exact number, others like Python's repr; returns the length. `out` has
+ * NUMBER_FORMAT_MAX bytes. */
 size_t number_format(char *out, const struct number *n);
 
 #endif

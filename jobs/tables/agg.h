@@ -3,8 +3,8 @@
  *     agg.c            the options and the plan
  *     agg_functions.c  rows and their numbers, accumulators, lines of the output
  *
- * Integers, and decimals of up to 9 places, are summed exactly in 128 bits; only other numbers make
- * a sum a double, whose last digits depend on the order of addition: that of the splits. */
+ * Numbers of up to 38 digits are summed exactly; only others, and those with an exponent, make a
+ * sum a double, whose last digits depend on the order of addition: that of the splits. */
 #ifndef GLINT_JOBS_TABLES_AGG_H
 #define GLINT_JOBS_TABLES_AGG_H
 

@@ -1,8 +1,10 @@
 /* The functions of agg: see agg.h. */
 #include "engine/base/text.h"
+#include "jobs/rows/exact_sum.h"
 #include "jobs/tables/agg.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- agg.row, agg.value: rows */
@@ -124,13 +126,15 @@ const struct glint_function agg_seen = {.name = "agg.seen",
  * An accumulator is the number of rows, then the number of different values of each column of
  * `distinct`, then a struct column_acc for each column of numbers. Its bytes are not aligned. */
 
-struct column_acc {
-    __int128 units;         /* sum of the integers and decimals, in billionths */
-    double inexact;         /* sum of the other numbers */
+struct __attribute__((packed)) column_acc {
+    struct exact_sum exact; /* of the exact numbers */
+    double inexact;         /* sum of the others; `scaled`: times INEXACT_SCALE */
     int64_t values;         /* not empty */
-    bool decimal, rounded;  /* a number has decimals; a number is not exact */
     struct number min, max; /* the first ones, of equal numbers */
+    bool rounded, scaled;   /* a number is not exact */
 };
+/* Sums of fewer than 2^63 doubles, times this, are finite. */
+#define INEXACT_SCALE 0x1p-64
 
 static uint64_t column_offset(const struct agg_plan *p, uint32_t column)
 {
@@ -156,38 +160,37 @@ static void add_limits(struct column_acc *c, const struct number *min, const str
     if (c->values == 0 || number_compare(max, &c->max) > 0) c->max = *max;
 }
 
-/* Returns false if the exact sum does not fit 128 bits. */
-static bool add_number(struct column_acc *c, const struct number *n)
+static void add_inexact(struct column_acc *c, double more, bool scaled)
 {
-    static const int32_t scales[] = {1000000000, 100000000, 10000000, 1000000, 100000,
-                                     10000,      1000,      100,      10,      1};
-    if (n->decimals == NUMBER_NONE) return true;
+    if (c->scaled != scaled || !isfinite(c->inexact + more)) {
+        c->inexact *= c->scaled ? 1 : INEXACT_SCALE;
+        more *= scaled ? 1 : INEXACT_SCALE;
+        c->scaled = true;
+    }
+    c->inexact += more;
+}
+
+static void add_number(struct column_acc *c, const struct number *n)
+{
+    if (n->decimals == NUMBER_NONE) return;
     add_limits(c, n, n);
     c->values++;
-    c->decimal |= n->decimals != 0;
-    if (n->decimals == NUMBER_INEXACT) {
-        c->rounded = true;
-        c->inexact += n->f64;
-        return true;
+    if (n->decimals >= 0) {
+        exact_sum_add(&c->exact, n);
+        return;
     }
-    const __int128 units = (__int128)n->units * scales[n->decimals];
-    return !__builtin_add_overflow(c->units, units, &c->units);
+    c->rounded = true;
+    add_inexact(c, n->f64, false);
 }
 
-static bool add_columns(struct column_acc *c, const struct column_acc *other)
+static void add_columns(struct column_acc *c, const struct column_acc *other)
 {
-    if (other->values == 0) return true;
+    if (other->values == 0) return;
     add_limits(c, &other->min, &other->max);
     c->values += other->values;
-    c->decimal |= other->decimal;
     c->rounded |= other->rounded;
-    c->inexact += other->inexact;
-    return !__builtin_add_overflow(c->units, other->units, &c->units);
-}
-
-static int overflow(struct glint_task *task)
-{
-    return glint_fail(task, GLINT_E_VALUE_LIMIT, NULL, "a sum is larger than 1.7e29");
+    exact_sum_merge(&c->exact, &other->exact);
+    add_inexact(c, other->inexact, other->scaled);
 }
 
 static int merge_open(struct glint_task *task, void *state)
@@ -199,6 +202,7 @@ static int merge_merge(struct glint_task *task, void *state, struct glint_acc *a
                        const union glint_value *value)
 {
     const struct agg_plan *p = state;
+    (void)task;
     uint8_t *const bytes = glint_acc_bytes(acc);
     struct column_acc column;
     struct number number;
@@ -210,7 +214,7 @@ static int merge_merge(struct glint_task *task, void *state, struct glint_acc *a
     for (uint32_t i = 0; distinct == AGG_ROW && i < p->numbers; i++) {
         memcpy(&number, value->bytes.data + AGG_HEAD_BYTES + i * sizeof number, sizeof number);
         memcpy(&column, bytes + column_offset(p, i), sizeof column);
-        if (!add_number(&column, &number)) return overflow(task);
+        add_number(&column, &number);
         memcpy(bytes + column_offset(p, i), &column, sizeof column);
     }
     return 0;
@@ -230,6 +234,7 @@ static int merge_combine(struct glint_task *task, void *state, struct glint_acc 
                          const union glint_value *other)
 {
     const struct agg_plan *p = state;
+    (void)task;
     uint8_t *const bytes = glint_acc_bytes(acc);
     struct column_acc column, from;
     assert(acc->value.bytes.size == column_offset(p, p->numbers));
@@ -239,7 +244,7 @@ static int merge_combine(struct glint_task *task, void *state, struct glint_acc 
     for (uint32_t i = 0; i < p->numbers; i++) {
         memcpy(&column, bytes + column_offset(p, i), sizeof column);
         memcpy(&from, other->bytes.data + column_offset(p, i), sizeof from);
-        if (!add_columns(&column, &from)) return overflow(task);
+        add_columns(&column, &from);
         memcpy(bytes + column_offset(p, i), &column, sizeof column);
     }
     return 0;
@@ -257,7 +262,7 @@ const struct glint_function agg_merge = {.name = "agg.merge",
 
 /* ---- agg.line */
 
-enum { SUM_DIGITS_MAX = 48 }; /* of an exact sum, with sign and point */
+#define OUTPUT_OVERFLOW SIZE_MAX
 
 struct line_state {
     struct agg_plan plan;
@@ -273,48 +278,15 @@ static int line_open(struct glint_task *task, void *state)
     return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
 }
 
-/* Cuts off the last decimal digit; divides 128 bits only if there are more than 64. */
-static uint32_t cut_digit(unsigned __int128 *number)
+/* The sum, rounded once unless a number is not exact, divided by `by`. Only the quotient must be
+ * finite. */
+static double quotient(const struct column_acc *c, double by)
 {
-    const uint64_t low = (uint64_t)*number;
-    const uint32_t digit = (uint32_t)(low == *number ? low % 10 : *number % 10);
-    *number = low == *number ? low / 10 : *number / 10;
-    return digit;
+    const double scale = c->scaled ? INEXACT_SCALE : 1;
+    return (exact_sum_f64(&c->exact) * scale + c->inexact) / by / scale;
 }
 
-/* Formats an exact sum; with a decimal point as if by Python's repr, but with all digits. */
-static size_t format_units(char *out, __int128 units, bool decimal)
-{
-    char digits[SUM_DIGITS_MAX];
-    size_t n = 0, size = 0;
-    unsigned __int128 rest = units < 0 ? -(unsigned __int128)units : (unsigned __int128)units;
-    for (int place = 9; place >= 0 || rest > 0; place--) { /* from the last decimal place */
-        const uint32_t digit = cut_digit(&rest);
-        if (n == 0 && digit == 0 && place > (decimal ? 1 : 0)) continue;
-        digits[n++] = (char)('0' + digit);
-        if (place == 1) digits[n++] = '.';
-    }
-    if (units < 0) out[size++] = '-';
-    while (n > 0) out[size++] = digits[--n];
-    assert(size < SUM_DIGITS_MAX);
-    return size;
-}
-
-/* The sum, rounded once unless a number is not exact. */
-static double sum_f64(const struct column_acc *c)
-{
-    static const __int128 exact_max = (__int128)1 << 53; /* doubles are exact up to here */
-    char text[SUM_DIGITS_MAX];
-    double exact = (double)c->units / 1e9;
-    if (c->units > exact_max || c->units < -exact_max) {
-        const size_t size = format_units(text, c->units, c->decimal);
-        bool parsed = glint_parse_f64((struct glint_slice){(const uint8_t *)text, size}, &exact);
-        assert(parsed);
-    }
-    return exact + c->inexact;
-}
-
-/* Formats one result; nothing if there is no number. */
+/* Formats one result; nothing if there is no number. Returns its size or OUTPUT_OVERFLOW. */
 static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
                             const uint8_t *acc)
 {
@@ -325,9 +297,11 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
     if (c.values == 0) return 0;
     if (output.kind == AGG_MIN) return number_format(out, &c.min);
     if (output.kind == AGG_MAX) return number_format(out, &c.max);
-    if (output.kind == AGG_MEAN) return text_format_f64(out, sum_f64(&c) / (double)c.values);
+    if (output.kind == AGG_MEAN) return text_format_f64(out, quotient(&c, (double)c.values));
     assert(output.kind == AGG_SUM);
-    return c.rounded ? text_format_f64(out, sum_f64(&c)) : format_units(out, c.units, c.decimal);
+    if (!c.rounded) return exact_sum_format(out, &c.exact);
+    const double sum = quotient(&c, 1);
+    return isfinite(sum) ? text_format_f64(out, sum) : OUTPUT_OVERFLOW;
 }
 
 static int line_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -335,7 +309,7 @@ static int line_each(struct glint_task *task, void *state, const struct glint_re
 {
     struct line_state *s = state;
     const struct glint_slice group = in->key.bytes;
-    const uint64_t need = group.size + s->plan.output_count * (1 + SUM_DIGITS_MAX);
+    const uint64_t need = group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX);
     if (need > s->capacity) {
         s->line = glint_scratch(task, 2 * need);
         s->capacity = s->line != NULL ? 2 * need : 0;
@@ -346,7 +320,11 @@ static int line_each(struct glint_task *task, void *state, const struct glint_re
     at += group.size;
     for (uint32_t i = 0; i < s->plan.output_count; i++) {
         if (i > 0 || s->plan.by > 0) *at++ = (uint8_t)s->delimiter;
-        at += format_output((char *)at, s, s->plan.outputs[i], in->value.bytes.data);
+        const size_t size = format_output((char *)at, s, s->plan.outputs[i], in->value.bytes.data);
+        if (size == OUTPUT_OVERFLOW)
+            return glint_fail(task, GLINT_E_VALUE_LIMIT, "use --mean, or smaller units",
+                              "a sum is larger than the largest double, 1.8e308");
+        at += size;
     }
     const struct glint_record record = {.value.bytes = {s->line, (uint64_t)(at - s->line)}};
     glint_emit(out, &record);

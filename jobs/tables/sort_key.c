@@ -52,10 +52,12 @@ static uint8_t *put_text(uint8_t *at, struct glint_slice text)
 /* Returns NULL if the field is not a number. */
 static uint8_t *put_number(uint8_t *at, struct glint_slice text)
 {
-    struct number number;
-    *at++ = text.size > 0;
-    if (text.size == 0) return at;
-    return number_parse(text, &number) ? at + number_key(&number, at) : NULL;
+    if (text.size > 0) {
+        const uint32_t size = number_key(text, at);
+        return size > 0 ? at + size : NULL;
+    }
+    *at = 0;
+    return at + 1;
 }
 
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,

@@ -1,7 +1,7 @@
 /* Sort keys: the columns of a row as bytes whose bytewise order is that of the rows.
  *
  *     text     the bytes; 00 is written as 00 FF, and 00 00 follows the last one
- *     number   00 for an empty field, or 01 and number_key
+ *     number   00 for an empty field, or number_key
  *     reverse  the same with all bits inverted
  *
  * A key that is only one text column in ascending order is the field itself. */
