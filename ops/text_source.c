@@ -60,11 +60,14 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     list->saved = g->saved;
     if (g->config.cluster == NULL && g->config.stage == NULL && !g->config.explain)
         list->spool = &g->spool;
+    list->cancelled = g->runner->cancel_file(g->runner);
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
-    if (!fed && input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT,
+    if (!fed && list->cancelled >= 0 &&
+        input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT,
                                    list, &g->error) == GLINT_E_INPUT_NOT_FOUND)
         context_hint_saved_output(g, paths);
+    context_check_interrupt(g);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
         list_free(list);

@@ -147,13 +147,14 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv)
     return dispatch(program, &all, argc, argv);
 }
 
-/* Replaces a closed stream by /dev/null, opened for reading: input ends at once, output fails. */
+/* Replaces a closed stream by /dev/null, opened so that its use fails, as it would without. */
 static void sanitize_stdfds(void)
 {
     struct env *env = env_real();
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
-        int opened = env->open(env, ENV_CWD, "/dev/null", ENV_READ);
+        const bool input = file == STDIN_FILENO;
+        int opened = env->open(env, ENV_CWD, "/dev/null", input ? ENV_APPEND : ENV_READ);
         assert(opened < 0 || opened == file);
     }
 }

@@ -4,6 +4,7 @@
 #include "engine/data/frames.h"
 
 #include "engine/data/gzip_header.h"
+#include "engine/remote/remote_reader.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,8 +18,11 @@ int frame_scan_open(struct frame_scan *s, struct env *env, const struct input_fi
                     struct glint_error *error)
 {
     *s = (struct frame_scan){.input = file, .error = error};
-    return input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
-                             error);
+    int r = input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
+                              error);
+    if (r == 0 && s->source.remote != NULL && file->cancelled > 0)
+        remote_reader_end_waits_on(s->source.remote, file->cancelled);
+    return r;
 }
 
 void frame_scan_close(struct frame_scan *s)

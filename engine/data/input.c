@@ -2,6 +2,7 @@
  * so that the user can fix a long list at once. */
 #include "engine/data/input.h"
 
+#include "engine/base/cancel.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/data/format.h"
@@ -66,6 +67,7 @@ static int record_bad_kind(struct input_walk *w, const char *path, const char *r
 int input_record_failed_call(struct input_walk *w, int error, const char *operation,
                              const char *path)
 {
+    if (w->error->code != GLINT_OK) return w->error->code; /* it is cancelled */
     if (is_fatal(error))
         return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
     char reason[128];
@@ -134,9 +136,10 @@ int input_append_file(struct input_walk *w, const struct input_file *file)
     if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
         return error_no_memory(w->error);
     assert(list->count < list->capacity);
-    list->files[list->count++] = *file;
+    list->files[list->count] = *file;
+    list->files[list->count++].cancelled = list->cancelled;
     list->bytes += file->size;
-    return 0;
+    return cancel_check(w->env, list->cancelled, w->error);
 }
 
 /* Adds standard input, a FIFO or a file without a size, to be copied when all paths are known to be
@@ -276,7 +279,7 @@ static int copy_pipe(struct input_walk *w, struct input_file *file)
 {
     const struct spooled_input *copy;
     struct env_stat stat;
-    int r = input_spool_copy(w->list->spool, w->env, file->path, &copy, w->error);
+    int r = input_spool_copy(w->list->spool, w->env, file->path, file->cancelled, &copy, w->error);
     if (r < 0) return r;
     file->stored = copy->stored;
     r = w->env->stat(w->env, copy->stored, &stat);

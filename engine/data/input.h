@@ -24,6 +24,7 @@ struct input_file {
     const struct remote_identity *remote;
     bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
     enum compression compression; /* by its first bytes (text only), or else by its name */
+    int cancelled;                /* of the list: while the driver reads it */
 };
 
 /* A directory whose files are input, as the user named it or a glob matched it. */
@@ -44,6 +45,7 @@ struct input_spool;
 
 struct input_list {
     struct input_spool *spool;        /* for standard input and FIFOs; NULL: they are rejected */
+    int cancelled; /* a descriptor that ends what blocks in the driver (base/cancel.h); 0: none */
     const struct saved_output *saved; /* outputs of the job itself that paths may name */
     const struct saved_output **unwritten; /* explain: those of them that are input */
     uint32_t unwritten_count;
@@ -80,9 +82,9 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
  * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the
  * name; `path` of its files is the one they will have when it is published.
  *
- * `out` is zeros except `saved` and `spool`; call input_list_fini in any case. Returns 0 or a code:
- * INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO (of the first
- * bad path; the cause lists all), SYSTEM, NO_MEMORY. */
+ * `out` is zeros except `saved`, `spool` and `cancelled`; call input_list_fini in any case. Returns
+ * 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO
+ * (of the first bad path; the cause lists all), INTERRUPTED, SYSTEM, NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);

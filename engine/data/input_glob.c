@@ -1,5 +1,6 @@
 /* Expands globs: each component is matched in all directories that matched so far, without
  * recursion. */
+#include "engine/base/cancel.h"
 #include "engine/base/text.h"
 #include "engine/data/input_walk.h"
 
@@ -45,6 +46,7 @@ int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
                      const char *pattern)
 {
     *n = (struct name_list){.walk = w, .pattern = pattern};
+    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return -EINTR;
     int r = env_list_dir(w->env, dir, collect_name, n);
     if (r == 0) input_names_sort(n);
     return r;
@@ -69,6 +71,7 @@ static int add_walked(struct input_walk *w, const char *path, struct name_list *
                       struct name_list *files)
 {
     struct env_stat stat;
+    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
     int r = w->env->stat_name(w->env, ENV_CWD, path, &stat);
     if (r < 0) return input_record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_DIRECTORY) return add_match(dirs, path, "", "/");

@@ -1,13 +1,13 @@
 /* Copies by blocks; the copy is opened again by its descriptor, /proc/self/fd/N. */
 #include "engine/data/input_spool.h"
 
+#include "engine/base/cancel.h"
 #include "engine/base/text.h"
 #include "engine/data/input.h"
 #include "engine/limits.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,28 +34,34 @@ static int create_unnamed(struct input_spool *s, struct env *env, struct glint_e
     return error_set_system(error, GLINT_E_WORK_DIR, r, "remove", path);
 }
 
+struct copy_source {
+    int file, cancelled;
+    const char *path;
+};
+
 /* Returns the number of bytes read, 0 at the end, or a code. A FIFO is opened without blocking, so
  * the first read waits for its writer here. */
-static int64_t read_some(struct env *env, int from, const char *path, uint8_t *out,
+static int64_t read_some(struct env *env, const struct copy_source *from, uint8_t *out,
                          struct glint_error *error)
 {
     int64_t n = -EAGAIN;
     while (n == -EAGAIN) {
-        struct pollfd wait = {.fd = from, .events = POLLIN};
-        int r = env->poll(env, &wait, 1, -1);
-        n = r < 0 ? r : r == 0 ? -EAGAIN : env->read(env, from, out, COPY_BYTES);
+        n = cancel_wait_readable(env, from->file, from->cancelled, error);
+        if (error->code != GLINT_OK) return error->code;
+        if (n == 0) n = env->read(env, from->file, out, COPY_BYTES);
     }
-    return n >= 0 ? n : error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", path);
+    return n >= 0 ? n : error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", from->path);
 }
 
-static int copy_all(struct env *env, int from, int to, const char *path, struct glint_error *error)
+static int copy_all(struct env *env, const struct copy_source *from, int to,
+                    struct glint_error *error)
 {
     uint8_t *bytes = mem_alloc(COPY_BYTES);
     if (bytes == NULL) return error_no_memory(error);
     uint64_t copied = 0;
     int64_t n;
     int r = 0;
-    while (r == 0 && (n = read_some(env, from, path, bytes, error)) != 0) {
+    while (r == 0 && (n = read_some(env, from, bytes, error)) != 0) {
         r = n < 0 ? (int)n : env_write_all(env, to, bytes, (uint64_t)n);
         if (n > 0 && r != 0)
             r = error_set_write(error, GLINT_E_WORK_DIR, r, "the copy of piped input", copied,
@@ -66,21 +72,21 @@ static int copy_all(struct env *env, int from, int to, const char *path, struct 
     return r;
 }
 
-static int spool_path(struct input_spool *s, struct env *env, struct spooled_input *copy,
-                      struct glint_error *error)
+static int spool_path(struct input_spool *s, struct env *env, int cancelled,
+                      struct spooled_input *copy, struct glint_error *error)
 {
     const bool is_stdin = strcmp(copy->path, INPUT_STDIN) == 0;
-    const int from = is_stdin ? STDIN_FILENO : env->open(env, ENV_CWD, copy->path, ENV_READ);
-    if (from < 0) return error_set_system(error, input_error_code(from), from, "open", copy->path);
+    const int file = is_stdin ? STDIN_FILENO : env->open(env, ENV_CWD, copy->path, ENV_READ);
+    if (file < 0) return error_set_system(error, input_error_code(file), file, "open", copy->path);
+    const struct copy_source from = {file, cancelled, is_stdin ? "standard input" : copy->path};
     int r = copy->file = create_unnamed(s, env, error);
-    if (r >= 0)
-        r = copy_all(env, from, copy->file, is_stdin ? "standard input" : copy->path, error);
-    if (!is_stdin) env->close(env, from);
+    if (r >= 0) r = copy_all(env, &from, copy->file, error);
+    if (!is_stdin) env->close(env, file);
     if (r < 0 && copy->file >= 0) env->close(env, copy->file);
     return r;
 }
 
-int input_spool_copy(struct input_spool *s, struct env *env, const char *path,
+int input_spool_copy(struct input_spool *s, struct env *env, const char *path, int cancelled,
                      const struct spooled_input **out, struct glint_error *error)
 {
     for (*out = s->first; *out != NULL; *out = (*out)->next)
@@ -89,7 +95,7 @@ int input_spool_copy(struct input_spool *s, struct env *env, const char *path,
     if (copy == NULL) return error_no_memory(error);
     *copy = (struct spooled_input){.next = s->first, .path = arena_strdup(&s->arena, path)};
     if (copy->path == NULL) return error_no_memory(error);
-    int r = spool_path(s, env, copy, error);
+    int r = spool_path(s, env, cancelled, copy, error);
     if (r < 0) return r;
     copy->stored = arena_format(&s->arena, "/proc/self/fd/%d", copy->file);
     if (copy->stored == NULL) {

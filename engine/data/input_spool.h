@@ -27,9 +27,9 @@ struct input_spool {
 };
 
 /* Copies `path`, INPUT_STDIN or a FIFO, up to its end, and sets *out; a path that has been copied
- * before gives the same copy. Blocks until its writers close it. Returns 0, INPUT_IO, WORK_DIR,
- * SYSTEM or NO_MEMORY. */
-int input_spool_copy(struct input_spool *s, struct env *env, const char *path,
+ * before gives the same copy. Blocks until its writers close it, or `cancelled` is readable (0: no
+ * such descriptor). Returns 0, INPUT_IO, WORK_DIR, SYSTEM, INTERRUPTED or NO_MEMORY. */
+int input_spool_copy(struct input_spool *s, struct env *env, const char *path, int cancelled,
                      const struct spooled_input **out, struct glint_error *error);
 /* Deletes all copies. */
 void input_spool_fini(struct input_spool *s, struct env *env);

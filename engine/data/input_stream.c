@@ -2,6 +2,7 @@
  * again after the last read, so a concurrent write is detected, perhaps only at the end. */
 #include "engine/data/input_stream.h"
 
+#include "engine/base/cancel.h"
 #include "engine/data/decompress.h"
 #include "engine/data/task.h"
 #include "engine/limits.h"
@@ -64,13 +65,14 @@ static uint64_t expected_end(const struct split_piece *piece)
     return end > 0 && end < size && size - end > tail ? end + tail : size;
 }
 
-/* Waits for a server end when the task is cancelled; NULL: there is no task. */
-static int end_waits_with_task(struct input_stream *s, struct glint_task *task)
+/* Waits for a server end when the task is cancelled, or, without a task, the job. */
+static int end_waits(struct input_stream *s, struct glint_task *task)
 {
-    if (task == NULL || task->cancel_file == NULL || s->source.remote == NULL) return 0;
-    const int cancelled = task->cancel_file(task);
+    int cancelled = s->piece->cancelled;
+    if (s->source.remote == NULL) return 0;
+    if (task != NULL) cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
     if (cancelled < 0) return task->error.code;
-    remote_reader_end_waits_on(s->source.remote, cancelled);
+    if (cancelled > 0) remote_reader_end_waits_on(s->source.remote, cancelled);
     return 0;
 }
 
@@ -85,7 +87,7 @@ static int stream_open(struct input_stream *s, struct env *env, struct glint_tas
                               expected_end(piece), error);
     if (r < 0) return r;
     s->open = true;
-    r = end_waits_with_task(s, task);
+    r = end_waits(s, task);
     if (r == 0) r = input_stream_check_unchanged(s);
     if (r < 0) return r;
     s->checked = true;
@@ -130,6 +132,8 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
 {
     assert(s->open && size > 0 && size <= INT64_MAX);
     if (s->ended) return 0;
+    if (s->piece->cancelled > 0 && cancel_check(s->env, s->piece->cancelled, s->error) != 0)
+        return s->error->code;
     if (s->decompressor != NULL) return read_decompressed(s, out, size);
     /* Bytes appended after the splits were made are not read; fewer bytes are an error. */
     const uint64_t left = s->piece->file_size - s->at;

@@ -17,7 +17,8 @@
 static int record_failed_url(struct input_walk *w, const char *name, const struct glint_error *e)
 {
     const char *hint = e->hint[0] != '\0' ? e->hint : NULL;
-    if (e->code == GLINT_E_NO_MEMORY || e->code == GLINT_E_INPUT_IO)
+    if (e->code == GLINT_E_NO_MEMORY || e->code == GLINT_E_INPUT_IO ||
+        e->code == GLINT_E_INTERRUPTED)
         return error_set(w->error, e->code, hint, "%s", e->cause);
     const size_t n = strlen(name);
     const bool prefixed = strncmp(e->cause, name, n) == 0 && strncmp(e->cause + n, ": ", 2) == 0;
@@ -34,6 +35,7 @@ static int identify(struct input_walk *w, const char *url, const char *name, boo
     struct glint_error problem = {.code = GLINT_OK};
     struct remote_reader *reader = remote_reader_create(w->env, url, name);
     if (reader == NULL) return error_no_memory(w->error);
+    if (w->list->cancelled > 0) remote_reader_end_waits_on(reader, w->list->cancelled);
     const int64_t n = remote_reader_identify(reader, head, sizeof head, &identity, &problem);
     remote_reader_destroy(reader);
     *out_code = problem.code;

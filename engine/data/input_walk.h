@@ -27,14 +27,15 @@ struct name_list {
 
 /* Adds a copy. Returns 0 or NO_MEMORY. */
 int input_names_add(struct name_list *n, const char *name);
-/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno; call
- * input_names_fini in both cases. */
+/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno, -EINTR
+ * with the walk's error set; call input_names_fini in any case. */
 int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
                      const char *pattern);
 /* Sorts by bytes. */
 void input_names_sort(struct name_list *n);
 void input_names_fini(struct name_list *n);
-/* Records a bad path, or sets the error if others would fail, too. Returns 0 or a code. */
+/* Records a bad path, or sets the error if others would fail, too, unless it is set. Returns 0 or a
+ * code. */
 int input_record_failed_call(struct input_walk *w, int error, const char *operation,
                              const char *path);
 /* Records a bad path; the walk continues. `hint` may be NULL. Returns 0. */
@@ -44,7 +45,7 @@ int input_record_bad_path(struct input_walk *w, enum glint_code code, const char
  * bad. `name` may tell the compression. */
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
                         const uint8_t *head, uint64_t size, enum compression *out);
-/* Adds a file to the list. Returns 0 or NO_MEMORY. */
+/* Adds a file to the list. Returns 0, NO_MEMORY or INTERRUPTED. */
 int input_append_file(struct input_walk *w, const struct input_file *file);
 /* Adds the objects of a URL (data/input_url.c). Returns 0 or a code. */
 int input_add_url(struct input_walk *w, const char *url);

@@ -32,6 +32,7 @@ struct split_piece {
     /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;
+    int cancelled; /* struct input_file's; not encoded: a task has its own */
 };
 
 /* The piece that is a whole file, without its header. */
@@ -43,7 +44,8 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .file_size = file->size,
                                 .mtime_ns = file->mtime_ns,
                                 .compression = file->compression,
-                                .remote = file->remote};
+                                .remote = file->remote,
+                                .cancelled = file->cancelled};
 }
 
 struct split {

@@ -41,13 +41,34 @@ static int driver_reserve_output(struct runner *runner, const char *path)
     return job_outputs_reserve((struct driver *)runner, path);
 }
 
-/* Any thread, also signal handlers: only an atomic and the transport's wake. */
+/* Any thread, also signal handlers: only atomics, a write and the transport's wake. */
 static void driver_interrupt(struct runner *runner, enum glint_code code)
 {
     struct driver *d = (struct driver *)runner;
     int none = 0;
     atomic_compare_exchange_strong(&d->interrupt, &none, (int)code); /* the first reason is kept */
+    if (atomic_load(&d->cancel_opened)) cancel_post(&d->cancel);
     d->transport.wake(d->transport.arg);
+}
+
+static int driver_cancel_file(struct runner *runner)
+{
+    struct driver *d = (struct driver *)runner;
+    const uint64_t now = d->env->now_ns(d->env);
+    if (!atomic_load(&d->cancel_opened)) {
+        uint64_t left = 0;
+        if (d->deadline_ns != 0) left = d->deadline_ns > now ? d->deadline_ns - now : 1;
+        if (cancel_open(&d->cancel, left, driver_error(d)) != 0) return driver_error(d)->code;
+        atomic_store(&d->cancel_opened, true);
+        /* After the store: an interrupt that came before it has not posted. */
+        if (atomic_load(&d->interrupt) != 0) cancel_post(&d->cancel);
+    }
+    return cancel_file(&d->cancel);
+}
+
+static void driver_check_interrupt(struct runner *runner)
+{
+    driver_check_interrupt_or_timeout((struct driver *)runner);
 }
 
 static void driver_summarize(struct runner *runner, struct glint_summary *out)
@@ -117,6 +138,7 @@ static void driver_destroy(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
     job_outputs_fini(d);
+    cancel_close(&d->cancel);
     d->transport.destroy(d->transport.arg);
     event_log_listener_close(d);
     if (d->runner.stuck) return; /* a task that still runs may use the transport and the driver */
@@ -145,6 +167,8 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                                     .free_rdd = driver_free_rdd,
                                     .free_broadcast = driver_free_broadcast,
                                     .interrupt = driver_interrupt,
+                                    .cancel_file = driver_cancel_file,
+                                    .check_interrupt = driver_check_interrupt,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,
                                     .accumulator = driver_accumulator,

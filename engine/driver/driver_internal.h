@@ -2,6 +2,7 @@
 #ifndef GLINT_DRIVER_DRIVER_INTERNAL_H
 #define GLINT_DRIVER_DRIVER_INTERNAL_H
 
+#include "engine/base/cancel.h"
 #include "engine/driver/accumulators.h"
 #include "engine/driver/cached_blocks.h"
 #include "engine/driver/commit.h"
@@ -111,6 +112,8 @@ struct driver {
     void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */
     void *note_arg;
     atomic_int interrupt; /* 0, or the glint_code that ends the job; set by any thread */
+    struct cancel cancel; /* opened when it is first asked for: */
+    atomic_bool cancel_opened;
 };
 
 static inline struct glint_error *driver_error(struct driver *d)

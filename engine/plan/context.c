@@ -75,6 +75,16 @@ void context_fini(struct glint *g)
     arena_fini(&g->arena);
 }
 
+int context_check_interrupt(struct glint *g)
+{
+    if (g->error.code != GLINT_E_INTERRUPTED) return g->error.code;
+    const struct glint_error wait = g->error;
+    g->error = (struct glint_error){.code = GLINT_OK};
+    g->runner->check_interrupt(g->runner);
+    if (g->error.code == GLINT_OK) g->error = wait;
+    return g->error.code;
+}
+
 bool context_failed(const struct glint *g)
 {
     return g->error.code != GLINT_OK;

@@ -182,6 +182,11 @@ struct runner {
     /* The same for a broadcast. Takes ownership of its data. */
     void (*free_broadcast)(struct runner *r, uint64_t id, void *data);
     void (*interrupt)(struct runner *r, enum glint_code code);
+    /* Returns a descriptor that is readable once the job is interrupted or its time has passed
+     * (base/cancel.h), for what blocks outside of actions; or the context's code. */
+    int (*cancel_file)(struct runner *r);
+    /* Sets the context's error if the job was interrupted or its time has passed. */
+    void (*check_interrupt)(struct runner *r);
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);
     bool (*accumulator)(struct runner *r, const char *name, struct glint_cell *out);
@@ -233,6 +238,9 @@ struct glint {
 void context_init(struct glint *g, const struct context_config *config);
 void context_fini(struct glint *g);
 bool context_failed(const struct glint *g);
+/* A wait that ended because the job is interrupted has set INTERRUPTED: the context's error becomes
+ * the reason, such as TERMINATED or TIMEOUT. Returns the context's code. */
+int context_check_interrupt(struct glint *g);
 /* Zeroed, freed with the scope (glint_begin_scope) or the context; NULL with the error set. */
 void *context_alloc(struct glint *g, uint64_t size);
 /* Copies `s` into such memory. Returns data NULL with the error set when out of memory. */

@@ -263,6 +263,7 @@ static void make_source_splits(struct glint_rdd *rdd)
     }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
     rdd->make_splits(rdd, bytes);
+    context_check_interrupt(rdd->g);
     /* Explain: an output that is not saved yet has unknown parts; give each an empty split. */
     const struct glint_slice unwritten = {NULL, 0};
     for (uint32_t i = 0; i < rdd->unwritten_parts && !context_failed(rdd->g); i++)

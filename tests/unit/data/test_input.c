@@ -1,5 +1,7 @@
 /* Resolving a user's paths: directories, globs, links, and everything that is not a file. */
+#include "engine/base/cancel.h"
 #include "engine/data/input.h"
+#include "engine/data/input_spool.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>
@@ -268,6 +270,31 @@ Test(input, all_bad_paths_are_reported_at_once)
     expect_bad("lin*", GLINT_E_INPUT_NOT_FOUND, "link: a dangling symbolic link");
     expect_bad("", GLINT_E_INPUT_NOT_FOUND, "an empty path");
     close(s);
+}
+
+Test(input, lists_end_when_the_job_is_cancelled)
+{
+    static const char *const paths[] = {"a.tsv", "d", "d/*", "**", "gone,a.tsv", "fifo"};
+    struct input_spool spool = {.parent = scratch_dir};
+    struct cancel cancel;
+    cr_assert_eq(cancel_open(&cancel, 0, &error), 0);
+    cr_assert_eq(mkfifo("fifo", 0666), 0);
+    for (int posted = 0; posted < 2; posted++) {
+        for (size_t i = 0; i < sizeof paths / sizeof *paths - (posted == 0); i++) {
+            input_list_fini(&list);
+            list.cancelled = cancel_file(&cancel);
+            list.spool = &spool;
+            error = (struct glint_error){.code = GLINT_OK};
+            int r = input_list_resolve(&env, paths[i], content, &list, &error);
+            int wanted = posted ? GLINT_E_INTERRUPTED : 0;
+            if (!posted && strcmp(paths[i], "gone,a.tsv") == 0) wanted = GLINT_E_INPUT_NOT_FOUND;
+            if (!posted && strcmp(paths[i], "**") == 0) wanted = GLINT_E_INPUT_KIND;
+            cr_expect_eq(r, wanted, "%s: %s", paths[i], error.cause);
+        }
+        cancel_post(&cancel);
+    }
+    input_spool_fini(&spool, &env);
+    cancel_close(&cancel);
 }
 
 Test(input, files_whose_size_is_unknown_need_a_copy)

@@ -134,7 +134,7 @@ Test(input_spool, every_failing_call_is_reported)
         const int pipe_end = make_pipe("text", path);
         calls = 0;
         fail_at = n;
-        r = input_spool_copy(&spool, &env, path, &copy, &error);
+        r = input_spool_copy(&spool, &env, path, 0, &copy, &error);
         fail_at = 0;
         cr_expect(r == 0 || r == GLINT_E_INPUT_IO || r == GLINT_E_WORK_DIR || r == GLINT_E_SYSTEM ||
                       r == GLINT_E_SPILL_FULL,
@@ -153,7 +153,7 @@ Test(input_spool, every_failing_call_is_reported)
         char path[32];
         const int pipe_end = make_pipe("text", path);
         mem_fail_at(n, false);
-        r = input_spool_copy(&spool, &env, path, &copy, &error);
+        r = input_spool_copy(&spool, &env, path, 0, &copy, &error);
         mem_fail_at(0, false);
         cr_expect(r == 0 || r == GLINT_E_NO_MEMORY);
         input_spool_fini(&spool, &env);
@@ -169,7 +169,7 @@ Test(input_spool, missing_directory_is_reported)
     const struct spooled_input *copy;
     char path[32];
     const int pipe_end = make_pipe("text", path);
-    cr_expect_eq(input_spool_copy(&spool, &env, path, &copy, &error), GLINT_E_WORK_DIR);
+    cr_expect_eq(input_spool_copy(&spool, &env, path, 0, &copy, &error), GLINT_E_WORK_DIR);
     cr_expect(strstr(error.cause, "/nowhere/glint-input-") != NULL, "%s", error.cause);
     close(pipe_end);
     input_spool_fini(&spool, &env);
