@@ -63,7 +63,8 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
     FORMAT_OPTIONS,
-    {"separator", "C", "\\t", "one byte, or \\t: a line is KEY C VALUE, split at the first C"},
+    {"separator", "C", NULL,
+     "one byte, or \\t: a line is KEY C VALUE, split at the first C " FIELDS_DELIMITER_DEFAULT},
     {"element", "key|value|PATH", "key",
      "part of a line that is added; with --csv the first or second field, with --json-lines the "
      "value at a path"},
