@@ -27,6 +27,7 @@
 #define SPLIT_BYTES_MAX        (32 * MIB)
 #define SPLIT_TARGET_COUNT     32u
 #define SPLIT_FILES_MAX        4096u /* small files packed into one split */
+#define SPLIT_OBJECTS_MAX      256u  /* the same of a server: each takes its time to answer */
 
 #define BINARY_RECORD_BYTES_MAX MIB /* binaryRecords */
 
@@ -38,12 +39,18 @@
 #define REMOTE_TIMEOUT_S_MAX       3600u
 #define REMOTE_TIMEOUTS_TO_GIVE_UP 4u /* without a byte, over all attempts */
 #define REMOTE_FIRST_TIMEOUT_SHARE 3u /* the first request is retried for 1/3 of the timeout */
+#define REMOTE_BYTES_PER_SECOND_MIN KIB /* less is as if nothing came for a part of the time */
+#define REMOTE_GARBLED_MAX         3u /* responses without sense, one after the other */
 #define REMOTE_BACKOFF_MS_MIN      UINT64_C(100)
 #define REMOTE_BACKOFF_MS_MAX      UINT64_C(10000)
 #define REMOTE_RETRY_AFTER_S_MAX   86400 /* that a server may ask for: longer than any retry */
-#define REMOTE_DOCUMENT_BYTES_MAX  (64 * MIB) /* a list of objects */
+#define REMOTE_STATUS_BYTES_MAX    (64 * KIB) /* of one file; an entry of a list of files */
+#define REMOTE_PAGE_BYTES_MAX      (8 * MIB)  /* a list of 1,000 objects */
+#define REMOTE_LIST_BYTES_MAX      (64 * MIB) /* a list of all files of a directory */
+#define REMOTE_NAMES_MAX           UINT64_C(4000000)
 #define REMOTE_REDIRECTS_MAX       5u
 #define REMOTE_IDLE_SESSIONS_MAX   16u
+#define REMOTE_AHEAD_MAX           32u /* requests of a process whose responses are not read yet */
 
 /* Shuffle. */
 #define PARTITION_INPUT_BYTES   (16 * MIB) /* input bytes per reduce partition */

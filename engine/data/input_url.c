@@ -88,9 +88,11 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-static int add_listed(void *arg, const char *name, bool is_directory)
+static int add_listed(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
+    const char *name = object->name;
+    const bool is_directory = object->is_directory;
     if (is_hidden(name)) return 0;
     if (is_directory && l->recursive) return 1;
     if (l->pattern != NULL && fnmatch(l->pattern, name, FNM_PATHNAME) != 0) return 0;
@@ -109,7 +111,7 @@ static int add_directory(struct input_walk *w, const char *url, const char *patt
         .names = {.walk = w}, .url = url, .pattern = pattern, .recursive = recursive};
     enum glint_code code;
     const uint64_t bad_before = w->bad_count;
-    int r = remote_list(w->env, url, url, recursive, add_listed, &l, &problem);
+    int r = remote_list(w->env, url, url, recursive, 0, add_listed, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
     input_names_sort(&l.names);
     for (uint64_t i = 0; r == 0 && i < l.names.count; i++) {

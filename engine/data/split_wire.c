@@ -4,6 +4,7 @@
 #include "engine/data/split.h"
 #include "engine/limits.h"
 #include "engine/remote/remote_reader.h"
+#include "engine/remote/remote_url.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -104,6 +105,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     if (!frames_are_valid(out)) return 0;
     if ((json && (out->csv != 0 || out->header)) || (!json && pointers.size > 0)) return 0;
     if (!json_pointers_are_valid(pointers)) return 0;
+    if (number != REMOTE_FILE && remote_url_kind(stored[0] != '\0' ? stored : path) == REMOTE_NONE)
+        return 0;
     if (json && !copy_pointers(arena, pointers, out)) return -1;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);

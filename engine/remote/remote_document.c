@@ -8,8 +8,8 @@
 
 #define STEP_BYTES (64 * KIB)
 
-static enum remote_result read_body(struct remote_transfer *t, struct buffer *out,
-                                    struct glint_error *error)
+static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max,
+                                    struct buffer *out, struct glint_error *error)
 {
     enum remote_result result = REMOTE_OK;
     uint64_t n = 1;
@@ -20,7 +20,7 @@ static enum remote_result read_body(struct remote_transfer *t, struct buffer *ou
         }
         result = remote_transfer_read(t, out->data + out->size, STEP_BYTES, &n, error);
         out->size += n;
-        if (out->size > REMOTE_DOCUMENT_BYTES_MAX) {
+        if (out->size > size_max) {
             error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is too long", t->name);
             return REMOTE_FAILED;
         }
@@ -29,23 +29,25 @@ static enum remote_result read_body(struct remote_transfer *t, struct buffer *ou
 }
 
 static enum remote_result read_once(struct env *env, enum remote_kind kind, const char *name,
-                                    const struct remote_request *request, struct buffer *out,
-                                    uint64_t *out_wait_ms, struct glint_error *error)
+                                    const struct remote_request *request, uint64_t size_max,
+                                    struct buffer *out, uint64_t *out_wait_ms,
+                                    struct glint_error *error)
 {
     struct remote_transfer t;
     enum remote_result result = remote_transfer_open(&t, env, name, request, error);
     if (result == REMOTE_OK && t.status != 200)
         result = remote_set_status_error(kind, name, &t, error);
     *out_wait_ms = t.retry_after_ms;
-    if (result == REMOTE_OK) result = read_body(&t, out, error);
+    if (result == REMOTE_OK) result = read_body(&t, size_max, out, error);
     remote_transfer_close(&t);
     return result;
 }
 
 int remote_document_read(struct remote_target *target, struct env *env, const char *name,
-                         const char *query, struct buffer *out, struct glint_error *error)
+                         const char *query, uint64_t size_max, struct buffer *out,
+                         struct glint_error *error)
 {
-    struct remote_retry retry = {.failures = 0};
+    struct remote_retry retry = {.cancelled = target->cancelled};
     struct remote_request request;
     const uint64_t before = out->size;
     assert(target->kind != REMOTE_HTTP);
@@ -55,7 +57,7 @@ int remote_document_read(struct remote_target *target, struct env *env, const ch
         struct glint_error problem = {.code = GLINT_OK};
         out->size = before;
         const enum remote_result result =
-            read_once(env, target->kind, name, &request, out, &retry.wait_ms, &problem);
+            read_once(env, target->kind, name, &request, size_max, out, &retry.wait_ms, &problem);
         if (result == REMOTE_OK) return 0;
         if (!remote_retry_wait(&retry, env, result, true))
             return remote_retry_set_error(&retry, env, &problem, error);

@@ -3,16 +3,14 @@
 #ifndef GLINT_REMOTE_REMOTE_LIST_H
 #define GLINT_REMOTE_REMOTE_LIST_H
 
-#include "engine/base/env.h"
-#include "engine/base/error.h"
+#include "engine/remote/listed_object.h"
 
 /* `url` is of s3 or webhdfs, without a slash at its end. Calls `entry` for each name in it, in any
- * order: relative to the URL; of a directory if `is_directory`. With `recursive` names have
- * slashes; a directory, which s3 does not have, is listed if `entry` returns 1 for it. Otherwise
- * the first result that is not 0 ends the walk and is returned; or returns 0, or a code with
- * *error set. */
-int remote_list(struct env *env, const char *url, const char *name, bool recursive,
-                int (*entry)(void *arg, const char *entry_name, bool is_directory), void *arg,
-                struct glint_error *error);
+ * order: relative to the URL. With `recursive` names have slashes; a directory, which s3 does not
+ * have, is listed if `entry` returns 1 for it. Otherwise the first result that is not 0 ends the
+ * walk and is returned; or returns 0, or a code with *error set: INTERRUPTED once `cancelled` (0:
+ * none) is readable, INPUT_URL also for a list that has no end. */
+int remote_list(struct env *env, const char *url, const char *name, bool recursive, int cancelled,
+                listed_object_call *entry, void *arg, struct glint_error *error);
 
 #endif

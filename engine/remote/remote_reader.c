@@ -90,6 +90,13 @@ static enum remote_result set_unusable(const struct remote_reader *r, const char
     return REMOTE_FAILED;
 }
 
+static enum remote_result set_garbled(const struct remote_reader *r, const char *what,
+                                      struct glint_error *error)
+{
+    set_unusable(r, NULL, what, error);
+    return REMOTE_GARBLED;
+}
+
 static enum remote_result set_status_error(struct remote_reader *r, struct glint_error *error)
 {
     r->retry.wait_ms = r->transfer.retry_after_ms;
@@ -118,8 +125,10 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
 {
     const struct remote_response *response = &r->transfer.response;
     const bool partial = r->transfer.status == 206;
-    if (response->malformed || (partial && !response->has_range))
-        return set_unusable(r, NULL, "the headers of the response contradict each other", error);
+    /* Without a byte it would be the range of a status 416. */
+    const bool has_bytes = response->has_range && response->to > response->from;
+    if (response->malformed || (partial && !has_bytes))
+        return set_garbled(r, "the headers of the response contradict each other", error);
     if (!r->known) {
         const enum remote_result result = learn_identity(r, error);
         if (result != REMOTE_OK) return result;
@@ -132,15 +141,26 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
     if (!partial) {
         r->at = 0; /* all of it: what is before the wanted bytes is dropped */
         r->end = r->identity.size;
-    } else if (response->from != r->at || response->to > r->identity.size) {
-        return set_unusable(r, NULL, "the server sent other bytes than it was asked for", error);
+    } else if (response->from > r->at || response->to <= r->at ||
+               response->to > r->identity.size) {
+        return set_garbled(r, "the server sent other bytes than it was asked for", error);
     } else {
+        r->at = response->from; /* bytes before the wanted ones are dropped, too */
         r->end = response->to;
     }
     return REMOTE_OK;
 }
 
 /* ---- Requests */
+
+static int open_target(struct remote_reader *r, struct glint_error *error)
+{
+    int code = 0;
+    if (!r->opened)
+        code = remote_target_open(&r->target, r->env, r->url, r->name, r->retry.cancelled, error);
+    r->opened = code == 0;
+    return code;
+}
 
 /* An ETag that is not weak can be a condition; others are only compared. */
 static const char *format_condition(struct remote_reader *r)
@@ -160,7 +180,6 @@ static enum remote_result request_empty(struct remote_reader *r, struct glint_er
     remote_transfer_close(&r->transfer);
     if (!remote_target_object(&r->target, 0, 0, &request))
         return set_unusable(r, NULL, "the URL is too long", error);
-    request.cancelled = r->retry.cancelled;
     return remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
 }
 
@@ -174,13 +193,10 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
     uint64_t end = offset < r->expected_end ? r->expected_end : offset + size;
     if (end > limit) end = limit;
     assert(!r->active && offset < end);
-    if (!r->opened && remote_target_open(&r->target, r->env, r->url, r->name, error) < 0)
-        return REMOTE_FAILED;
-    r->opened = true;
+    if (open_target(r, error) < 0) return REMOTE_FAILED;
     if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
         return set_unusable(r, NULL, "the URL is too long", error);
     if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
-    request.cancelled = r->retry.cancelled;
     r->active = true;
     r->at = offset;
     r->end = end;
@@ -270,7 +286,9 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
     while (done < size && (!r->known || offset + done < r->identity.size)) {
         const int64_t n = read_some(r, (uint8_t *)out + done, size - done, offset + done, error);
         if (n < 0) return n;
-        assert(n > 0 || r->identity.size == 0);
+        if (n == 0 && r->identity.size > 0)
+            return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the server sent no bytes",
+                             r->name);
         done += (uint64_t)n;
     }
     return (int64_t)done;
@@ -283,21 +301,17 @@ static int identify_hdfs(struct remote_reader *r, struct remote_identity *out,
                          struct glint_error *error)
 {
     struct buffer text = {NULL, 0, 0};
-    struct hdfs_status status = {.size = 0};
-    int code = 0;
-    if (!r->opened) code = remote_target_open(&r->target, r->env, r->url, r->name, error);
-    r->opened = code == 0;
+    struct listed_object status;
+    int code = open_target(r, error);
     if (code == 0)
-        code = remote_document_read(&r->target, r->env, r->name, "op=GETFILESTATUS", &text, error);
+        code = remote_document_read(&r->target, r->env, r->name, "op=GETFILESTATUS",
+                                    REMOTE_STATUS_BYTES_MAX, &text, error);
     if (code == 0 && !hdfs_status_parse(text.data, text.size, &status))
         code = error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is no status of a file",
                          r->name);
     buffer_fini(&text);
-    if (code < 0) return code;
-    *out = (struct remote_identity){.size = status.size, .ranges = true};
-    text_format(out->version, sizeof out->version, "%s at %" PRId64,
-                status.is_directory ? "directory" : "file", status.mtime_ms);
-    return 0;
+    if (code == 0) *out = status.identity;
+    return code;
 }
 
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,

@@ -21,6 +21,7 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
     if (ms < r->wait_ms) ms = r->wait_ms;
     r->wait_ms = 0;
     const uint64_t end_ns = r->first_failure_ns + (first ? first_ms : all_ms) * MS_NS;
+    if (result == REMOTE_GARBLED && r->failures > REMOTE_GARBLED_MAX) return false;
     if (result == REMOTE_FAILED || now + ms * MS_NS > end_ns) return false;
     remote_wait(ms, r->cancelled);
     return true;

@@ -32,8 +32,10 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
     bool ok = aws_credentials_read(env, &t->signature, region, sizeof region);
     if (endpoint == NULL) endpoint = variable("AWS_ENDPOINT_URL");
     if (p.host_size == 0) return set_url_error(name, "a URL without a bucket", error);
+    /* A bucket is named in the path, perhaps: . and .. would lead elsewhere. */
     if (strspn(p.host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") <
-        p.host_size)
+            p.host_size ||
+        p.host[0] == '.')
         return set_url_error(name, "this is not the name of a bucket", error);
     if (endpoint != NULL) {
         const size_t size = strlen(endpoint);
@@ -60,9 +62,10 @@ static int open_webhdfs(struct remote_target *t, const char *name, struct glint_
 }
 
 int remote_target_open(struct remote_target *t, struct env *env, const char *url, const char *name,
-                       struct glint_error *error)
+                       int cancelled, struct glint_error *error)
 {
     memset(t, 0, sizeof *t);
+    t->cancelled = cancelled;
     t->kind = remote_url_kind(url);
     t->url = url;
     assert(t->kind != REMOTE_NONE);
@@ -88,6 +91,7 @@ bool remote_target_query(struct remote_target *t, const char *query, struct remo
     *out = (struct remote_request){.url = t->request,
                                    .no_redirects = s3,
                                    .same_scheme = true,
+                                   .cancelled = t->cancelled,
                                    .signature = s3 ? &t->signature : NULL};
     return text_format(t->request, sizeof t->request, s3 ? "%s/?%s" : "%s?%s", t->base, query) &&
            (s3 || append_hadoop_user(t));
@@ -97,7 +101,11 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                           struct remote_request *out)
 {
     char query[96];
-    *out = (struct remote_request){.url = t->url, .from = from, .to = to, .use_netrc = true};
+    *out = (struct remote_request){.url = t->url,
+                                   .from = from,
+                                   .to = to,
+                                   .use_netrc = true,
+                                   .cancelled = t->cancelled};
     if (t->kind == REMOTE_HTTP) return true;
     if (t->kind == REMOTE_WEBHDFS) {
         text_format(query, sizeof query, "op=OPEN&offset=%" PRIu64 "&length=%" PRIu64, from,
@@ -109,6 +117,8 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                                    .from = from,
                                    .to = to,
                                    .no_redirects = true,
+                                   .as_is = true,
+                                   .cancelled = t->cancelled,
                                    .signature = &t->signature};
     return text_format(t->request, sizeof t->request, "%s", t->base) &&
            remote_url_encode(key, strlen(key), "/", t->request, sizeof t->request);

@@ -13,6 +13,7 @@
 struct remote_target {
     enum remote_kind kind;
     const char *url;             /* as given, borrowed */
+    int cancelled;               /* of the requests */
     char base[REMOTE_URL_BYTES]; /* http: "" (it is `url`); s3: of the bucket; webhdfs: of the path,
                                   * up to the ? of the query */
     struct remote_signature signature;
@@ -20,9 +21,9 @@ struct remote_target {
 };
 
 /* Returns 0, or a code with *error set: INPUT_URL if it is too long, or has no bucket. `name` is
- * for messages. */
+ * for messages; `cancelled` as in struct remote_request. */
 int remote_target_open(struct remote_target *t, struct env *env, const char *url, const char *name,
-                       struct glint_error *error);
+                       int cancelled, struct glint_error *error);
 /* Sets *out to the request of bytes [from, to) of the object, which is valid until the next one;
  * to == 0: all. Returns false if the URL is too long. */
 bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,

@@ -120,14 +120,14 @@ static const char *authorities_file(void)
 }
 
 /* Certificates are checked by default. */
-static bool set_protection(const struct remote_transfer *t, const struct remote_request *request)
+static bool set_protection(struct remote_transfer *t, const struct remote_request *request)
 {
     const struct curl_library *c = t->curl;
     CURL *easy = t->session->easy;
     const bool tls = strncasecmp(request->url, "https:", 6) == 0;
-    const char *redirects = tls ? "https" : request->same_scheme ? "http" : "http,https";
+    t->schemes = tls ? "https" : request->same_scheme ? "http" : "http,https";
     bool ok = c->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, redirects) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->no_redirects ? 0L : 1L) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REMOTE_REDIRECTS_MAX) == CURLE_OK;
     if (request->use_netrc)
@@ -173,6 +173,7 @@ static bool set_request(struct remote_transfer *t, const struct remote_request *
     CURL *easy = t->session->easy;
     char range[RANGE_BYTES];
     bool ok = c->easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PATH_AS_IS, request->as_is ? 1L : 0L) == CURLE_OK;
     if (request->to > 0) {
         assert(request->from < request->to);
         text_format(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->from, request->to - 1);
@@ -210,6 +211,19 @@ static bool is_passing(CURLcode code)
     }
 }
 
+/* Whether libcurl refused to follow a redirect. A response that is not HTTP has the same code. */
+static bool is_refused_redirect(const struct remote_transfer *t)
+{
+    const char *url = NULL;
+    if (t->curl->easy_getinfo(t->session->easy, CURLINFO_EFFECTIVE_URL, &url) != CURLE_OK ||
+        url == NULL)
+        return true;
+    const size_t scheme = strcspn(url, ":");
+    for (const char *s = t->schemes; *s != '\0'; s += strcspn(s, ","), s += *s == ',')
+        if (strcspn(s, ",") == scheme && strncasecmp(s, url, scheme) == 0) return false;
+    return true;
+}
+
 static enum remote_result set_transfer_error(const struct remote_transfer *t,
                                              struct glint_error *error)
 {
@@ -221,6 +235,10 @@ static enum remote_result set_transfer_error(const struct remote_transfer *t,
     }
     if (t->result == CURLE_PEER_FAILED_VERIFICATION || t->result == CURLE_SSL_CACERT_BADFILE)
         hint = "CURL_CA_BUNDLE=FILE names the certificates of authorities to trust";
+    if (t->result == CURLE_UNSUPPORTED_PROTOCOL && !is_refused_redirect(t)) {
+        error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the server's response is not HTTP", t->name);
+        return REMOTE_GARBLED;
+    }
     if (t->result == CURLE_UNSUPPORTED_PROTOCOL)
         hint = "redirects are followed to http and https only, and from https to https only";
     const bool passing = is_passing(t->result);

@@ -23,6 +23,7 @@ struct remote_request {
     uint64_t from, to;     /* bytes of the object; to == 0: all of it, without a Range header */
     const char *condition; /* a header, such as If-Match: ...; NULL: none */
     bool no_redirects;
+    bool as_is; /* the path's segments . and .. are names */
     bool same_scheme; /* redirects from http to https are refused, too */
     bool use_netrc;
     const struct remote_signature *signature; /* NULL: none */
@@ -32,8 +33,9 @@ struct remote_request {
 /* How a step of a transfer ended. */
 enum remote_result {
     REMOTE_OK,
-    REMOTE_RETRY,  /* failed in a way that may pass: *error is set, too */
-    REMOTE_FAILED, /* *error is set */
+    REMOTE_RETRY,   /* failed in a way that may pass: *error is set, too */
+    REMOTE_GARBLED, /* the response makes no sense; so will the next one, or not: *error is set */
+    REMOTE_FAILED,  /* *error is set */
 };
 
 struct remote_transfer {
@@ -48,7 +50,8 @@ struct remote_transfer {
     uint8_t *buffer; /* [at, fill) is received and not read */
     uint64_t at, fill;
     uint64_t timeout_ms;
-    int cancelled; /* of the request */
+    int cancelled;       /* of the request */
+    const char *schemes; /* that redirects may lead to */
     bool paused, done;
     CURLcode result; /* once `done` */
     char problem[CURL_ERROR_SIZE];

@@ -50,6 +50,17 @@ static const char *userinfo_end(const char *host)
     return at;
 }
 
+/* HDFS has no such names: its own client resolves them, a server may do so or answer 400. */
+static bool has_dot_segment(const char *path)
+{
+    for (const char *p = path; *p != '\0'; p += strcspn(p, "/")) {
+        p += strspn(p, "/");
+        const size_t n = strcspn(p, "/");
+        if ((n == 1 || n == 2) && strspn(p, ".") >= n) return true;
+    }
+    return false;
+}
+
 const char *remote_url_check(const char *url, const char **out_hint)
 {
     enum remote_kind kind;
@@ -62,6 +73,10 @@ const char *remote_url_check(const char *url, const char **out_hint)
         return "a URL with a name or password";
     }
     if (authority_end(host) == host) return "a URL without a host";
+    if (kind == REMOTE_WEBHDFS && has_dot_segment(authority_end(host))) {
+        *out_hint = "write the path without . and ..";
+        return "a path of HDFS with the name . or ..";
+    }
     for (const char *p = url; kind == REMOTE_HTTP && *p != '\0'; p++)
         if (*p <= ' ' || *p > '~') {
             *out_hint = "write spaces and other characters in percent-encoding, such as %20";

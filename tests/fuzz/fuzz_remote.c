@@ -10,17 +10,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int check_name(void *arg, const char *name, bool is_directory)
+static int check_name(void *arg, const struct listed_object *object)
 {
-    (void)is_directory;
-    if (name[0] == '\0' || strlen(name) >= S3_TOKEN_BYTES) abort();
+    const struct remote_identity *identity = &object->identity;
+    if (object->name[0] == '\0' || strlen(object->name) >= S3_TOKEN_BYTES) abort();
+    if (object->known && (identity->size > INT64_MAX || identity->version[0] == '\0' ||
+                          strlen(identity->version) >= sizeof identity->version))
+        abort();
     return ++*(int *)arg == 3 ? 7 : 0;
 }
 
-static int check_component(void *arg, const char *name, bool is_directory)
+static int check_component(void *arg, const struct listed_object *object)
 {
-    if (strchr(name, '/') != NULL) abort();
-    return check_name(arg, name, is_directory);
+    if (strchr(object->name, '/') != NULL) abort();
+    return check_name(arg, object);
 }
 
 static void add_headers(const uint8_t *data, size_t size)
@@ -61,7 +64,7 @@ static void redact(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char token[S3_TOKEN_BYTES], text[4096];
-    struct hdfs_status status;
+    struct listed_object status;
     int seen = 0;
     if (size == 0) return 0;
     const uint8_t which = data[0] % 4;
@@ -71,7 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (which == 1 && s3_list_parse(data, size, token, check_name, &seen) == 0 &&
         strlen(token) >= sizeof token)
         abort();
-    if (which == 2 && hdfs_status_parse(data, size, &status) && status.size > INT64_MAX) abort();
+    if (which == 2 && hdfs_status_parse(data, size, &status) &&
+        (!status.known || status.identity.size > INT64_MAX))
+        abort();
     if (which == 2) hdfs_list_parse(data, size, check_component, &seen);
     if (which == 3 && size < sizeof text) {
         memcpy(text, data, size);

@@ -74,8 +74,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         key = urllib.parse.unquote(path[len("/bucket/"):])
         if query:
             return self.list_s3(dict(urllib.parse.parse_qsl(query)))
+        # Keys are no paths: . and .. in them are names, here those of directories @. and @..
+        names = ("@" + name if name in (".", "..") else name for name in key.split("/"))
         try:
-            with open(os.path.join(self.server.directory, key), "rb") as file:
+            with open(os.path.join(self.server.directory, *names), "rb") as file:
                 return self.send_content("plain", file.read(), 1)
         except OSError:
             return self.answer(404)
@@ -134,6 +136,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         here = f"http://{self.headers['Host'].split(':')[0]}:{self.server.server_port}"
         moved = {"to-plain": f"{here}/plain/{name}", "to-host": f"http://127.0.0.2:{self.server.server_port}/plain/{name}",
                  "to-file": "file:///etc/passwd", "to-ftp": "ftp://127.0.0.1/x", "loop": self.path}
+        if fault.endswith("-once"):  # the first answer to each range
+            fault = fault[:-len("-once")] if self.server.count(self.path + (self.headers["Range"] or "")) == 1 else "plain"
         if fault in moved:
             return self.answer(302, [("Location", moved[fault])])
         try:
@@ -166,6 +170,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body, total = content[begin:end], len(content)
         if fault == "growing":
             total += number
+        if fault == "no-http":
+            self.wfile.write(b"what?\n")
+            return self.cut()
+        if fault == "no-range":
+            return self.answer(206, version + [("Content-Range", f"bytes */{len(content)}")])
         if fault == "elsewhere" and begin > 0:
             begin += 1
             end += 1

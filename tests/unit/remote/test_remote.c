@@ -61,11 +61,15 @@ Test(remote_url, secrets_are_not_shown)
     cr_expect(!remote_text_redact("http://host/a", small, sizeof small));
 }
 
-static int append(void *arg, const char *name, bool is_directory)
+static struct listed_object last_known;
+
+static int append(void *arg, const struct listed_object *object)
 {
     const size_t used = strlen(arg);
-    snprintf((char *)arg + used, 100 - used, "%s%s", name, is_directory ? "/ " : " ");
-    return strcmp(name, "stop") == 0 ? 5 : 0;
+    snprintf((char *)arg + used, 100 - used, "%s%s", object->name,
+             object->is_directory ? "/ " : " ");
+    if (object->known) last_known = *object;
+    return strcmp(object->name, "stop") == 0 ? 5 : 0;
 }
 
 static int list(const char *xml, char *token)
@@ -99,9 +103,58 @@ Test(s3_list, pages_and_other_documents)
     cr_expect_eq(list("<ListBucketResult>", token), -1);
 }
 
+/* Only IsTruncated says whether there are more pages. */
+Test(s3_list, tokens_of_the_last_page_are_ignored)
+{
+    static const char *const ends[] = {
+        "<NextContinuationToken></NextContinuationToken>", "<NextContinuationToken/>",
+        "<IsTruncated>false</IsTruncated><NextContinuationToken>t</NextContinuationToken>",
+        "<NextContinuationToken>t</NextContinuationToken><IsTruncated>false</IsTruncated>"};
+    char token[S3_TOKEN_BYTES], text[400];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(text, sizeof text, "<ListBucketResult>" ENTRIES "%s</ListBucketResult>", ends[i]);
+        cr_expect_eq(list(text, token), 0, "%s", ends[i]);
+        cr_expect_str_eq(token, "", "%s", ends[i]);
+    }
+}
+
+static const char *version_in_list(const char *fields)
+{
+    char token[S3_TOKEN_BYTES], names[100] = "", text[500];
+    last_known = (struct listed_object){.name = NULL};
+    snprintf(text, sizeof text,
+             "<ListBucketResult><Contents>%s<Key>k</Key></Contents></ListBucketResult>", fields);
+    cr_assert_eq(s3_list_parse((const uint8_t *)text, strlen(text), token, append, names), 0);
+    return last_known.known ? last_known.identity.version : "unknown";
+}
+
+Test(s3_list, sizes_and_versions)
+{
+    cr_expect_str_eq(version_in_list("<Size>12</Size><ETag>&quot;ab&quot;</ETag>"), "\"ab\"");
+    cr_expect_eq(last_known.identity.size, 12);
+    cr_expect(last_known.identity.ranges);
+    cr_expect_str_eq(version_in_list("<ETag>ab</ETag><Size>0</Size>"), "\"ab\"",
+                     "as the header of a response has it");
+    cr_expect_str_eq(version_in_list("<ETag>W/&quot;ab&quot;</ETag><Size>0</Size>"), "W/\"ab\"");
+    cr_expect_str_eq(version_in_list("<ETag>&quot;ab&quot;</ETag>"), "unknown");
+    cr_expect_str_eq(version_in_list("<Size>12</Size>"), "unknown");
+    cr_expect_str_eq(version_in_list("<Size>-1</Size><ETag>a</ETag>"), "unknown");
+    cr_expect_str_eq(version_in_list("<Size>1</Size><ETag>a\nb</ETag>"), "unknown");
+}
+
+Test(s3_list, other_documents_end_early)
+{
+    char token[S3_TOKEN_BYTES];
+    cr_expect_eq(list("<ListBucketResult><a><a><a><a><a><a><a><a/>", token), -1, "the depth");
+    cr_expect_eq(list("<!DOCTYPE x [<!ENTITY a 'b'>]><ListBucketResult>" ENTRIES
+                      "</ListBucketResult>", token), -1, "no list has a document type");
+    cr_expect_eq(list("<ListBucketResult>" ENTRIES "<a><a><a><a><a><a/></a></a></a></a></a>"
+                      "</ListBucketResult>", token), 0);
+}
+
 Test(hdfs_status, files_and_names)
 {
-    struct hdfs_status status;
+    struct listed_object status;
     char names[100] = "";
     static const char file[] = "{\"FileStatus\":{\"type\":\"FILE\",\"length\":5,"
                                "\"modificationTime\":7}}";
@@ -110,9 +163,34 @@ Test(hdfs_status, files_and_names)
         "\"type\":\"FILE\"},{\"pathSuffix\":\"b\",\"type\":\"DIRECTORY\"},"
         "{\"pathSuffix\":\"../c\",\"type\":\"FILE\"}]}}";
     cr_expect(hdfs_status_parse((const uint8_t *)file, sizeof file - 1, &status));
-    cr_expect(status.size == 5 && status.mtime_ms == 7 && !status.is_directory);
+    cr_expect(status.identity.size == 5 && !status.is_directory);
+    cr_expect_str_eq(status.identity.version, "file at 7");
     cr_expect(!hdfs_status_parse((const uint8_t *)file, sizeof file - 2, &status));
     cr_expect_eq(hdfs_list_parse((const uint8_t *)entries, sizeof entries - 1, append, names), -1,
                  "a name leads elsewhere");
     cr_expect_str_eq(names, "a b/ ");
+}
+
+static int list_files(const char *json)
+{
+    char names[100] = "";
+    const int r = hdfs_list_parse((const uint8_t *)json, strlen(json), append, names);
+    return r == 0 && strcmp(names, "a b/ ") != 0 ? -2 : r;
+}
+
+#define FILES "{\"pathSuffix\":\"a\",\"x\":[{}]} , {\"pathSuffix\":\"b\",\"type\":\"DIRECTORY\"}"
+
+Test(hdfs_status, lists_and_other_documents)
+{
+    cr_expect_eq(list_files(" {\"FileStatuses\": {\n\"FileStatus\" :[" FILES "\n]} }\n"), 0);
+    cr_expect_eq(list_files("{\"FileStatuses\":{\"FileStatus\":[]}}"), -2, "it is empty");
+    static const char *const bad[] = {
+        "", "{}", "[" FILES "]", "{\"FileStatuses\":{\"FileStatus\":[" FILES "]}",
+        "{\"FileStatuses\":{\"FileStatus\":[" FILES ",]}}",
+        "{\"FileStatuses\":{\"FileStatus\":[" FILES FILES "]}}",
+        "{\"FileStatuses\":{\"FileStatus\":[" FILES "]}} x",
+        "{\"FileStatuses\":{\"FileStatus\":[" FILES ",{}]}}",
+        "{\"FileStatuses\":{\"FileStatus\":[" FILES ",7]}}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_eq(list_files(bad[i]), -1, "%s", bad[i]);
 }
