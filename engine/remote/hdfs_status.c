@@ -68,8 +68,9 @@ static int parse_entry(struct list_text *t, listed_object_call *entry, void *arg
     const size_t left = (size_t)(t->end - t->at);
     struct listed_object object;
     json_error_t error;
-    json_t *status = json_loadb(t->at, left < REMOTE_STATUS_BYTES_MAX ? left : REMOTE_STATUS_BYTES_MAX,
-                                JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
+    json_t *status =
+        json_loadb(t->at, left < REMOTE_STATUS_BYTES_MAX ? left : REMOTE_STATUS_BYTES_MAX,
+                   JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
     const char *name = json_string_value(json_object_get(status, "pathSuffix"));
     int r = -1;
     read_status(status, &object);

@@ -9,7 +9,8 @@
 #define STEP_BYTES (64 * KIB)
 
 static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max,
-                                    struct buffer *out, struct glint_error *error)
+                                    struct remote_retry *retry, struct buffer *out,
+                                    struct glint_error *error)
 {
     enum remote_result result = REMOTE_OK;
     uint64_t n = 1;
@@ -20,6 +21,8 @@ static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max
         }
         result = remote_transfer_read(t, out->data + out->size, STEP_BYTES, &n, error);
         out->size += n;
+        if (result == REMOTE_OK && remote_retry_received(retry, t->env, t->name, n, error) < 0)
+            return REMOTE_FAILED;
         if (out->size > size_max) {
             error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is too long", t->name);
             return REMOTE_FAILED;
@@ -30,15 +33,15 @@ static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max
 
 static enum remote_result read_once(struct env *env, enum remote_kind kind, const char *name,
                                     const struct remote_request *request, uint64_t size_max,
-                                    struct buffer *out, uint64_t *out_wait_ms,
+                                    struct remote_retry *retry, struct buffer *out,
                                     struct glint_error *error)
 {
     struct remote_transfer t;
     enum remote_result result = remote_transfer_open(&t, env, name, request, error);
     if (result == REMOTE_OK && t.status != 200)
         result = remote_set_status_error(kind, name, &t, error);
-    *out_wait_ms = t.retry_after_ms;
-    if (result == REMOTE_OK) result = read_body(&t, size_max, out, error);
+    retry->wait_ms = t.retry_after_ms;
+    if (result == REMOTE_OK) result = read_body(&t, size_max, retry, out, error);
     remote_transfer_close(&t);
     return result;
 }
@@ -53,13 +56,14 @@ int remote_document_read(struct remote_target *target, struct env *env, const ch
     assert(target->kind != REMOTE_HTTP);
     if (!remote_target_query(target, query, &request))
         return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the URL is too long", name);
+    remote_retry_begin(&retry, env);
     for (;;) {
         struct glint_error problem = {.code = GLINT_OK};
         out->size = before;
         const enum remote_result result =
-            read_once(env, target->kind, name, &request, size_max, out, &retry.wait_ms, &problem);
+            read_once(env, target->kind, name, &request, size_max, &retry, out, &problem);
         if (result == REMOTE_OK) return 0;
         if (!remote_retry_wait(&retry, env, result, true))
-            return remote_retry_set_error(&retry, env, &problem, error);
+            return remote_retry_set_error(&retry, &problem, error);
     }
 }

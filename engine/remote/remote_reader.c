@@ -3,8 +3,7 @@
  *     IDLE   -> ACTIVE  [begin_request]     a response of the right version has arrived
  *     ACTIVE -> IDLE    [end_request]       it ended or failed, or bytes elsewhere are wanted
  *
- * Time without a new byte is limited, not the number of attempts: a server that restarts takes as
- * long as it takes, and each byte that arrives is progress. */
+ * When a failed request is repeated: remote_retry.h. */
 #include "engine/remote/remote_reader.h"
 
 #include "engine/base/mem.h"
@@ -30,7 +29,8 @@ struct remote_reader {
     struct remote_identity identity;
     uint64_t expected_end;
     bool active;
-    uint64_t at, end; /* of the active request: the next byte, and the end of what was asked for */
+    uint64_t received; /* since the time was counted */
+    uint64_t at, end;  /* of the active request: the next byte, and the end of what was asked for */
     struct remote_transfer transfer;
     char condition[CONDITION_BYTES];
     struct remote_retry retry; /* since the last byte */
@@ -222,6 +222,7 @@ static enum remote_result read_body(struct remote_reader *r, void *out, uint64_t
         remote_transfer_read(&r->transfer, out, size, out_size, error);
     if (result != REMOTE_OK) return result;
     r->at += *out_size;
+    r->received += *out_size;
     if (*out_size > 0) return REMOTE_OK;
     error_set(error, GLINT_E_INPUT_IO, NULL,
               "%s: the server sent fewer bytes than it announced, up to byte %" PRIu64, r->name,
@@ -265,16 +266,19 @@ static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t
 static int64_t read_some(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
                          struct glint_error *error)
 {
+    remote_retry_begin(&r->retry, r->env);
     for (;;) {
         struct glint_error problem = {.code = GLINT_OK};
         uint64_t n;
         const enum remote_result result = read_once(r, out, size, offset, &n, &problem);
         if (result == REMOTE_OK) {
-            r->retry.failures = 0;
-            return (int64_t)n;
+            const int code =
+                remote_retry_received(&r->retry, r->env, r->name, r->received, error);
+            r->received = 0;
+            return code < 0 ? code : (int64_t)n;
         }
         if (!remote_retry_wait(&r->retry, r->env, result, !r->known))
-            return remote_retry_set_error(&r->retry, r->env, &problem, error);
+            return remote_retry_set_error(&r->retry, &problem, error);
     }
 }
 

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define RANGE_BYTES           64
-#define SLOW_BYTES_PER_SECOND 100L /* for as long as the timeout: stalled */
+#define RANGE_BYTES 64
 
 struct remote_session {
     CURLM *multi;
@@ -158,8 +157,6 @@ static bool set_limits(const struct remote_transfer *t)
     const long ms = (long)t->timeout_ms;
     bool ok = c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, ms) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES_PER_SECOND) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, ms / 1000) == CURLE_OK;
     /* One stream per connection: what HTTP/2 adds is of no use here. */
     ok &= c->easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
     /* Only a wish: a handle that has a buffer from a transfer that failed keeps it. */
