@@ -42,17 +42,42 @@ static const char *const wanted_names[] = {
 };
 
 /* Sets an error about the byte at `p`, which is in the window. */
-static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const uint8_t *p,
-                                                 const char *wanted, const char *found)
+static enum msgpack_validity set_msgpack_error(struct msgpack_state *s, const uint8_t *p,
+                                               const char *wanted, const char *found,
+                                               const char *hint)
 {
     const uint64_t behind = s->fill - (uint64_t)(p - s->window);
     assert(p >= s->window && behind <= s->fill && behind <= s->source.at);
-    error_set(&s->task->error, GLINT_E_MSGPACK_CORRUPT,
-              "the file must be written by saveAsMsgpackFile, with the types that the job names",
-              "%s, byte %llu: %s%s%s%s", s->source.piece->path,
-              (unsigned long long)(s->source.at - behind), found != NULL ? "expected " : "", wanted,
-              found != NULL ? ", found " : "", found != NULL ? found : "");
+    error_set(&s->task->error, GLINT_E_MSGPACK_CORRUPT, hint, "%s, byte %llu: %s%s%s%s",
+              s->source.piece->path, (unsigned long long)(s->source.at - behind),
+              found != NULL ? "expected " : "", wanted, found != NULL ? ", found " : "",
+              found != NULL ? found : "");
     return MSGPACK_INVALID;
+}
+
+static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const uint8_t *p,
+                                                 const char *wanted, const char *found)
+{
+    return set_msgpack_error(
+        s, p, wanted, found,
+        "the file must be written by saveAsMsgpackFile, with the types that the job names");
+}
+
+/* Whether a key is text or a number is often an option of the job: a file of filters with the other
+ * type is not damaged. */
+static enum msgpack_validity set_key_type_error(struct msgpack_state *s, const uint8_t *p,
+                                                enum glint_type type, enum msgpack_kind found)
+{
+    const bool integer = found == MSGPACK_KIND_UINT || found == MSGPACK_KIND_INT;
+    if (type == GLINT_I64 && found == MSGPACK_KIND_STR)
+        return set_msgpack_error(
+            s, p, wanted_names[type], kind_names[found],
+            "the keys of the file are text: use --key text, or --key-type text if the job has it");
+    if (type == GLINT_TEXT && integer)
+        return set_msgpack_error(s, p, wanted_names[type], kind_names[found],
+                                 "the keys of the file are numbers: use --key int or rating, or "
+                                 "--key-type int if the job has it");
+    return set_msgpack_corrupt(s, p, wanted_names[type], kind_names[found]);
 }
 
 /* ---- Decoding */
@@ -104,8 +129,13 @@ static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_r
                                    pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size"
                                                                    : kind_names[pair.kind]);
     p += pair.head_size;
-    enum msgpack_validity r =
-        read_cell(s, s->schema.key, p, (uint64_t)(end - p), &out->key, &key_size);
+    struct msgpack_head key;
+    const enum glint_type type = s->schema.key;
+    if (type != GLINT_MSGPACK && msgpack_read_head(p, (uint64_t)(end - p), &key) &&
+        !msgpack_cell_decode(type, &key, p, &out->key) &&
+        !(key.kind == MSGPACK_KIND_UINT && key.u64 > INT64_MAX))
+        return set_key_type_error(s, p, type, key.kind);
+    enum msgpack_validity r = read_cell(s, type, p, (uint64_t)(end - p), &out->key, &key_size);
     if (r == MSGPACK_COMPLETE) {
         p += key_size;
         r = read_cell(s, s->schema.value, p, (uint64_t)(end - p), &out->value, &value_size);

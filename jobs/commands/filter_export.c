@@ -21,6 +21,7 @@ struct export
     enum bloom_format format;
     struct atomic_output dir;
     struct filter_parts parts;
+    struct buffer sizes; /* of raw bits, the contents of FILTER_SIZES_FILE */
     struct glint_error error;
 };
 
@@ -102,6 +103,18 @@ static int write_file(struct export *x, const char *path, const struct bloom_fil
     return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
 }
 
+/* Adds the number of a filter's bits, which the file itself does not say. Returns false when out of
+ * memory. */
+static bool list_size(struct export *x, const char *name, const struct bloom_filter *filter,
+                      const struct filter_whole *whole)
+{
+    const uint64_t m = filter != NULL ? filter->params.m : whole->first->segment.params.m;
+    char line[512];
+    text_format(line, sizeof line, "%s.%s\t%llu\n", name, bloom_format_name(x->format),
+                (unsigned long long)m);
+    return buffer_append(&x->sizes, line, strlen(line));
+}
+
 /* Writes KEY.FORMAT; a key has one filter. `from` is the filter's source, for messages. */
 static int export_filter(struct export *x, const struct filter_key *key, const char *from,
                          const struct bloom_filter *filter, const struct filter_whole *whole)
@@ -119,7 +132,26 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     if (x->env->stat(x->env, path, &stat) == 0)
         return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL, "%s: duplicate key (%s)", from,
                          name);
-    return write_file(x, path, filter, whole);
+    return x->format == BLOOM_FORMAT_BITS && !list_size(x, name, filter, whole)
+               ? error_no_memory(&x->error)
+               : write_file(x, path, filter, whole);
+}
+
+static int write_sizes(struct export *x)
+{
+    struct env *env = x->env;
+    char path[PATH_MAX];
+    if (x->sizes.size == 0) return GLINT_OK;
+    if (!text_format(path, sizeof path, "%s/" FILTER_SIZES_FILE, x->dir.hidden))
+        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL, "the output path is too long");
+    int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
+    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    int failed = env_write_all(env, file, x->sizes.data, x->sizes.size);
+    if (failed == 0) failed = env->sync_file(env, file);
+    const int closed = env->close(env, file);
+    if (failed == 0) failed = closed;
+    return failed == 0 ? GLINT_OK
+                       : error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
 }
 
 /* Checks that the format can represent the filter. */
@@ -179,6 +211,7 @@ static int export_all(struct export *x, const struct cli_line *line)
     if (code != 0) return code;
     code = filter_each(x->env, line->arguments, line->argument_count, export_record, x, &x->error);
     if (code == 0) code = export_parts(x);
+    if (code == 0) code = write_sizes(x);
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
@@ -189,12 +222,14 @@ static void export_filters(const struct cli_line *line, struct glint_error *erro
     export_all(&x, line);
     *error = x.error;
     filter_parts_fini(&x.parts);
+    buffer_fini(&x.sizes);
 }
 
 static const struct glint_job_option export_options[] = {
     {"output", "DIR", NULL, "directory to create; it must not exist"},
     {"format", "FORMAT", "bits",
-     "bits: bit i is bit (i mod 8) of byte i / 8; spark, spark-v2, hadoop, guava, parquet, rbloom: "
+     "bits: bit i is bit (i mod 8) of byte i / 8, and how many they are is in " FILTER_SIZES_FILE
+     "; spark, spark-v2, hadoop, guava, parquet, rbloom: "
      "files of their own, for filters built with the same --format"},
     {NULL, NULL, NULL, NULL}};
 

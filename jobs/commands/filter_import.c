@@ -30,6 +30,9 @@ struct import {
     struct source_file *sources;
     uint64_t count, capacity;
     const char *key;     /* --key; NULL: from the file name */
+    const char *key_type; /* --key-type; NULL: numbers if all keys are */
+    struct buffer sizes; /* the list of sizes in the directory `sizes_of`, and its name */
+    char sizes_of[PATH_MAX];
     const char *listing; /* the directory being listed */
     enum bloom_format format;
     char ending[32];            /* of names of files */
@@ -64,16 +67,34 @@ static bool decode_percents(char *text, uint64_t *size)
     return true;
 }
 
-/* A key that is an integer becomes a number, like the ratings of bloom-build. */
-static void type_key(struct filter_key *key)
+/* True if the key is an integer and prints the same: 07 is a text. */
+static bool key_is_number(const struct filter_key *key)
 {
     int64_t number;
     char again[TEXT_NUMBER_MAX];
-    if (!text_parse_i64((const uint8_t *)key->text, key->size, &number)) return;
-    if (text_format_i64(again, number) != key->size || memcmp(again, key->text, key->size) != 0)
-        return;
-    key->number = true; /* only if it prints the same: 07 is a string */
-    key->order = (double)number;
+    return text_parse_i64((const uint8_t *)key->text, key->size, &number) &&
+           text_format_i64(again, number) == key->size && memcmp(again, key->text, key->size) == 0;
+}
+
+/* Keys are numbers, like the ratings of bloom-build, only if all of them are: a job reads keys of
+ * one type. */
+static int type_keys(struct import *x)
+{
+    const bool text = x->key_type != NULL && strcmp(x->key_type, "text") == 0;
+    const struct source_file *other = NULL; /* whose key is no number */
+    for (uint64_t i = 0; i < x->count && other == NULL; i++)
+        if (!key_is_number(&x->sources[i].key)) other = &x->sources[i];
+    if (x->key_type != NULL && !text && other != NULL)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "use --key-type text",
+                         "--key-type int: the key of %s is not a number: \"%s\"", other->path,
+                         other->key.text);
+    for (uint64_t i = 0; i < x->count && !text && other == NULL; i++) {
+        struct filter_key *key = &x->sources[i].key;
+        int64_t number = 0;
+        key->number = text_parse_i64((const uint8_t *)key->text, key->size, &number);
+        key->order = (double)number;
+    }
+    return GLINT_OK;
 }
 
 static int make_key(struct import *x, const char *path, struct filter_key *out)
@@ -89,7 +110,6 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
                          "%s: the file name is not a percent-encoded key", path);
     out->text[size] = '\0';
     out->size = size;
-    type_key(out);
     return GLINT_OK;
 }
 
@@ -145,6 +165,7 @@ static int list_sources(struct import *x, const struct cli_line *line)
     int code = GLINT_OK;
     for (uint32_t i = 0; code == 0 && i < line->argument_count; i++)
         code = add_path(x, line->arguments[i]);
+    if (code == 0) code = type_keys(x);
     if (code != 0) return code;
     assert(x->count > 0);
     qsort(x->sources, x->count, sizeof *x->sources, compare_sources);
@@ -177,6 +198,58 @@ static int read_bytes(struct import *x, int file, const char *path, uint8_t *out
                      path);
 }
 
+/* Reads DIR/FILTER_SIZES_FILE of the file's directory, once for its files; without it the list is
+ * empty. */
+static int read_sizes(struct import *x, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int size = slash != NULL ? (int)(slash - path) + 1 : 0;
+    char dir[PATH_MAX], list[PATH_MAX];
+    struct env_stat stat;
+    if (!text_format(dir, sizeof dir, "%.*s", size, path) ||
+        !text_format(list, sizeof list, "%s" FILTER_SIZES_FILE, dir))
+        return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s: the path is too long",
+                         path);
+    if (x->sizes.data != NULL && strcmp(dir, x->sizes_of) == 0) return GLINT_OK;
+    x->sizes.size = 0;
+    memcpy(x->sizes_of, dir, sizeof dir);
+    if (!buffer_append(&x->sizes, "\n", 1)) return error_no_memory(&x->error);
+    const int file = x->env->open(x->env, ENV_CWD, list, ENV_READ);
+    if (file == -ENOENT) return GLINT_OK;
+    if (file < 0) return error_set_system(&x->error, input_error_code(file), file, "open", list);
+    int code = x->env->stat_open(x->env, file, &stat) == 0 && stat.kind == ENV_FILE
+                   ? GLINT_OK
+                   : error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is no file", list);
+    if (code == 0 && !buffer_reserve(&x->sizes, stat.size)) code = error_no_memory(&x->error);
+    if (code == 0) code = read_bytes(x, file, list, x->sizes.data + 1, stat.size);
+    if (code == 0) x->sizes.size += stat.size;
+    x->env->close(x->env, file);
+    return code;
+}
+
+/* Raw bits do not contain their number: it is in the list that export writes, a line NAME TAB M. */
+static int find_m(struct import *x, const char *path, uint64_t *out)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char line[PATH_MAX];
+    int64_t m = 0;
+    if (read_sizes(x, path) != 0) return x->error.code;
+    text_format(line, sizeof line, "\n%s\t", name);
+    const uint8_t *end = x->sizes.data + x->sizes.size;
+    const uint8_t *at = memmem(x->sizes.data, x->sizes.size, line, strlen(line));
+    if (at != NULL) at += strlen(line);
+    const uint8_t *stop = at != NULL ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+    if (stop != NULL && text_parse_i64(at, (uint64_t)(stop - at), &m) && m > 0 &&
+        (uint64_t)m <= BLOOM_M_MAX) {
+        *out = (uint64_t)m;
+        return GLINT_OK;
+    }
+    return error_set(&x->error, GLINT_E_USAGE, "pass the number of bits with --m",
+                     "%s: raw bits do not say how many they are, and " FILTER_SIZES_FILE
+                     " next to the file does not list it",
+                     path);
+}
+
 /* Reads the header first, so that a wrong size is detected before memory is allocated for it. */
 static int read_filter(struct import *x, int file, const char *path, struct buffer *bytes,
                        struct bloom_filter *out)
@@ -191,7 +264,10 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
         return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     int code = read_bytes(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
-    out->params = x->params;
+    struct bloom_params params = x->params;
+    if (x->format == BLOOM_FORMAT_BITS && params.m == 0) code = find_m(x, path, &params.m);
+    if (code != 0) return code;
+    out->params = params;
     const char *wrong =
         bloom_format_decode_head(x->format, head, stat.size, &out->params, &head_size, &at);
     if (wrong != NULL) return invalid_file(x, path, at, wrong);
@@ -199,7 +275,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     code = read_bytes(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
     bytes->size = stat.size;
-    wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &x->params, out, &at);
+    wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
     return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong);
 }
 
@@ -333,6 +409,10 @@ static int read_options(struct import *x, const struct cli_line *line)
     if (code == 0) code = read_bits_options(x, line);
     if (code != 0) return code;
     x->key = cli_line_option(line, "key");
+    x->key_type = cli_line_option(line, "key-type");
+    if (x->key_type != NULL && strcmp(x->key_type, "int") != 0 && strcmp(x->key_type, "text") != 0)
+        return error_set(&x->error, GLINT_E_BAD_VALUE, "use int or text",
+                         "unknown --key-type \"%s\"", x->key_type);
     if (cli_line_option(line, "output") != NULL) return GLINT_OK;
     return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter import needs --output DIR");
 }
@@ -360,18 +440,22 @@ static void import_filters(const struct cli_line *line, struct glint_error *erro
         mem_free(x.sources[i].key.text);
     }
     mem_free(x.sources);
+    buffer_fini(&x.sizes);
 }
 
 static const struct glint_job_option import_options[] = {
     {"output", "DIR", NULL, "directory to create; it must not exist"},
     {"format", "FORMAT", "hadoop", "format of the files: " BLOOM_FORMAT_NAMES},
     {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
+    {"key-type", "int|text", NULL,
+     "type of the keys (default: int if all of them are integers, else text)"},
     {"n", "N", NULL,
      "number of ids in each filter, which a file does not contain (default: estimated from the "
      "X set bits: -m/k ln(1 - X/m))"},
     {"scheme", "NAME", NULL, "with --format bits: the index rule, as for bloom-build"},
     {"k", "K", NULL, "with --format bits: number of hashes per id"},
-    {"m", "M", NULL, "with --format bits: number of bits (default: all of the file)"},
+    {"m", "M", NULL,
+     "with --format bits: number of bits (default: as export lists it in " FILTER_SIZES_FILE ")"},
     {NULL, NULL, NULL, NULL}};
 
 const struct cli_command filter_import = {
@@ -381,9 +465,9 @@ const struct cli_command filter_import = {
                .summary = "Converts files KEY.FORMAT to filters, as bloom-build writes them.",
                .help =
                    "A PATH is a file, or a directory, of which all files *.FORMAT are read, as "
-                   "glint filter export writes them. File names are percent-encoded keys; a "
-                   "key that is an integer becomes a number, any other a string. DIR is created "
-                   "atomically, at the end.",
+                   "glint filter export writes them. File names are percent-encoded keys. They "
+                   "become numbers if all of them are integers, else text (--key-type). DIR is "
+                   "created atomically, at the end.",
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,

@@ -34,6 +34,8 @@ static const char *parse_params(const struct glint_slice field[3], struct size_l
     return NULL;
 }
 
+static const char no_integer[] = "the key is not an integer";
+
 static int fail_line(struct glint_task *task, bool params, struct glint_slice line,
                      const char *reason)
 {
@@ -46,8 +48,10 @@ static int fail_line(struct glint_task *task, bool params, struct glint_slice li
         "PARAMS has the form of the rows: run params with the --csv or --json-lines of this job, "
         "or without them as here"};
     const bool quotes = line.size > 0 && memchr(line.data, '"', line.size) != NULL;
+    const char *hint = (quotes ? quoted : plain)[params];
+    if (reason == no_integer) hint = "if keys are text, use --key text, as when they were counted";
     return glint_fail_row(task, params ? GLINT_E_PARAMS_INVALID : GLINT_E_COUNTS_INVALID, line,
-                          (quotes ? quoted : plain)[params], reason);
+                          hint, reason);
 }
 
 static int parse_line(struct key_lines *lines, struct glint_task *task,
@@ -64,7 +68,7 @@ static int parse_line(struct key_lines *lines, struct glint_task *task,
     if (text)
         record.key.bytes = key;
     else if (reason == NULL && !glint_parse_i64(key, &record.key.i64))
-        reason = "the key is not an integer";
+        reason = no_integer;
     if (reason != NULL) return fail_line(task, params, in->value.bytes, reason);
     glint_emit(out, &record);
     return 0;
