@@ -63,7 +63,8 @@ int executor_process_read_credentials(struct process_credentials *out, struct gl
 {
     uv_fs_t read;
     uv_buf_t buf = uv_buf_init((char *)out, sizeof *out);
-    /* Programs started by this process must not inherit the pipe. */
+    /* Programs started by this process must not inherit these. */
+    ioctl(PROCESS_PROGRAM_FD, FIOCLEX);
     if (uv_guess_handle(PROCESS_PIPE_FD) == UV_NAMED_PIPE && ioctl(PROCESS_PIPE_FD, FIOCLEX) == 0 &&
         uv_fs_read(NULL, &read, PROCESS_PIPE_FD, &buf, 1, -1, NULL) == (int)sizeof *out)
         return 0;

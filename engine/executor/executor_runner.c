@@ -310,7 +310,8 @@ static void fill_arguments(struct process_arguments *a, const struct daemon *d,
 }
 
 /* Starts the driver's program, or the daemon's own: /proc/self/exe, so that an upgrade of the file
- * on disk does not start another version. Returns 0 or a negative errno. */
+ * on disk does not start another version. The driver's program is the file that was verified, by
+ * its descriptor: its path may lead elsewhere by now. Returns 0 or a negative errno. */
 static int spawn_executor(struct executor_runner *w, const struct executor_request *request)
 {
     static struct process_arguments arguments; /* large; loop thread only */
@@ -327,12 +328,18 @@ static int spawn_executor(struct executor_runner *w, const struct executor_reque
     if (r != 0) {
         env->close(env, pair[0]);
     } else {
-        const char *path = w->program.file >= 0 ? w->program.path : "/proc/self/exe";
+        char path[32] = "/proc/self/exe";
         struct spawn_program p = {.path = path, .words = arguments.argv};
         p.files[0] = -1;
         p.files[1] = p.files[2] = STDERR_FILENO;
         p.files[PROCESS_PIPE_FD] = pair[1];
         p.file_count = PROCESS_PIPE_FD + 1;
+        if (w->program.file >= 0) {
+            assert(w->program.file > PROCESS_PROGRAM_FD); /* the loop has the first ones */
+            p.files[PROCESS_PROGRAM_FD] = w->program.file;
+            p.file_count = PROCESS_PROGRAM_FD + 1;
+            text_format(path, sizeof path, "/proc/self/fd/%d", PROCESS_PROGRAM_FD);
+        }
         r = spawn_start(&w->process, &w->d->loop, &p, on_process_exit, w);
     }
     env->close(env, pair[1]);

@@ -14,6 +14,7 @@
 #include "engine/net/secret.h"
 
 #define PROCESS_PIPE_FD       3
+#define PROCESS_PROGRAM_FD    4 /* the program itself, if it is not the daemon's */
 #define EXIT_REPORT_BYTES_MAX (32u * 1024)
 
 /* What the daemon writes to the pipe before it starts the process: the key of the job is in no

@@ -64,9 +64,10 @@ int program_cache_open(struct env *env, const struct program_info *program,
     int file = env->open(env, ENV_CWD, out->path, ENV_READ_NOFOLLOW);
     if (file == -ENOENT) return 0;
     if (file < 0) return cache_error(error, file, "open", out->path);
-    /* A lock that cannot be had: it is being removed. */
+    /* A lock that cannot be had: it is being removed. A file of another user, or that others may
+     * write, could change once it is verified. */
     if (env->lock_shared(env, file) == 0 && env->stat_open(env, file, &s) == 0 && s.links > 0 &&
-        s.kind == ENV_FILE && s.size == program->size) {
+        s.kind == ENV_FILE && s.mine && (s.mode & 022) == 0 && s.size == program->size) {
         futimens(file, NULL); /* its age is that of its last use */
         out->file = file;
         return 0;
@@ -190,17 +191,25 @@ int program_cache_create(struct env *env, const struct program_info *program,
 int program_cache_publish(struct env *env, const struct program_info *program,
                           struct program_file *f, struct glint_error *error)
 {
-    char directory[PATH_MAX], path[PATH_MAX];
+    char directory[PATH_MAX], path[PATH_MAX], same[32];
     if (open_directory(env, directory, error) != 0) return error->code;
     file_path(directory, program, path);
-    int r = fchmod(f->file, 0500) == 0 ? 0 : -errno;
+    /* A file that is open for writing cannot be executed. The path may be another file by now. */
+    text_format(same, sizeof same, "/proc/self/fd/%d", f->file);
+    const int file = env->open(env, ENV_CWD, same, ENV_READ);
+    if (file < 0) return cache_error(error, file, "open", f->path);
+    int r = fchmod(file, 0500) == 0 ? 0 : -errno;
     if (r == 0) r = env->rename(env, ENV_CWD, f->path, ENV_CWD, path, ENV_RENAME_REPLACE);
-    if (r != 0) return cache_error(error, r, "rename", f->path);
+    if (r != 0) {
+        env->close(env, file);
+        return cache_error(error, r, "rename", f->path);
+    }
     f->temporary = false;
-    program_file_close(env, f); /* a file that is open for writing cannot be executed */
-    if (program_cache_open(env, program, f, error) != 0) return error->code;
-    if (f->file >= 0) return 0;
-    return error_set(error, GLINT_E_WORK_DIR, NULL, "%s was removed by another process", path);
+    program_file_close(env, f);
+    env->lock_shared(env, file); /* fails if it is being removed: it runs all the same */
+    f->file = file;
+    text_format(f->path, sizeof f->path, "%s", path);
+    return 0;
 }
 
 void program_cache_remove(struct env *env, struct program_file *f)

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#define SPAWN_FILES_MAX 4u
+#define SPAWN_FILES_MAX 5u
 
 /* What to start; borrowed by spawn_start until it returns. */
 struct spawn_program {

@@ -178,9 +178,27 @@ class Programs(FakeDrivers):
                     self.assertNotIn(form, found[name], name)
         targets = re.findall(r" (\d+) -> (\S+)", found["descriptors"].decode())
         inherited = {int(number): target for number, target in targets if not target.startswith("/proc/")}
-        self.assertEqual(sorted(inherited), [0, 1, 2, 3], inherited)
+        self.assertEqual(sorted(inherited), [0, 1, 2, 3, 4], inherited)
+        self.assertEqual(inherited[4], os.path.join(self.cache, sha256(program)))
         self.assertEqual(inherited[0], "/dev/null")
         self.assertTrue(inherited[3].startswith("socket:"), inherited)
+
+    def test_program_is_run_by_descriptor(self):
+        """Its path may lead to another file once it is verified."""
+        seen = os.path.join(self.directory, "seen")
+        program = f"#!/bin/sh\necho $0 > {seen}\n".encode()
+        for _ in ("fetched", "found in the cache"):
+            self.assertEqual(self.exit_of(self.run_program(program))["wait_status"], 0)
+            self.assertEqual(read(seen), b"/proc/self/fd/4\n")
+            os.unlink(seen)
+
+    def test_file_that_others_may_write_is_fetched_again(self):
+        for mode, found in ((0o500, 1), (0o522, 0)):
+            self.exit_of(self.run_program(EXIT_0))
+            os.chmod(os.path.join(self.cache, sha256(EXIT_0)), mode)
+            logged = len(self.e1.err)
+            self.exit_of(self.run_program(EXIT_0))
+            self.assertEqual(self.e1.err[logged:].count("found in the cache the driver's program"), found)
 
     def test_executor_process_has_no_key_in_its_arguments(self):
         self.build = self.own_build
