@@ -63,6 +63,8 @@ static enum MHD_Result answer(const struct web_request *r, unsigned status, cons
     if (response == NULL) return MHD_NO; /* closes the connection */
     add_headers(r->h, response, type);
     if (name != NULL) l->add_response_header(response, name, value);
+    if (status == 401 || status == 403 || status == 421) /* no access: do not keep its place */
+        l->add_response_header(response, "Connection", "close");
     const enum MHD_Result result = l->queue_response(r->connection, status, response);
     l->destroy_response(response);
     return result;
@@ -184,6 +186,7 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
 
 void web_http_tick(struct web_http *h)
 {
+    web_connections_end_slow(&h->connections, WEB_TIMEOUT_S * SECOND_NS);
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
         if (!s->suspended || !stream_is_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;
         s->suspended = false;
@@ -300,6 +303,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return answer_text(&r, 405, "only GET and HEAD\n", "Allow", "GET, HEAD");
     if (*request == NULL) { /* an answer to this first call would close the connection */
         *request = &answered;
+        web_connections_on_request(&r.h->connections, connection);
         return MHD_YES;
     }
     const struct web_credentials c = {
@@ -330,11 +334,14 @@ int web_http_start(struct web_http *h, const struct sockaddr *address)
     const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
                            (address->sa_family == AF_INET6 ? MHD_USE_IPv6 : 0);
     errno = 0;
+    h->connections = (struct web_connections){.env = h->env, .library = &h->library};
     h->daemon = h->library.start_daemon(
         flags, 0, NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         WEB_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_REQUEST_BYTES,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_PER_IP_CONNECTION_LIMIT, WEB_PER_ADDRESS_MAX,
+        MHD_OPTION_NOTIFY_CONNECTION, web_connections_on_change, &h->connections,
+        MHD_OPTION_NOTIFY_COMPLETED, web_connections_on_answered, &h->connections, MHD_OPTION_END);
     if (h->daemon != NULL) return 0;
     return errno != 0 ? errno : EIO;
 }

@@ -6,13 +6,15 @@
 #include "engine/base/env.h"
 #include "engine/base/json.h"
 #include "engine/web/web_access.h"
+#include "engine/web/web_connections.h"
 #include "engine/web/web_library.h"
 #include "engine/web/web_model.h"
 
 #define WEB_CONNECTIONS_MAX  64u
+#define WEB_PER_ADDRESS_MAX  32u /* of them from one address */
 #define WEB_STREAMS_MAX      16u /* of them with server-sent events */
 #define WEB_REQUEST_BYTES    (16 * KIB) /* memory of a connection: line and headers of a request */
-#define WEB_TIMEOUT_S        15u        /* without progress of a connection */
+#define WEB_TIMEOUT_S        15u        /* without progress of a connection; for a whole request */
 #define WEB_CHANGE_NS        (500 * MS_NS)
 #define WEB_KEEP_ALIVE_NS    (10 * SECOND_NS)
 
@@ -38,6 +40,7 @@ struct web_http {
     struct MHD_Daemon *daemon;
     const struct web_access *access;
     struct web_jobs jobs;
+    struct web_connections connections;
     struct web_stream *streams;
     uint32_t stream_count;
     bool closing; /* streams end */

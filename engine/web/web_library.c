@@ -13,6 +13,7 @@ int web_library_load(struct web_library *l, struct glint_error *error)
     } functions[] = {{"MHD_start_daemon", &l->start_daemon},
                      {"MHD_stop_daemon", &l->stop_daemon},
                      {"MHD_get_daemon_info", &l->get_daemon_info},
+                     {"MHD_get_connection_info", &l->get_connection_info},
                      {"MHD_run", &l->run},
                      {"MHD_get_timeout", &l->get_timeout},
                      {"MHD_lookup_connection_value", &l->lookup_connection_value},

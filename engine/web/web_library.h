@@ -12,6 +12,7 @@ struct web_library {
     __typeof__(&MHD_start_daemon) start_daemon;
     __typeof__(&MHD_stop_daemon) stop_daemon;
     __typeof__(&MHD_get_daemon_info) get_daemon_info;
+    __typeof__(&MHD_get_connection_info) get_connection_info;
     __typeof__(&MHD_run) run;
     __typeof__(&MHD_get_timeout) get_timeout;
     __typeof__(&MHD_lookup_connection_value) lookup_connection_value;
