@@ -1,5 +1,6 @@
 /* A list of the logs with what the page lists of each, and the model of the log that was asked for
- * last: the others are read again when they are needed. */
+ * last: the others are read again when they are needed. A directory may have thousands of logs:
+ * they are read for a short time in each request, and between requests, so that no client waits. */
 #include "engine/cli/history_jobs.h"
 
 #include "engine/base/text.h"
@@ -8,9 +9,12 @@
 #include "engine/web/web_api.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define LOGS_MAX 100000u
+#define LOGS_MAX   100000u
+#define REQUEST_NS (500 * MS_NS) /* to read logs in a request */
+#define STEP_NS    (50 * MS_NS)  /* between requests */
 
 struct log_file {
     char *path;
@@ -28,6 +32,8 @@ struct history_jobs {
     bool directory;
     struct log_file *logs;
     uint32_t log_count;
+    uint32_t sorted_count; /* of the logs, by their path; the others are new */
+    uint32_t next;         /* the log to look at next */
     uint64_t log_capacity;
     struct web_model model; /* of logs[loaded] */
     uint32_t loaded;        /* UINT32_MAX: none */
@@ -94,13 +100,32 @@ static int refresh(struct history_jobs *j, uint32_t index, struct glint_error *e
     return 0;
 }
 
+static int compare_logs(const void *a, const void *b)
+{
+    return strcmp(((const struct log_file *)a)->path, ((const struct log_file *)b)->path);
+}
+
+static bool is_known(const struct history_jobs *j, const char *name)
+{
+    uint32_t low = 0, high = j->sorted_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int c = strcmp(j->logs[middle].path + strlen(j->path) + 1, name);
+        if (c == 0) return true;
+        if (c < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
 static int add_log(void *arg, const char *name)
 {
     struct history_jobs *j = arg;
     char *path = NULL;
     struct buffer text = {NULL, 0, 0};
-    for (uint32_t i = 0; i < j->log_count; i++)
-        if (strcmp(j->logs[i].path + strlen(j->path) + 1, name) == 0) return 0;
+    if (is_known(j, name)) return 0;
     if (name[0] == '.' || j->log_count == LOGS_MAX) return 0;
     if (buffer_append(&text, j->path, strlen(j->path)) && buffer_append(&text, "/", 1) &&
         buffer_append(&text, name, strlen(name) + 1))
@@ -114,18 +139,51 @@ static int add_log(void *arg, const char *name)
     return 0;
 }
 
-/* Adds new files of a directory, and reads what has changed. */
-static void refresh_all(struct history_jobs *j)
+/* Adds new files of a directory. Returns 0 or a negative errno. */
+static int list_logs(struct history_jobs *j)
 {
-    if (j->directory) env_list_dir(j->env, j->path, add_log, j);
+    const char *loaded = j->loaded != UINT32_MAX ? j->logs[j->loaded].path : NULL;
+    int r = j->directory ? env_list_dir(j->env, j->path, add_log, j) : 0;
+    if (j->log_count == j->sorted_count) return r;
+    qsort(j->logs, j->log_count, sizeof *j->logs, compare_logs);
+    j->sorted_count = j->log_count;
+    for (uint32_t i = 0; i < j->log_count && loaded != NULL; i++)
+        if (j->logs[i].path == loaded) j->loaded = i;
+    return r;
+}
+
+static void refresh_with_warning(struct history_jobs *j, uint32_t index)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    const bool was_read = j->logs[index].read;
+    /* A file whose first line is another's is not an event log, and is ignored. */
+    if (refresh(j, index, &error) == 0 || was_read || j->model.job == NULL) return;
+    fprintf(stderr, "warning: ");
+    print_escaped(stderr, error.cause, "");
+    fputc('\n', stderr);
+}
+
+/* Reads new logs and those that have changed, for this time, from the one after the last one that
+ * was looked at. */
+static void refresh_some(struct history_jobs *j, uint64_t longest_ns)
+{
+    const uint64_t end = j->env->now_ns(j->env) + longest_ns;
     for (uint32_t i = 0; i < j->log_count; i++) {
-        struct glint_error error = {.code = GLINT_OK};
-        const bool was_read = j->logs[i].read;
-        /* A file whose first line is another's is not an event log, and is ignored. */
-        if (refresh(j, i, &error) == 0 || was_read || j->model.job == NULL) continue;
-        fprintf(stderr, "warning: ");
-        print_escaped(stderr, error.cause, "");
-        fputc('\n', stderr);
+        if (j->next >= j->log_count) j->next = 0;
+        refresh_with_warning(j, j->next++);
+        if (j->env->now_ns(j->env) >= end) return;
+    }
+}
+
+/* Between requests: reads logs that were never read. */
+static void read_unread(void *arg)
+{
+    struct history_jobs *j = arg;
+    const uint64_t end = j->env->now_ns(j->env) + STEP_NS;
+    for (uint32_t i = 0; i < j->log_count; i++) {
+        if (j->logs[i].read) continue;
+        refresh_with_warning(j, i);
+        if (j->env->now_ns(j->env) >= end) return;
     }
 }
 
@@ -147,7 +205,7 @@ struct history_jobs *history_jobs_open(struct env *env, const char *path,
     j->directory = env->stat(env, path, &st) == 0 && st.kind == ENV_DIRECTORY;
     int r = 0;
     if (j->directory) {
-        r = env_list_dir(env, path, add_log, j);
+        r = list_logs(j);
         if (r != 0) error_set_system(error, GLINT_E_INPUT_IO, r, "list", path);
     } else if (array_reserve(&j->logs, &j->log_capacity, 1, sizeof *j->logs) &&
                (copy = mem_strdup(path)) != NULL) {
@@ -179,13 +237,14 @@ void history_jobs_close(struct history_jobs *j)
 static void list_jobs(void *arg, struct json *out)
 {
     struct history_jobs *j = arg;
-    refresh_all(j);
+    list_logs(j);
+    refresh_some(j, REQUEST_NS);
     for (uint32_t i = 0; i < j->log_count; i++)
         if (j->logs[i].id[0] != '\0')
             json_raw(out, NULL, j->logs[i].entry.data, j->logs[i].entry.size);
 }
 
-/* `again`: all logs have been read just now. */
+/* `again`: logs have been read just now. */
 static const struct web_model *find_job_or_read(struct history_jobs *j, const char *id, bool again)
 {
     struct glint_error ignored = {.code = GLINT_OK};
@@ -197,7 +256,8 @@ static const struct web_model *find_job_or_read(struct history_jobs *j, const ch
             found = i;
     }
     if (found == UINT32_MAX && !again) {
-        refresh_all(j);
+        list_logs(j);
+        refresh_some(j, REQUEST_NS);
         return find_job_or_read(j, id, true);
     }
     if (found == UINT32_MAX) return NULL;
@@ -213,5 +273,5 @@ static const struct web_model *find_job(void *arg, const char *id)
 
 struct web_jobs history_jobs_as_web(struct history_jobs *j)
 {
-    return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job};
+    return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job, .step = read_unread};
 }

@@ -187,6 +187,7 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
 void web_http_tick(struct web_http *h)
 {
     web_connections_end_slow(&h->connections, WEB_TIMEOUT_S * SECOND_NS);
+    if (h->jobs.step != NULL) h->jobs.step(h->jobs.arg);
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
         if (!s->suspended || !stream_is_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;
         s->suspended = false;

@@ -26,6 +26,8 @@ struct web_jobs {
     /* Returns the model of a job, valid until the next call; NULL: there is none. `id` NULL: the
      * only one, or the newest. */
     const struct web_model *(*find)(void *arg, const char *id);
+    /* Reads what is not known yet, for a short time; called a few times a second. NULL: nothing. */
+    void (*step)(void *arg);
     /* Of an executor, which has none of these jobs; NULL: of jobs. Write the fields of its object,
      * and its metrics. Return false if they are not known now, or when out of memory. */
     bool (*executor)(void *arg, struct json *out);
