@@ -39,6 +39,9 @@ struct glint_origin {
     uint32_t rows; /* 0: not converted, or at unchanged offsets */
     const uint32_t *row_start, *row_offset;
     const struct split_piece *piece; /* for messages; may be NULL */
+    /* Rows that were converted: the bytes that were read, at `offset`. NULL: those at `base`. */
+    const uint8_t *input;
+    uint64_t input_size;
 };
 
 /* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and

@@ -209,8 +209,10 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
-/* Returns the first line of the first non-empty file, up to 4 KiB; empty if all files are empty, or
- * with an error set. The context owns it. `lines` must be a source of text lines. */
+/* Returns the first line of the first file that is not empty, whole; empty if all files are empty,
+ * with an error set, and if the file cannot be read, which the tasks report. A line of more bytes
+ * than --max-line fails the context. The context owns it. `lines` must be a source of text lines.
+ */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors
@@ -404,6 +406,21 @@ struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name);
 /* Skips the first line of each file. `lines` must be a source of text lines that was just created.
  * Returns `lines`. */
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);
+/* A column that a job reads: its number, from 0, in the header that named it. */
+struct glint_column_use {
+    uint32_t number;
+    bool by_name; /* else it is this position in every file */
+};
+/* Matches the columns of each file to `header` by their names, when partitions are computed. Rows
+ * of a file with another header get the order of `header`: fields that the file does not have are
+ * empty, columns that only the file has follow at the end. It is an error of the job if a file does
+ * not have a column by name, or has it twice, or if a column by position is not at its position.
+ * `header`: as glint_first_line returns it, of these files or others; it is borrowed. `delimiter`:
+ * of lines; CSV knows its own. `uses` is copied. Called again, replaces them. Only after
+ * glint_with_header; `lines` as there. Returns `lines`. */
+struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice header,
+                                     char delimiter, const struct glint_column_use *uses,
+                                     uint32_t count);
 /* Reads `lines` as CSV (RFC 4180) with this delimiter: a row is a record, its fields, without their
  * quotes, are separated by the byte 0x1f. A record that is not valid, or contains this byte, is a
  * bad row. Text outputs of the job are then CSV, too, with this delimiter, and with a tab between

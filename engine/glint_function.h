@@ -351,6 +351,24 @@ static inline bool glint_next_field(struct glint_slice *rest, char separator,
     out->size = (uint64_t)(end - out->data);
     return true;
 }
+/* As glint_next_field, for the names in a header. Where the separator is a comma or a semicolon, a
+ * name may be quoted, and then contains separators; its quotes are not part of it. */
+static inline bool glint_next_name(struct glint_slice *rest, char separator,
+                                   struct glint_slice *out)
+{
+    const bool quoted = rest->data != NULL && rest->size >= 2 && rest->data[0] == '"' &&
+                        (separator == ',' || separator == ';');
+    const uint8_t *end =
+        quoted ? (const uint8_t *)memchr(rest->data + 1, '"', rest->size - 1) : NULL;
+    const uint64_t size = end != NULL ? (uint64_t)(end - rest->data) + 1 : 0;
+    if (end == NULL || (size < rest->size && rest->data[size] != (uint8_t)separator))
+        return glint_next_field(rest, separator, out);
+    out->data = rest->data + 1;
+    out->size = size - 2;
+    rest->data = size < rest->size ? rest->data + size + 1 : NULL;
+    rest->size = size < rest->size ? rest->size - size - 1 : 0;
+    return true;
+}
 /* Whether the byte is one of those before the zero byte of `bytes`. */
 static inline bool glint_is_one_of(uint8_t byte, const char *bytes)
 {

@@ -9,6 +9,7 @@
 #include "engine/batch.h"
 #include "engine/data/csv.h"
 #include "engine/data/json_line.h"
+#include "ops/row_batch.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,13 +21,7 @@ struct json_rows {
     struct json_paths paths;
     const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX];
     struct json_value values[JSON_PATHS_MAX];
-    enum flow (*push)(void *arg, const struct glint_batch *rows);
-    void *arg;
-    const struct glint_batch *in; /* the lines that are converted */
-    uint8_t *bytes;               /* of the batch that is built */
-    uint64_t capacity, used;
-    uint32_t rows;
-    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX], offset[BATCH_ROWS_MAX];
+    struct row_batch out;
 };
 
 static int open_rows(struct json_rows *j, struct glint_slice pointers)
@@ -43,52 +38,12 @@ static int open_rows(struct json_rows *j, struct glint_slice pointers)
     return ok ? 0 : error_no_memory(&j->task->error);
 }
 
-/* Passes the batch that was built, and begins a new one. */
-static enum flow flush_rows(struct json_rows *j)
-{
-    const struct glint_batch *in = j->in;
-    struct glint_origin origin = *in->origin;
-    struct glint_batch out = {.rows = j->rows,
-                              .key = {.type = GLINT_NONE},
-                              .value = {.type = GLINT_TEXT, .base = j->bytes, .size = j->used}};
-    if (j->rows == 0) return FLOW_MORE;
-    origin.base = j->bytes;
-    origin.size = j->used;
-    origin.rows = j->rows;
-    origin.row_start = j->start;
-    origin.row_offset = j->offset;
-    out.origin = &origin;
-    if (j->used <= BATCH_BYTES_MAX) { /* or there is one row, larger than a batch */
-        out.value.start = j->start;
-        out.value.end = j->end;
-    }
-    assert(j->used <= BATCH_BYTES_MAX || j->rows == 1);
-    const enum flow flow = j->push(j->arg, &out);
-    j->task->origin = in->origin;
-    j->rows = 0;
-    j->used = 0;
-    return flow;
-}
-
 /* Returns the bytes that the row needs at most. */
 static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line)
 {
     uint64_t size = 1 + line.size;
     for (uint32_t i = 0; i < j->paths.count; i++) size += 1 + j->values[i].raw.size;
     return size;
-}
-
-static int reserve_bytes(struct json_rows *j, uint64_t size)
-{
-    if (size <= j->capacity) return 0;
-    const uint64_t capacity = size < BATCH_BYTES_MAX ? BATCH_BYTES_MAX : size;
-    uint8_t *bytes = mem_alloc(capacity);
-    if (bytes == NULL) return error_no_memory(&j->task->error);
-    if (j->used > 0) memcpy(bytes, j->bytes, j->used);
-    mem_free(j->bytes);
-    j->bytes = bytes;
-    j->capacity = capacity;
-    return 0;
 }
 
 /* Appends the value to the row, and passes *at. Returns NULL, or why the row is bad. */
@@ -115,19 +70,14 @@ static const char *put_value(const struct json_rows *j, uint32_t path, uint8_t *
  * code. */
 static int add_row(struct json_rows *j, struct glint_slice line)
 {
-    uint8_t *at = j->bytes + j->used;
+    uint8_t *const begin = j->out.bytes + j->out.used, *at = begin;
     const char *problem = NULL;
     *at++ = JSON_ROW;
     memcpy(at, line.data, line.size);
     at += line.size;
     for (uint32_t i = 0; problem == NULL && i < j->paths.count; i++) problem = put_value(j, i, &at);
     if (problem != NULL) return glint_bad_row(j->task, line, problem);
-    const uint64_t end = (uint64_t)(at - j->bytes);
-    assert(end <= j->capacity && j->rows < BATCH_ROWS_MAX);
-    j->start[j->rows] = (uint32_t)j->used;
-    j->end[j->rows] = (uint32_t)end;
-    j->offset[j->rows++] = (uint32_t)(line.data - j->in->origin->base);
-    j->used = end;
+    row_batch_add(&j->out, line, (uint64_t)(at - begin));
     return 0;
 }
 
@@ -145,43 +95,42 @@ static int check_line(struct json_rows *j, struct glint_slice line)
 
 static enum flow add_rows(struct json_rows *j)
 {
+    const struct glint_batch *in = j->out.in;
     enum flow flow = FLOW_MORE;
-    for (uint32_t i = 0; flow == FLOW_MORE && i < j->in->rows; i++) {
-        const struct glint_slice line = glint_column_slice(&j->in->value, i);
+    for (uint32_t i = 0; flow == FLOW_MORE && i < in->rows; i++) {
+        const struct glint_slice line = glint_column_slice(&in->value, i);
         int r = check_line(j, line);
         if (r < 0) return FLOW_FAIL;
         if (r == 0) continue;
-        const uint64_t need = row_bytes_max(j, line);
-        if (j->used + need > BATCH_BYTES_MAX) flow = flush_rows(j);
-        if (flow != FLOW_MORE) return flow;
-        if (reserve_bytes(j, j->used + need) != 0 || add_row(j, line) < 0) return FLOW_FAIL;
+        flow = row_batch_reserve(&j->out, row_bytes_max(j, line));
+        if (flow == FLOW_MORE && add_row(j, line) < 0) return FLOW_FAIL;
     }
-    return flow == FLOW_MORE ? flush_rows(j) : flow;
+    return flow == FLOW_MORE ? row_batch_flush(&j->out) : flow;
 }
 
 /* Without values the lines are passed as they are. */
 static enum flow check_rows(struct json_rows *j)
 {
-    struct glint_batch out = *j->in;
-    const struct glint_column *v = &j->in->value;
+    struct glint_batch out = *j->out.in;
+    const struct glint_column *v = &j->out.in->value;
     uint32_t rows = 0;
     for (uint32_t i = 0; i < out.rows; i++) {
         int r = check_line(j, glint_column_slice(v, i));
         if (r < 0) return FLOW_FAIL;
         if (v->start != NULL) {
-            j->start[rows] = v->start[i];
-            j->end[rows] = v->end[i];
+            j->out.start[rows] = v->start[i];
+            j->out.end[rows] = v->end[i];
         }
         rows += (uint32_t)r;
     }
     if (rows == 0) return FLOW_MORE;
     if (rows < out.rows) {
         out.rows = rows;
-        out.value.start = j->start;
-        out.value.end = j->end;
+        out.value.start = j->out.start;
+        out.value.end = j->out.end;
         out.value.lines = NULL;
     }
-    return j->push(j->arg, &out);
+    return j->out.push(j->out.arg, &out);
 }
 
 enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
@@ -192,7 +141,8 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     struct glint_batch batch;
     enum flow flow = FLOW_MORE;
     if (j == NULL) return FLOW_FAIL;
-    *j = (struct json_rows){.task = task, .push = push, .arg = arg, .in = &batch};
+    *j = (struct json_rows){
+        .task = task, .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
     int r = open_rows(j, pointers);
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
         r = 0;
@@ -200,6 +150,6 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
         flow = j->paths.count > 0 ? add_rows(j) : check_rows(j);
     }
     task->origin = NULL;
-    mem_free(j->bytes);
+    mem_free(j->out.bytes);
     return r < 0 ? FLOW_FAIL : flow;
 }

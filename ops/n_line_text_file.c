@@ -15,7 +15,9 @@ static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     struct unpacker u = unpack_begin(rdd->params);
     const uint64_t lines = unpack_u64(&u, UINT64_MAX);
     assert(lines > 0);
-    int r = splits_make_by_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
+    int r = text_source_match_columns(rdd);
+    if (r == 0)
+        r = splits_make_by_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;

@@ -28,6 +28,9 @@ struct file_source {
 /* Lists the files of `paths` and creates the source's RDD. Returns NULL with the error set. */
 struct glint_rdd *file_source_create(struct glint *g, const char *paths,
                                      const struct file_source *source);
+/* Compares the headers of the source's files (glint_with_columns), before splits are made. Returns
+ * 0 or the context's code. */
+int text_source_match_columns(struct glint_rdd *rdd);
 /* Makes splits by bytes, for textFile and similar sources. Returns 0 or the context's code. */
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes);
 /* Adds each split to the RDD in its wire format. Returns 0 or the context's code. */

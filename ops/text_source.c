@@ -3,17 +3,17 @@
 #include "engine/batch.h"
 #include "engine/data/csv.h"
 #include "engine/data/input.h"
+#include "engine/data/input_columns.h"
 #include "engine/data/json_line.h"
 #include "engine/data/line_reader.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
+#include "ops/column_rows.h"
 #include "ops/json_rows.h"
 #include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define FIRST_LINE_BYTES (4 * KIB)
 
 static void list_free(void *source)
 {
@@ -99,11 +99,29 @@ int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits)
     return error->code;
 }
 
+int text_source_match_columns(struct glint_rdd *rdd)
+{
+    struct glint *g = rdd->g;
+    struct input_list *list = rdd->source;
+    if (list->columns.header.data == NULL) return 0;
+    int r = input_list_match_columns(g->config.env, list, g->config.line_bytes_max, &g->error);
+    const uint64_t more = list->columns.moved - 1;
+    if (r == 0 && list->columns.moved > 0 && !g->noted_columns) {
+        glint_note(g,
+                   "%s%s: the header is not that of the first input; columns are matched by name",
+                   list->columns.first_moved, more > 0 ? " and other files" : "");
+        g->noted_columns = true;
+    }
+    return r;
+}
+
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
-    int r =
-        splits_make_by_bytes(rdd->g->config.env, rdd->source, split_bytes, &splits, &rdd->g->error);
+    int r = text_source_match_columns(rdd);
+    if (r == 0)
+        r = splits_make_by_bytes(rdd->g->config.env, rdd->source, split_bytes, &splits,
+                                 &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;
@@ -155,6 +173,8 @@ static int convert_csv(struct csv_rows *c, struct glint_task *task, uint8_t deli
     }
     c->origin = *batch->origin;
     c->origin.base = c->bytes + (batch->origin->base - v->base);
+    c->origin.input = batch->origin->base;
+    c->origin.input_size = batch->origin->size;
     if (v->start == NULL) v->size = whole;
     v->base = c->bytes;
     v->lines = NULL;
@@ -193,8 +213,17 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     struct line_reader lines;
     struct glint_batch batch;
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
+    struct column_rows *columns = NULL;
     int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
+    if (r == 0 && column_rows_needed(&s)) {
+        columns = task_alloc(task, sizeof *columns);
+        if (columns == NULL) r = GLINT_E_NO_MEMORY;
+        if (columns != NULL)
+            *columns = (struct column_rows){.out = {.task = task, .push = push, .arg = arg}};
+        push = column_rows_push;
+        arg = columns;
+    }
     if (r == 0 && s.pieces[0].json.data != NULL) {
         flow = json_rows_read(&lines, task, s.pieces[0].json, push, arg);
     } else if (r == 0 && s.pieces[0].csv != 0 && s.pieces[0].csv != CSV_RECORDS) {
@@ -203,22 +232,38 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
             flow = push(arg, &batch);
     }
+    if (columns != NULL) column_rows_close(columns);
     line_reader_close(&lines);
     return r < 0 ? FLOW_FAIL : flow;
 }
 
+/* Returns 1 if one of the files has a first line, 0, or a code. */
+static int find_first_line(const struct glint_rdd *lines, struct buffer *line,
+                           struct glint_error *error)
+{
+    const struct input_list *list = lines->source;
+    const struct context_config *c = &lines->g->config;
+    bool found = false;
+    int r = 0;
+    for (uint64_t i = 0; r == 0 && !found && i < list->count; i++)
+        if (list->files[i].size > 0)
+            r = read_first_line(c->env, &list->files[i], list->csv, c->line_bytes_max, line, &found,
+                                error);
+    return r == 0 ? found : r;
+}
+
 struct glint_slice glint_first_line(const struct glint_rdd *lines)
 {
-    const struct glint_slice none = {NULL, 0};
-    if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return none;
-    const struct input_list *list = lines->source;
-    uint64_t first = 0;
-    while (first < list->count && list->files[first].size == 0) first++;
-    if (first == list->count) return none;
-    uint8_t line[FIRST_LINE_BYTES];
-    const uint64_t size =
-        read_first_line(lines->g->config.env, &list->files[first], list->csv, line, sizeof line);
-    return context_copy_slice(lines->g, (struct glint_slice){line, size});
+    struct glint_slice copy = {NULL, 0};
+    struct glint_error error = {.code = GLINT_OK};
+    struct buffer line = {NULL, 0, 0};
+    if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return copy;
+    const int found = find_first_line(lines, &line, &error);
+    if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
+    if (error.code == GLINT_E_LINE_TOO_LONG || error.code == GLINT_E_NO_MEMORY)
+        error_set(&lines->g->error, error.code, error.hint, "%s", error.cause);
+    buffer_fini(&line);
+    return copy;
 }
 
 /* Returns the input whose rows a call describes, or NULL with the context's error set. */
@@ -239,6 +284,30 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
     if (list->json_lines)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "lines of JSON have no header");
     list->header = lines->header = true;
+    return lines;
+}
+
+struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice header,
+                                     char delimiter, const struct glint_column_use *uses,
+                                     uint32_t count)
+{
+    if (lines == NULL) return rdd_fail_null("withColumns");
+    struct input_list *list = find_input(lines, "withColumns");
+    if (list == NULL) return NULL;
+    if (!list->header || header.data == NULL)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withColumns: there is no header");
+    struct glint_column_use *copy = arena_alloc(&list->arena, (count + 1) * sizeof *copy);
+    uint8_t *names = arena_alloc(&list->arena, header.size + 1);
+    if (copy == NULL || names == NULL) {
+        error_no_memory(&lines->g->error);
+        return NULL;
+    }
+    if (count > 0) memcpy(copy, uses, count * sizeof *copy);
+    memcpy(names, header.data, header.size);
+    list->columns = (struct input_columns){.header = {names, header.size},
+                                           .delimiter = (uint8_t)delimiter,
+                                           .uses = copy,
+                                           .count = count};
     return lines;
 }
 

@@ -1,37 +1,75 @@
-/* Reads a file's first line before tasks read its lines. Errors are ignored: the tasks report
- * them. */
+/* Reads a file's first line before tasks read its lines. */
 #include "engine/data/csv.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
-static const uint8_t *find_end(uint8_t csv, const uint8_t *text, uint64_t size)
+#define FIRST_READ_BYTES (4 * KIB)
+
+/* Returns the LF at the end of the line, or NULL; *scanned and *open: how far it was searched. */
+static const uint8_t *find_end(uint8_t csv, const struct buffer *line, uint64_t *scanned,
+                               bool *open)
 {
-    bool open = false;
-    if (size == 0) return NULL;
-    return csv != 0 ? csv_find_row_end(text, text + size, &open) : memchr(text, '\n', size);
+    const uint8_t *at = line->data + *scanned, *end = line->data + line->size;
+    *scanned = line->size;
+    if (at == end) return NULL;
+    return csv != 0 ? csv_find_row_end(at, end, open) : memchr(at, '\n', (size_t)(end - at));
 }
 
-uint64_t read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint8_t *out,
-                         uint64_t capacity)
+static void cut_byte_order_mark(struct buffer *line)
+{
+    if (line->size < BYTE_ORDER_MARK_SIZE ||
+        memcmp(line->data, BYTE_ORDER_MARK, BYTE_ORDER_MARK_SIZE) != 0)
+        return;
+    line->size -= BYTE_ORDER_MARK_SIZE;
+    memmove(line->data, line->data + BYTE_ORDER_MARK_SIZE, line->size);
+}
+
+static int too_long(struct input_stream *s, uint64_t size_max)
+{
+    return error_set(s->error, GLINT_E_LINE_TOO_LONG, "raise --max-line",
+                     "%s: the first line has more than %" PRIu64 " bytes", s->piece->path,
+                     size_max);
+}
+
+/* Reads until the line ends, each time as much as there already is. Returns 0 or a code. */
+static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, struct buffer *out,
+                     bool *out_found)
+{
+    const uint8_t *lf = NULL;
+    uint64_t scanned = 0;
+    bool open = false;
+    while (lf == NULL && !s->ended) {
+        const uint64_t want = out->size > 0 ? out->size : FIRST_READ_BYTES;
+        if (!buffer_reserve(out, want)) return error_no_memory(s->error);
+        const int64_t n = input_stream_read(s, out->data + out->size, want);
+        if (n < 0) return (int)n;
+        *out_found |= n > 0;
+        out->size += (uint64_t)n;
+        if (scanned == 0) cut_byte_order_mark(out);
+        lf = find_end(csv, out, &scanned, &open);
+        if (lf == NULL && out->size > size_max + 1) return too_long(s, size_max); /* + 1: a CR */
+    }
+    if (lf != NULL) out->size = (uint64_t)(lf - out->data);
+    if (lf != NULL && out->size > 0 && out->data[out->size - 1] == '\r') out->size--;
+    return out->size > size_max ? too_long(s, size_max) : 0;
+}
+
+int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
+                    struct buffer *out, bool *out_found, struct glint_error *error)
 {
     const struct split_piece whole = split_whole_file(file);
-    struct glint_error ignored = {.code = GLINT_OK};
     struct input_stream s;
-    assert(capacity > BYTE_ORDER_MARK_SIZE);
-    int64_t n = input_stream_open(&s, env, &whole, 0, &ignored);
-    if (n == 0) n = input_stream_read(&s, out, capacity);
+    out->size = 0;
+    *out_found = false;
+    int r = input_stream_open(&s, env, &whole, 0, error);
+    if (r == 0) r = read_line(&s, csv, size_max, out, out_found);
     input_stream_close(&s);
-    uint64_t size = n > 0 ? (uint64_t)n : 0;
-    if (size >= BYTE_ORDER_MARK_SIZE && memcmp(out, BYTE_ORDER_MARK, BYTE_ORDER_MARK_SIZE) == 0) {
-        size -= BYTE_ORDER_MARK_SIZE;
-        memmove(out, out + BYTE_ORDER_MARK_SIZE, size);
-    }
-    const uint8_t *lf = find_end(csv, out, size);
-    if (lf != NULL) size = (uint64_t)(lf - out);
-    if (lf != NULL && size > 0 && out[size - 1] == '\r') size--;
-    if (csv != 0 && csv != CSV_RECORDS && csv_to_plain(out, size, csv, out, &size) != NULL)
-        return 0;
-    return size;
+    if (r != 0 || csv == 0 || csv == CSV_RECORDS) return r;
+    const char *problem = csv_to_plain(out->data, out->size, csv, out->data, &out->size);
+    if (problem == NULL) return 0;
+    return error_set(error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
+                     "%s:1: the header: %s", file->path, problem);
 }

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/data/decompress.h"
+#include "engine/glint.h"
 
 /* The expected content. With INPUT_TEXT the first bytes of each file are examined, and files of
  * another format are rejected (data/format.h). */
@@ -25,6 +26,17 @@ struct input_file {
     bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
     enum compression compression; /* by its first bytes (text only), or else by its name */
     int cancelled;                /* of the list: while the driver reads it */
+    const struct column_map *columns; /* data/input_columns.h; NULL: rows stay as they are */
+};
+
+/* Columns that the job chooses by name, or by number beside names, in files with headers. */
+struct input_columns {
+    struct glint_slice header; /* that the numbers are of; data NULL: files are not compared */
+    uint8_t delimiter;         /* of lines */
+    struct glint_column_use *uses;
+    uint32_t count;
+    uint64_t moved; /* files whose rows are changed; the first of them */
+    const char *first_moved;
 };
 
 /* A directory whose files are input, as the user named it or a glob matched it. */
@@ -58,6 +70,7 @@ struct input_list {
     uint8_t csv; /* the delimiter of records of CSV, as `header`; 0: rows are lines */
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
     bool json_lines;
+    struct input_columns columns; /* in the arena */
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;

@@ -1,6 +1,7 @@
 /* Divides the input into splits: by bytes, which opens only compressed files, or by lines. */
 #include "engine/data/split.h"
 
+#include "engine/data/column_map.h"
 #include "engine/data/csv.h"
 #include "engine/data/frames.h"
 #include "engine/data/input_stream.h"
@@ -20,6 +21,7 @@ struct split_builder {
     uint32_t *starts;
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
+    uint64_t used_runs;                            /* of column maps */
     bool header;
     uint8_t csv;
     struct glint_slice json;
@@ -33,7 +35,7 @@ static int begin_split(struct split_builder *p)
     if (!array_reserve(&p->starts, &p->split_capacity, p->split_count + 1, sizeof *p->starts))
         return error_no_memory(p->error);
     p->starts[p->split_count++] = (uint32_t)p->count;
-    p->used_bytes = p->used_pieces = 0;
+    p->used_bytes = p->used_pieces = p->used_runs = 0;
     return 0;
 }
 
@@ -59,12 +61,15 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
 static int add_piece_to_split(struct split_builder *p, const struct input_file *file,
                               uint64_t offset, uint64_t length, uint64_t bytes)
 {
+    const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
     const bool fits = p->split_count > 0 && p->used_pieces < SPLIT_FILES_MAX &&
+                      p->used_runs + runs <= COLUMN_RUNS_MAX &&
                       p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
     int r = fits ? 0 : begin_split(p);
     if (r == 0) r = add_piece(p, file, offset, length);
     p->used_bytes += bytes;
     p->used_pieces++;
+    p->used_runs += runs;
     return r;
 }
 

@@ -1,4 +1,5 @@
 /* Encoding of splits for the message that sends a task to an executor. */
+#include "engine/data/column_map.h"
 #include "engine/data/json_path.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
@@ -10,13 +11,35 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 15
+#define PIECE_FIELDS 16
 
 enum remote_number { REMOTE_FILE, REMOTE_IN_RANGES, REMOTE_AS_WHOLE, REMOTE_NUMBERS };
 
 static enum remote_number number_of_remote(const struct remote_identity *remote)
 {
     return remote == NULL ? REMOTE_FILE : remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
+}
+
+/* Files with equal headers share a map: pieces after the first one refer to it. */
+static void pack_columns(struct packer *p, const struct column_map *map,
+                         const struct column_map *before)
+{
+    if (map == NULL) {
+        pack_array(p, 0);
+        return;
+    }
+    if (map == before) {
+        pack_array(p, 1);
+        pack_u64(p, 1);
+        return;
+    }
+    pack_array(p, 2 + 2 * (uint64_t)map->count);
+    pack_u64(p, map->separator);
+    pack_u64(p, map->fields);
+    for (uint32_t i = 0; i < map->count; i++) {
+        pack_u64(p, map->runs[i].from);
+        pack_u64(p, map->runs[i].count);
+    }
 }
 
 bool split_encode(const struct split *split, struct buffer *out)
@@ -42,6 +65,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->frames_end);
         pack_u64(&p, number_of_remote(piece->remote));
         pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
+        pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -73,9 +97,39 @@ static bool copy_pointers(struct arena *arena, struct glint_slice pointers, stru
     return copy != NULL;
 }
 
+/* Returns 1, 0 if the map is malformed, -1 when out of memory. */
+static int decode_map(struct unpacker *u, struct arena *arena, const struct column_map **out)
+{
+    if (u->count < 4 || u->count % 2 != 0 || u->count / 2 - 1 > UINT32_MAX) return 0;
+    struct column_map *map = arena_alloc(arena, sizeof *map);
+    struct column_run *runs = arena_alloc(arena, (u->count / 2 - 1) * sizeof *runs);
+    if (map == NULL || runs == NULL) return -1;
+    *map = (struct column_map){.runs = runs, .count = (uint32_t)(u->count / 2 - 1)};
+    map->separator = (uint8_t)unpack_u64(u, UINT8_MAX);
+    map->fields = (uint32_t)unpack_u64(u, UINT32_MAX);
+    for (uint32_t i = 0; i < map->count; i++) {
+        runs[i].from = (uint32_t)unpack_u64(u, COLUMN_EMPTY);
+        runs[i].count = (uint32_t)unpack_u64(u, UINT32_MAX);
+    }
+    *out = map;
+    return unpack_is_complete(u) && column_map_is_valid(map) ? 1 : 0;
+}
+
+/* `before`: of the piece before, or NULL. */
+static int decode_columns(struct unpacker *fields, struct arena *arena,
+                          const struct column_map *before, struct split_piece *out)
+{
+    struct unpacker u = unpack_array(fields);
+    if (u.count == 0) return unpack_is_complete(&u) ? 1 : 0;
+    if (u.count > 1) return decode_map(&u, arena, &out->columns);
+    out->columns = before;
+    return unpack_u64(&u, 1) == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
+}
+
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
-static int decode_piece(struct unpacker *u, struct arena *arena, struct split_piece *out)
+static int decode_piece(struct unpacker *u, struct arena *arena, const struct column_map *before,
+                        struct split_piece *out)
 {
     char path[PATH_MAX], stored[PATH_MAX];
     struct remote_identity remote;
@@ -95,6 +149,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     out->frames_end = unpack_u64(&fields, INT64_MAX);
     const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
     unpack_text(&fields, remote.version, sizeof remote.version);
+    const int columns = decode_columns(&fields, arena, before, out);
+    if (columns <= 0) return columns;
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const bool compressed = out->compression != COMPRESSION_NONE;
     /* The decompressed size is not known here. */
@@ -103,7 +159,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, struct split_pi
     const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
     if (!frames_are_valid(out)) return 0;
-    if ((json && (out->csv != 0 || out->header)) || (!json && pointers.size > 0)) return 0;
+    if (json && (out->csv != 0 || out->header || out->columns != NULL)) return 0;
+    if (!json && pointers.size > 0) return 0;
     if (!json_pointers_are_valid(pointers)) return 0;
     if (number != REMOTE_FILE && remote_url_kind(stored[0] != '\0' ? stored : path) == REMOTE_NONE)
         return 0;
@@ -123,7 +180,8 @@ static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *
     if (pieces == NULL) return -1;
     *out = (struct split){.pieces = pieces, .count = (uint32_t)u->count};
     int r = 1;
-    for (uint32_t i = 0; r > 0 && i < out->count; i++) r = decode_piece(u, arena, &pieces[i]);
+    for (uint32_t i = 0; r > 0 && i < out->count; i++)
+        r = decode_piece(u, arena, i > 0 ? pieces[i - 1].columns : NULL, &pieces[i]);
     return r;
 }
 

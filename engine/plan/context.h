@@ -218,6 +218,7 @@ struct glint {
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
     uint8_t csv;
+    bool noted_columns; /* a note said that files have other columns */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

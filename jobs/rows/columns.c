@@ -1,6 +1,7 @@
 /* Columns by number or name: see columns.h. */
 #include "jobs/rows/columns.h"
 
+#include "engine/base/header_names.h"
 #include "jobs/rows/fields_quotes.h"
 
 #include <assert.h>
@@ -8,25 +9,6 @@
 #include <string.h>
 
 /* ---- Names in the header */
-
-/* Cuts the next name off *rest. A name of quoted CSV may contain delimiters; its quotes are not
- * part of the name. */
-static bool next_name(struct glint_slice *rest, uint8_t delimiter, struct glint_slice *out)
-{
-    if (rest->data == NULL || rest->size < 2 || !fields_may_quote(delimiter) ||
-        rest->data[0] != '"')
-        return glint_next_field(rest, (char)delimiter, out);
-    const uint8_t *end = memchr(rest->data + 1, '"', rest->size - 1);
-    const uint64_t quoted = end != NULL ? (uint64_t)(end - rest->data) + 1 : rest->size;
-    if (end == NULL || (quoted < rest->size && rest->data[quoted] != delimiter))
-        return glint_next_field(rest, (char)delimiter, out);
-    *out = (struct glint_slice){rest->data + 1, quoted - 2};
-    if (quoted == rest->size)
-        rest->data = NULL;
-    else
-        *rest = (struct glint_slice){rest->data + quoted + 1, rest->size - quoted - 1};
-    return true;
-}
 
 static bool slices_equal(struct glint_slice a, struct glint_slice b)
 {
@@ -39,32 +21,24 @@ static uint32_t count_name(struct glint_slice header, uint8_t delimiter, struct 
 {
     struct glint_slice found;
     uint32_t count = 0;
-    for (uint32_t i = 0; next_name(&header, delimiter, &found); i++) {
+    for (uint32_t i = 0; glint_next_name(&header, (char)delimiter, &found); i++) {
         if (!slices_equal(found, name)) continue;
         if (count++ == 0) *out = i;
     }
     return count;
 }
 
-/* Appends as much of a name as fits. */
-static size_t append_name(char *out, size_t size, size_t capacity, struct glint_slice name)
+/* The names that columns can have: read once. */
+static struct glint_slice names_of(struct table *t)
 {
-    if (size > 0 && size + 2 < capacity) {
-        out[size++] = ',';
-        out[size++] = ' ';
-    }
-    for (uint64_t i = 0; i < name.size && size + 1 < capacity; i++)
-        out[size++] = (char)(name.data[i] >= ' ' && name.data[i] != 0x7f ? name.data[i] : '?');
-    out[size] = '\0';
-    return size;
+    if (t->header && t->names.data == NULL) t->names = glint_first_line(t->lines);
+    return t->names;
 }
 
-static int unknown_name(const struct table *t, const char *option, struct glint_slice name,
+static int unknown_name(struct table *t, const char *option, struct glint_slice name,
                         uint32_t found)
 {
-    char names[400] = "";
-    struct glint_slice header = glint_first_line(t->lines), next;
-    size_t size = 0;
+    char names[HEADER_NAMES_BYTES];
     if (!t->header)
         return glint_abort(t->g, GLINT_E_BAD_VALUE,
                            "use a number, from 1, or --header and a name of the first line",
@@ -74,8 +48,7 @@ static int unknown_name(const struct table *t, const char *option, struct glint_
         return glint_abort(t->g, GLINT_E_BAD_VALUE, "use the number of the column",
                            "--%s: %s: %u columns are named \"%.*s\"", option, t->paths, found,
                            (int)name.size, (const char *)name.data);
-    while (next_name(&header, t->delimiter, &next))
-        size = append_name(names, size, sizeof names, next);
+    header_names_format(names_of(t), t->delimiter, names, sizeof names);
     return glint_abort(t->g, GLINT_E_BAD_VALUE, "see --delimiter, or use the number of the column",
                        "--%s: %s: no column is named \"%.*s\"; the columns are: %s", option,
                        t->paths, (int)name.size, (const char *)name.data, names);
@@ -94,9 +67,18 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
     return glint_error(g)->code;
 }
 
+void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
+                   const struct glint_column_use *uses, uint32_t count)
+{
+    bool by_name = false;
+    for (uint32_t i = 0; i < count; i++) by_name |= uses[i].by_name;
+    if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
+}
+
 struct glint_rdd *table_read_again(const struct table *t)
 {
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
+    columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
     return t->json_count > 0 ? glint_with_json_lines(lines, t->json_paths, t->json_count) : lines;
 }
 
@@ -134,29 +116,84 @@ static int resolve_path(struct table *t, const char *option, const char *letters
     return glint_error(t->g)->code;
 }
 
-/* A name wins over letters, a number over a name. */
-static int resolve(struct table *t, const char *option, const char *letters,
-                   struct glint_slice item, uint32_t *out_number, uint8_t *out_letters)
+/* Records that the job reads the column. */
+static int add_use(struct table *t, const char *option, uint32_t number, bool by_name)
 {
-    const struct glint_slice header =
-        t->header ? glint_first_line(t->lines) : (struct glint_slice){NULL, 0};
-    struct glint_slice whole = item;
+    for (uint32_t i = 0; i < t->use_count; i++)
+        if (t->uses[i].number == number && t->uses[i].by_name == by_name) return 0;
+    if (t->use_count == COLUMNS_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d columns", option,
+                           COLUMNS_MAX);
+    t->uses[t->use_count++] = (struct glint_column_use){number, by_name};
+    columns_match(t->lines, t->names, t->delimiter, t->uses, t->use_count);
+    return glint_error(t->g)->code;
+}
+
+static int use_number(struct table *t, const char *option, struct glint_slice item, int64_t number,
+                      uint32_t *out)
+{
+    uint32_t named = 0;
+    if (number < 1 || number > FIELDS_COLUMN_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE,
+                           "columns count from 1; a name that is a number is name=N",
+                           "--%s: column %lld is not between 1 and %d", option, (long long)number,
+                           FIELDS_COLUMN_MAX);
+    *out = (uint32_t)number - 1;
+    if (count_name(names_of(t), t->delimiter, item, &named) > 0 && named != *out)
+        glint_note(t->g, "--%s: column %lld is chosen; the column that is named %lld is name=%lld",
+                   option, (long long)number, (long long)number, (long long)number);
+    return add_use(t, option, *out, false);
+}
+
+static int use_name(struct table *t, const char *option, struct glint_slice name, uint32_t *out)
+{
+    const uint32_t found = count_name(names_of(t), t->delimiter, name, out);
+    return found == 1 ? add_use(t, option, *out, true) : unknown_name(t, option, name, found);
+}
+
+/* Cuts name= or quotes off an item: it is a name. Doubled quotes in a name stay so in headers, too.
+ */
+static bool cut_name_marks(struct glint_slice *item)
+{
+    static const char mark[] = "name=";
+    const uint64_t size = sizeof mark - 1;
+    if (item->size > size && memcmp(item->data, mark, size) == 0) {
+        *item = (struct glint_slice){item->data + size, item->size - size};
+        return true;
+    }
+    if (item->size < 3 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
+    *item = (struct glint_slice){item->data + 1, item->size - 2};
+    return true;
+}
+
+/* What is a name as a whole wins over marks and letters, a number over a name. */
+int columns_resolve(struct table *t, const char *option, const char *letters,
+                    struct glint_slice item, uint32_t *out_number, uint8_t *out_letters)
+{
     int64_t number = 0;
     if (t->csv == FIELDS_JSON)
         return resolve_path(t, option, letters, item, out_number, out_letters);
     *out_letters = 0;
-    if (count_name(header, t->delimiter, whole, out_number) != 1)
-        *out_letters = cut_letters(&item, letters);
-    if (!glint_parse_i64(item, &number)) {
-        const uint32_t found = count_name(header, t->delimiter, item, out_number);
-        return found == 1 ? 0 : unknown_name(t, option, item, found);
-    }
-    if (number < 1 || number > FIELDS_COLUMN_MAX)
-        return glint_abort(t->g, GLINT_E_BAD_VALUE, "columns count from 1",
-                           "--%s: column %lld is not between 1 and %d", option, (long long)number,
-                           FIELDS_COLUMN_MAX);
-    *out_number = (uint32_t)number - 1;
-    return 0;
+    if (count_name(names_of(t), t->delimiter, item, out_number) == 1 &&
+        !glint_parse_i64(item, &number))
+        return use_name(t, option, item, out_number);
+    *out_letters = cut_letters(&item, letters);
+    if (cut_name_marks(&item)) return use_name(t, option, item, out_number);
+    if (glint_parse_i64(item, &number)) return use_number(t, option, item, number, out_number);
+    return use_name(t, option, item, out_number);
+}
+
+/* Cuts the next item of a list off *rest: a quoted name may contain commas. */
+static bool next_item(struct glint_slice *rest, struct glint_slice *out)
+{
+    const uint8_t *from = rest->data, *quote = NULL;
+    if (rest->size > 1 && from[0] == '"') quote = memchr(from + 1, '"', rest->size - 1);
+    if (quote == NULL) return glint_next_field(rest, ',', out);
+    struct glint_slice tail = {quote, rest->size - (uint64_t)(quote - from)}, end;
+    glint_next_field(&tail, ',', &end);
+    *out = (struct glint_slice){from, (uint64_t)(end.data + end.size - from)};
+    *rest = tail;
+    return true;
 }
 
 int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
@@ -165,7 +202,7 @@ int columns_option(struct table *t, const struct glint_job_args *args, const cha
     const char *text = glint_job_option(args, option);
     if (text == NULL || glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
     struct glint_slice rest = {(const uint8_t *)text, strlen(text)}, item;
-    while (glint_next_field(&rest, ',', &item)) {
+    while (t->csv == FIELDS_JSON ? glint_next_field(&rest, ',', &item) : next_item(&rest, &item)) {
         if (item.size == 0)
             return glint_abort(t->g, GLINT_E_BAD_VALUE,
                                "use numbers or names of columns, separated by commas",
@@ -173,8 +210,8 @@ int columns_option(struct table *t, const struct glint_job_args *args, const cha
         if (out->count == COLUMNS_MAX)
             return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d columns", option,
                                COLUMNS_MAX);
-        if (resolve(t, option, letters, item, &out->number[out->count],
-                    &out->letters[out->count]) != 0)
+        if (columns_resolve(t, option, letters, item, &out->number[out->count],
+                            &out->letters[out->count]) != 0)
             return glint_error(t->g)->code;
         out->count++;
     }

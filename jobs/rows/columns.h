@@ -28,6 +28,9 @@ struct table {
     bool header;
     struct glint_slice json_paths[COLUMNS_MAX]; /* in JSON; columns 1 and on of a row */
     uint32_t json_count;
+    struct glint_slice names; /* the first line, with `header`: read when a column is chosen */
+    struct glint_column_use uses[COLUMNS_MAX];
+    uint32_t use_count;
 };
 
 /* Creates the source by --header, --csv and --delimiter. Returns 0 or the context's code. */
@@ -42,11 +45,19 @@ struct columns {
     uint8_t letters[COLUMNS_MAX]; /* bit i: the column has letter i */
 };
 
-/* Adds the columns that an option lists, such as 3,name; nothing if the option is not set. An item
- * may end with a colon and some of `letters` ("": none), as in 3:nr. Returns 0 or the context's
- * code. */
+/* Adds the columns that an option lists, such as 3,name; nothing if the option is not set. A name
+ * that is a number is name=2019 or, as one with commas or colons, in quotes: "price, total". An
+ * item may end with a colon and some of `letters` ("": none), as in 3:nr. Names are those of the
+ * first file; files with another header are read by their own (glint_with_columns). Returns 0 or
+ * the context's code. */
 int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
                    const char *letters, struct columns *out);
+/* One item of such a list, which is all of `item`. Returns 0 or the context's code. */
+int columns_resolve(struct table *t, const char *option, const char *letters,
+                    struct glint_slice item, uint32_t *out_number, uint8_t *out_letters);
+/* Matches the columns of each file of a source by name, if one of `uses` is by name. */
+void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
+                   const struct glint_column_use *uses, uint32_t count);
 /* Adds the whole line, instead of columns. */
 void columns_add_line(struct columns *c);
 /* Arguments for columns_open. */

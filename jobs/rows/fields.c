@@ -295,6 +295,7 @@ struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool heade
 static struct glint_rdd *source_of(struct glint_rdd *lines, const struct fields *f)
 {
     lines = fields_source(lines, f->csv, f->header);
+    columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
     return f->csv == FIELDS_JSON ? glint_with_json_lines(lines, f->json_paths, f->json_count)
                                  : lines;
 }
@@ -327,22 +328,23 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
                        const char *paths, struct fields *f)
 {
     const char *text = glint_job_option(args, option);
-    struct columns columns = {.count = 0};
-    int64_t number;
     if (f->csv == FIELDS_JSON) return json_column(g, option, text, f);
-    if (!f->header ||
-        glint_parse_i64((struct glint_slice){(const uint8_t *)text, strlen(text)}, &number))
-        return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
+    if (!f->header) return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
     struct table table = {.g = g,
                           .paths = paths,
-                          .lines = fields_source(glint_text_file(g, paths), f->csv, false),
+                          .lines = fields_source(glint_text_file(g, paths), f->csv, true),
                           .delimiter = f->delimiter,
                           .csv = f->csv,
-                          .header = true};
-    columns_option(&table, args, option, "", &columns);
-    if (columns.count > 1)
-        glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: more than one column", option);
-    return columns.number[0];
+                          .header = true,
+                          .names = f->names};
+    uint32_t number = 0;
+    uint8_t letters;
+    columns_resolve(&table, option, "", (struct glint_slice){(const uint8_t *)text, strlen(text)},
+                    &number, &letters);
+    f->names = table.names;
+    if (table.use_count > 0 && f->use_count < sizeof f->uses / sizeof f->uses[0])
+        f->uses[f->use_count++] = table.uses[0];
+    return number;
 }
 
 static int format_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
@@ -391,13 +393,12 @@ int fields_options(struct glint *g, const struct glint_job_args *args, const cha
 int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                        struct fields *out)
 {
-    if (glint_job_option(args, "json-lines") == NULL ||
-        strcmp(glint_job_option(args, "id-column"), FIELDS_ID_DEFAULT) != 0)
+    if (strcmp(glint_job_option(args, "id-column"), FIELDS_ID_DEFAULT) != 0)
         return fields_options(g, args, paths, out);
     int r = format_options(g, args, out);
-    out->key = FIELDS_NONE; /* columns 0 are the whole line */
+    out->key = FIELDS_NONE; /* columns 0 are in every row */
     if (r == 0) r = key_options(g, args, paths, out);
-    out->id_column = out->key_column;
+    if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
     return r;
 }
 

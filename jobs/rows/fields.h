@@ -10,7 +10,7 @@
 #include "engine/glint.h"
 
 /* A scan stores whole groups: FIELDS_SLACK entries after the rows are scratch. */
-enum { FIELDS_ROWS_MAX = 1024, FIELDS_SLACK = 80, FIELDS_COLUMN_MAX = 1000 };
+enum { FIELDS_ROWS_MAX = 1024, FIELDS_SLACK = 80, FIELDS_COLUMN_MAX = 1 << 24 };
 
 enum fields_key {
     FIELDS_RATING, /* a number from 0 to 10; the key is floor(x + 0.5) */
@@ -33,6 +33,9 @@ struct fields {
     uint8_t csv;
     struct glint_slice json_paths[2]; /* in JSON; columns 1 and 2 of a row; driver only */
     uint32_t json_count;
+    struct glint_slice names; /* of the header that gave names their numbers; driver only */
+    struct glint_column_use uses[2]; /* with a header; driver only */
+    uint32_t use_count;
     bool whole;                         /* the id is the whole row, with any content; no columns */
     bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */

@@ -430,15 +430,21 @@ Test(line_reader, line_number_of_offset_is_found)
     fixture_fini(&f);
 }
 
-static void expect_first(const char *text, uint64_t capacity, const char *wanted)
+static void expect_first(const char *text, uint64_t size_max, const char *wanted)
 {
     struct fixture f;
-    uint8_t got[64];
+    struct buffer got = {NULL, 0, 0};
+    struct glint_error problem = {.code = GLINT_OK};
+    bool found;
     fixture_init(&f, text, strlen(text));
     const struct input_file file = {.path = "text", .size = f.memory.size};
-    const uint64_t size = read_first_line(&f.memory.env, &file, 0, got, capacity);
-    cr_expect(size == strlen(wanted) && memcmp(got, wanted, size) == 0, "%s: %.*s", text, (int)size,
-              (const char *)got);
+    const int r = read_first_line(&f.memory.env, &file, 0, size_max, &got, &found, &problem);
+    cr_expect_eq(r, wanted != NULL ? 0 : GLINT_E_LINE_TOO_LONG, "%s", problem.cause);
+    cr_expect_eq(found, text[0] != '\0');
+    if (wanted != NULL)
+        cr_expect(got.size == strlen(wanted) && memcmp(got.data, wanted, got.size) == 0,
+                  "%s: %.*s", text, (int)got.size, (const char *)got.data);
+    buffer_fini(&got);
     fixture_fini(&f);
 }
 
@@ -448,15 +454,25 @@ Test(line_reader, first_line_is_read)
     expect_first("\xef\xbb\xbfid\r\nrow", 64, "id");
     expect_first("\nrow", 64, "");
     expect_first("all", 64, "all");
-    expect_first("a long one\n", 4, "a lo");
+    expect_first("", 64, "");
+    expect_first("four\r\n", 4, "four");
+    expect_first("fiver\n", 4, NULL);
+    static char wide[3 * 4096];
+    memset(wide, 'n', sizeof wide - 1);
+    expect_first(wide, sizeof wide, wide);
     struct fixture f;
-    uint8_t got[64];
+    struct buffer got = {NULL, 0, 0};
+    struct glint_error problem = {.code = GLINT_OK};
+    bool found;
     fixture_init(&f, "row\n", 4);
     const struct input_file file = {.path = "text", .size = 4};
     f.memory.error = -EIO;
     for (f.memory.fail_at = 1; f.memory.fail_at <= 2; f.memory.fail_at++) {
         f.memory.calls = 0;
-        cr_expect_eq(read_first_line(&f.memory.env, &file, 0, got, sizeof got), 0);
+        problem.code = GLINT_OK;
+        cr_expect_eq(read_first_line(&f.memory.env, &file, 0, 64, &got, &found, &problem),
+                     GLINT_E_INPUT_IO);
     }
+    buffer_fini(&got);
     fixture_fini(&f);
 }

@@ -1,4 +1,5 @@
 /* The encoding of splits: what survives a round trip, and what is rejected. */
+#include "engine/data/column_map.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
 #include "engine/limits.h"
@@ -8,7 +9,10 @@
 
 static struct glint_error error;
 
+static const struct column_map map;
 static const struct split_piece pieces[] = {
+    {.path = "columns", .length = 9, .file_size = 9, .columns = &map},
+    {.path = "same-columns", .length = 9, .file_size = 9, .header = true, .columns = &map},
     {.path = "data/a.tsv",
      .offset = 5,
      .length = 7,
@@ -53,6 +57,8 @@ static const struct split_piece pieces[] = {
      .frames_end = 50,
      .compression = COMPRESSION_ZSTD},
 };
+static const struct column_run runs[] = {{2, 1}, {COLUMN_EMPTY, 3}, {0, 2}};
+static const struct column_map map = {.runs = runs, .count = 3, .fields = 4, .separator = ';'};
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
 Test(split_wire, encoded_split_round_trips)
@@ -77,6 +83,11 @@ Test(split_wire, encoded_split_round_trips)
         cr_expect((a->json.data == NULL) == (b->json.data == NULL));
         cr_assert_eq(a->json.size, b->json.size);
         cr_expect(a->json.size == 0 || memcmp(a->json.data, b->json.data, a->json.size) == 0);
+        cr_assert_eq(a->columns == NULL, b->columns == NULL);
+        if (a->columns != NULL)
+            cr_expect(b->columns->count == 3 && b->columns->fields == 4 &&
+                      b->columns->separator == ';' &&
+                      memcmp(b->columns->runs, runs, sizeof runs) == 0);
         cr_expect(a->frames_start == b->frames_start && a->frames_end == b->frames_end);
     }
     for (uint64_t size = 0; size < bytes.size; size++) {
@@ -138,6 +149,33 @@ Test(split_wire, impossible_ranges_of_frames_are_rejected)
     }
 }
 
+Test(split_wire, impossible_columns_are_rejected)
+{
+    static const struct column_run past[] = {{3, 2}}, none[] = {{0, 0}},
+                                   many[] = {{COLUMN_EMPTY, UINT32_MAX}};
+    static const struct column_map wrong[] = {{.runs = past, .count = 1, .fields = 4},
+                                              {.runs = none, .count = 1, .fields = 4},
+                                              {.runs = many, .count = 1, .fields = 4},
+                                              {.runs = runs, .count = 3, .fields = 0},
+                                              {.runs = runs, .count = 3, .fields = UINT32_MAX},
+                                              {.runs = runs, .count = 0, .fields = 4}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong + 1; i++) {
+        const bool json = i == sizeof wrong / sizeof *wrong;
+        struct split_piece piece = {.path = "x", .length = 5, .file_size = 5};
+        piece.columns = json ? &map : &wrong[i];
+        if (json) piece.json = (struct glint_slice){(const uint8_t *)"", 0};
+        struct split got;
+        struct arena arena = {NULL, NULL, 0};
+        struct buffer bytes = {NULL, 0, 0};
+        error = (struct glint_error){.code = GLINT_OK};
+        cr_assert(split_encode(&(struct split){&piece, 1}, &bytes));
+        const struct glint_slice sent = {bytes.data, bytes.size};
+        cr_expect_eq(split_decode(sent, &arena, &got, &error), GLINT_E_PROTOCOL, "%u", i);
+        buffer_fini(&bytes);
+        arena_fini(&arena);
+    }
+}
+
 Test(split_wire, max_files_per_split_round_trip)
 {
     static struct split_piece files[SPLIT_FILES_MAX];
@@ -162,7 +200,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 15);
+    pack_array(&p, 16);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -178,6 +216,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     pack_u64(&p, 0);
     pack_u64(&p, 0);
     pack_text(&p, NULL);
+    pack_array(&p, 0);
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);

@@ -291,6 +291,7 @@ static void check_table(const struct table_spec *s, uint32_t key_column, uint32_
     static struct fields f;
     memset(&f, 0xa5, sizeof f);
     f.delimiter = s->delimiter;
+    f.whole = false;
     f.key = s->key;
     if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;

@@ -1,0 +1,64 @@
+/* One copy of each row of such a file; rows of all other files pass as they are. */
+#include "ops/column_rows.h"
+
+#include "engine/data/column_map.h"
+#include "engine/data/split.h"
+#include "engine/data/task.h"
+
+#include <assert.h>
+
+bool column_rows_needed(const struct split *split)
+{
+    for (uint32_t i = 0; i < split->count; i++)
+        if (split->pieces[i].columns != NULL) return true;
+    return false;
+}
+
+static bool reserve_starts(struct column_rows *c, uint64_t count)
+{
+    if (count <= c->starts_count) return true;
+    mem_free(c->starts);
+    c->starts = mem_alloc(count * sizeof *c->starts);
+    c->starts_count = c->starts != NULL ? count : 0;
+    return c->starts != NULL;
+}
+
+static enum flow map_row(struct column_rows *c, const struct column_map *map,
+                         struct glint_slice row)
+{
+    struct row_batch *out = &c->out;
+    const enum flow flow = row_batch_reserve(out, column_map_bytes_max(map, row.size));
+    if (flow != FLOW_MORE) return flow;
+    /* A blank line is no row with too few fields: what it is, readers of columns decide. */
+    uint64_t size = 0;
+    if (row.size > 0 || map->fields == 1)
+        size = column_map_apply(map, row, c->starts, out->bytes + out->used);
+    if (size != UINT64_MAX)
+        row_batch_add(out, row, size);
+    else if (glint_bad_row(out->task, row, "fewer fields than the header") < 0)
+        return FLOW_FAIL;
+    return FLOW_MORE;
+}
+
+enum flow column_rows_push(void *arg, const struct glint_batch *lines)
+{
+    struct column_rows *c = arg;
+    const struct column_map *map = lines->origin->piece->columns;
+    enum flow flow = FLOW_MORE;
+    if (map == NULL) return c->out.push(c->out.arg, lines);
+    if (!reserve_starts(c, (uint64_t)map->fields + 1)) {
+        error_no_memory(&c->out.task->error);
+        return FLOW_FAIL;
+    }
+    c->out.in = lines;
+    c->out.task->origin = lines->origin;
+    for (uint32_t i = 0; flow == FLOW_MORE && i < lines->rows; i++)
+        flow = map_row(c, map, glint_column_slice(&lines->value, i));
+    return flow == FLOW_MORE ? row_batch_flush(&c->out) : flow;
+}
+
+void column_rows_close(struct column_rows *c)
+{
+    mem_free(c->out.bytes);
+    mem_free(c->starts);
+}
