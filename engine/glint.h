@@ -387,7 +387,8 @@ struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions);
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
 
 /* Sets the number of partitions of a wide transformation, and of those that follow it, unless they
- * have their own (default: by input bytes, or --partitions). Only before the plan is cut. Returns
+ * have their own (default: by input bytes, or --partitions). Of a source of files: cuts it into at
+ * least about as many splits, as minPartitions in Spark. Only before the plan is cut. Returns
  * `rdd`. */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
 /* [PARTITION] The function chooses the partition of each key in the shuffle of a transformation by

@@ -261,6 +261,11 @@ static void make_source_splits(struct glint_rdd *rdd)
         uint64_t usual = split_bytes_default(rdd->input_bytes);
         bytes = rdd->split_bytes_requested > usual ? rdd->split_bytes_requested : usual;
     }
+    if (rdd->partitions_requested > 0) {
+        const uint64_t least = rdd->input_bytes / rdd->partitions_requested;
+        if (bytes == 0) bytes = split_bytes_default(rdd->input_bytes);
+        if (bytes > least) bytes = least > 0 ? least : 1;
+    }
     assert(rdd->op->kind == OP_SOURCE && rdd->partitions == 0);
     rdd->make_splits(rdd, bytes);
     context_check_interrupt(rdd->g);
@@ -363,8 +368,10 @@ static struct glint_rdd *find_requested_shuffle(struct glint_rdd *rdd, const cha
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("withPartitions");
-    struct glint_rdd *shuffle_rdd = find_requested_shuffle(rdd, "number of partitions");
-    if (shuffle_rdd == NULL) return NULL;
+    const bool files = rdd->op->kind == OP_SOURCE && rdd->inputs != NULL && !rdd->counted;
+    struct glint_rdd *shuffle_rdd =
+        files ? rdd : find_requested_shuffle(rdd, "number of partitions");
+    if (shuffle_rdd == NULL || rdd_check_usable(rdd, "withPartitions") != 0) return NULL;
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);

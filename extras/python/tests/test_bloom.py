@@ -7,9 +7,11 @@ import itertools
 import os
 import pathlib
 import pickle
+import signal
 import tempfile
 import threading
 import unittest
+import warnings
 
 import glint
 
@@ -295,6 +297,20 @@ class Lifetime(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(lost, [])
+
+    def test_fork_while_a_thread_adds(self):
+        """The child has no thread that would release the filter's lock."""
+        bloom = glint.Bloom(100)
+        with bloom._writing, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fork with threads
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                bloom.add("a")
+                bloom.add_many(["b"])
+                os._exit(7 if "a" in bloom and "b" in bloom.copy() else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        self.assertNotIn("a", bloom)
 
     def test_close_during_a_query(self):
         for _ in range(20):

@@ -158,7 +158,7 @@ class Plans(Base):
             self.assertEqual(x.zipWithIndex().collect(), [(v, i) for i, v in enumerate(a)])
             self.assertCountEqual(x.repartition(4).collect(), a)
             self.assertEqual(x.coalesce(1).getNumPartitions(), 1)
-            half = sc.parallelize(range(10_000), 4).sample(0.5, seed=3)
+            half = sc.parallelize(range(10_000), 4).sample(False, 0.5, seed=3)
             self.assertEqual(half.collect(), half.collect())
             self.assertTrue(4500 < half.count() < 5500)
 
@@ -247,9 +247,9 @@ class Plans(Base):
 
     def test_both_spellings(self):
         for kind in (glint.Context, glint.RDD):
-            for name in vars(kind):
+            for name in dir(kind):
                 plain = "".join("_" + c.lower() if c.isupper() else c for c in name)
-                if plain != name:
+                if plain != name and not name.startswith("_"):
                     self.assertIs(getattr(kind, plain), getattr(kind, name))
 
 
@@ -413,6 +413,23 @@ class Process(Base):
         for thread in threads:
             thread.join()
         self.assertEqual(results, [499_500] * 4)
+
+    def test_first_contexts_in_threads(self):
+        """Of a process, so that several threads are the first to load the library."""
+        code = """
+import glint, threading
+together, sums = threading.Barrier(8), []
+def work():
+    together.wait()
+    with glint.Context("local[1]") as sc:
+        sums.append(sc.range(10).sum())
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sums)
+"""
+        printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        self.assertEqual(printed.stdout.decode(), f"{[45] * 8}\n")
 
     def test_interrupt(self):
         fifo = Fifo(self, self.work / "started")

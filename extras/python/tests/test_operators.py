@@ -15,7 +15,7 @@ class Operators(Base):
         with context() as sc:
             for bounds in ((5,), (3, 9), (3, 20, 4), (5, -6, -2), (0, 0)):
                 self.assertEqual(sc.range(*bounds).collect(), list(range(*bounds)))
-            numbers = sc.range(10, partitions=3)
+            numbers = sc.range(10, numSlices=3)
             words = sc.parallelize([f"w{i}" for i in range(10)], 3)
             self.assertEqual(numbers.zip(words).collect(), [(i, f"w{i}") for i in range(10)])
             self.assertEqual(sc.range(2).cartesian(sc.range(3)).collect(),
@@ -36,7 +36,7 @@ class Operators(Base):
     def test_persisted_and_named(self):
         with context() as sc:
             for level in ("memory", "disk", "both"):
-                rdd = sc.range(100, partitions=4).zipWithIndex().setName(f"on {level}")
+                rdd = sc.range(100, numSlices=4).zipWithIndex().setName(f"on {level}")
                 rdd.persist(level)
                 hits = sc.counter("cache hits")
                 self.assertEqual((rdd.count(), rdd.collect()), (100, [(i, i) for i in range(100)]))
@@ -51,7 +51,7 @@ class Operators(Base):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "saved")
             with context() as sc:
-                saved = sc.range(100, partitions=4).checkpoint(path)
+                saved = sc.range(100, numSlices=4).checkpoint(path)
                 self.assertIn("_SUCCESS", os.listdir(path))
                 self.assertEqual((saved.collect(), saved.getNumPartitions()), (list(range(100)), 4))
                 self.fails("E0301", lambda: saved.checkpoint(path))
@@ -67,10 +67,10 @@ class Operators(Base):
 
     def test_samples(self):
         with context() as sc:
-            numbers = sc.range(1000, partitions=4)
+            numbers = sc.range(1000, numSlices=4)
             self.assertEqual(len(set(numbers.takeSample(False, 100, seed=3))), 100)
             self.assertEqual(len(numbers.takeSample(True, 3000, seed=3)), 3000)
-            twice = numbers.sample(2, seed=1, withReplacement=True)
+            twice = numbers.sample(True, 2, seed=1)
             self.assertTrue(1800 < twice.count() < 2200)
             parts = numbers.randomSplit([1, 3], seed=2)
             self.assertCountEqual(parts[0].collect() + parts[1].collect(), range(1000))
@@ -93,7 +93,7 @@ class Operators(Base):
                                   (numbers.sampleStdev(), statistics.stdev(values)),
                                   (stats.sum, math.fsum(values))):
                 self.assertAlmostEqual(got, expected, 9)
-            ints = sc.range(51, partitions=3)
+            ints = sc.range(51, numSlices=3)
             self.assertEqual(ints.histogram(2), ([0, 25, 50], [25, 26]))
             self.assertEqual(ints.histogram([0, 5, 25, 50]), ([0, 5, 25, 50], [5, 20, 26]))
             self.assertEqual(sc.parallelize([3, 3]).histogram(4), ([3, 3], [2]))
@@ -104,10 +104,10 @@ class Operators(Base):
                 with self.assertRaisesRegex(TypeError, "int or float"):
                     getattr(sc.parallelize(["a"]), call)()
             self.assertEqual((ints.reduce("max_i64"), ints.treeReduce("sum_i64")), (50, 1275))
-            self.assertEqual(sc.range(100, partitions=50).treeReduce("sum_i64", 3), 4950)
+            self.assertEqual(sc.range(100, numSlices=50).treeReduce("sum_i64", 3), 4950)
             pairs = sc.parallelize([(i % 3, i) for i in range(10)], 3)
             self.assertEqual(pairs.reduceByKeyLocally("sum_i64"), {0: 18, 1: 12, 2: 15})
-            self.assertTrue(970 < sc.range(1000, partitions=3).countApproxDistinct() < 1030)
+            self.assertTrue(970 < sc.range(1000, numSlices=3).countApproxDistinct() < 1030)
             for call in (lambda rdd: rdd.reduce("sum_i64"), lambda rdd: rdd.histogram(2)):
                 with self.assertRaisesRegex(ValueError, "the RDD is empty"):
                     call(sc.range(0))

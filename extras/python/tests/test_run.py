@@ -41,6 +41,31 @@ class Run(unittest.TestCase):
         self.assertEqual(sorted(output.bytes()), [b"b\tc", b"\xff\x01"])
         self.assertEqual(sorted(os.fsencode(line) for line in output), [b"b\tc", b"\xff\x01"])
 
+    def test_lines_of_compressed_outputs(self):
+        lines = ["", "a\r", "\u00e9", *(f"{i:06d}" for i in range(100_000))]
+        for form, suffix in (("none", ""), ("gzip", ".gz"), ("zstd", ".zst")):
+            with glint.Context("local[2]", compress=form) as sc:
+                sc.parallelize(lines, 3).saveAsTextFile(self.work / form)
+            output = glint.Output(self.work / form)
+            self.assertEqual({part.suffix for part in output.parts}, {suffix})
+            self.assertTrue(list(output) == lines)
+        plain, result = self.work / "none", self.work / "sorted"
+        output = glint.run("sort", plain, result, compress="zstd", master="local[1]").outputs[0]
+        self.assertEqual(len(list(output.bytes())), len(lines))
+
+    def test_damaged_zstd(self):
+        with glint.Context("local[1]", compress="zstd") as sc:
+            sc.parallelize(["a" * 100, "b"]).saveAsTextFile(self.work / "out")
+        output = glint.Output(self.work / "out")
+        (part,) = output.parts
+        whole = part.read_bytes()
+        for data, error in ((whole[:-1], EOFError), (whole + b"x" * 20, OSError)):
+            part.write_bytes(data)
+            with self.assertRaisesRegex(error, "zst: .*zstd data"):
+                list(output)
+        part.write_bytes(whole + whole)
+        self.assertEqual(list(output), ["a" * 100, "b"] * 2)
+
     def test_relative_paths_and_other_directories(self):
         before = os.getcwd()
         self.addCleanup(os.chdir, before)

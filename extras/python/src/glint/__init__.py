@@ -12,10 +12,11 @@
     mask = seen.contains_many(other_ids)
 """
 
+from ._actions import Stats
 from ._bloom import Bloom, load_filters
 from ._context import Context
 from ._errors import Error
-from ._rdd import RDD, Stats
+from ._rdd import RDD
 from ._run import Output, Result, Stage, program, run
 
 __all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "load_filters",

@@ -6,6 +6,7 @@ import operator
 import os
 import pathlib
 import threading
+import weakref
 from collections.abc import Iterable
 from typing import Any, Optional, Union
 
@@ -18,6 +19,18 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _CLOSED = "the filter is closed"
 _contains = lib.glint_bloom_contains
 _SCHEMES = {"classic": "wide", "block512": "xxh64", "split-block": "xxh64"}
+
+
+# By id(), since filters have no hash. A child has no thread that would release their locks.
+_filters: weakref.WeakValueDictionary[int, Bloom] = weakref.WeakValueDictionary()
+
+
+def _renew_locks() -> None:
+    for bloom in list(_filters.values()):
+        bloom._writing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Bloom:
@@ -78,6 +91,7 @@ class Bloom:
         self._params = lib.glint_bloom_params_of(pointer)
         self._read_only = read_only
         self._writing = threading.Lock()
+        _filters[id(self)] = self
 
     @classmethod
     def _new(cls, pointer: Any) -> Bloom:

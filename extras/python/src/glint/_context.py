@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
+import re
 import threading
 import warnings
 import weakref
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ._rdd import RDD
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Paths = Union[Path, Iterable[Path]]
 Setting = Union[str, int, float, None, "os.PathLike[str]", list[str], tuple[str, ...]]
 
 
@@ -69,54 +72,57 @@ class Context:
 
     # ---- sources
 
-    def textFile(self, paths: Union[Path, Iterable[Path]], header: bool = False) -> RDD:
-        """The lines of files, directories and globs; header skips the first line of each file."""
-        _, lib = engine()
-        g = self._open()
-        lines = self._rdd(lib.glint_text_file(g, _paths(paths)))
-        return self._rdd(lib.glint_with_header(lines._pointer)) if header else lines
-
-    def keyValueTextFile(
-        self, paths: Union[Path, Iterable[Path]], separator: str = "\t"
+    def textFile(
+        self, name: Paths, minPartitions: Optional[int] = None, *, header: bool = False
     ) -> RDD:
+        """The lines of files, directories and globs. A str is one path, or several with commas
+        between them, as in Spark; in a list, or of pathlib, a comma belongs to the name.
+        minPartitions asks for more partitions than the size of the input gives; header skips the
+        first line of each file."""
+        _, lib = engine()
+        lines = self._rdd(lib.glint_text_file(self._open(), _paths(name)))
+        if minPartitions is not None:
+            self._check(lib.glint_with_partitions(lines._pointer, positive(minPartitions)))
+        if header:
+            self._check(lib.glint_with_header(lines._pointer))
+        return lines
+
+    def keyValueTextFile(self, name: Paths, separator: str = "\t") -> RDD:
         """Lines split at the first separator, one ASCII character, into (key, value) of str."""
         _, lib = engine()
-        return self._rdd(
-            lib.glint_key_value_text_file(
-                self._open(), _paths(paths), separator.encode("ascii")
-            )
-        )
+        mark = separator.encode("ascii")
+        return self._rdd(lib.glint_key_value_text_file(self._open(), _paths(name), mark))
 
-    def wholeTextFiles(self, paths: Union[Path, Iterable[Path]]) -> RDD:
+    def wholeTextFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, as str."""
         _, lib = engine()
-        return self._rdd(lib.glint_whole_text_files(self._open(), _paths(paths)))
+        return self._rdd(lib.glint_whole_text_files(self._open(), _paths(path)))
 
-    def binaryFiles(self, paths: Union[Path, Iterable[Path]]) -> RDD:
+    def binaryFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, the content as bytes."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_files(self._open(), _paths(paths)))
+        return self._rdd(lib.glint_binary_files(self._open(), _paths(path)))
 
-    def binaryRecords(self, paths: Union[Path, Iterable[Path]], recordLength: int) -> RDD:
+    def binaryRecords(self, path: Paths, recordLength: int) -> RDD:
         """bytes, of this length each."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_records(self._open(), _paths(paths), recordLength))
+        return self._rdd(lib.glint_binary_records(self._open(), _paths(path), recordLength))
 
     def range(
-        self, start: int, end: Optional[int] = None, step: int = 1, partitions: int = 1
+        self, start: int, end: Optional[int] = None, step: int = 1, numSlices: int = 1
     ) -> RDD:
         """The int from start, or 0, up to and not including end, as Python's range."""
         _, lib = engine()
         first, last = (0, start) if end is None else (start, end)
-        return self._rdd(lib.glint_range(self._open(), first, last, step, partitions))
+        return self._rdd(lib.glint_range(self._open(), first, last, step, positive(numSlices)))
 
-    def parallelize(self, rows: Iterable[Any], partitions: int = 1) -> RDD:
+    def parallelize(self, c: Iterable[Any], numSlices: int = 1) -> RDD:
         """str, bytes, int or float; or pairs (key, value) of them. A column has one type. Without
         rows it is an RDD of str."""
         _, lib = engine()
-        g = self._open()
-        schema, records, count, _kept = encode(rows)
-        return self._rdd(lib.glint_parallelize(g, schema, records, count, partitions))
+        g, slices = self._open(), positive(numSlices)
+        schema, records, count, _kept = encode(c)
+        return self._rdd(lib.glint_parallelize(g, schema, records, count, slices))
 
     def union(self, rdds: Iterable[RDD]) -> RDD:
         """The records of all, which have the same types."""
@@ -202,9 +208,13 @@ class Context:
     def _rdd(self, pointer: Any) -> RDD:
         from ._rdd import RDD
 
+        return RDD(self, self._check(pointer))
+
+    def _check(self, pointer: Any) -> Any:
+        """What the library returned, unless it is NULL."""
         if not pointer:
             raise self._error()
-        return RDD(self, pointer)
+        return pointer
 
     def _run(self, action: Any, *arguments: Any) -> int:
         """Runs an action of the library, and returns its result, which is not negative."""
@@ -268,10 +278,23 @@ def cstring(value: Path) -> bytes:
     return text
 
 
-def _paths(paths: Union[Path, Iterable[Path]]) -> bytes:
-    if isinstance(paths, (str, bytes, os.PathLike)):
+def positive(count: int) -> int:
+    """A number of partitions."""
+    if operator.index(count) < 1:
+        raise ValueError("Number of partitions must be positive.")
+    return count
+
+
+def _paths(paths: Paths) -> bytes:
+    """The list of paths that the library splits at commas."""
+    if isinstance(paths, (str, bytes)):
         return cstring(paths)
-    return b",".join([cstring(path) for path in paths])
+    some = [paths] if isinstance(paths, os.PathLike) else list(paths)
+    if not some:
+        raise ValueError("no path is given")
+    # A comma of a name has a backslash before it; backslashes before a comma are doubled.
+    names = [re.sub(rb"(\\*),", rb"\1\1\\,", cstring(path)) for path in some]
+    return b",".join([*(re.sub(rb"(\\+)\Z", rb"\1\1", name) for name in names[:-1]), names[-1]])
 
 
 def _option(name: str, value: Setting) -> tuple[bytes, Union[bytes, bool]]:
@@ -281,4 +304,6 @@ def _option(name: str, value: Setting) -> tuple[bytes, Union[bytes, bool]]:
         return option, bool(value)
     if isinstance(value, (int, float)):
         return option, repr(value).encode()
-    return option, _paths(value)
+    return option, cstring(value) if isinstance(value, (str, bytes, os.PathLike)) else b",".join(
+        map(cstring, value)
+    )

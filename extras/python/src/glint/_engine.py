@@ -4,9 +4,10 @@ take the address of a constant, so functions are declared without const."""
 
 from __future__ import annotations
 
-import functools
+import os
 import pathlib
-from typing import Any
+import threading
+from typing import Any, Optional
 
 import cffi
 
@@ -204,10 +205,22 @@ extern struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;
 """
 
 
-@functools.lru_cache(maxsize=None)
+LIBRARY = str(pathlib.Path(__file__).parent / "lib" / "libglint.so")
+
+_lock = threading.Lock()  # a child is forked without the thread that has it
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
+                    after_in_child=_lock.release)
+_loaded: Optional[tuple[Any, Any]] = None
+
+
 def engine() -> tuple[Any, Any]:
-    """cffi's interface and the library."""
-    ffi = cffi.FFI()
-    ffi.cdef("struct glint_function;")
-    ffi.cdef(DECLARATIONS)
-    return ffi, ffi.dlopen(str(pathlib.Path(__file__).parent / "lib" / "libglint.so"))
+    """cffi's interface and the library. Several threads may be the first."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                ffi = cffi.FFI()
+                ffi.cdef("struct glint_function;")
+                ffi.cdef(DECLARATIONS)
+                _loaded = ffi, ffi.dlopen(LIBRARY)
+    return _loaded

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Optional, Union
 
-from ._context import Context, Path, cstring
+from ._actions import Actions, ReduceFunction, function_named, random_seed
+from ._context import Context, cstring, positive
 from ._engine import engine
-from ._values import decode, decode_all, encode
+from ._values import encode
 
 Command = Union[str, Sequence[str]]
 MapFunction = Literal["pair_with_one", "key_value"]
 FlatMapFunction = Literal["split_words"]
 FlatMapValuesFunction = Literal["parse_i64", "parse_f64"]
-ReduceFunction = Literal[
-    "sum_i64", "sum_f64", "or_i64", "min_i64", "min_f64", "min_text", "max_i64", "max_f64",
-    "max_text", "concat_text", "first", "last_i64", "last_f64", "last_text"
-]
 CombineFunction = Literal["count"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Stats:
-    """Of numbers. Variances are NaN of no values, those of a sample also of one value."""
-
-    count: int
-    mean: float
-    sum: float
-    min: float
-    max: float
-    variance: float
-    stdev: float
-    sample_variance: float
-    sample_stdev: float
-
-
-class RDD:
+class RDD(Actions):
     """A dataset: single elements, or pairs (key, value). Names and semantics are Spark's; a method
     says where it differs. Elements are str, bytes, int or float; the value of a join is a tuple."""
 
@@ -47,33 +28,35 @@ class RDD:
 
     # ---- elements and partitions
 
-    def map(self, function: MapFunction) -> RDD:
+    def map(self, f: MapFunction) -> RDD:
         """pair_with_one: "a" to ("a", 1). key_value: a line, split at its first tab; the value is
         empty without one."""
-        return self._call("glint_map", *_function(function, MapFunction))
+        return self._call("glint_map", *function_named(f, MapFunction))
 
-    def flatMap(self, function: FlatMapFunction) -> RDD:
+    def flatMap(self, f: FlatMapFunction) -> RDD:
         """split_words: the words of a line, separated by white space of ASCII."""
-        return self._call("glint_flat_map", *_function(function, FlatMapFunction))
+        return self._call("glint_flat_map", *function_named(f, FlatMapFunction))
 
-    def flatMapValues(self, function: FlatMapValuesFunction) -> RDD:
+    def flatMapValues(self, f: FlatMapValuesFunction) -> RDD:
         """parse_i64, parse_f64: the number that the value, a str, is in decimal. Other values are
         bad rows: an error, unless the context's bad_rows is "skip"."""
-        return self._call("glint_flat_map_values", *_function(function, FlatMapValuesFunction))
+        return self._call("glint_flat_map_values", *function_named(f, FlatMapValuesFunction))
 
     def pipe(
         self,
         command: Command,
         env: Optional[Mapping[str, str]] = None,
+        checkCode: bool = True,
+        *,
         ok: Iterable[int] = (0,),
     ) -> RDD:
         """The lines that a command prints, given the lines of a partition: the elements, or key TAB
         value, which must be str or bytes. One process per partition. There is no shell: a str is
         split as by shlex.split. `env` is added to the environment; a status that is not in `ok` is
-        an error."""
+        an error, unless checkCode is False, which is Spark's default."""
         ffi, _ = engine()
         words = shlex.split(command) if isinstance(command, str) else command
-        statuses = list(ok)
+        statuses = list(ok if checkCode else range(256))
         if not all(0 <= status <= 255 for status in statuses):
             raise ValueError("exit statuses are from 0 to 255")
         argv = [ffi.new("char[]", cstring(word)) for word in words]
@@ -85,22 +68,29 @@ class RDD:
         }
         return self._call("glint_pipe_command", ffi.new("struct glint_command *", described))
 
-    def distinct(self) -> RDD:
-        return self._call("glint_distinct")
+    def distinct(self, numPartitions: Optional[int] = None) -> RDD:
+        return self._call("glint_distinct", partitions=numPartitions)
 
-    def sample(self, fraction: float, seed: int = 0, withReplacement: bool = False) -> RDD:
+    def sample(
+        self, withReplacement: bool, fraction: float, seed: Optional[int] = None
+    ) -> RDD:
         """Each record with this probability; with replacement so many times on average. The same
-        seed chooses the same ones."""
-        name = "glint_sample_with_replacement" if withReplacement else "glint_sample"
-        return self._call(name, fraction, seed)
+        seed chooses the same ones; without a seed they are others in each call."""
+        if not isinstance(withReplacement, bool):
+            raise TypeError("sample(withReplacement, fraction, seed): the first is a bool")
+        if not fraction >= 0:
+            raise ValueError("Fraction must be nonnegative.")
+        if withReplacement:
+            return self._call("glint_sample_with_replacement", fraction, random_seed(seed))
+        return self._call("glint_sample", min(fraction, 1), random_seed(seed))
 
-    def randomSplit(self, weights: Sequence[float], seed: int = 0) -> list[RDD]:
+    def randomSplit(self, weights: Sequence[float], seed: Optional[int] = None) -> list[RDD]:
         """Each record is in exactly one of the RDDs, chosen by weight."""
         ffi, lib = engine()
         self.context._open()
         out = ffi.new("struct glint_rdd *[]", len(weights))
         lib.glint_random_split(
-            self._pointer, ffi.new("double[]", weights), len(weights), seed, out
+            self._pointer, ffi.new("double[]", weights), len(weights), random_seed(seed), out
         )
         return [self.context._rdd(pointer) for pointer in out]
 
@@ -110,8 +100,8 @@ class RDD:
     def intersection(self, other: RDD) -> RDD:
         return self._with(other, "glint_intersection")
 
-    def subtract(self, other: RDD) -> RDD:
-        return self._with(other, "glint_subtract")
+    def subtract(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+        return self._with(other, "glint_subtract", numPartitions)
 
     def zip(self, other: RDD) -> RDD:
         """Pairs of the elements at equal places. Both have as many partitions, and as many elements
@@ -132,29 +122,27 @@ class RDD:
         """A tuple of the elements of each partition."""
         return self._call("glint_glom")
 
-    def repartition(self, partitions: int) -> RDD:
-        return self._call("glint_repartition", partitions)
+    def repartition(self, numPartitions: int) -> RDD:
+        return self._call("glint_repartition", positive(numPartitions))
 
-    def coalesce(self, partitions: int) -> RDD:
-        return self._call("glint_coalesce", partitions)
+    def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD:
+        name = "glint_repartition" if shuffle else "glint_coalesce"
+        return self._call(name, positive(numPartitions))
 
-    def persist(self, level: str = "memory") -> RDD:
+    def persist(self, storageLevel: str = "memory") -> RDD:
         """Keeps the records for later actions: "memory", "disk", or "both", first in memory."""
         levels = {"memory": 1, "disk": 2, "both": 3}
-        if level not in levels:
-            raise ValueError('level must be "memory", "disk" or "both"')
-        self._call("glint_persist", levels[level])
-        return self
+        if storageLevel not in levels:
+            raise ValueError('storageLevel must be "memory", "disk" or "both"')
+        return self._set("glint_persist", levels[storageLevel])
 
     def cache(self) -> RDD:
         """Keeps the records in memory for later actions."""
-        self._call("glint_cache")
-        return self
+        return self._set("glint_cache")
 
     def unpersist(self) -> RDD:
         """Removes the records that persist kept."""
-        self._call("glint_unpersist")
-        return self
+        return self._set("glint_unpersist")
 
     def checkpoint(self, path: str) -> RDD:
         """Saves the records in a new directory now; returns an RDD that reads them from there."""
@@ -164,12 +152,12 @@ class RDD:
         return self.context._rdd(made[0])
 
     def setName(self, name: str) -> RDD:
-        """The RDD with a name, which plans, events and errors show."""
-        return self._call("glint_with_name", cstring(name))
+        """Names the RDD: plans, events and errors show it."""
+        return self._set("glint_with_name", cstring(name))
 
-    def withPartitions(self, partitions: int) -> RDD:
-        """Sets the number of partitions of this shuffle, as numPartitions does in Spark."""
-        return self._call("glint_with_partitions", partitions)
+    def withPartitions(self, numPartitions: int) -> RDD:
+        """Sets the number of partitions of this shuffle, and of those that follow it."""
+        return self._set("glint_with_partitions", positive(numPartitions))
 
     def getNumPartitions(self) -> int:
         """How many there are, which cannot be changed after this call."""
@@ -188,262 +176,81 @@ class RDD:
     def values(self) -> RDD:
         return self._call("glint_values")
 
-    def reduceByKey(self, function: ReduceFunction) -> RDD:
+    def reduceByKey(self, func: ReduceFunction, numPartitions: Optional[int] = None) -> RDD:
         """One pair per key. A function's name ends with the type of the values: i64 is int, f64
         float, text str. sum_i64 wraps around; concat_text, first and the last ones
         follow the order of values."""
-        return self._call("glint_reduce_by_key", *_function(function, ReduceFunction))
+        words = function_named(func, ReduceFunction)
+        return self._call("glint_reduce_by_key", *words, partitions=numPartitions)
 
     def combineByKey(self, function: CombineFunction = "count") -> RDD:
-        """count: (key, how many values)."""
-        return self._call("glint_combine_by_key", *_function(function, CombineFunction))
+        """count: (key, how many values). Spark's takes three functions instead."""
+        return self._call("glint_combine_by_key", *function_named(function, CombineFunction))
 
     def meanByKey(self) -> RDD:
         """(key, the mean of its int or float values)."""
         return self._call("glint_mean_by_key")
 
     def sampleByKey(
-        self, withReplacement: bool, fractions: Mapping[Any, float], seed: int = 0
+        self, withReplacement: bool, fractions: Mapping[Any, float], seed: Optional[int] = None
     ) -> RDD:
         """As sample, with a fraction for each key; a key without one is an error."""
         ffi, _ = engine()
+        if not all(fraction >= 0 for fraction in fractions.values()):
+            raise ValueError("Fraction must be nonnegative.")
         schema, records, count, _kept = encode(fractions)
         if count > 0 and schema.value != self._schema().key:
             raise TypeError("the keys of the fractions have another type than those of the RDD")
         packed = ffi.new("struct glint_fraction[]", count)
         for i, fraction in enumerate(fractions.values()):
             packed[i].key, packed[i].fraction = records[i].value, fraction
-        return self._call("glint_sample_by_key", withReplacement, packed, count, seed)
+        return self._call("glint_sample_by_key", withReplacement, packed, count, random_seed(seed))
 
-    def partitionBy(self, partitions: int) -> RDD:
-        return self._call("glint_partition_by", partitions)
+    def partitionBy(self, numPartitions: int) -> RDD:
+        return self._call("glint_partition_by", positive(numPartitions))
 
-    def sortByKey(self, ascending: bool = True) -> RDD:
+    def sortByKey(self, ascending: bool = True, numPartitions: Optional[int] = None) -> RDD:
         """Stable; text in the order of its bytes, NaN last."""
-        return self._call("glint_sort_by_key", ascending)
+        return self._call("glint_sort_by_key", ascending, partitions=numPartitions)
 
-    def join(self, other: RDD) -> RDD:
+    def join(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         """(key, (left, right)); None where an outer join has no value."""
-        return self._with(other, "glint_join")
+        return self._with(other, "glint_join", numPartitions)
 
-    def leftOuterJoin(self, other: RDD) -> RDD:
-        return self._with(other, "glint_left_outer_join")
+    def leftOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+        return self._with(other, "glint_left_outer_join", numPartitions)
 
-    def rightOuterJoin(self, other: RDD) -> RDD:
-        return self._with(other, "glint_right_outer_join")
+    def rightOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+        return self._with(other, "glint_right_outer_join", numPartitions)
 
-    def fullOuterJoin(self, other: RDD) -> RDD:
-        return self._with(other, "glint_full_outer_join")
+    def fullOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+        return self._with(other, "glint_full_outer_join", numPartitions)
 
-    def subtractByKey(self, other: RDD) -> RDD:
-        return self._with(other, "glint_subtract_by_key")
-
-    # ---- actions
-
-    def collect(self) -> list[Any]:
-        return self._rows("glint_collect")
-
-    def collectEach(self, function: Callable[[Any], object]) -> None:
-        """Calls function(row) in this process, in order, without all rows in memory; computes
-        partitions in parallel. An exception ends the action."""
-        ffi, lib = engine()
-        context, raised = self.context, list[BaseException]()
-        context._open()
-        schema = self._schema()
-
-        def row(_: Any, record: Any) -> int:
-            try:
-                function(decode(schema, record[0]))
-            except BaseException as error:
-                raised.append(error)
-            return len(raised)
-
-        called = ffi.callback("int(void *, const struct glint_record *)", row)
-        try:
-            context._run(lib.glint_collect_each, self._pointer, called, ffi.NULL)
-        except BaseException as error:
-            if not raised or isinstance(error, KeyboardInterrupt):
-                raise
-        if raised:
-            raise raised[0]
-
-    def toLocalIterator(self) -> Iterator[Any]:
-        """The records, one by one. Computes one partition at a time, when its first record is
-        needed."""
-        ffi, lib = engine()
-        self.context._open()
-        iterator = ffi.gc(lib.glint_to_local_iterator(self._pointer), lib.glint_iterator_close)
-        if not iterator:
-            raise self.context._error()
-        schema, record = self._schema(), ffi.new("struct glint_record *")
-        while self.context._run(lib.glint_iterator_next, iterator, record) > 0:
-            yield decode(schema, record[0])
-
-    def collectAsMap(self) -> dict[Any, Any]:
-        return dict(self._rows("glint_collect_as_map"))
-
-    def count(self) -> int:
-        return int(self._result("glint_count", "int64_t"))
-
-    def countByKey(self) -> dict[Any, int]:
-        return dict(self._rows("glint_count_by_key"))
-
-    def countByValue(self) -> dict[Any, int]:
-        """Of single elements only."""
-        return dict(self._rows("glint_count_by_value"))
-
-    def take(self, count: int) -> list[Any]:
-        return self._rows("glint_take", count)
-
-    def takeSample(self, withReplacement: bool, count: int, seed: int = 0) -> list[Any]:
-        """So many records, chosen at random, in random order; without replacement at most all."""
-        return self._rows("glint_take_sample", withReplacement, count, seed)
-
-    def takeOrdered(self, count: int) -> list[Any]:
-        """The smallest, by (key, value)."""
-        return self._rows("glint_take_ordered", count)
-
-    def top(self, count: int) -> list[Any]:
-        """The largest, by (key, value)."""
-        return self._rows("glint_top", count)
-
-    def first(self) -> Any:
-        return _only(self.take(1))
-
-    def min(self) -> Any:
-        return _only(self.takeOrdered(1))
-
-    def max(self) -> Any:
-        return _only(self.top(1))
-
-    def reduce(self, function: ReduceFunction) -> Any:
-        """All values merged into one, in order."""
-        return self._reduce("glint_reduce", function)
-
-    def treeReduce(self, function: ReduceFunction, depth: int = 2) -> Any:
-        """reduce of many partitions, of which tasks merge groups."""
-        return self._reduce("glint_tree_reduce", function, depth)
-
-    def reduceByKeyLocally(self, function: ReduceFunction) -> dict[Any, Any]:
-        return dict(
-            self._rows("glint_reduce_by_key_locally", *_function(function, ReduceFunction))
-        )
-
-    def countApproxDistinct(self) -> int:
-        """About how many different records there are; the standard error is 0.8 %."""
-        return int(self._result("glint_count_approx_distinct", "int64_t"))
-
-    def sum(self) -> Union[int, float]:
-        """The sum of numbers, which are the elements or the values; of int it wraps around."""
-        _, lib = engine()
-        kind = self._number_type("sum")
-        total = self._result("glint_sum", "union glint_value")
-        return int(total.i64) if kind == lib.GLINT_I64 else float(total.f64)
-
-    def stats(self) -> Stats:
-        self._number_type("stats")
-        out = self._result("glint_stats", "struct glint_stats")
-        return Stats(*(getattr(out, field.name) for field in dataclasses.fields(Stats)))
-
-    def mean(self) -> float:
-        return self.stats().mean
-
-    def variance(self) -> float:
-        return self.stats().variance
-
-    def stdev(self) -> float:
-        return self.stats().stdev
-
-    def sampleVariance(self) -> float:
-        return self.stats().sample_variance
-
-    def sampleStdev(self) -> float:
-        return self.stats().sample_stdev
-
-    def histogram(self, buckets: Union[int, Sequence[float]]) -> tuple[list[float], list[int]]:
-        """The bounds and the counts of so many buckets of equal width, or of those with these
-        bounds. A bucket contains its lower bound, the last one also its upper bound."""
-        ffi, lib = engine()
-        self._number_type("histogram")
-        if isinstance(buckets, int):
-            if buckets < 1:
-                raise ValueError("a histogram has at least one bucket")
-            if self.isEmpty():
-                raise ValueError("the RDD is empty")
-            count, bounds = ffi.new("uint32_t *", buckets), ffi.new("double[]", buckets + 1)
-            self.context._run(lib.glint_histogram_bounds, self._pointer, count, bounds)
-            size = count[0]
-        else:
-            size = len(buckets) - 1
-            if size < 1 or not all(a < b for a, b in zip(buckets, buckets[1:])):
-                raise ValueError("the bounds of a histogram are at least two, and ascend")
-            bounds = ffi.new("double[]", list(buckets))
-        counts = ffi.new("int64_t[]", size)
-        self.context._run(lib.glint_histogram, self._pointer, bounds, size, counts)
-        return list(bounds)[: size + 1], list(counts)
-
-    def isEmpty(self) -> bool:
-        return bool(self._result("glint_is_empty", "bool"))
-
-    def saveAsTextFile(self, path: Path, compress: bool = False) -> None:
-        """A directory of parts with one line per element, or key TAB value; compress writes gzip.
-        It appears when the context ends without an error; textFile of this context may read it
-        before."""
-        _, lib = engine()
-        name = "glint_save_as_gzip_text_file" if compress else "glint_save_as_text_file"
-        self.context._open()
-        self.context._saved = True
-        self.context._run(getattr(lib, name), self._pointer, cstring(path))
-
-    def __repr__(self) -> str:
-        return f"<glint.RDD of {self.context!r}>"
+    def subtractByKey(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+        return self._with(other, "glint_subtract_by_key", numPartitions)
 
     # ---- calls
 
-    def _schema(self) -> Any:
+    def _call(self, name: str, *arguments: Any, partitions: Optional[int] = None) -> RDD:
+        """A transformation, whose shuffle makes so many partitions."""
         _, lib = engine()
         self.context._open()
-        return lib.glint_schema(self._pointer)
+        made = self.context._rdd(getattr(lib, name)(self._pointer, *arguments))
+        return made if partitions is None else made.withPartitions(partitions)
 
-    def _number_type(self, name: str) -> int:
-        _, lib = engine()
-        kind = int(self._schema().value)
-        if kind not in (lib.GLINT_I64, lib.GLINT_F64):
-            raise TypeError(f"{name} needs values that are int or float")
-        return kind
-
-    def _reduce(self, name: str, function: str, *arguments: Any) -> Any:
-        if self.isEmpty():
-            raise ValueError("the RDD is empty")
-        return _only(self._rows(name, *_function(function, ReduceFunction), *arguments))
-
-    def _call(self, name: str, *arguments: Any) -> RDD:
-        """A transformation."""
+    def _set(self, name: str, *arguments: Any) -> RDD:
+        """Changes a property of this RDD."""
         _, lib = engine()
         self.context._open()
-        return self.context._rdd(getattr(lib, name)(self._pointer, *arguments))
+        self.context._check(getattr(lib, name)(self._pointer, *arguments))
+        return self
 
-    def _with(self, other: RDD, name: str) -> RDD:
+    def _with(self, other: RDD, name: str, partitions: Optional[int] = None) -> RDD:
         if not isinstance(other, RDD):
             raise TypeError(f"an RDD is needed, not {type(other).__name__}")
         if other.context is not self.context:
             raise ValueError("both RDDs must be of the same context")
-        return self._call(name, other._pointer)
-
-    def _rows(self, name: str, *arguments: Any) -> list[Any]:
-        ffi, lib = engine()
-        rows = ffi.new("struct glint_rows *")
-        try:
-            self.context._run(getattr(lib, name), self._pointer, *arguments, rows)
-            return decode_all(rows)
-        finally:
-            lib.glint_rows_free(rows)
-
-    def _result(self, name: str, kind: str) -> Any:
-        ffi, lib = engine()
-        out = ffi.new(kind + " *")
-        self.context._run(getattr(lib, name), self._pointer, out)
-        return out[0]
+        return self._call(name, other._pointer, partitions=partitions)
 
     # ---- names with underscores
 
@@ -453,13 +260,6 @@ class RDD:
     zip_with_index = zipWithIndex
     zip_with_unique_id = zipWithUniqueId
     sample_by_key = sampleByKey
-    to_local_iterator = toLocalIterator
-    take_sample = takeSample
-    tree_reduce = treeReduce
-    reduce_by_key_locally = reduceByKeyLocally
-    count_approx_distinct = countApproxDistinct
-    sample_variance = sampleVariance
-    sample_stdev = sampleStdev
     set_name = setName
     with_partitions = withPartitions
     get_num_partitions = getNumPartitions
@@ -472,27 +272,3 @@ class RDD:
     right_outer_join = rightOuterJoin
     full_outer_join = fullOuterJoin
     subtract_by_key = subtractByKey
-    collect_each = collectEach
-    collect_as_map = collectAsMap
-    count_by_key = countByKey
-    count_by_value = countByValue
-    take_ordered = takeOrdered
-    is_empty = isEmpty
-    save_as_text_file = saveAsTextFile
-
-
-def _function(name: str, kind: Any) -> tuple[Any, Any]:
-    """The library's function of this name, which must be one of `kind`, and no arguments for it."""
-    ffi, lib = engine()
-    if name not in kind.__args__:
-        raise ValueError(
-            f"no built-in function {name!r} here, but {', '.join(kind.__args__)}; commands run by "
-            "pipe"
-        )
-    return ffi.addressof(lib, "GLINT_" + name.upper()), ffi.NULL
-
-
-def _only(rows: list[Any]) -> Any:
-    if not rows:
-        raise ValueError("the RDD is empty")
-    return rows[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import IO, Any, Optional, Union, cast
 
 from ._bloom import Bloom, Key, load_filters, parts_of
 from ._errors import Error
@@ -34,7 +35,8 @@ class Stage:
 
 class Output:
     """An output of a job: a directory of parts. Iterating yields its lines, without the line
-    break, as str; bytes that are not UTF-8 become surrogates, as in os.fsdecode."""
+    break, as str, also of compressed parts; bytes that are not UTF-8 become surrogates, as in
+    os.fsdecode."""
 
     def __init__(self, path: str) -> None:
         self.path = pathlib.Path(path).absolute()
@@ -51,7 +53,7 @@ class Output:
     def bytes(self) -> Iterator[bytes]:
         """The same lines as bytes."""
         for part in self.parts:
-            with open(part, "rb") as file:
+            with _open(part) as file:
                 for line in file:
                     yield line[:-1] if line.endswith(b"\n") else line
 
@@ -64,6 +66,17 @@ class Output:
 
     def __repr__(self) -> str:
         return f"<glint.Output {self.path}>"
+
+
+def _open(part: pathlib.Path) -> IO[bytes]:
+    """A part's bytes; what the option compress did is undone."""
+    if part.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(part))
+    if part.suffix == ".zst":
+        from ._zstd import open_zstd
+
+        return open_zstd(part)
+    return open(part, "rb")
 
 
 @dataclass(frozen=True)
@@ -87,8 +100,8 @@ def run(job: str, /, *arguments: Argument, **options: Any) -> Result:
 
     Options are those of `glint submit JOB --help`, with underscores: bad_rows="skip" is
     --bad-rows=skip, overwrite=True is --overwrite; False and None leave an option out; a list is
-    joined by commas. Raises Error. Ctrl-C interrupts the job, which removes what it wrote; a
-    second one ends it at once.
+    joined by commas, and input=[...] gives paths, whose commas belong to their names. Raises
+    Error. Ctrl-C interrupts the job, which removes what it wrote; a second one ends it at once.
     """
     status, output, errors = _run([program(), "submit", *words_of(job, arguments, options)])
     return result_of(status, output, errors)
@@ -116,7 +129,13 @@ def _option(name: str, value: Any) -> list[str]:
     if value is True:
         return [f"--{name}"]
     if isinstance(value, (list, tuple)):
-        return [f"--{name}={','.join(_text(item) for item in value)}"]
+        items = [_text(item) for item in value]
+        if name == "input":
+            return [f"--{name}={item}" for item in items]
+        for item in items:
+            if "," in item and not item.startswith('"'):
+                raise ValueError(f"{name}: {item!r} has a comma, and would be two items")
+        return [f"--{name}={','.join(items)}"]
     return [f"--{name}={_text(value)}"]
 
 
