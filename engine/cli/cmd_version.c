@@ -4,19 +4,21 @@
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/toml_shim.h"
+#include "engine/net/crypto_library.h"
 #include "engine/net/hello.h"
+#include "engine/remote/curl_library.h"
+#include "engine/remote/xml_library.h"
+#include "engine/web/web_library.h"
 
 #include <assert.h>
 #include <bzlib.h>
 #include <dlfcn.h>
-#include <expat.h>
 #include <gnu/libc-version.h>
 #include <isa-l.h>
 #include <jansson.h>
 #include <lz4.h>
 #include <lzma.h>
 #include <msgpack.h>
-#include <openssl/crypto.h>
 #include <uthash.h>
 #include <uv.h>
 #include <xxhash.h>
@@ -38,18 +40,34 @@ static void print_library(const struct cli_library *l)
     printf("%-17s  %-8s  %s\n", l->name, l->version, library_linkage(l));
 }
 
+/* Libraries that are loaded when a process first needs them, as this does. */
+static void print_loaded(const char *name, const char *version)
+{
+    printf("%-17s  %-8s  %s\n", name, version != NULL ? version : "missing", "loaded");
+}
+
+static void print_loaded_libraries(void)
+{
+    struct glint_error unused = {.code = GLINT_OK};
+    const bool openssl = crypto_library_load(&unused) == 0;
+    const struct curl_library *curl = curl_library_load(&unused);
+    const struct web_library *web = web_library_load(&unused);
+    const bool expat = xml_library_load(&unused) == 0;
+    print_loaded("OpenSSL", openssl ? OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
+    print_loaded("libcurl", curl != NULL ? curl->version_info(CURLVERSION_NOW)->version : NULL);
+    print_loaded("libmicrohttpd", web != NULL ? web->get_version() : NULL);
+    print_loaded("expat", expat ? XML_ExpatVersion() + sizeof "expat_" - 1 : NULL);
+}
+
 static void print_libraries(const struct cli_library *of_jobs)
 {
     char xxhash[32];
     unsigned xxh = XXH_versionNumber();
     snprintf(xxhash, sizeof xxhash, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
     const struct cli_library libraries[] = {
-        {"OpenSSL libssl", OpenSSL_version(OPENSSL_VERSION_STRING), "SSL_new"},
-        {"OpenSSL libcrypto", OpenSSL_version(OPENSSL_VERSION_STRING), "OpenSSL_version"},
         {"libuv", uv_version_string(), "uv_version_string"},
         {"msgpack-c", msgpack_version(), "msgpack_version"},
         {"jansson", jansson_version_str(), "jansson_version_str"},
-        {"expat", XML_ExpatVersion() + sizeof "expat_" - 1, "XML_ExpatVersion"},
         {"lz4", LZ4_versionString(), "LZ4_versionString"},
         {"zstd", ZSTD_versionString(), "ZSTD_versionString"},
         {"liblzma", lzma_version_string(), "lzma_version_string"},
@@ -59,11 +77,12 @@ static void print_libraries(const struct cli_library *of_jobs)
              ISAL_PATCH_VERSION),
          "isal_inflate"},
         {"xxHash", xxhash, "XXH_versionNumber"},
-        {"libmurmurhash", GLINT_MURMURHASH_VERSION, "lmmh_x86_32"},
+        {"libmurmurhash", GLINT_MURMURHASH_VERSION, "lmmh_x64_128"},
         {"toml++", toml_version(), NULL},
         {"uthash", TEXT_OF(UTHASH_VERSION), NULL},
         {"glibc", gnu_get_libc_version(), "gnu_get_libc_version"},
     };
+    print_loaded_libraries();
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
         print_library(&libraries[i]);
     for (; of_jobs != NULL && of_jobs->name != NULL; of_jobs++) print_library(of_jobs);
@@ -77,7 +96,8 @@ static void print_version(const struct cli_line *line, struct glint_error *error
 }
 
 static const struct glint_job_option version_options[] = {
-    {"libraries", NULL, NULL, "also print the libraries: version, and how each is linked"},
+    {"libraries", NULL, NULL,
+     "also print the libraries: version, and how each is linked or loaded"},
     {.name = NULL}};
 
 const struct cli_command cmd_version = {.name = "version",

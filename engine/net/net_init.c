@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/net/crypto_library.h"
 #include "engine/net/secret.h"
 
 #include <assert.h>
@@ -52,6 +53,7 @@ static int copy_secret_path(struct net *net, const char *configured, struct glin
 static int open_tls(struct net *net, const struct net_config *c, struct glint_error *error)
 {
     struct secrets secrets;
+    if (crypto_library_load(error) != 0) return error->code; /* programs are checked by it, too */
     if (c->insecure_plaintext) return 0;
     /* No core dumps, and no ptrace or /proc/PID/mem by other processes of the user. */
     if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)

@@ -5,10 +5,8 @@
 #include "engine/base/error.h"
 #include "engine/base/file_check.h"
 #include "engine/base/text.h"
+#include "engine/net/crypto_library.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/kdf.h>
 #include <openssl/params.h>
 
 #include <assert.h>
@@ -92,7 +90,7 @@ int secrets_load(struct env *env, const char *path, struct secrets *out, struct 
     if (n < 0) r = error_set_system(error, GLINT_E_SECRET, (int)n, "read", path);
     if (r == 0) wrong = parse_secrets(text, (uint64_t)n, out);
     if (wrong != NULL) r = set_secret_error(error, path, wrong, HINT_NEW);
-    OPENSSL_cleanse(text, sizeof text);
+    explicit_bzero(text, sizeof text);
     if (r != 0) secrets_clear(out);
     assert((r == 0) == (error->code == GLINT_OK));
     return r;
@@ -124,7 +122,7 @@ static int write_secret_file(struct env *env, const char *path, const char *word
             r = error_set_system(error, GLINT_E_SECRET, w, "write", path);
         }
     }
-    OPENSSL_cleanse(text, sizeof text);
+    explicit_bzero(text, sizeof text);
     return r;
 }
 
@@ -134,7 +132,7 @@ int secret_file_create(struct env *env, const char *path, struct glint_error *er
     if (env->random(env, s.bytes, sizeof s.bytes) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     int r = write_secret_file(env, path, "", &s, error);
-    OPENSSL_cleanse(&s, sizeof s);
+    explicit_bzero(&s, sizeof s);
     return r;
 }
 
@@ -147,7 +145,7 @@ int client_secret_file_create(struct env *env, const struct secrets *from, const
         return error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3",
                          "cannot derive a secret");
     int r = write_secret_file(env, path, CLIENT_WORD, &s, error);
-    OPENSSL_cleanse(&s, sizeof s);
+    explicit_bzero(&s, sizeof s);
     return r;
 }
 
@@ -155,6 +153,8 @@ int client_secret_file_create(struct env *env, const struct secrets *from, const
 
 bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *out, size_t size)
 {
+    struct glint_error unused = {.code = GLINT_OK};
+    if (crypto_library_load(&unused) != 0) return false;
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
     OSSL_PARAM params[] = {
@@ -237,10 +237,10 @@ int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error 
 
 void secret_clear(struct secret *s)
 {
-    OPENSSL_cleanse(s, sizeof *s);
+    explicit_bzero(s, sizeof *s);
 }
 
 void secrets_clear(struct secrets *s)
 {
-    OPENSSL_cleanse(s, sizeof *s);
+    explicit_bzero(s, sizeof *s);
 }

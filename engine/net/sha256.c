@@ -3,8 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/limits.h"
-
-#include <openssl/evp.h>
+#include "engine/net/crypto_library.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +23,8 @@ static int hash_file(struct env *env, int file, EVP_MD_CTX *hash, uint8_t *chunk
 
 int sha256_of_file(struct env *env, int file, uint8_t out[SHA256_BYTES])
 {
+    struct glint_error unused = {.code = GLINT_OK};
+    if (crypto_library_load(&unused) != 0) return -ENOSYS;
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
     uint8_t *chunk = mem_alloc(CHUNK_BYTES);
     int r = hash != NULL && chunk != NULL ? 0 : -ENOMEM;

@@ -7,10 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/ssl.h>
+#include "engine/net/crypto_library.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -138,7 +135,7 @@ static bool keys_derive(const struct secrets *secrets, bool clients, struct keys
         struct secret client;
         ok = secret_derive_client_secret(&secrets->list[i], &client) &&
              key_derive(&client, SECRET_CLIENT, &out->list[out->count++]);
-        OPENSSL_cleanse(&client, sizeof client);
+        explicit_bzero(&client, sizeof client);
     }
     return ok;
 }
@@ -194,7 +191,7 @@ bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secret
     struct keys keys;
     bool ok = keys_derive(secrets, c->accept_client_secrets, &keys);
     if (ok) c->keys = keys;
-    OPENSSL_cleanse(&keys, sizeof keys);
+    explicit_bzero(&keys, sizeof keys);
     return ok;
 }
 
@@ -203,14 +200,14 @@ bool tls_context_set_job_key(struct tls_context *c, const struct secret *key)
     struct keys job = {.count = 1};
     bool ok = key_derive(key, SECRET_JOB, &job.list[0]);
     if (ok) c->job = job;
-    OPENSSL_cleanse(&job, sizeof job);
+    explicit_bzero(&job, sizeof job);
     return ok;
 }
 
 void tls_context_forget_secrets(struct tls_context *c)
 {
     assert(c->job.count > 0);
-    OPENSSL_cleanse(&c->keys, sizeof c->keys);
+    explicit_bzero(&c->keys, sizeof c->keys);
 }
 
 static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
@@ -241,9 +238,7 @@ static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
 struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
                                        struct glint_error *error)
 {
-    /* OpenSSL's global state is not freed at exit: that takes 0.6 ms, and there is one executor
-     * process for each driver. */
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    if (crypto_library_load(error) != 0) return NULL;
     struct tls_context *c = mem_zalloc(sizeof *c);
     if (c == NULL) {
         error_no_memory(error);
@@ -269,7 +264,7 @@ void tls_context_destroy(struct tls_context *c)
     if (c == NULL) return;
     SSL_CTX_free(c->ssl);
     BIO_meth_free(c->memory);
-    OPENSSL_cleanse(c, sizeof *c);
+    explicit_bzero(c, sizeof *c);
     mem_free(c);
 }
 

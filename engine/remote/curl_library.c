@@ -1,18 +1,13 @@
 /* Loads the library by the name of its ABI, which has been the same since 2006. */
 #include "engine/remote/curl_library.h"
 
+#include "engine/base/shared_library.h"
+
 #include <assert.h>
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <string.h>
 
 #define VERSION_MIN 0x075500 /* 7.85: CURLOPT_PROTOCOLS_STR */
 
-static const struct {
-    const char *name;
-    size_t offset;
-} symbols[] = {
+static const struct shared_symbol symbols[] = {
 #define SYMBOL(name)                                                                               \
     {                                                                                              \
         "curl_" #name, offsetof(struct curl_library, name)                                         \
@@ -29,31 +24,12 @@ static const struct {
 static_assert(SYMBOL_COUNT * sizeof(void *) == sizeof(struct curl_library),
               "every function has a name");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct curl_library library;
-static bool loaded;
 
-/* The variants with OpenSSL and with GnuTLS have the same interface. */
-static void *open_library(void)
-{
-    void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    return handle != NULL ? handle : dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-}
+static const char hint[] = "install libcurl, on Debian: apt install libcurl4";
 
-static int load(struct glint_error *error)
+static int initialize(struct glint_error *error)
 {
-    static const char hint[] = "install libcurl, on Debian: apt install libcurl4";
-    void *handle = open_library();
-    if (handle == NULL)
-        return error_set(error, GLINT_E_INPUT_URL, hint,
-                         "URLs are read with libcurl, which cannot be loaded: %s", dlerror());
-    for (size_t i = 0; i < SYMBOL_COUNT; i++) {
-        void *function = dlsym(handle, symbols[i].name);
-        if (function == NULL)
-            return error_set(error, GLINT_E_INPUT_URL, hint, "libcurl is too old: it has no %s",
-                             symbols[i].name);
-        memcpy((char *)&library + symbols[i].offset, &function, sizeof function);
-    }
     const curl_version_info_data *version = library.version_info(CURLVERSION_NOW);
     if (version->version_num < VERSION_MIN)
         return error_set(error, GLINT_E_INPUT_URL, hint,
@@ -65,10 +41,15 @@ static int load(struct glint_error *error)
 
 const struct curl_library *curl_library_load(struct glint_error *error)
 {
-    pthread_mutex_lock(&lock);
-    if (!loaded) loaded = load(error) == 0;
-    const bool ok = loaded;
-    pthread_mutex_unlock(&lock);
-    assert(!ok || library.easy_init != NULL);
-    return ok ? &library : NULL;
+    /* The variants with OpenSSL and with GnuTLS have the same interface. */
+    static struct shared_library curl = {.names = {"libcurl.so.4", "libcurl-gnutls.so.4"},
+                                         .purpose = "URLs are read with libcurl",
+                                         .hint = hint,
+                                         .code = GLINT_E_INPUT_URL,
+                                         .symbols = symbols,
+                                         .symbol_count = SYMBOL_COUNT,
+                                         .table = &library,
+                                         .initialize = initialize,
+                                         .lock = PTHREAD_MUTEX_INITIALIZER};
+    return shared_library_load(&curl, error) == 0 ? &library : NULL;
 }

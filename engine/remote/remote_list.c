@@ -6,6 +6,7 @@
 #include "engine/remote/hdfs_status.h"
 #include "engine/remote/remote_document.h"
 #include "engine/remote/s3_list.h"
+#include "engine/remote/xml_library.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -67,7 +68,8 @@ static int list_s3(struct remote_target *t, struct env *env, const char *name, c
 {
     char query[QUERY_BYTES], token[S3_TOKEN_BYTES] = "", last[S3_TOKEN_BYTES];
     struct buffer page = {NULL, 0, 0};
-    int r;
+    int r = xml_library_load(error);
+    if (r != 0) return r;
     do {
         page.size = 0;
         memcpy(last, token, sizeof last);

@@ -4,9 +4,9 @@
 #include "engine/remote/s3_list.h"
 
 #include "engine/base/text.h"
+#include "engine/remote/xml_library.h"
 
 #include <assert.h>
-#include <expat.h>
 #include <limits.h>
 #include <string.h>
 
@@ -151,8 +151,9 @@ int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object
                   void *arg)
 {
     struct list_parser p = {.token = token, .entry = entry, .arg = arg};
+    struct glint_error unused = {.code = GLINT_OK};
     token[0] = '\0';
-    if (size > INT_MAX) return -1;
+    if (size > INT_MAX || xml_library_load(&unused) != 0) return -1;
     p.xml = XML_ParserCreate(NULL);
     if (p.xml == NULL) return -1;
     XML_SetUserData(p.xml, &p);

@@ -4,9 +4,9 @@
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/data/codec.h"
+#include "engine/net/crypto_library.h"
 
 #include <math.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -35,6 +35,8 @@ static bool append_text(struct buffer *out, struct glint_slice s)
 static bool append_base64(struct buffer *out, struct glint_slice s)
 {
     const uint64_t step = UINT64_C(3) << 28; /* the library counts in ints */
+    struct glint_error unused = {.code = GLINT_OK};
+    if (crypto_library_load(&unused) != 0) return false;
     if (!buffer_reserve(out, s.size / 3 * 4 + 8)) return false;
     for (uint64_t at = 0; at < s.size; at += step) {
         const uint64_t n = s.size - at < step ? s.size - at : step;
@@ -76,7 +78,9 @@ static bool parse_text(struct glint_slice field, struct buffer *out)
 static bool parse_base64(struct glint_slice field, struct buffer *out)
 {
     if (field.size == 0) return true;
+    struct glint_error unused = {.code = GLINT_OK};
     if (field.size % 4 != 0 || field.size > INT32_MAX) return false;
+    if (crypto_library_load(&unused) != 0) return false;
     const int n = EVP_DecodeBlock(out->data + out->size, field.data, (int)field.size);
     if (n < 0) return false;
     const uint8_t *end = field.data + field.size;

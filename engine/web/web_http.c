@@ -25,13 +25,13 @@ struct web_request {
 
 static const char *header_of(const struct web_request *r, const char *name)
 {
-    return r->h->library.lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+    return r->h->library->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
 static const char *query_of(void *arg, const char *name)
 {
     const struct web_request *r = arg;
-    return r->h->library.lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+    return r->h->library->lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* ---- Answers */
@@ -49,15 +49,15 @@ static void add_headers(const struct web_http *h, struct MHD_Response *response,
         {"Cross-Origin-Opener-Policy", "same-origin"},
         {"Cache-Control", "no-store"}};
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
-        h->library.add_response_header(response, headers[i][0], headers[i][1]);
-    h->library.add_response_header(response, "Content-Type", type);
+        h->library->add_response_header(response, headers[i][0], headers[i][1]);
+    h->library->add_response_header(response, "Content-Type", type);
 }
 
 /* `name`, `value`: one more header; may be NULL. */
 static enum MHD_Result answer(const struct web_request *r, unsigned status, const char *type,
                               const void *data, uint64_t size, const char *name, const char *value)
 {
-    const struct web_library *l = &r->h->library;
+    const struct web_library *l = r->h->library;
     struct MHD_Response *response =
         l->create_response_from_buffer(size, (void *)data, MHD_RESPMEM_MUST_COPY);
     if (response == NULL) return MHD_NO; /* closes the connection */
@@ -142,7 +142,7 @@ static ssize_t stream_read(void *arg, uint64_t position, char *out, size_t capac
     if (s->at == s->size && stream_is_due(s, m)) stream_fill(s, m);
     if (s->at == s->size) {
         s->suspended = true;
-        s->h->library.suspend_connection(s->connection);
+        s->h->library->suspend_connection(s->connection);
         return 0;
     }
     const size_t size = s->size - s->at < capacity ? s->size - s->at : capacity;
@@ -171,16 +171,16 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
     text_format(s->id, sizeof s->id, "%s", id);
     h->streams = s;
     h->stream_count++;
-    struct MHD_Response *response = h->library.create_response_from_callback(
+    struct MHD_Response *response = h->library->create_response_from_callback(
         MHD_SIZE_UNKNOWN, 1024, stream_read, s, stream_free);
     if (response == NULL) {
         stream_free(s);
         return MHD_NO;
     }
     add_headers(h, response, "text/event-stream");
-    h->library.add_response_header(response, "X-Accel-Buffering", "no"); /* proxies pass it on */
-    const enum MHD_Result result = h->library.queue_response(r->connection, 200, response);
-    h->library.destroy_response(response);
+    h->library->add_response_header(response, "X-Accel-Buffering", "no"); /* proxies pass it on */
+    const enum MHD_Result result = h->library->queue_response(r->connection, 200, response);
+    h->library->destroy_response(response);
     return result;
 }
 
@@ -191,7 +191,7 @@ void web_http_tick(struct web_http *h)
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
         if (!s->suspended || !stream_is_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;
         s->suspended = false;
-        h->library.resume_connection(s->connection);
+        h->library->resume_connection(s->connection);
     }
 }
 
@@ -264,7 +264,7 @@ static enum MHD_Result answer_login(const struct web_request *r)
         text_format(location, sizeof location, "./?job=%s", job);
     text_format(cookie, sizeof cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/",
                 r->h->access->cookie, r->h->access->token);
-    struct web_library *l = &r->h->library;
+    const struct web_library *l = r->h->library;
     struct MHD_Response *response = l->create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
     add_headers(r->h, response, TEXT_TYPE);
@@ -311,7 +311,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         .host = header_of(&r, "Host"),
         .origin = header_of(&r, "Origin"),
         .authorization = header_of(&r, "Authorization"),
-        .cookie = r.h->library.lookup_connection_value(connection, MHD_COOKIE_KIND,
+        .cookie = r.h->library->lookup_connection_value(connection, MHD_COOKIE_KIND,
                                                        r.h->access->cookie),
         .query_token = strcmp(path, "/") == 0 ? query_of(&r, "token") : NULL};
     switch (web_access_check(r.h->access, &c, &by_query)) {
@@ -335,8 +335,8 @@ int web_http_start(struct web_http *h, const struct sockaddr *address)
     const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
                            (address->sa_family == AF_INET6 ? MHD_USE_IPv6 : 0);
     errno = 0;
-    h->connections = (struct web_connections){.env = h->env, .library = &h->library};
-    h->daemon = h->library.start_daemon(
+    h->connections = (struct web_connections){.env = h->env, .library = h->library};
+    h->daemon = h->library->start_daemon(
         flags, 0, NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         WEB_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_REQUEST_BYTES,
@@ -349,19 +349,19 @@ int web_http_start(struct web_http *h, const struct sockaddr *address)
 
 uint16_t web_http_port(const struct web_http *h)
 {
-    return h->library.get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return h->library->get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
 int web_http_epoll(const struct web_http *h)
 {
-    return h->library.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    return h->library->get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
 int64_t web_http_run(struct web_http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    h->library.run(h->daemon);
-    return h->library.get_timeout(h->daemon, &ms) == MHD_YES ? (int64_t)ms : -1;
+    h->library->run(h->daemon);
+    return h->library->get_timeout(h->daemon, &ms) == MHD_YES ? (int64_t)ms : -1;
 }
 
 void web_http_stop(struct web_http *h)
@@ -369,11 +369,11 @@ void web_http_stop(struct web_http *h)
     if (h->daemon == NULL) return;
     h->closing = true;
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
-        if (s->suspended) h->library.resume_connection(s->connection);
+        if (s->suspended) h->library->resume_connection(s->connection);
         s->suspended = false;
     }
-    for (int i = 0; i < 3; i++) h->library.run(h->daemon); /* sends the ends of the streams */
-    h->library.stop_daemon(h->daemon);
+    for (int i = 0; i < 3; i++) h->library->run(h->daemon); /* sends the ends of the streams */
+    h->library->stop_daemon(h->daemon);
     h->daemon = NULL;
     assert(h->streams == NULL);
 }

@@ -38,7 +38,7 @@ struct web_stream;
 
 struct web_http {
     struct env *env;
-    struct web_library library;
+    const struct web_library *library;
     struct MHD_Daemon *daemon;
     const struct web_access *access;
     struct web_jobs jobs;

@@ -1,39 +1,39 @@
 /* Each function is looked up by its name; libmicrohttpd.so.12 has had all of them since 0.9.71. */
 #include "engine/web/web_library.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "engine/base/shared_library.h"
 
-int web_library_load(struct web_library *l, struct glint_error *error)
+static struct web_library functions;
+
+#define SYMBOL(name) {"MHD_" #name, offsetof(struct web_library, name)}
+static const struct shared_symbol symbols[] = {
+    SYMBOL(start_daemon),
+    SYMBOL(stop_daemon),
+    SYMBOL(get_daemon_info),
+    SYMBOL(get_connection_info),
+    SYMBOL(run),
+    SYMBOL(get_timeout),
+    SYMBOL(lookup_connection_value),
+    SYMBOL(create_response_from_buffer),
+    SYMBOL(create_response_from_callback),
+    SYMBOL(add_response_header),
+    SYMBOL(queue_response),
+    SYMBOL(destroy_response),
+    SYMBOL(suspend_connection),
+    SYMBOL(resume_connection),
+    SYMBOL(get_version)};
+
+const struct web_library *web_library_load(struct glint_error *error)
 {
-    memset(l, 0, sizeof *l);
-    const struct {
-        const char *name;
-        void *to;
-    } functions[] = {{"MHD_start_daemon", &l->start_daemon},
-                     {"MHD_stop_daemon", &l->stop_daemon},
-                     {"MHD_get_daemon_info", &l->get_daemon_info},
-                     {"MHD_get_connection_info", &l->get_connection_info},
-                     {"MHD_run", &l->run},
-                     {"MHD_get_timeout", &l->get_timeout},
-                     {"MHD_lookup_connection_value", &l->lookup_connection_value},
-                     {"MHD_create_response_from_buffer", &l->create_response_from_buffer},
-                     {"MHD_create_response_from_callback", &l->create_response_from_callback},
-                     {"MHD_add_response_header", &l->add_response_header},
-                     {"MHD_queue_response", &l->queue_response},
-                     {"MHD_destroy_response", &l->destroy_response},
-                     {"MHD_suspend_connection", &l->suspend_connection},
-                     {"MHD_resume_connection", &l->resume_connection}};
-    const char *hint = "install libmicrohttpd (Debian: apt install libmicrohttpd12), or leave out "
-                       "the page";
-    l->handle = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
-    if (l->handle == NULL)
-        return error_set(error, GLINT_E_WEB_LIBRARY, hint, "%s", dlerror());
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = dlsym(l->handle, functions[i].name);
-        if (found == NULL)
-            return error_set(error, GLINT_E_WEB_LIBRARY, hint, "%s", dlerror());
-        memcpy(functions[i].to, &found, sizeof found);
-    }
-    return 0;
+    static struct shared_library library = {
+        .names = {"libmicrohttpd.so.12"},
+        .purpose = "the page is served with libmicrohttpd",
+        .hint =
+            "install libmicrohttpd (Debian: apt install libmicrohttpd12), or leave out the page",
+        .code = GLINT_E_WEB_LIBRARY,
+        .symbols = symbols,
+        .symbol_count = sizeof symbols / sizeof symbols[0],
+        .table = &functions,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
+    return shared_library_load(&library, error) == 0 ? &functions : NULL;
 }

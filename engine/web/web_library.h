@@ -8,7 +8,7 @@
 #include <microhttpd.h>
 
 struct web_library {
-    void *handle;
+    __typeof__(&MHD_get_version) get_version;
     __typeof__(&MHD_start_daemon) start_daemon;
     __typeof__(&MHD_stop_daemon) stop_daemon;
     __typeof__(&MHD_get_daemon_info) get_daemon_info;
@@ -25,8 +25,8 @@ struct web_library {
     __typeof__(&MHD_resume_connection) resume_connection;
 };
 
-/* Returns 0, or WEB_LIBRARY. It stays loaded: the library registers functions for the process's
- * end. */
-int web_library_load(struct web_library *l, struct glint_error *error);
+/* Returns the functions, or NULL with *error set to WEB_LIBRARY. It stays loaded: the library
+ * registers functions for the process's end. */
+const struct web_library *web_library_load(struct glint_error *error);
 
 #endif

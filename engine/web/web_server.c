@@ -248,7 +248,8 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
     s->http = (struct web_http){.env = config->env, .access = &s->access, .jobs = config->jobs};
     if (s->live)
         s->http.jobs = (struct web_jobs){.arg = s, .list = live_list, .find = live_find};
-    int r = web_library_load(&s->http.library, error);
+    s->http.library = web_library_load(error);
+    int r = s->http.library != NULL ? 0 : error->code;
     if (r == 0) r = open_listener(s, config, error);
     if (r == 0) r = choose_token(s, config, error);
     if (r == 0) r = event_loop_init(&s->loop, config->env, error);

@@ -5,6 +5,7 @@
 #include "jobs/bloom/murmur.h"
 
 #define XXH_INLINE_ALL
+#include <murmurhash.h>
 #include <xxhash.h>
 
 /* mmh3.hash(id, i) % m: the hash is signed, and Python's modulo is never negative. */
@@ -93,7 +94,7 @@ static void spark_bloom_v2_indexes(const uint8_t *id, uint64_t size, uint64_t m,
 static void guava_indexes(const uint8_t *id, uint64_t size, uint64_t m, uint32_t k, uint64_t *out)
 {
     uint64_t hash[2];
-    murmur3_128(id, size, hash);
+    lmmh_x64_128(id, (unsigned)size, 0, hash);
     for (uint32_t i = 0; i < k; i++, hash[0] += hash[1]) out[i] = (hash[0] & INT64_MAX) % m;
 }
 
@@ -103,7 +104,7 @@ static void rbloom_indexes(const uint8_t *id, uint64_t size, uint64_t m, uint32_
     const unsigned __int128 factor =
         (unsigned __int128)0x2360ed051fc65da4u << 64 | 0x4385df649fcb5cedu;
     uint64_t hash[2];
-    murmur3_128(id, size, hash);
+    lmmh_x64_128(id, (unsigned)size, 0, hash);
     unsigned __int128 s = (unsigned __int128)hash[1] << 64 | hash[0];
     for (uint32_t i = 0; i < k; i++) {
         s = s * factor + 1;

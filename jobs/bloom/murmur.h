@@ -1,8 +1,8 @@
 /* MurmurHash3_x86_32 and Hadoop's MurmurHash of one id under many seeds. Mixing the id's words does
  * not depend on the seed, so it is done once; a seed then costs one short round per word. The same
  * arithmetic, sixteen ids at a time, is in lanes.h. All hashes here are in the public domain
- * (Appleby); Hadoop's differs from MurmurHash2 in the tail, Spark's from MurmurHash3. The library
- * needs no other one, so MurmurHash3_x64_128 is here too; the tests compare it with libmurmurhash.
+ * (Appleby); Hadoop's differs from MurmurHash2 in the tail, Spark's from MurmurHash3. The tests
+ * compare them with libmurmurhash, which has MurmurHash3_x64_128 for the schemes guava and rbloom.
  */
 #ifndef GLINT_JOBS_BLOOM_MURMUR_H
 #define GLINT_JOBS_BLOOM_MURMUR_H
@@ -89,51 +89,6 @@ static inline uint32_t murmur3_spark(const uint8_t *data, uint64_t size, uint32_
         h = murmur_rotl(h ^ murmur3_mix(word), 13) * 5 + MURMUR3_ADD;
     }
     return murmur3_finish(h ^ (uint32_t)size);
-}
-
-/* ---- MurmurHash3_x64_128, seed 0 ---- */
-
-#define MURMUR128_C1 0x87c37b91114253d5u
-#define MURMUR128_C2 0x4cf5ad432745937fu
-
-static inline uint64_t murmur_rotl64(uint64_t x, int by)
-{
-    return (x << by) | (x >> (64 - by));
-}
-
-static inline uint64_t murmur128_mix(uint64_t word, uint64_t first, int by, uint64_t second)
-{
-    return murmur_rotl64(word * first, by) * second;
-}
-
-static inline uint64_t murmur128_finish(uint64_t h)
-{
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 33;
-}
-
-static inline void murmur3_128(const uint8_t *data, uint64_t size, uint64_t out[2])
-{
-    uint64_t h1 = 0, h2 = 0, word[2];
-    uint64_t at = 0;
-    for (; at + sizeof word <= size; at += sizeof word) {
-        memcpy(word, data + at, sizeof word);
-        h1 ^= murmur128_mix(word[0], MURMUR128_C1, 31, MURMUR128_C2);
-        h1 = (murmur_rotl64(h1, 27) + h2) * 5 + 0x52dce729;
-        h2 ^= murmur128_mix(word[1], MURMUR128_C2, 33, MURMUR128_C1);
-        h2 = (murmur_rotl64(h2, 31) + h1) * 5 + 0x38495ab5;
-    }
-    word[0] = word[1] = 0; /* a tail shorter than its word mixes zeros, which changes nothing */
-    if (at < size) memcpy(word, data + at, size - at);
-    h1 ^= murmur128_mix(word[0], MURMUR128_C1, 31, MURMUR128_C2) ^ size;
-    h2 ^= murmur128_mix(word[1], MURMUR128_C2, 33, MURMUR128_C1) ^ size;
-    h1 += h2;
-    h2 += h1;
-    h1 = murmur128_finish(h1);
-    h2 = murmur128_finish(h2);
-    out[0] = h1 + h2;
-    out[1] = h2 + out[0];
 }
 
 /* ---- Hadoop's MurmurHash ---- */
