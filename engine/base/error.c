@@ -126,5 +126,9 @@ int error_set_shared_path(struct glint_error *e, enum glint_code code, int error
         snprintf(e->hint, sizeof e->hint, "%s",
                  "the file was removed, or this node cannot see it: inputs and outputs of a "
                  "cluster must be on storage that all nodes share, at the same path");
+    if (error == -EACCES)
+        snprintf(e->hint, sizeof e->hint, "%s",
+                 "the executors' user needs access: executors of the packages run as glint, whose "
+                 "group the submitter must be in, or use executors of your own user");
     return e->code;
 }

@@ -94,9 +94,10 @@ static int run_daemon(struct executor_args *l, struct glint_error *error)
                                          .launched = cli_line_flag(l->line, "launched")};
     const char *ui = cli_line_option(l->line, "ui");
     struct executor_page *page = NULL;
+    log_configure(env_real(), l->log_json, id); /* for the page's address */
     if (ui != NULL)
         page = executor_page_open(config.cluster, id, ui, cli_line_option(l->line, "ui-token"),
-                                  error);
+                                  l->log_json, error);
     if (ui != NULL && page == NULL) return error->code;
     int code = daemon_run(&config, error);
     executor_page_close(page);

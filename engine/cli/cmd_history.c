@@ -13,7 +13,7 @@ static void serve_history(const struct cli_line *line, struct glint_error *error
     const struct web_jobs jobs = history_jobs_as_web(logs);
     const char *address = cli_line_option(line, "serve");
     struct web_server *server =
-        cli_web_open(address, cli_line_option(line, "ui-token"), &jobs, error);
+        cli_web_open(address, cli_line_option(line, "ui-token"), &jobs, false, error);
     if (server != NULL) web_server_run(server);
     web_server_close(server);
     history_jobs_close(logs);

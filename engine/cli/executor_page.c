@@ -169,7 +169,7 @@ static const struct web_model *find_nothing(void *arg, const char *id)
 }
 
 struct executor_page *executor_page_open(const struct cluster *cluster, const char *id,
-                                         const char *address, const char *token_file,
+                                         const char *address, const char *token_file, bool log,
                                          struct glint_error *error)
 {
     struct executor_page *p = mem_zalloc(sizeof *p);
@@ -196,7 +196,7 @@ struct executor_page *executor_page_open(const struct cluster *cluster, const ch
                                   .find = find_nothing,
                                   .executor = put_executor,
                                   .executor_metrics = put_metrics};
-    p->server = cli_web_open(address, token_file, &jobs, error);
+    p->server = cli_web_open(address, token_file, &jobs, log, error);
     if (p->server != NULL && web_server_start(p->server, error) == 0) return p;
     executor_page_close(p);
     return NULL;

@@ -7,10 +7,10 @@
 
 struct executor_page;
 
-/* Serves the page of executor `id` of the cluster, in a thread, until close; `address` and
- * `token_file` as cli_web_open, cluster and id are borrowed. Returns NULL with *error set. */
+/* Serves the page of executor `id` of the cluster, in a thread, until close; `address`,
+ * `token_file` and `log` as cli_web_open, cluster and id are borrowed. NULL: *error is set. */
 struct executor_page *executor_page_open(const struct cluster *cluster, const char *id,
-                                         const char *address, const char *token_file,
+                                         const char *address, const char *token_file, bool log,
                                          struct glint_error *error);
 void executor_page_close(struct executor_page *page); /* NULL is allowed */
 

@@ -263,7 +263,7 @@ static int start_page(struct job_command *run, struct glint_error *error)
 {
     const struct settings *s = &run->settings;
     if (s->ui == NULL || run->explain) return 0;
-    run->web = cli_web_open(s->ui, s->ui_token, NULL, error);
+    run->web = cli_web_open(s->ui, s->ui_token, NULL, false, error);
     if (run->web == NULL) return error->code;
     run->settings.config.event_sink = web_server_sink(run->web);
     return web_server_start(run->web, error);

@@ -2,6 +2,7 @@
 #include "engine/cli/web.h"
 
 #include "engine/base/file_check.h"
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ static bool parse_address(const char *text, char *host, size_t capacity, uint16_
 }
 
 struct web_server *cli_web_open(const char *address, const char *token_file,
-                                const struct web_jobs *jobs, struct glint_error *error)
+                                const struct web_jobs *jobs, bool log, struct glint_error *error)
 {
     char host[256], token[WEB_TOKEN_MAX + 1];
     struct web_config config = {.env = env_real(), .host = host};
@@ -52,9 +53,19 @@ struct web_server *cli_web_open(const char *address, const char *token_file,
                   "--ui=%s: it must be HOST:PORT, as in 127.0.0.1:4040 or [::1]:4040", address);
         return NULL;
     }
+    if (log && token_file == NULL) {
+        error_set(error, GLINT_E_USAGE, "add --ui-token FILE; make one: glint secret new FILE",
+                  "the log would show the token of the page");
+        return NULL;
+    }
     if (token_file != NULL && read_token(token_file, token, error) != 0) return NULL;
     config.token = token_file != NULL ? token : NULL;
     struct web_server *s = web_server_open(&config, error);
-    if (s != NULL) fprintf(stderr, "page: %s\n", web_server_url(s));
+    if (s == NULL) return NULL;
+    const char *url = web_server_url(s);
+    if (log)
+        log_line(LOG_INFO, NULL, "page: %.*s", (int)strcspn(url, "?"), url);
+    else
+        fprintf(stderr, "page: %s\n", url);
     return s;
 }

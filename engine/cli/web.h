@@ -6,8 +6,9 @@
 
 /* Opens the server for the value of --ui ("": the default) or --serve; `token_file` may be NULL.
  * `jobs` NULL: of the job whose events come to the sink. Prints the page's address to standard
- * error. Returns NULL with *error set. */
+ * error; `log`: as a line of the log, without a token, which is then that of `token_file`. Returns
+ * NULL with *error set. */
 struct web_server *cli_web_open(const char *address, const char *token_file,
-                                const struct web_jobs *jobs, struct glint_error *error);
+                                const struct web_jobs *jobs, bool log, struct glint_error *error);
 
 #endif

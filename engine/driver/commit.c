@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HIDDEN_DEPTH_MAX 1 /* levels of directories in the hidden one */
 #define REMOVE_TRIES     8
@@ -82,7 +84,28 @@ static int reject_parent(const struct commit *c, const char *directory, struct g
                      "cannot create %s: directory %s does not exist", c->out, directory);
 }
 
-static int make_hidden_dir(struct commit *c, const char *directory, struct glint_error *error)
+/* Executors of a shared daemon write attempts as its user: the group may. A submitter who is not a
+ * member cannot give the directory to it (EPERM), and needs executors of its own. */
+static int share_with_group(int dir, uint32_t group)
+{
+    const int r = fchown(dir, (uid_t)-1, group) == 0 ? 0 : -errno;
+    if (r == -EPERM) return 0;
+    return r == 0 && fchmod(dir, 02770) != 0 ? -errno : r;
+}
+
+static int make_attempts_dir(const struct commit *c, const uint32_t *group)
+{
+    int r = c->env->make_dir(c->env, c->lock.dir, ATTEMPTS, false);
+    if (r != 0 || group == NULL) return r;
+    const int dir = c->env->open(c->env, c->lock.dir, ATTEMPTS, ENV_DIR_NOFOLLOW);
+    if (dir < 0) return dir;
+    r = share_with_group(dir, *group);
+    c->env->close(c->env, dir);
+    return r == 0 ? share_with_group(c->lock.dir, *group) : r;
+}
+
+static int make_hidden_dir(struct commit *c, const char *directory, const uint32_t *group,
+                           struct glint_error *error)
 {
     int r = locked_dir_create(c->env, c->hidden, false, &c->lock);
     if (r == -ENOENT) return reject_parent(c, directory, error);
@@ -92,7 +115,7 @@ static int make_hidden_dir(struct commit *c, const char *directory, struct glint
                     text_format(c->parts, sizeof c->parts, "%s/" OUTPUT, c->hidden)
                 ? c->env->make_dir(c->env, c->lock.dir, OUTPUT, false)
                 : -ENAMETOOLONG;
-        if (r == 0) r = c->env->make_dir(c->env, c->lock.dir, ATTEMPTS, false);
+        if (r == 0) r = make_attempts_dir(c, group);
         if (r == 0) return 0;
         commit_cleanup(c);
     }
@@ -206,7 +229,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     r = reject_existing(c, error);
     if (r != 0) return r;
     locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX); /* of dead jobs */
-    r = make_hidden_dir(c, directory, error);
+    r = make_hidden_dir(c, directory, options.group, error);
     if (r == 0) r = open_parent(c, directory, error);
     if (r == 0) r = reject_irreplaceable(c, error);
     if (r != 0) commit_cleanup(c);

@@ -54,6 +54,7 @@ struct commit {
 struct commit_options {
     bool overwrite;
     bool no_sync; /* no fsync */
+    const uint32_t *group; /* of executors of another user, who write attempts; NULL: none */
 };
 
 /* Initializes `c` and creates the hidden directory. Without `overwrite` OUT must not exist; with it

@@ -8,6 +8,7 @@
 #include "engine/driver/output_overlap.h"
 
 #include <assert.h>
+#include <grp.h>
 
 /* Finds the output that job_outputs_reserve opened for `path`; NULL: none. */
 static struct commit *find_reserved(const struct driver *d, const char *path)
@@ -29,10 +30,19 @@ static struct commit *add_commit(struct driver *d)
     return c;
 }
 
+/* The group of executors that run as a user of their own, as those of the packages' unit do. */
+static bool find_executors_group(const struct context_config *config, uint32_t *out)
+{
+    const struct group *g = config->cluster != NULL ? getgrnam("glint") : NULL;
+    if (g != NULL) *out = g->gr_gid;
+    return g != NULL;
+}
+
 int job_outputs_open(struct driver *d, const char *path, struct commit **out)
 {
     const struct context_config *config = &d->g->config;
-    struct commit_options options = {config->overwrite, config->no_sync};
+    struct commit_options options = {config->overwrite, config->no_sync, NULL};
+    uint32_t group;
     struct commit *c = *out = find_reserved(d, path_from_file_url(path));
     if (c != NULL) { /* opened and checked by job_outputs_reserve */
         c->reserved = false;
@@ -40,6 +50,7 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
     }
     c = *out = add_commit(d);
     if (c == NULL) return driver_error(d)->code;
+    if (find_executors_group(config, &group)) options.group = &group;
     /* The id in the hidden directory's name differs for each output, since two of them may have
      * the same name and parent until commit_check_disjoint rejects them. */
     int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count,

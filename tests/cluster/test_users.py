@@ -163,6 +163,70 @@ class Traps(UsersTest):
             os.close(self.ready)
 
 
+DAEMON, GROUP = 64010, 64011
+
+
+class SharedDaemon(UsersTest):
+    """Executors run as a user of their own, as those of the packages' unit; submitters are in the group glint."""
+
+    executors = {"e1": {"slots": 1}}
+
+    def setUp(self):
+        super().setUp()
+        with open("/etc/group", encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("glint:")]
+        with open(self.path("group"), "w", encoding="utf-8") as file:
+            file.writelines([*lines, f"glint:x:{GROUP}:\n"])
+        self.data = self.make_directory("data", 0o755)
+        os.chmod(self.home, 0o755)
+        secret = self.path("secret")
+        self.assertEqual(self.run_glint("secret", "new", secret)[0], 0)
+        os.chown(secret, 0, GROUP)
+        os.chmod(secret, 0o640)
+        self.write_cluster(secret_file=secret)
+        daemon = Process(self, "e1", ("executor", "--cluster", self.config, "--id", "e1"),
+                         prefix=self.within(DAEMON, GROUP),
+                         env={"HOME": self.make_directory("daemon", 0o700, DAEMON)})
+        self.processes.append(daemon)
+        daemon.until_says("executor e1 ready on ")
+
+    def within(self, user, *groups):
+        """A command: as this user, where /etc/group has the group glint."""
+        more = f"--groups={','.join(map(str, groups))}" if groups else "--clear-groups"
+        return ["unshare", "-m", "sh", "-ec", 'mount --bind "$0" /etc/group; exec "$@"', self.path("group"),
+                "setpriv", f"--reuid={user}", f"--regid={user}", more, "--"]
+
+    def submit_as(self, output, user, *groups, options=()):
+        done = subprocess.run([*self.within(user, *groups), self.program, "submit", "count-keys", self.input, output,
+                               "--key", "text", "--cluster", self.config, *options], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, cwd=self.data, env=self.env, timeout=DEADLINE_S,
+                              check=False)
+        return done.returncode, done.stderr
+
+    def test_members_of_the_group_and_root_submit(self):
+        for user, groups in ((OWNER, (GROUP,)), (0, (0,))):
+            with self.subTest(user=user):
+                output = os.path.join(self.data, f"out-{user}")
+                code, err = self.submit_as(output, user, *groups)
+                self.assertEqual(code, 0, err)
+                self.assertEqual(self.read_output(output), b"1\t1\n2\t1\n")
+                for path, owner, mode in ((output, user, 0o755), (os.path.join(output, "part-00000"), DAEMON, 0o644)):
+                    found = os.stat(path)
+                    self.assertEqual((found.st_uid, found.st_mode & 0o7777), (owner, mode), path)
+        self.assertEqual(sorted(os.listdir(self.data)), ["out-0", f"out-{OWNER}"])
+
+    def test_another_user_gets_a_hint(self):
+        """One that has the secret, but is not in the group."""
+        secret = self.path("copy")
+        shutil.copy(self.path("secret"), secret)
+        os.chmod(secret, 0o600)
+        give(OWNER, secret)
+        code, err = self.submit_as(os.path.join(self.data, "out"), OWNER, options=("--secret-file", secret))
+        self.assertEqual(code, 74, err)
+        self.assertIn("error[E0303]", err)
+        self.assertIn("group the submitter must be in", err)
+
+
 class FileOwnership(UsersTest):
     """Files that are trusted, or written to, must not belong to another user."""
 
