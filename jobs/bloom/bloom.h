@@ -178,6 +178,9 @@ enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double 
  * at most BLOOM_M_MAX, k at most BLOOM_K_MAX_512 or exactly BLOOM_K_SPLIT. */
 enum bloom_result bloom_params_check(const struct bloom_params *params);
 
+/* The largest m of a classic filter of this scheme, k and seeds. */
+uint64_t bloom_m_max(const struct bloom_params *params);
+
 uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
 
 /* Returns true if indexes have 64 bits, here and in batches: wide, spark-bloom-v2, guava, rbloom
@@ -187,7 +190,12 @@ bool bloom_indexes_are_wide(const struct bloom_params *params);
 /* The expected false positive rate of a filter with n ids. classic: (1 - e^(-kn/m))^k. Block
  * layouts: the mean of a block's rate over its load, which is Poisson distributed (sizing.c). */
 double bloom_expected_rate(const struct bloom_params *params);
-/* (bits_set / m)^k: the actual rate of a classic filter. */
+/* The same for hashes that are not ideal: of 32 bits, whose range is no multiple of m, and which
+ * collide. Near m = 2^31 the rate is up to 1.7 times the planned one. *out_most: with ids that
+ * differ in a few digits, whose hashes under different seeds collide together. Both are
+ * bloom_expected_rate for the schemes of 64 bits and more, and for other hashes of 32 bits. */
+void bloom_predict_rate(const struct bloom_params *params, double *out_least, double *out_most);
+/* (bits_set / m)^k: the rate of a classic filter whose hashes reach all bits alike. */
 double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set);
 
 /* ---- one filter ---- */

@@ -141,7 +141,7 @@ bool bloom_indexes_are_wide(const struct bloom_params *params)
     return schemes[params->scheme].wide || bloom_has_blocks(params->layout);
 }
 
-static uint64_t m_max(const struct bloom_params *params)
+uint64_t bloom_m_max(const struct bloom_params *params)
 {
     if (schemes[params->scheme].wide) return BLOOM_M_MAX;
     if (params->scheme != BLOOM_POLY_MOD || params->seeds != NULL) return INT32_MAX;
@@ -176,7 +176,7 @@ static enum bloom_result check_classic(const struct bloom_params *params)
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
     if (params->seeds != NULL && !seeds_fit(params)) return BLOOM_ERR_SEEDED;
     if (params->seeds == NULL && params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
-    if (params->m > m_max(params)) return BLOOM_ERR_M;
+    if (params->m > bloom_m_max(params)) return BLOOM_ERR_M;
     return params->m % schemes[params->scheme].word_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct export
@@ -21,7 +22,8 @@ struct export
     enum bloom_format format;
     struct atomic_output dir;
     struct filter_parts parts;
-    struct buffer sizes; /* of raw bits, the contents of FILTER_SIZES_FILE */
+    char **sizes; /* of raw bits, the lines of FILTER_SIZES_FILE; owned */
+    uint64_t size_count, size_capacity;
     struct glint_error error;
 };
 
@@ -112,7 +114,11 @@ static bool list_size(struct export *x, const char *name, const struct bloom_fil
     char line[512];
     text_format(line, sizeof line, "%s.%s\t%llu\n", name, bloom_format_name(x->format),
                 (unsigned long long)m);
-    return buffer_append(&x->sizes, line, strlen(line));
+    if (!array_reserve(&x->sizes, &x->size_capacity, x->size_count + 1, sizeof *x->sizes))
+        return false;
+    char *copy = mem_strdup(line);
+    if (copy != NULL) x->sizes[x->size_count++] = copy;
+    return copy != NULL;
 }
 
 /* Writes KEY.FORMAT; a key has one filter. `from` is the filter's source, for messages. */
@@ -137,16 +143,25 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
                : write_file(x, path, filter, whole);
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of the names, whatever the parts of FILTERS are. */
 static int write_sizes(struct export *x)
 {
     struct env *env = x->env;
     char path[PATH_MAX];
-    if (x->sizes.size == 0) return GLINT_OK;
+    if (x->size_count == 0) return GLINT_OK;
+    qsort(x->sizes, x->size_count, sizeof *x->sizes, compare_lines);
     if (!text_format(path, sizeof path, "%s/" FILTER_SIZES_FILE, x->dir.hidden))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL, "the output path is too long");
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
-    int failed = env_write_all(env, file, x->sizes.data, x->sizes.size);
+    int failed = 0;
+    for (uint64_t i = 0; failed == 0 && i < x->size_count; i++)
+        failed = env_write_all(env, file, x->sizes[i], strlen(x->sizes[i]));
     if (failed == 0) failed = env->sync_file(env, file);
     const int closed = env->close(env, file);
     if (failed == 0) failed = closed;
@@ -222,7 +237,8 @@ static void export_filters(const struct cli_line *line, struct glint_error *erro
     export_all(&x, line);
     *error = x.error;
     filter_parts_fini(&x.parts);
-    buffer_fini(&x.sizes);
+    for (uint64_t i = 0; i < x.size_count; i++) mem_free(x.sizes[i]);
+    mem_free(x.sizes);
 }
 
 static const struct glint_job_option export_options[] = {

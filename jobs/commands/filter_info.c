@@ -8,6 +8,7 @@
 #include "jobs/commands/filter_parts.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct info_row {
     struct filter_key key; /* text and seeds are in the arena */
     struct bloom_params params;
     uint64_t bits_set;
+    double fill_rate;  /* by the bits that are set; NAN: not known */
     uint64_t segments; /* 0: not in segments */
 };
 
@@ -59,7 +61,8 @@ static int take_record(void *arg, struct filter_record *record)
     if (filter_record_is_segment(record))
         return filter_parts_add(&info->parts, record, &info->error);
     struct info_row row = {.params = record->filter.params,
-                           .bits_set = bloom_bits_set(&record->filter)};
+                           .bits_set = bloom_bits_set(&record->filter),
+                           .fill_rate = bloom_rate_from_bits(&record->filter)};
     int code = keep_seeds(info, &row);
     if (code == 0) code = add_row(info, &record->key, &row);
     if (code == 0) filter_record_fini(record);
@@ -74,6 +77,9 @@ static int add_up_parts(struct info *info)
     for (uint64_t at = 0; code == 0 && filter_parts_next(&info->parts, &at, &whole);) {
         struct info_row row = {.params = whole.first->segment.params, .segments = whole.count};
         for (uint64_t i = 0; i < whole.count; i++) row.bits_set += whole.first[i].bits_set;
+        row.fill_rate = row.params.layout == BLOOM_CLASSIC
+                            ? bloom_rate_from_fill(&row.params, row.bits_set)
+                            : (double)NAN;
         code = add_row(info, &whole.first->key, &row);
     }
     return code;
@@ -116,8 +122,9 @@ static void print_table(const struct info *info)
         if (name > scheme) scheme = name;
     }
     const bool segments = info->parts.count > 0;
-    printf("%-*s %12s %13s %3s  %-*s  %-11s %13s %7s  %s%s\n", width, title, "N", "M", "K", scheme,
-           "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "", "EXPECTED RATE");
+    printf("%-*s %12s %13s %3s  %-*s  %-11s %13s %7s  %s%s  %s\n", width, title, "N", "M", "K",
+           scheme, "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "",
+           "EXPECTED RATE", "RATE BY FILL");
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
         const int gap = width - print_key(stdout, &row->key);
@@ -126,7 +133,29 @@ static void print_table(const struct info *info)
                scheme, bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
                (unsigned long long)row->bits_set, 100 * fill_of(row));
         if (segments) printf("%8llu  ", (unsigned long long)row->segments);
-        printf("%.6g\n", bloom_expected_rate(&row->params));
+        printf("%-13.6g  ", bloom_expected_rate(&row->params));
+        if (isnan(row->fill_rate))
+            puts("-");
+        else
+            printf("%.6g\n", row->fill_rate);
+    }
+}
+
+/* Says which filters cannot keep their rate because of their scheme's hashes. */
+static void print_notes(const struct info *info)
+{
+    for (uint64_t i = 0; i < info->count; i++) {
+        const struct info_row *row = &info->rows[i];
+        double least, most, planned = bloom_expected_rate(&row->params);
+        bloom_predict_rate(&row->params, &least, &most);
+        if (most <= 1.05 * planned) continue;
+        fputs("note: key ", stderr);
+        print_key(stderr, &row->key);
+        fprintf(stderr,
+                ": scheme %s has hashes of 32 bits, too few for %llu ids: expect a rate of up to "
+                "%.3g instead of %.3g; wide, guava and spark-v2 keep it\n",
+                bloom_scheme_name(row->params.scheme), (unsigned long long)row->params.n, most,
+                planned);
     }
 }
 
@@ -155,6 +184,10 @@ static void put_row(struct json *j, const struct info_row *row)
     json_u64(j, "bits_set", row->bits_set);
     json_f64(j, "fill", fill_of(row));
     json_f64(j, "expected_rate", bloom_expected_rate(&row->params));
+    double least, most;
+    bloom_predict_rate(&row->params, &least, &most);
+    json_f64(j, "predicted_rate", most);
+    if (!isnan(row->fill_rate)) json_f64(j, "fill_rate", row->fill_rate);
     if (row->segments > 0) json_u64(j, "segments", row->segments);
     json_end(j, '}');
 }
@@ -193,6 +226,7 @@ static void list_filters(const struct cli_line *line, struct glint_error *error)
     if (code == 0) code = add_up_parts(&info);
     if (code == 0) {
         if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);
+        print_notes(&info);
         if (!cli_line_flag(line, "json"))
             print_table(&info);
         else if (!print_json(&info))
@@ -211,7 +245,8 @@ const struct cli_command filter_info = {
                .summary = "Lists filters: size, scheme, fill, expected rate.",
                .help = "PATH is a directory that bloom-build wrote, or one of its files. The "
                        "expected rate of false positives is (1 - e^(-kn/m))^k, with a block layout "
-                       "the mean over its blocks.",
+                       "the mean over its blocks; that by the fill is (bits set / m)^k, which is "
+                       "more if the filter has more ids than n.",
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,

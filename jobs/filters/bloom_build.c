@@ -237,6 +237,7 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
     int r = SIZES_TOO_MANY;
     if (p.chosen || p.strategy != BUILD_IDS)
         r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
+    if (r == 0) sizes_note_rates(g, &p.sizes);
     r = r == SIZES_TOO_MANY ? choose_ids(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
     const int64_t before = rows_taken(g);

@@ -120,11 +120,13 @@ int ids_group_set_size(struct glint_task *task, struct ids_group *group,
                           "%.*s: duplicate key (%s)", (int)group->source.size,
                           (const char *)group->source.data, shown);
     enum bloom_result result = size_line_params(&line, &group->sizing, &group->filter.params);
-    if (result != BLOOM_OK)
-        return glint_fail(task, GLINT_E_FILTER_LIMIT,
-                          "see docs/filter-format.md for the bounds of each scheme",
-                          "the filter of key %s, n = %llu: %s", shown, (unsigned long long)line.n,
-                          bloom_strerror(result));
+    if (result != BLOOM_OK) {
+        char why[256];
+        const char *hint;
+        sizes_limit_text(&group->sizing, line.m == 0 ? line.n : 0, result, why, sizeof why, &hint);
+        return glint_fail(task, GLINT_E_FILTER_LIMIT, hint, "the filter of key %s, n = %llu: %s",
+                          shown, (unsigned long long)line.n, why);
+    }
     group->sized = true;
     return 0;
 }

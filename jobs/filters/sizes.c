@@ -7,6 +7,7 @@
 #include "jobs/rows/fields_kernel.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,17 +179,63 @@ int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *siz
         const struct size_line line = {n, s->own ? have->m : 0, s->own ? have->k : 0, 0};
         enum bloom_result result = size_line_params(&line, sizing, &s->params[i]);
         if (result != BLOOM_OK) {
-            char key[256], about[320];
+            char key[256], why[256];
+            const char *hint;
             sizes_key_text(s, i, key, sizeof key);
-            snprintf(about, sizeof about, "the filter of key %s, n = %llu", key,
-                     (unsigned long long)n);
-            return sizes_fail(g, result, about);
+            sizes_limit_text(sizing, s->own ? 0 : n, result, why, sizeof why, &hint);
+            return glint_abort(g, GLINT_E_FILTER_LIMIT, hint, "the filter of key %s, n = %llu: %s",
+                               key, (unsigned long long)n, why);
         }
         s->params[i].seeds = s->seeds;
         s->bits_bytes += bloom_bytes(s->params[i].m);
     }
     assert(s->bits_bytes > 0);
     return 0;
+}
+
+void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
+                      char *out, size_t capacity, const char **out_hint)
+{
+    const struct bloom_params params = {.scheme = sizing->scheme,
+                                        .layout = sizing->layout,
+                                        .k = sizing->k,
+                                        .seeds = sizing->seeded ? sizing->seeds : NULL};
+    const double ln2 = log(2);
+    const double per_id = sizing->p > 0 ? -log(sizing->p) / (ln2 * ln2) : sizing->bits;
+    const double bits = ceil((double)n * per_id);
+    *out_hint = "see docs/filter-format.md for the bounds of each scheme";
+    snprintf(out, capacity, "%s", bloom_strerror(result));
+    if (result != BLOOM_ERR_M || n == 0) return;
+    const bool blocks = sizing->layout != BLOOM_CLASSIC;
+    snprintf(out, capacity, "it needs %.0f bits, scheme %s has at most %llu", bits,
+             bloom_scheme_name(sizing->scheme),
+             (unsigned long long)(blocks ? BLOOM_M_MAX : bloom_m_max(&params)));
+    *out_hint = bits <= (double)BLOOM_M_MAX
+                    ? "use --scheme wide, or --format guava or spark-v2, with up to 34359738360"
+                    : "raise P, or split the ids: no scheme has more than 34359738360";
+}
+
+void sizes_note_rates(struct glint *g, const struct sizes *s)
+{
+    double worst = 1.05, most = 0, planned = 0;
+    uint32_t at = s->count;
+    for (uint32_t i = 0; i < s->count; i++) {
+        double low, high, wanted = bloom_expected_rate(&s->params[i]);
+        bloom_predict_rate(&s->params[i], &low, &high);
+        if (high <= worst * wanted) continue;
+        worst = high / wanted;
+        most = high, planned = wanted;
+        at = i;
+    }
+    if (at == s->count) return;
+    char key[256];
+    sizes_key_text(s, at, key, sizeof key);
+    glint_note(g,
+               "the filter of key %s: scheme %s has hashes of 32 bits, too few for %llu ids: "
+               "expect a rate of up to %.3g instead of %.3g; --scheme wide, or --format guava or "
+               "spark-v2, keep it",
+               key, bloom_scheme_name(s->params[at].scheme), (unsigned long long)s->params[at].n,
+               most, planned);
 }
 
 int sizes_fail(struct glint *g, enum bloom_result result, const char *about)

@@ -124,6 +124,11 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
 int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);
 /* Parses P. Returns 0 or the context's code. */
 int sizes_probability(struct glint *g, const char *text, double *out);
+/* Why the library rejects a filter of n ids; *out_hint: what to do (static). */
+void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
+                      char *out, size_t capacity, const char **out_hint);
+/* Adds a note about the filter whose rate exceeds the planned one most, if by more than 5 %. */
+void sizes_note_rates(struct glint *g, const struct sizes *s);
 /* Sets the library's result as the context's error. */
 int sizes_fail(struct glint *g, enum bloom_result result, const char *about);
 

@@ -48,11 +48,15 @@ static int emit_size(struct glint_task *task, const struct size_state *s,
     enum bloom_result result =
         bloom_params_for((enum bloom_scheme)s->scheme, (uint64_t)n, p, &params);
     if (result != BLOOM_OK) {
+        struct bloom_sizing sizing;
+        char why[256];
+        const char *hint;
         show_key(s, key, text);
-        return glint_fail(task, GLINT_E_FILTER_LIMIT,
-                          "see docs/filter-format.md for the bounds of each scheme",
-                          "the filter of key %s, n = %lld, p = %g: %s", text, (long long)n, p,
-                          bloom_strerror(result));
+        if (bloom_sizing_for_rate((enum bloom_scheme)s->scheme, BLOOM_CLASSIC, p, &sizing) != 0)
+            sizing = (struct bloom_sizing){.scheme = (enum bloom_scheme)s->scheme};
+        sizes_limit_text(&sizing, (uint64_t)n, result, why, sizeof why, &hint);
+        return glint_fail(task, GLINT_E_FILTER_LIMIT, hint,
+                          "the filter of key %s, n = %lld, p = %g: %s", text, (long long)n, p, why);
     }
     text_format(text, sizeof text, "%llu\t%llu\t%u", (unsigned long long)params.n,
                 (unsigned long long)params.m, params.k);

@@ -98,3 +98,55 @@ Test(rates, block_layouts_meet_predicted_rate)
             for (int i = 0; i < 3; i++)
                 check((enum bloom_scheme)scheme, (enum bloom_layout)layout, rates[i]);
 }
+
+/* Rates measured once, with 2 million ids that were not added: too large for a test. Ids have ten
+ * digits, or 16 random hex digits. */
+Test(rates, hashes_of_32_bits_are_predicted)
+{
+    static const struct {
+        enum bloom_scheme scheme;
+        uint64_t ids;
+        double digits, hex; /* 0: not measured */
+    } measured[] = {
+        {BLOOM_SPARK, 60000000, 0.01123, 0.01031},
+        {BLOOM_SPARK, 150000000, 0.01251, 0},
+        {BLOOM_SPARK_BLOOM, 150000000, 0.01395, 0},
+        {BLOOM_HADOOP_BLOOM, 150000000, 0.01398, 0},
+        {BLOOM_SPARK_BLOOM, 220000000, 0.01043, 0},
+    };
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        struct bloom_params params;
+        double least, most;
+        cr_assert_eq(bloom_params_for(measured[i].scheme, measured[i].ids, 0.01, &params), 0);
+        bloom_predict_rate(&params, &least, &most);
+        const double digits = measured[i].digits, hex = measured[i].hex, error = 4 * 7.5e-5;
+        printf("%s n %llu: planned %.5f, predicted %.5f to %.5f, measured %.5f\n",
+               bloom_scheme_name(params.scheme), (unsigned long long)params.n,
+               bloom_expected_rate(&params), least, most, digits);
+        cr_expect(least <= most && least >= bloom_expected_rate(&params) * 0.998);
+        cr_expect(digits > least - error && digits < most + error, "%g: %g to %g", digits, least,
+                  most);
+        cr_expect(most < 1.15 * digits, "%g, predicted %g", digits, most);
+        cr_expect(hex == 0 || (hex > least - error && hex < least + error), "%g", hex);
+    }
+}
+
+/* Other schemes, layouts and small filters keep the planned rate. */
+Test(rates, hashes_of_64_bits_keep_the_rate)
+{
+    static const enum bloom_scheme schemes[] = {BLOOM_WIDE, BLOOM_GUAVA, BLOOM_SPARK_BLOOM_V2,
+                                                BLOOM_RBLOOM};
+    struct bloom_params params;
+    double least, most;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        cr_assert_eq(bloom_params_for(schemes[i], 150000000, 0.01, &params), 0);
+        bloom_predict_rate(&params, &least, &most);
+        cr_expect(least == bloom_expected_rate(&params) && most == least);
+    }
+    cr_assert_eq(bloom_params_for(BLOOM_SPARK, 100000, 0.01, &params), 0);
+    bloom_predict_rate(&params, &least, &most);
+    cr_expect(most < 1.001 * bloom_expected_rate(&params));
+    params.layout = BLOOM_BLOCK512, params.scheme = BLOOM_WIDE, params.m -= params.m % 512;
+    bloom_predict_rate(&params, &least, &most);
+    cr_expect(most == bloom_expected_rate(&params));
+}

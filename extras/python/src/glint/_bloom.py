@@ -298,7 +298,11 @@ class Bloom:
         return int(lib.glint_bloom_bits_set(self._open))
 
     def rate(self) -> float:
-        """The rate of false positives with the ids it has now, from its bits."""
+        """The rate of false positives with the ids it has now, from its bits: (bits set / m)^k.
+
+        Schemes with hashes of 32 bits have up to 1.7 times that near 2^31 bits ("Hashes of 32 bits"
+        in docs/filter-format.md); "wide", "guava" and "spark-bloom-v2" keep it.
+        """
         return float(lib.glint_bloom_rate(self._open))
 
     def estimated_ids(self) -> float:
