@@ -73,12 +73,13 @@ class Record:
         self._add("found", paper, text)
 
     def claim(self, paper, where, statement, measured, holds, why=""):
-        """Adds a row to the page's first table. `why` is required if the claim does not hold or is not comparable."""
+        """Adds a row to the page's first table. `why` is required if the claim does not hold or is not comparable, and is
+        not shown if it holds."""
         self.published.check_quotation(paper, statement)
         if not holds and not why:
             raise Missing(f"a claim that does not hold, or is not comparable, needs a reason: {statement}")
         holds = None if holds is None else bool(holds)
-        self.claims.append(Claim(paper, where, statement, measured, holds, why, self.current.name))
+        self.claims.append(Claim(paper, where, statement, measured, holds, "" if holds else why, self.current.name))
 
     # ---- What we say
 
