@@ -9,6 +9,7 @@
  *     ids        each row as (key, its id), joined with the key's size (ids.h); one filter
  *
  * The Spark program does the same as indexes. All but ids broadcast the sizes of all keys. */
+#include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/filter_report.h"
 #include "jobs/filters/ids.h"
@@ -199,6 +200,12 @@ static void note_surplus(const struct build_plan *p, int64_t rows)
         glint_note(p->g,
                    "%s has %lld rows more than %s counts for their keys: %s %s on the same input",
                    p->paths[0], (long long)over, p->source.path, what, job);
+    const int64_t full = glint_counter_value(p->g, BLOOM_OVERFULL);
+    if (rows <= (int64_t)p->sizes.rows && full > 0)
+        glint_note(p->g,
+                   "%lld of the filters have more ids than %s counts for their keys, and a higher "
+                   "rate than P: run %s on the same input",
+                   (long long)full, p->source.path, job);
     if (p->strategy == BUILD_IDS || rows <= (int64_t)p->sizes.rows) return;
     glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on the same input", p->paths[0],
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);

@@ -8,6 +8,7 @@
 #include "jobs/filters/segments.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity)
@@ -150,6 +151,16 @@ int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct b
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has an invalid size");
     memcpy(out, bytes.data, sizeof *out);
     return 0;
+}
+
+/* The estimate varies by less than the square root of n; equal ids are one. */
+void bloom_count_overfull(struct glint_task *task, int counter, const struct bloom_params *params,
+                          uint8_t *bits)
+{
+    const struct bloom_filter filter = {*params, bits, 0};
+    const double n = (double)params->n;
+    if (bloom_ids_estimate(params, bloom_bits_set(&filter)) > 1.05 * n + 4 * sqrt(n) + 2)
+        glint_counter_add(task, counter, 1);
 }
 
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,

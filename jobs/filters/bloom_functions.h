@@ -17,6 +17,11 @@
 /* Counter of rows whose key has no filter. */
 #define BLOOM_NO_FILTER "no filter"
 
+/* Counter of filters with clearly more ids than n, by the bits that are set. */
+#define BLOOM_OVERFULL "filters with too many ids"
+void bloom_count_overfull(struct glint_task *task, int counter, const struct bloom_params *params,
+                          uint8_t *bits);
+
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
 

@@ -184,6 +184,7 @@ struct fill_state {
     uint8_t *memory; /* BLOOM_HEADER_MAX bytes, then the bits; sized for the largest filter */
     uint64_t size;
     int64_t method;          /* enum bloom_method, of lists */
+    int overfull;            /* counter */
     struct bloom_set target; /* a set of one filter, whose bits are in `memory` */
     uint64_t indexes[FILL_INDEXES];
 };
@@ -200,7 +201,8 @@ static int fill_open(struct glint_task *task, void *state)
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
     }
-    return r;
+    s->overfull = glint_counter(task, BLOOM_OVERFULL);
+    return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
 static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
@@ -288,9 +290,9 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
 static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
                     struct glint_emitter *out)
 {
-    (void)task;
     struct fill_state *s = state;
     assert(s->params != NULL && s->memory != NULL);
+    bloom_count_overfull(task, s->overfull, s->params, s->memory + BLOOM_HEADER_MAX);
     bloom_emit_filter(s->params, key, s->memory, out);
     return 0;
 }

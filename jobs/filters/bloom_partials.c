@@ -143,6 +143,7 @@ struct seal_state {
     struct sizes sizes;
     uint8_t *memory;
     uint64_t size;
+    int overfull; /* counter */
 };
 
 static int seal_open(struct glint_task *task, void *state)
@@ -153,7 +154,8 @@ static int seal_open(struct glint_task *task, void *state)
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
     }
-    return r;
+    s->overfull = glint_counter(task, BLOOM_OVERFULL);
+    return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
 static int seal_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -171,6 +173,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     assert(in->value.bytes.size <= s->size);
     memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
+    bloom_count_overfull(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;
 }

@@ -3,6 +3,7 @@
  *     key-value text -> elements -> a filter per split -> one reduce task combines by OR -> one
  * file
  */
+#include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/jobs.h"
@@ -54,7 +55,12 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         assert(sizes.count == 1);
         elements = elements_of(g, args, &source, bloom_split_bytes(&sizes));
         struct glint_rdd *filter = bloom_pipeline(elements, &sizes, BLOOM_PARTIALS, &fields);
-        glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]);
+        if (glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]) == 0 &&
+            glint_counter_value(g, BLOOM_OVERFULL) > 0)
+            glint_note(g,
+                       "the filter has more than the %llu ids that it is sized for, and a higher "
+                       "rate: see glint filter info",
+                       (unsigned long long)n);
     }
     sizes_fini(&sizes);
     return glint_error(g)->code;
