@@ -439,6 +439,12 @@ struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines);
  * Called again, replaces the paths. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
                                         uint32_t count);
+/* Tells nulls of CSV and JSON apart from text: a field of a row that is only the byte 0x1d is null.
+ * In CSV that is a field without quotes that equals `text`, which is not empty; in JSON null, and,
+ * with `missing`, the value at a path that a line does not have. Text outputs have `text` for null,
+ * and quotes around a field that equals it. Text that is only this byte is a bad row. After
+ * glint_with_csv or glint_with_json_lines; `lines` as there. Returns `lines`. */
+struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing);
 /* Requests splits of at least this many bytes (text sources only; --split-size takes precedence).
  * Returns `rdd`. */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);

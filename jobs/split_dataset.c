@@ -83,8 +83,12 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
 
     const bool header = glint_job_option(args, "header") != NULL;
     uint8_t separator, csv;
-    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0) return glint_error(g)->code;
+    struct nulls nulls;
+    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0 ||
+        nulls_option(g, args, csv, separator, &nulls) != 0)
+        return glint_error(g)->code;
     struct glint_rdd *lines = fields_source(glint_text_file(g, args->positional[0]), csv, header);
+    lines = nulls_source(lines, &nulls);
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",

@@ -1,6 +1,7 @@
 /* A row with values is the mark JSON_ROW, the line, and for each path CSV_SEPARATOR and the value
  * as text: of a string its content, of a number its digits as they are in the line, of null
- * nothing. A line without a value at a path is a bad row, as a line of a table without a column is.
+ * ROW_NULL, or, without nulls, nothing. A line without a value at a path has a null there, or is a
+ * bad row, as a line of a table without a column is.
  *
  * Rows grow, so they are copied to a batch of their own; its origin tells which line each row was.
  */
@@ -14,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#define MISSING_VALUES "missing values"
 #define SHOWN_BEFORE 60u /* bytes of a long line before a mistake in messages */
 
 struct json_rows {
@@ -22,17 +24,21 @@ struct json_rows {
     const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX];
     struct json_value values[JSON_PATHS_MAX];
     struct row_batch out;
+    struct glint_slice nulls; /* data/csv.h */
+    int missing_values;       /* counter */
 };
 
 static int open_rows(struct json_rows *j, struct glint_slice pointers)
 {
+    if (nulls_have_missing(j->nulls)) j->missing_values = glint_counter(j->task, MISSING_VALUES);
+    if (j->missing_values < 0) return j->missing_values;
     struct arena *arena = &j->task->arena;
     bool ok = json_paths_read(pointers, arena, &j->paths);
     for (uint32_t i = 0; ok && i < j->paths.count; i++) {
         const char *path = j->paths.items[i].pointer;
         j->missing[i] = arena_format(arena, "no value at %s", path);
         j->container[i] = arena_format(arena, "an object or array at %s", path);
-        j->control[i] = arena_format(arena, "the byte 0x1e or 0x1f in the value at %s", path);
+        j->control[i] = arena_format(arena, "the byte 0x1d, 0x1e or 0x1f in the value at %s", path);
         ok = j->missing[i] != NULL && j->container[i] != NULL && j->control[i] != NULL;
     }
     return ok ? 0 : error_no_memory(&j->task->error);
@@ -42,7 +48,7 @@ static int open_rows(struct json_rows *j, struct glint_slice pointers)
 static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line)
 {
     uint64_t size = 1 + line.size;
-    for (uint32_t i = 0; i < j->paths.count; i++) size += 1 + j->values[i].raw.size;
+    for (uint32_t i = 0; i < j->paths.count; i++) size += 2 + j->values[i].raw.size;
     return size;
 }
 
@@ -51,13 +57,20 @@ static const char *put_value(const struct json_rows *j, uint32_t path, uint8_t *
 {
     const struct json_value *v = &j->values[path];
     uint64_t size = v->raw.size;
-    if (v->kind == JSON_KIND_MISSING) return j->missing[path];
+    const bool missing = v->kind == JSON_KIND_MISSING;
+    if (missing && !nulls_have_missing(j->nulls)) return j->missing[path];
     if (v->kind == JSON_KIND_CONTAINER) return j->container[path];
     *(*at)++ = CSV_SEPARATOR;
-    if (v->kind == JSON_KIND_NULL || size == 0) return NULL;
+    if (missing || v->kind == JSON_KIND_NULL) {
+        if (missing) glint_counter_add(j->task, j->missing_values, 1);
+        if (j->nulls.data != NULL) *(*at)++ = ROW_NULL;
+        return NULL;
+    }
+    if (size == 0) return NULL;
     if (v->escaped) {
         size = json_text_decode(v->raw, *at);
-        if (size > 0 && (memchr(*at, CSV_SEPARATOR, size) || memchr(*at, JSON_ROW, size)))
+        if (size > 0 && (memchr(*at, CSV_SEPARATOR, size) || memchr(*at, JSON_ROW, size) ||
+                         (j->nulls.data != NULL && size == 1 && **at == ROW_NULL)))
             return j->control[path];
     } else {
         memcpy(*at, v->raw.data, size);
@@ -134,7 +147,7 @@ static enum flow check_rows(struct json_rows *j)
 }
 
 enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
-                         struct glint_slice pointers,
+                         const struct split_piece *piece,
                          enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg)
 {
     struct json_rows *j = task_alloc(task, sizeof *j);
@@ -142,8 +155,10 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     enum flow flow = FLOW_MORE;
     if (j == NULL) return FLOW_FAIL;
     *j = (struct json_rows){
-        .task = task, .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
-    int r = open_rows(j, pointers);
+        .task = task,
+        .nulls = piece->nulls,
+        .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
+    int r = open_rows(j, piece->json);
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
         r = 0;
         task->origin = batch.origin;

@@ -6,10 +6,10 @@
 #include "engine/plan/op.h"
 
 /* Task's thread. Calls `push` with batches of rows until the split ends or `push` does not return
- * FLOW_MORE. A row is a line, or, if there are `pointers`, a line with values (data/json_line.h).
+ * FLOW_MORE. A row is a line, or, if the piece has pointers, a line with values (data/json_line.h).
  * Blank lines are no rows. FLOW_FAIL with the task's error set. */
 enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
-                         struct glint_slice pointers,
+                         const struct split_piece *piece,
                          enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg);
 
 #endif

@@ -3,6 +3,7 @@
  * commits the file (commit_task) or deletes it, so concurrent attempts never write the same
  * file. */
 #include "engine/base/text.h"
+#include "engine/data/csv.h"
 #include "engine/data/gzip.h"
 #include "engine/data/pack.h"
 #include "engine/data/zstd_writer.h"
@@ -65,7 +66,12 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     if (o->params.size > 0) {
         struct unpacker u = unpack_begin(o->params);
         s->csv = (uint8_t)unpack_u64(&u, UINT8_MAX);
-        if (!unpack_is_complete(&u))
+        const struct glint_slice nulls = unpack_bytes(&u);
+        uint8_t *copy = nulls.size > 0 ? task_alloc(o->task, nulls.size) : NULL;
+        if (nulls.size > 0 && copy == NULL) return GLINT_E_NO_MEMORY;
+        if (copy != NULL) memcpy(copy, nulls.data, nulls.size);
+        s->nulls = (struct glint_slice){copy, nulls.size};
+        if (!unpack_is_complete(&u) || (nulls.size > 0 && !nulls_are_valid(nulls)))
             return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                              "an output has wrong options");
     }
@@ -94,8 +100,9 @@ int save_text_run(struct action *a)
     struct glint *g = a->rdd->g;
     struct packer p = {.failed = false};
     if (g->csv == 0) return action_run(a);
-    pack_array(&p, 1);
+    pack_array(&p, 2);
     pack_u64(&p, g->csv);
+    pack_bytes(&p, g->nulls);
     a->params = (struct glint_slice){p.out.data, p.out.size};
     int r = p.failed ? error_no_memory(&g->error) : action_run(a);
     packer_fini(&p);

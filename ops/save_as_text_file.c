@@ -107,7 +107,7 @@ static bool write_csv(struct save *s, struct glint_slice text)
     const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
     if (json && text.size > 0 && text.data[0] == JSON_ROW)
         return save_write_bytes(s, json_row_line(text));
-    if (csv_append_row(&s->buffer, text, !row ? '\t' : json ? ',' : s->csv))
+    if (csv_append_row(&s->buffer, text, !row ? '\t' : json ? ',' : s->csv, s->nulls))
         return save_reserve(s, 1);
     error_no_memory(&s->task->error);
     return false;

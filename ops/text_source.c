@@ -149,8 +149,8 @@ static int reserve_csv_bytes(struct csv_rows *c, struct glint_task *task, uint64
 }
 
 /* Replaces the rows of a batch. Returns 0 or a code; a bad row may be skipped. */
-static int convert_csv(struct csv_rows *c, struct glint_task *task, uint8_t delimiter,
-                       struct glint_batch *batch)
+static int convert_csv(struct csv_rows *c, struct glint_task *task,
+                       const struct split_piece *piece, struct glint_batch *batch)
 {
     struct glint_column *v = &batch->value;
     int r = reserve_csv_bytes(c, task, v->size);
@@ -160,7 +160,8 @@ static int convert_csv(struct csv_rows *c, struct glint_task *task, uint8_t deli
     for (uint32_t i = 0; r == 0 && i < batch->rows; i++) {
         const struct glint_slice row = glint_column_slice(v, i);
         const uint64_t at = (uint64_t)(row.data - v->base);
-        const char *problem = csv_to_plain(row.data, row.size, delimiter, c->bytes + at, &whole);
+        const char *problem =
+            csv_to_row(row.data, row.size, piece->csv, piece->nulls, c->bytes + at, &whole);
         if (problem != NULL) {
             r = glint_bad_row(task, row, problem);
             continue;
@@ -188,6 +189,7 @@ static int convert_csv(struct csv_rows *c, struct glint_task *task, uint8_t deli
 }
 
 static enum flow read_csv_rows(struct line_reader *lines, struct glint_task *task,
+                               const struct split_piece *piece,
                                enum flow (*push)(void *arg, const struct glint_batch *lines),
                                void *arg)
 {
@@ -197,7 +199,7 @@ static enum flow read_csv_rows(struct line_reader *lines, struct glint_task *tas
     int r = c == NULL ? GLINT_E_NO_MEMORY : 0;
     if (c != NULL) *c = (struct csv_rows){.bytes = NULL};
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
-        r = convert_csv(c, task, lines->csv, &batch);
+        r = convert_csv(c, task, piece, &batch);
         if (r == 0 && batch.rows > 0) flow = push(arg, &batch);
     }
     task->origin = NULL;
@@ -225,9 +227,9 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
         arg = columns;
     }
     if (r == 0 && s.pieces[0].json.data != NULL) {
-        flow = json_rows_read(&lines, task, s.pieces[0].json, push, arg);
+        flow = json_rows_read(&lines, task, &s.pieces[0], push, arg);
     } else if (r == 0 && s.pieces[0].csv != 0 && s.pieces[0].csv != CSV_RECORDS) {
-        flow = read_csv_rows(&lines, task, push, arg);
+        flow = read_csv_rows(&lines, task, &s.pieces[0], push, arg);
     } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
             flow = push(arg, &batch);
@@ -360,6 +362,39 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
         if (reason != NULL) return NULL;
     }
     if (count > 0) lines->g->csv = JSON_ROW;
+    return lines;
+}
+
+/* The form of struct split_piece. */
+static bool set_nulls(struct input_list *list, const char *text, bool missing)
+{
+    const uint64_t size = 1 + strlen(text);
+    uint8_t *nulls = arena_alloc(&list->arena, size);
+    if (nulls == NULL) return false;
+    nulls[0] = missing ? '1' : '0';
+    memcpy(nulls + 1, text, size - 1);
+    list->nulls = (struct glint_slice){nulls, size};
+    return true;
+}
+
+struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing)
+{
+    if (lines == NULL) return rdd_fail_null("withNulls");
+    struct input_list *list = find_input(lines, "withNulls");
+    if (list == NULL) return NULL;
+    const bool csv = list->csv != 0 && list->csv != CSV_RECORDS;
+    if (!csv && !list->json_lines)
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withNulls needs rows of CSV or JSON");
+    if (strlen(text) > NULL_TEXT_MAX || (csv && text[0] == '\0') ||
+        strpbrk(text, "\"\n\r\x1d\x1e\x1f") != NULL ||
+        (csv && strchr(text, list->csv) != NULL) || (!csv && strchr(text, ',') != NULL))
+        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
+                        "withNulls: the text cannot be in a field without quotes");
+    if (!set_nulls(list, text, missing)) {
+        error_no_memory(&lines->g->error);
+        return NULL;
+    }
+    lines->g->nulls = context_copy_slice(lines->g, list->nulls);
     return lines;
 }
 

@@ -1,9 +1,11 @@
 /* A quote toggles "inside quotes", also in a doubled quote, which toggles twice. */
 #include "engine/data/csv.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define QUOTE '"'
+#define FIELD_IS_MARK "a field is the byte 0x1d"
 
 const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *open)
 {
@@ -30,8 +32,9 @@ bool csv_has_odd_quotes(const uint8_t *at, uint64_t size)
 
 /* Copies a quoted field without its quotes; *at is after the first one. */
 static const char *copy_quoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                               uint8_t **out)
+                               bool nulls, uint8_t **out)
 {
+    const uint8_t *const begin = *out;
     for (;;) {
         const uint8_t *quote = memchr(*at, QUOTE, (size_t)(end - *at));
         if (quote == NULL) return "a quoted field has no closing quote";
@@ -42,26 +45,34 @@ static const char *copy_quoted(const uint8_t **at, const uint8_t *end, uint8_t d
         *out += size;
         *at = quote + 1 + doubled;
         if (doubled) continue;
-        return *at == end || **at == delimiter ? NULL : "a quoted field continues after its quote";
+        if (*at < end && **at != delimiter) return "a quoted field continues after its quote";
+        return nulls && *out == begin + 1 && *begin == ROW_NULL ? FIELD_IS_MARK : NULL;
     }
 }
 
 static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                                 uint8_t **out)
+                                 struct glint_slice nulls, uint8_t **out)
 {
     const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
     const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
     if (memchr(*at, QUOTE, size) != NULL) return "a field without quotes contains a quote";
     if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
-    memmove(*out, *at, size);
-    *out += size;
+    const uint8_t *const field = *at;
     *at += size;
+    if (nulls_equal(nulls, field, size)) {
+        *(*out)++ = ROW_NULL;
+        return NULL;
+    }
+    if (nulls.data != NULL && size == 1 && *field == ROW_NULL) return FIELD_IS_MARK;
+    memmove(*out, field, size);
+    *out += size;
     return NULL;
 }
 
-const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out,
-                         uint64_t *out_size)
+const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size)
 {
+    assert(nulls.size != 1); /* a null needs a byte in place of its text */
     *out_size = 0;
     if (size == 0) return NULL; /* `row` may be NULL */
     const uint8_t *at = row, *end = row + size;
@@ -69,8 +80,8 @@ const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, u
     for (;;) {
         const bool quoted = at < end && *at == QUOTE;
         at += quoted;
-        const char *problem = quoted ? copy_quoted(&at, end, delimiter, &to)
-                                     : copy_unquoted(&at, end, delimiter, &to);
+        const char *problem = quoted ? copy_quoted(&at, end, delimiter, nulls.data != NULL, &to)
+                                     : copy_unquoted(&at, end, delimiter, nulls, &to);
         if (problem != NULL) return problem;
         if (at == end) break;
         at++;
@@ -89,13 +100,9 @@ static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
     return false;
 }
 
-uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
+static uint64_t write_quoted(struct glint_slice field, uint8_t *out)
 {
     uint8_t *to = out;
-    if (!needs_quotes(field, delimiter)) {
-        if (field.size > 0) memcpy(out, field.data, field.size);
-        return field.size;
-    }
     *to++ = QUOTE;
     for (uint64_t i = 0; i < field.size; i++) {
         if (field.data[i] == QUOTE) *to++ = QUOTE;
@@ -105,21 +112,33 @@ uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *o
     return (uint64_t)(to - out);
 }
 
-static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter)
+uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
 {
-    if (!needs_quotes(field, delimiter)) return buffer_append(out, field.data, field.size);
+    if (needs_quotes(field, delimiter)) return write_quoted(field, out);
+    if (field.size > 0) memcpy(out, field.data, field.size);
+    return field.size;
+}
+
+static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
+                         struct glint_slice nulls)
+{
+    if (nulls.data != NULL && field.size == 1 && *field.data == ROW_NULL)
+        return buffer_append(out, nulls.data + 1, nulls.size - 1);
+    if (!nulls_equal(nulls, field.data, field.size) && !needs_quotes(field, delimiter))
+        return buffer_append(out, field.data, field.size);
     if (!buffer_reserve(out, 2 * field.size + 2)) return false;
-    out->size += csv_write_field(field, delimiter, out->data + out->size);
+    out->size += write_quoted(field, out->data + out->size);
     return true;
 }
 
-bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter)
+bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
+                    struct glint_slice nulls)
 {
     const uint8_t *at = row.data, *end = row.data + row.size;
     for (;;) {
         const uint8_t *stop = at < end ? memchr(at, CSV_SEPARATOR, (size_t)(end - at)) : NULL;
         const uint64_t size = (uint64_t)((stop != NULL ? stop : end) - at);
-        if (!append_field(out, (struct glint_slice){at, size}, delimiter)) return false;
+        if (!append_field(out, (struct glint_slice){at, size}, delimiter, nulls)) return false;
         if (stop == NULL) return true;
         if (!buffer_append(out, &delimiter, 1)) return false;
         at = stop + 1;

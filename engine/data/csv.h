@@ -8,8 +8,33 @@
 #include "engine/base/mem.h"
 #include "engine/glint.h"
 
+#include <string.h>
+
 /* The unit separator of ASCII. A field that contains it is an error. */
 #define CSV_SEPARATOR 0x1f
+
+/* A field that is null is this byte, in rows of CSV and of JSON (json_line.h). A text field that is
+ * only this byte is an error. */
+#define ROW_NULL 0x1d
+
+/* What is null, as a slice: data NULL: nothing is. Else '1' if members of JSON that are missing are
+ * null, or '0', then the text that is null in CSV, without quotes, and that nulls are written as;
+ * that of CSV is not empty, since a null takes its place in a row. */
+enum { NULL_TEXT_MAX = 64 };
+static inline bool nulls_are_valid(struct glint_slice nulls)
+{
+    return nulls.size >= 1 && nulls.size <= 1 + NULL_TEXT_MAX &&
+           (nulls.data[0] == '0' || nulls.data[0] == '1');
+}
+static inline bool nulls_have_missing(struct glint_slice nulls)
+{
+    return nulls.data != NULL && nulls.data[0] == '1';
+}
+/* Whether an unquoted field of CSV is null. */
+static inline bool nulls_equal(struct glint_slice nulls, const uint8_t *field, uint64_t size)
+{
+    return size + 1 == nulls.size && (size == 0 || memcmp(field, nulls.data + 1, size) == 0);
+}
 
 /* In place of the delimiter: rows are whole records, unchanged. Where records end does not depend
  * on the delimiter. */
@@ -21,13 +46,21 @@ const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *ope
 /* Whether [at, at + size) has an odd number of quotes. */
 bool csv_has_odd_quotes(const uint8_t *at, uint64_t size);
 /* Converts a record, without its line end, to a plain row of at most the same size; `out` may be
- * `row`. Returns NULL with *out_size set, or the reason why it is no record (static). */
-const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out,
-                         uint64_t *out_size);
+ * `row`. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no record
+ * (static). */
+const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size);
+/* The same without nulls. */
+static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                                       uint8_t *out, uint64_t *out_size)
+{
+    return csv_to_row(row, size, delimiter, (struct glint_slice){NULL, 0}, out, out_size);
+}
 /* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
  * number of bytes. */
 uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);
 /* Appends a plain row as a record, without a line end. Returns false when out of memory. */
-bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter);
+bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
+                    struct glint_slice nulls);
 
 #endif

@@ -71,6 +71,7 @@ struct input_list {
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
     bool json_lines;
     struct input_columns columns; /* in the arena */
+    struct glint_slice nulls; /* as struct split_piece has them; in the arena */
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;

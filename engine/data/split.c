@@ -24,7 +24,7 @@ struct split_builder {
     uint64_t used_runs;                            /* of column maps */
     bool header;
     uint8_t csv;
-    struct glint_slice json;
+    struct glint_slice json, nulls;
 };
 
 static int begin_split(struct split_builder *p)
@@ -54,6 +54,7 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
     piece->header = p->header && offset == 0;
     piece->csv = p->csv;
     piece->json = p->json;
+    piece->nulls = p->nulls;
     return 0;
 }
 
@@ -258,7 +259,8 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .split_bytes = split_bytes,
                               .header = list->header,
                               .csv = list->csv,
-                              .json = input_list_json(list)};
+                              .json = input_list_json(list),
+                              .nulls = list->nulls};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
@@ -376,7 +378,8 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     struct split_builder p = {.error = error,
                               .header = list->header,
                               .csv = list->csv,
-                              .json = input_list_json(list)};
+                              .json = input_list_json(list),
+                              .nulls = list->nulls};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);

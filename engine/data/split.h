@@ -32,6 +32,7 @@ struct split_piece {
     /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;
+    struct glint_slice nulls; /* of CSV and JSON (data/csv.h) */
     int cancelled; /* struct input_file's; not encoded: a task has its own */
     const struct column_map *columns; /* data/column_map.h; NULL: rows stay as they are */
 };
@@ -88,10 +89,10 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
 void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
- * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns],
- * ...]; header, json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole;
- * columns: [], [1] those of the piece before, or [separator, fields, from, count, from, count,
- * ...]. Returns false when out of memory. */
+ * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
+ * nulls], ...]; header, json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a
+ * whole; columns: [], [1] those of the piece before, or [separator, fields, from, count, from,
+ * count, ...]; nulls: empty if nothing is null. Returns false when out of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

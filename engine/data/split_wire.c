@@ -1,5 +1,6 @@
 /* Encoding of splits for the message that sends a task to an executor. */
 #include "engine/data/column_map.h"
+#include "engine/data/csv.h"
 #include "engine/data/json_path.h"
 #include "engine/data/pack.h"
 #include "engine/data/split.h"
@@ -11,7 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define PIECE_FIELDS 16
+#define PIECE_FIELDS 17
 
 enum remote_number { REMOTE_FILE, REMOTE_IN_RANGES, REMOTE_AS_WHOLE, REMOTE_NUMBERS };
 
@@ -66,6 +67,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, number_of_remote(piece->remote));
         pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
         pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
+        pack_bytes(&p, piece->nulls);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -89,11 +91,12 @@ static bool copy_remote(struct arena *arena, const struct remote_identity *remot
     return copy != NULL;
 }
 
-static bool copy_pointers(struct arena *arena, struct glint_slice pointers, struct split_piece *out)
+/* The copy's data is not NULL. */
+static bool copy_slice(struct arena *arena, struct glint_slice bytes, struct glint_slice *out)
 {
-    uint8_t *copy = arena_alloc(arena, pointers.size + 1);
-    if (copy != NULL && pointers.size > 0) memcpy(copy, pointers.data, pointers.size);
-    out->json = (struct glint_slice){copy, pointers.size};
+    uint8_t *copy = arena_alloc(arena, bytes.size + 1);
+    if (copy != NULL && bytes.size > 0) memcpy(copy, bytes.data, bytes.size);
+    *out = (struct glint_slice){copy, bytes.size};
     return copy != NULL;
 }
 
@@ -151,6 +154,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     unpack_text(&fields, remote.version, sizeof remote.version);
     const int columns = decode_columns(&fields, arena, before, out);
     if (columns <= 0) return columns;
+    const struct glint_slice nulls = unpack_bytes(&fields);
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const bool compressed = out->compression != COMPRESSION_NONE;
     /* The decompressed size is not known here. */
@@ -164,7 +168,10 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     if (!json_pointers_are_valid(pointers)) return 0;
     if (number != REMOTE_FILE && remote_url_kind(stored[0] != '\0' ? stored : path) == REMOTE_NONE)
         return 0;
-    if (json && !copy_pointers(arena, pointers, out)) return -1;
+    if (nulls.size > 0 && !nulls_are_valid(nulls)) return 0;
+    if (out->csv != 0 && nulls.size == 1) return 0;
+    if (json && !copy_slice(arena, pointers, &out->json)) return -1;
+    if (nulls.size > 0 && !copy_slice(arena, nulls, &out->nulls)) return -1;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;

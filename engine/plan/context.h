@@ -219,6 +219,7 @@ struct glint {
      * lines; 0: plain lines. */
     uint8_t csv;
     bool noted_columns; /* a note said that files have other columns */
+    struct glint_slice nulls;         /* of that input (data/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

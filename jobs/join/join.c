@@ -41,33 +41,64 @@ static int name_option(struct join *j, const struct glint_job_args *args, const 
     return glint_abort(j->g, GLINT_E_BAD_VALUE, hint, "unknown --%s \"%s\"", option, name);
 }
 
-static int side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
+/* The columns of --left-key-column or --right-key-column, or those of --key-column. */
+static int key_columns(struct join *j, const struct glint_job_args *args, enum join_side side)
 {
     static const char *const columns[] = {"left-key-column", "right-key-column"};
-    static const char *const kinds[] = {"left-key", "right-key"};
+    const char *option = columns[side];
+    if (glint_job_option(args, "key-column") != NULL) {
+        if (strcmp(glint_job_option(args, option), KEY_COLUMN_DEFAULT) != 0)
+            return glint_abort(j->g, GLINT_E_USAGE, NULL, "--key-column and --%s are both set",
+                               option);
+        option = "key-column";
+    }
+    return columns_option(&j->tables[side], args, option, "", &j->keys[side]);
+}
+
+static int side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
+{
     static const char *const headers[] = {"left-header", "right-header"};
-    static const char *const kind_names[] = {"text", "int"};
-    struct fields *f = &j->fields[side];
-    int kind;
-    f->header =
+    struct table *t = &j->tables[side];
+    t->g = j->g;
+    t->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
-    if (name_option(j, args, kinds[side], kind_names, 2, "use text or int", &kind) != 0 ||
-        fields_delimiter(j->g, args, delimiters[side], &f->delimiter, &f->csv) != 0)
+    if (fields_delimiter(j->g, args, delimiters[side], &t->delimiter, &t->csv) != 0 ||
+        nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0 ||
+        nulls_missing_option(j->g, args, &t->nulls) != 0)
         return glint_error(j->g)->code;
-    f->key = kind == 0 ? FIELDS_TEXT : FIELDS_INT;
-    f->key_column = fields_column(j->g, args, columns[side], j->paths[side], f);
-    f->id_column = f->key_column;
     return glint_error(j->g)->code;
+}
+
+static int key_types(struct join *j, const struct glint_job_args *args)
+{
+    static const char *const kinds[] = {"left-key", "right-key"};
+    static const char *const names[] = {"text", "int"};
+    int kind[JOIN_SIDES];
+    for (int side = 0; side < JOIN_SIDES; side++)
+        if (name_option(j, args, kinds[side], names, 2, "use text or int", &kind[side]) != 0)
+            return glint_error(j->g)->code;
+    j->ints = kind[JOIN_SIDE_LEFT] == 1;
+    if (kind[JOIN_SIDE_LEFT] == kind[JOIN_SIDE_RIGHT]) return glint_error(j->g)->code;
+    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "set --left-key and --right-key to the same type",
+                       "the left side's keys are of type %s, the right side's of type %s",
+                       names[kind[JOIN_SIDE_LEFT]], names[kind[JOIN_SIDE_RIGHT]]);
 }
 
 int join_side_options(struct join *j, const struct glint_job_args *args)
 {
-    if (side_options(j, args, JOIN_SIDE_LEFT) != 0 || side_options(j, args, JOIN_SIDE_RIGHT) != 0)
+    if (key_types(j, args) != 0 || side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
+        side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
-    if (j->fields[JOIN_SIDE_LEFT].key == j->fields[JOIN_SIDE_RIGHT].key) return 0;
-    return glint_abort(j->g, GLINT_E_PLAN_TYPE, "set --left-key and --right-key to the same type",
-                       "the left side's keys are of type %s, the right side's of type %s",
-                       glint_job_option(args, "left-key"), glint_job_option(args, "right-key"));
+    for (int side = 0; side < JOIN_SIDES; side++) {
+        j->tables[side].lines = table_read_again(&j->tables[side]);
+        if (key_columns(j, args, (enum join_side)side) != 0) return glint_error(j->g)->code;
+    }
+    const uint32_t left = j->keys[JOIN_SIDE_LEFT].count, right = j->keys[JOIN_SIDE_RIGHT].count;
+    if (left == right) return 0;
+    return glint_abort(j->g, GLINT_E_BAD_VALUE,
+                       "list the columns of both keys in the same order, as in a,b and x,y",
+                       "the left side's key has %u column%s, the right side's %u", left,
+                       left == 1 ? "" : "s", right);
 }
 
 static int join_options(struct join *j, const struct glint_job_args *args)
@@ -87,25 +118,67 @@ static int join_options(struct join *j, const struct glint_job_args *args)
 
 struct glint_rdd *join_lines(const struct join *j, enum join_side side)
 {
-    return fields_text_file(j->g, j->paths[side], &j->fields[side]);
+    return table_read_again(&j->tables[side]);
+}
+
+/* One key column as the only column of a table. */
+static struct fields one_column(const struct join *j, enum join_side side)
+{
+    const struct table *t = &j->tables[side];
+    return (struct fields){.id_column = j->keys[side].number[0],
+                           .key_column = j->keys[side].number[0],
+                           .delimiter = t->delimiter,
+                           .csv = t->csv,
+                           .key = FIELDS_TEXT,
+                           .keep_nulls = true,
+                           .nulls = t->nulls};
+}
+
+/* Nulls for all columns that the first line of a side has, in place of a row. */
+static void missing_row_arg(struct glint_args *args, const char *name, const struct table *t)
+{
+    const struct glint_slice null = nulls_in_rows(&t->nulls);
+    const uint32_t columns = t->csv == FIELDS_JSON ? 1 : columns_count(t);
+    const uint64_t size = columns * (null.size + 1) - 1;
+    uint8_t *const row = glint_alloc(t->g, size + 1), *at = row;
+    if (row == NULL) return;
+    for (uint32_t i = 0; i < columns; i++) {
+        if (null.size > 0) memcpy(at, null.data, null.size);
+        at += null.size;
+        *at++ = t->delimiter;
+    }
+    glint_args_bytes(args, name, row, size);
+    glint_free(row);
 }
 
 struct glint_args *join_args(const struct join *j, enum join_side side)
 {
+    const struct table *left = &j->tables[JOIN_SIDE_LEFT];
+    const struct fields fields = one_column(j, side);
     struct glint_args *args = glint_args(j->g);
-    fields_args(args, &j->fields[side]);
+    if (j->keys[side].count == 1)
+        fields_args(args, &fields);
+    else
+        columns_args(args, &j->tables[side], &j->keys[side]);
+    glint_args_i64(args, "key_columns", j->keys[side].count);
+    glint_args_i64(args, "ints", j->ints);
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);
-    glint_args_i64(args, "out_delimiter", j->fields[JOIN_SIDE_LEFT].delimiter);
-    glint_args_i64(args, "json", j->fields[JOIN_SIDE_LEFT].csv == FIELDS_JSON);
+    glint_args_i64(args, "out_delimiter", left->delimiter);
+    glint_args_i64(args, "json", left->csv == FIELDS_JSON);
+    missing_row_arg(args, "left_missing", left);
+    missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;
 }
 
 int join_check_delimiters(const struct join *j)
 {
-    for (int side = 0; side < JOIN_SIDES; side++)
-        fields_check_delimiter(join_lines(j, (enum join_side)side), j->paths[side],
-                               &j->fields[side], delimiters[side]);
+    for (int side = 0; side < JOIN_SIDES; side++) {
+        const struct fields fields = one_column(j, (enum join_side)side);
+        if (j->keys[side].count == 1)
+            fields_check_delimiter(join_lines(j, (enum join_side)side), j->tables[side].paths,
+                                   &fields, delimiters[side]);
+    }
     return glint_error(j->g)->code;
 }
 
@@ -113,14 +186,11 @@ int join_check_delimiters(const struct join *j)
 struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool lines,
                                 const struct key_filter *filter)
 {
-    static const struct glint_function *const functions[2][2] = {
-        {&join_int_keys, &join_int_rows}, {&join_text_keys, &join_text_rows}};
     const bool filtered = side != j->build && filter->broadcast != NULL;
     struct glint_args *args = join_args(j, side);
     glint_args_i64(args, "filtered", filtered);
     if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_flat_map(join_lines(j, side), functions[j->fields[side].key == FIELDS_TEXT][lines],
-                          args);
+    return glint_flat_map(join_lines(j, side), lines ? &join_side_rows : &join_side_keys, args);
 }
 
 /* The left rows whose key is on both sides, or the others. Only the keys of the right side are
@@ -172,7 +242,7 @@ static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_
     if (!j->chosen)
         glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "raise --memory or --p, or use --method shuffle",
                     "%s: a filter of %llu keys needs %llu bytes; the limit is %llu",
-                    j->paths[j->build], (unsigned long long)keys,
+                    j->tables[j->build].paths, (unsigned long long)keys,
                     (unsigned long long)sizes->bits_bytes, (unsigned long long)bytes_max);
     return false;
 }
@@ -221,7 +291,8 @@ static int make_filter(const struct join *j, double p, struct key_filter *out)
     if (r == 0 && out->keys > 0) r = join_filter_sizes(j, p, out->keys, &sizes);
     if (r == 0 && out->keys > 0 && filter_fits(j, &sizes, out->keys)) {
         struct glint_rdd *filter = join_filter_rdd(j, &sizes);
-        out->broadcast = filters_broadcast(filter, &sizes, j->paths[j->build], NULL, &out->rate);
+        out->broadcast =
+            filters_broadcast(filter, &sizes, j->tables[j->build].paths, NULL, &out->rate);
         out->bytes = sizes.bits_bytes;
     }
     sizes_fini(&sizes);
@@ -313,7 +384,8 @@ static uint64_t broadcast_limit(struct glint *g, const struct glint_job_args *ar
 
 static int join_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct join j = {.g = g, .paths = {args->positional[0], args->positional[1]}};
+    struct join j = {.g = g,
+                     .tables = {{.paths = args->positional[0]}, {.paths = args->positional[1]}}};
     const uint64_t limit = broadcast_limit(g, args);
     const double p = glint_job_f64(g, args, "p");
     if (join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
@@ -332,7 +404,9 @@ const struct glint_job join_job = {
     .name = "join",
     .summary = "join the rows of two tables that have equal keys",
     .help =
-        "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; a missing row is \\N. "
+        "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; in place of a missing "
+        "row a null for each column that the first line of its side has. A null key equals no "
+        "other. "
         "semi and anti save the rows of LEFT whose key is in RIGHT, or is not. All methods give "
         "the same lines, in different orders. shuffle moves both sides by key; broadcast sends the "
         "smaller side to every process; bloom sends a filter of the smaller side's keys, and rows "
@@ -343,7 +417,6 @@ const struct glint_job join_job = {
     .positional = {"LEFT", "RIGHT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&join_ids, &join_text_rows, &join_int_rows, &join_text_keys, &join_int_keys,
-                  &join_rejected, &join_pairs, &join_present, &join_probe, &join_matched,
-                  &join_build_rows},
+    .functions = {&join_ids, &join_side_rows, &join_side_keys, &join_rejected, &join_pairs,
+                  &join_present, &join_probe, &join_matched, &join_build_rows},
     .run = join_run};

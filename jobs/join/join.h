@@ -3,6 +3,7 @@
  *     join.c            the options, the choice of a method, the plans of shuffle and bloom
  *     join_broadcast.c  the plan and the functions of broadcast
  *     join_rows.c       rows of a side: parsed, filtered, and as lines of the output
+ *     join_keys.c       their keys as bytes: of one or several columns, text or integers, null
  *     join_table.c      the build side as a table that is broadcast
  *     join_steps.c      the job join-steps: the same with a filter, as a chain of steps
  *
@@ -13,14 +14,12 @@
 
 #include "engine/batch.h"
 #include "jobs/bloom/bloom.h"
+#include "jobs/rows/columns.h"
 #include "jobs/rows/fields.h"
 
 enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_TYPES };
 enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
 enum join_side { JOIN_SIDE_LEFT, JOIN_SIDE_RIGHT, JOIN_SIDES };
-
-/* Written to the output for a side without a row. */
-#define JOIN_NULL "\\N"
 
 #define JOIN_ROWS_PROBED   "rows probed"
 #define JOIN_ROWS_FILTERED "rows filtered out"
@@ -46,8 +45,9 @@ struct join {
     enum join_type type;
     enum join_method method;
     bool chosen; /* by auto: a side that does not fit in memory is no error */
-    const char *paths[JOIN_SIDES];
-    struct fields fields[JOIN_SIDES];
+    struct table tables[JOIN_SIDES];
+    struct columns keys[JOIN_SIDES];
+    bool ints; /* the keys are integers */
     enum join_side build;
 };
 
@@ -56,15 +56,19 @@ static inline enum join_side join_probe_side(const struct join *j)
     return j->build == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
 }
 
+#define KEY_COLUMN_DEFAULT "1"
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    FORMAT_OPTIONS,                                                                                \
+    FORMAT_OPTIONS, MISSING_OPTION,                                                                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
-        {"left-key-column", "COL", "1", "LEFT's key: number or, with a header, name"},             \
-        {"right-key-column", "COL", "1", "RIGHT's key: number or name"},                           \
-        {"left-key", "text|int", "text", "type of LEFT's key column"},                             \
-        {"right-key", "text|int", "text", "type of RIGHT's key column; must be the same"},         \
+        {"key-column", "COLS", NULL, "both sides: one or more columns, as in 1,3 or id,day"},      \
+        {"left-key-column", "COLS", KEY_COLUMN_DEFAULT,                                            \
+         "LEFT's key: numbers or, with a header, names"},                                          \
+        {"right-key-column", "COLS", KEY_COLUMN_DEFAULT,                                           \
+         "RIGHT's key: as many numbers or names"},                                                 \
+        {"left-key", "text|int", "text", "type of LEFT's key columns"},                            \
+        {"right-key", "text|int", "text", "type of RIGHT's key columns; must be the same"},        \
         {"left-delimiter", "C", NULL,                                                              \
          "of LEFT, and of the output: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                \
         {"right-delimiter", "C", NULL,                                                             \
@@ -72,7 +76,7 @@ static inline enum join_side join_probe_side(const struct join *j)
     {                                                                                              \
         "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
     }
-/* Reads them into j->fields. Returns 0 or the context's code. */
+/* Reads them into j->tables, j->keys and j->ints. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
 /* Checks that the first lines of both inputs contain the delimiters; adds a note if not. */
 int join_check_delimiters(const struct join *j);
@@ -109,42 +113,58 @@ struct glint_rdd *join_by_broadcast(const struct join *j);
 /* ---- Task: the rows of a side */
 
 struct join_rows {
-    struct fields fields;
+    struct fields fields;         /* one key column, as text */
+    struct columns_reader reader; /* several */
+    uint32_t key_columns;
+    uint8_t key_delimiter;
+    bool ints;               /* the keys are integers */
+    bool keep_nulls;         /* rows whose key is null are rows */
+    struct glint_slice null; /* what a null is in rows (nulls.h) */
     enum join_type type;
     enum join_side side;
     const struct glint_batch *lines; /* the last parsed batch */
+    /* Its rows: lines, and keys as bytes, in the batch or built (join_keys.c). */
+    uint32_t rows;
     uint32_t line_start[FIELDS_ROWS_MAX], line_end[FIELDS_ROWS_MAX];
+    const uint8_t *key_base;
+    uint64_t key_size;
+    uint32_t *key_start, *key_end;
+    uint8_t *built;
+    uint64_t built_size, built_capacity;
+    uint32_t built_start[FIELDS_ROWS_MAX], built_end[FIELDS_ROWS_MAX];
     uint8_t delimiter; /* of the output: the left side's */
     bool json;         /* rows are lines of JSON, and so is the output */
-    uint8_t *out;      /* buffer of join_rows_emit */
+    struct glint_slice missing[JOIN_SIDES]; /* in place of a row of this side: nulls */
+    uint8_t *out;                           /* buffer of join_rows_emit */
     uint64_t out_capacity;
 };
 
 /* Opens by the arguments of join_args. Returns 0 or a code. */
 int join_rows_open(struct glint_task *task, struct join_rows *r);
-/* Calls fields_parse, and finds the line of each row. Returns 0 or a code. */
+/* Finds the line and the key of each row. Returns 0 or a code. */
 int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines);
 /* Keeps the rows for which keep[row] is `value`. */
 void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value);
-/* The bytes of row `row`'s key; an i64 as in memory. */
 static inline struct glint_slice join_rows_key(const struct join_rows *r, uint32_t row)
 {
-    const struct fields *f = &r->fields;
-    if (f->key != FIELDS_TEXT)
-        return (struct glint_slice){(const uint8_t *)&f->number[row], sizeof *f->number};
-    return (struct glint_slice){f->base + f->text_start[row],
-                                f->text_end[row] - f->text_start[row]};
+    return (struct glint_slice){r->key_base + r->key_start[row],
+                                r->key_end[row] - r->key_start[row]};
 }
 static inline struct glint_slice join_rows_line(const struct join_rows *r, uint32_t row)
 {
-    return (struct glint_slice){r->fields.base + r->line_start[row],
+    return (struct glint_slice){r->lines->value.base + r->line_start[row],
                                 r->line_end[row] - r->line_start[row]};
 }
+/* Makes the keys of the rows whose lines, and key if there is one column, were found. Returns 0 or
+ * a code. */
+int join_keys_make(struct join_rows *r, struct glint_task *task);
+/* The keys as a column of a batch. */
+struct glint_column join_rows_keys(const struct join_rows *r);
 /* The lines as a column of a batch. */
 struct glint_column join_rows_lines(const struct join_rows *r);
-/* Emits the row of this side joined with one of the other side as a line; data NULL: with
- * JOIN_NULL. Of lines of JSON that is an array of the two objects, or an object and null. Returns 0
- * or a code. */
+/* Emits the row of this side joined with one of the other side as a line; data NULL: with a null
+ * for each column. Of lines of JSON that is an array of the two objects, or an object and null.
+ * Returns 0 or a code. */
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out);
 /* Emits the rows as unmatched ones: lines of the output. */
@@ -152,8 +172,8 @@ int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
                              struct glint_emitter *out);
 
 /* Functions, by file. */
-extern const struct glint_function join_text_rows, join_int_rows, join_text_keys, join_int_keys,
-    join_ids, join_rejected, join_pairs, join_present; /* join_rows.c, join_pairs.c */
+extern const struct glint_function join_side_rows, join_side_keys, join_ids, join_rejected,
+    join_pairs, join_present; /* join_rows.c, join_pairs.c */
 extern const struct glint_function join_probe, join_matched, join_build_rows; /* join_broadcast.c */
 
 #endif

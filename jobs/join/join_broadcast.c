@@ -46,7 +46,7 @@ static int probe_rows(struct probe_state *s, struct glint_task *task, const stru
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
-    const uint32_t rows = s->rows.fields.rows;
+    const uint32_t rows = s->rows.rows;
     for (uint32_t row = 0; row < rows; row++) {
         s->hash[row] = join_table_hash(join_rows_key(&s->rows, row));
         join_table_prefetch(&s->table, s->hash[row]);
@@ -69,7 +69,7 @@ static int emit_pairs(struct probe_state *s, struct glint_task *task, struct gli
     struct join_rows *r = &s->rows;
     const bool unmatched = join_keeps_unmatched(r->type, r->side);
     int e = 0;
-    for (uint32_t row = 0; e == 0 && row < r->fields.rows; row++) {
+    for (uint32_t row = 0; e == 0 && row < r->rows; row++) {
         const struct glint_slice own = join_rows_line(r, row);
         if (s->found[row] == 0 && unmatched) e = join_rows_emit(r, task, own, none, out);
         for (uint32_t at = s->found[row]; e == 0 && at != 0; at = s->table.rows[at - 1].next)
@@ -86,7 +86,7 @@ static int probe_batch(struct glint_task *task, void *state, const struct glint_
     if (e != 0) return e;
     if (join_has_pairs(s->rows.type)) return emit_pairs(s, task, out);
     join_rows_select(&s->rows, s->matched, s->rows.type == JOIN_SEMI);
-    struct glint_batch batch = {.rows = s->rows.fields.rows,
+    struct glint_batch batch = {.rows = s->rows.rows,
                                 .key = {.type = GLINT_NONE},
                                 .value = join_rows_lines(&s->rows)};
     glint_emit_batch(out, &batch);
@@ -120,7 +120,7 @@ static int matched_batch(struct glint_task *task, void *state, const struct glin
     (void)out;
     struct probe_state *s = state;
     int e = probe_rows(s, task, in);
-    for (uint32_t row = 0; e == 0 && row < s->rows.fields.rows; row++) {
+    for (uint32_t row = 0; e == 0 && row < s->rows.rows; row++) {
         if (!s->matched[row]) continue;
         const uint32_t found = s->found[row] - 1;
         s->bitmap[found / 8] |= (uint8_t)(1 << found % 8);
@@ -163,7 +163,7 @@ static int build_rows_batch(struct glint_task *task, void *state, const struct g
     struct probe_state *s = state;
     int e = probe_rows(s, task, in);
     if (e != 0) return e;
-    for (uint32_t row = 0; row < s->rows.fields.rows; row++) {
+    for (uint32_t row = 0; row < s->rows.rows; row++) {
         assert(s->matched[row]); /* the table was made from these rows */
         const uint32_t found = s->found[row] - 1;
         s->matched[row] = found / 8 < s->seen.size && s->seen.data[found / 8] >> found % 8 & 1;
@@ -187,45 +187,31 @@ static int take_row(void *arg, const struct glint_record *record)
     return join_table_add(arg, record->key.bytes, record->value.bytes);
 }
 
-static int take_number_row(void *arg, const struct glint_record *record)
-{
-    struct glint_slice key = {(const uint8_t *)&record->key.i64, sizeof record->key.i64};
-    return join_table_add(arg, key, record->value.bytes);
-}
-
 static int take_key(void *arg, const struct glint_record *record)
 {
     return join_table_add(arg, record->key.bytes, (struct glint_slice){NULL, 0});
-}
-
-static int take_number_key(void *arg, const struct glint_record *record)
-{
-    struct glint_slice key = {(const uint8_t *)&record->key.i64, sizeof record->key.i64};
-    return join_table_add(arg, key, (struct glint_slice){NULL, 0});
 }
 
 static void broadcast_too_large(const struct join *j, uint64_t limit)
 {
     if (j->chosen) return;
     glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
-                "%s: larger than the limit of %llu bytes for a broadcast side", j->paths[j->build],
+                "%s: larger than the limit of %llu bytes for a broadcast side",
+                j->tables[j->build].paths,
                 (unsigned long long)limit);
 }
 
 /* The rows of the build side, or only its keys if the rows are not needed. */
 static struct glint_broadcast *build_table(const struct join *j)
 {
-    static int (*const take[2][2])(void *, const struct glint_record *) = {
-        {take_number_key, take_number_row}, {take_key, take_row}};
-    static const struct glint_function *const functions[2][2] = {
-        {&join_int_keys, &join_int_rows}, {&join_text_keys, &join_text_rows}};
-    const bool text = j->fields[j->build].key == FIELDS_TEXT, lines = join_has_pairs(j->type);
+    const bool lines = join_has_pairs(j->type);
     struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
     struct glint_args *args = join_args(j, j->build);
     glint_args_i64(args, "filtered", 0);
-    struct glint_rdd *rows = glint_flat_map(join_lines(j, j->build), functions[text][lines], args);
+    struct glint_rdd *rows =
+        glint_flat_map(join_lines(j, j->build), lines ? &join_side_rows : &join_side_keys, args);
     struct glint_broadcast *out = NULL;
-    int r = glint_collect_each(rows, take[text][lines], &table);
+    int r = glint_collect_each(rows, lines ? take_row : take_key, &table);
     if (r == JOIN_TABLE_FULL) broadcast_too_large(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);

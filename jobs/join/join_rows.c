@@ -1,5 +1,4 @@
-/* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not. A
- * filter is queried with the key's bytes; those of an i64 are as in memory. */
+/* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not. */
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
@@ -7,23 +6,43 @@
 #include <assert.h>
 #include <string.h>
 
+/* One key column is found by a scan, several are searched row by row. */
+static int open_columns(struct glint_task *task, struct join_rows *r)
+{
+    struct fields *f = &r->fields;
+    int e = r->key_columns == 1 ? fields_open(task, f, true) : columns_open(task, &r->reader);
+    if (e != 0) return e;
+    r->key_delimiter = r->key_columns == 1 ? f->delimiter : r->reader.delimiter;
+    r->null = r->key_columns == 1 ? f->null : r->reader.null;
+    if (r->key_columns == 1 ? f->key == FIELDS_TEXT && f->key_column == f->id_column
+                            : r->key_columns == r->reader.columns.count)
+        return 0;
+    return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's columns are out of range");
+}
+
 int join_rows_open(struct glint_task *task, struct join_rows *r)
 {
-    int64_t type, side, delimiter, json;
-    int e = fields_open(task, &r->fields, true);
+    int64_t type, side, delimiter, json, ints, columns;
+    int e = glint_arg_i64(task, "key_columns", &columns);
+    if (e == 0) e = glint_arg_i64(task, "ints", &ints);
     if (e == 0) e = glint_arg_i64(task, "type", &type);
     if (e == 0) e = glint_arg_i64(task, "side", &side);
     if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
     if (e == 0) e = glint_arg_i64(task, "json", &json);
+    if (e == 0) e = glint_arg_slice(task, "left_missing", &r->missing[JOIN_SIDE_LEFT]);
+    if (e == 0) e = glint_arg_slice(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
     if (type < 0 || type >= JOIN_TYPES || side < 0 || side >= JOIN_SIDES || delimiter < 0 ||
-        delimiter > UINT8_MAX)
+        delimiter > UINT8_MAX || columns < 1 || columns > COLUMNS_MAX)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's arguments are out of range");
+    r->key_columns = (uint32_t)columns;
+    r->ints = ints != 0;
     r->type = (enum join_type)type;
     r->side = (enum join_side)side;
     r->delimiter = (uint8_t)delimiter;
     r->json = json != 0;
-    return 0;
+    r->keep_nulls = join_keeps_unmatched(r->type, r->side);
+    return open_columns(task, r);
 }
 
 /* Bad rows were skipped: a row belongs to the next line that contains its key. */
@@ -31,7 +50,7 @@ static void find_lines(struct join_rows *r, const struct glint_column *lines)
 {
     const struct fields *f = &r->fields;
     uint32_t line = 0;
-    for (uint32_t row = 0; row < f->rows; row++, line++) {
+    for (uint32_t row = 0; row < r->rows; row++, line++) {
         while (lines->end[line] < f->id_end[row]) line++;
         assert(lines->start[line] <= f->id_start[row]);
         r->line_start[row] = lines->start[line];
@@ -39,50 +58,72 @@ static void find_lines(struct join_rows *r, const struct glint_column *lines)
     }
 }
 
+/* The key as text in the lines. Returns 0 or a code. */
+static int parse_key(struct join_rows *r, struct glint_task *task)
+{
+    struct fields *f = &r->fields;
+    int e = fields_parse(f, task, r->lines);
+    if (e != 0) return e;
+    r->rows = f->rows;
+    r->key_base = f->base;
+    r->key_size = f->size;
+    r->key_start = f->text_start;
+    r->key_end = f->text_end;
+    return 0;
+}
+
 int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines)
 {
-    int e = fields_parse(&r->fields, task, lines);
-    if (e != 0) return e;
     const struct glint_column *c = &lines->value;
-    const uint32_t rows = r->fields.rows;
     r->lines = lines;
-    assert(rows <= lines->rows);
+    r->rows = lines->rows;
+    int e = r->key_columns == 1 ? parse_key(r, task) : 0;
+    if (e != 0) return e;
+    assert(r->rows <= lines->rows && lines->rows <= FIELDS_ROWS_MAX);
     if (c->start == NULL) {
-        assert(rows <= 1 && (rows == 0 || c->size <= UINT32_MAX));
+        assert(r->rows <= 1 && (r->rows == 0 || c->size <= UINT32_MAX));
         r->line_start[0] = 0;
         r->line_end[0] = (uint32_t)c->size;
-    } else if (rows == lines->rows) {
-        memcpy(r->line_start, c->start, rows * sizeof *c->start);
-        memcpy(r->line_end, c->end, rows * sizeof *c->end);
+    } else if (r->rows == lines->rows) {
+        memcpy(r->line_start, c->start, r->rows * sizeof *c->start);
+        memcpy(r->line_end, c->end, r->rows * sizeof *c->end);
     } else {
         find_lines(r, c);
     }
-    return 0;
+    return join_keys_make(r, task);
 }
 
 void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value)
 {
-    struct fields *f = &r->fields;
     uint32_t kept = 0;
-    for (uint32_t row = 0; row < f->rows; row++) {
-        f->number[kept] = f->number[row];
-        f->text_start[kept] = f->text_start[row];
-        f->text_end[kept] = f->text_end[row];
+    for (uint32_t row = 0; row < r->rows; row++) {
+        r->key_start[kept] = r->key_start[row];
+        r->key_end[kept] = r->key_end[row];
         r->line_start[kept] = r->line_start[row];
         r->line_end[kept] = r->line_end[row];
         kept += keep[row] == value;
     }
-    f->rows = kept;
+    r->rows = kept;
 }
 
 struct glint_column join_rows_lines(const struct join_rows *r)
 {
-    if (r->lines->value.start == NULL) return r->lines->value;
+    const struct glint_column *c = &r->lines->value;
+    if (c->start == NULL) return *c;
     return (struct glint_column){.type = GLINT_TEXT,
-                                 .base = r->fields.base,
-                                 .size = r->fields.size,
+                                 .base = c->base,
+                                 .size = c->size,
                                  .start = r->line_start,
                                  .end = r->line_end};
+}
+
+struct glint_column join_rows_keys(const struct join_rows *r)
+{
+    return (struct glint_column){.type = GLINT_TEXT,
+                                 .base = r->key_base,
+                                 .size = r->key_size,
+                                 .start = r->key_start,
+                                 .end = r->key_end};
 }
 
 /* ---- Lines of the output */
@@ -120,9 +161,9 @@ static int emit_json(struct join_rows *r, struct glint_task *task, struct glint_
 int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_slice own,
                    struct glint_slice other, struct glint_emitter *out)
 {
-    static const struct glint_slice null = {(const uint8_t *)JOIN_NULL, sizeof JOIN_NULL - 1},
-                                    json_null = {(const uint8_t *)"null", 4};
-    if (other.data == NULL) other = r->json ? json_null : null;
+    static const struct glint_slice json_null = {(const uint8_t *)"null", 4};
+    const enum join_side opposite = r->side == JOIN_SIDE_LEFT ? JOIN_SIDE_RIGHT : JOIN_SIDE_LEFT;
+    if (other.data == NULL) other = r->json ? json_null : r->missing[opposite];
     const struct glint_slice left = r->side == JOIN_SIDE_LEFT ? own : other;
     const struct glint_slice right = r->side == JOIN_SIDE_LEFT ? other : own;
     if (r->json) return emit_json(r, task, left, right, out);
@@ -140,7 +181,7 @@ int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_sl
 int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
                              struct glint_emitter *out)
 {
-    const uint32_t rows = r->fields.rows;
+    const uint32_t rows = r->rows;
     if (!join_has_pairs(r->type)) {
         struct glint_batch batch = {
             .rows = rows, .key = {.type = GLINT_NONE}, .value = join_rows_lines(r)};
@@ -155,54 +196,30 @@ int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
 
 /* ---- Keys as input of a filter */
 
-struct join_ids_batch {
-    uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
-    uint16_t filter[FIELDS_ROWS_MAX]; /* all refer to the only filter */
-};
-
-static_assert(FIELDS_SLACK * sizeof(int64_t) >= BLOOM_ID_SLACK, "numbers have slack as ids");
-
-/* Borrows from `ids` and the rows. */
-static struct bloom_rows take_ids(struct join_ids_batch *ids, const struct fields *f)
+/* Borrows from the rows; `filter` is zeros: all refer to the only filter. */
+static struct bloom_rows take_ids(const struct join_rows *r, const uint16_t *filter)
 {
-    if (f->key == FIELDS_TEXT)
-        return (struct bloom_rows){f->base, f->text_start, f->text_end, ids->filter, f->rows};
-    for (uint32_t row = 0; row < f->rows; row++) {
-        ids->start[row] = row * (uint32_t)sizeof *f->number;
-        ids->end[row] = ids->start[row] + (uint32_t)sizeof *f->number;
-    }
-    return (struct bloom_rows){(const uint8_t *)f->number, ids->start, ids->end, ids->filter,
-                               f->rows};
+    return (struct bloom_rows){r->key_base, r->key_start, r->key_end, filter, r->rows};
 }
 
 /* ---- join.ids: the elements of the filter */
 
-struct ids_state {
-    struct join_rows rows;
-    struct join_ids_batch ids;
-};
-
 static int ids_open(struct glint_task *task, void *state)
 {
-    return join_rows_open(task, &((struct ids_state *)state)->rows);
+    struct join_rows *r = state;
+    int e = join_rows_open(task, r);
+    r->keep_nulls = false; /* they match nothing */
+    return e;
 }
 
 static int ids_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                      struct glint_emitter *out)
 {
-    struct ids_state *s = state;
-    int e = join_rows_parse(&s->rows, task, in);
+    struct join_rows *r = state;
+    int e = join_rows_parse(r, task, in);
     if (e != 0) return e;
-    const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
-    const struct fields *f = &s->rows.fields;
-    const bool text = f->key == FIELDS_TEXT;
-    struct glint_batch batch = {.rows = ids.rows,
-                                .key = {.type = GLINT_NONE},
-                                .value = {.type = GLINT_TEXT,
-                                          .base = ids.base,
-                                          .size = text ? in->value.size : sizeof f->number,
-                                          .start = ids.start,
-                                          .end = ids.end}};
+    struct glint_batch batch = {
+        .rows = r->rows, .key = {.type = GLINT_NONE}, .value = join_rows_keys(r)};
     glint_emit_batch(out, &batch);
     return 0;
 }
@@ -211,7 +228,7 @@ const struct glint_function join_ids = {.name = "join.ids",
                                         .kind = GLINT_KIND_FLAT_MAP,
                                         .in = {GLINT_ANY, GLINT_TEXT},
                                         .out = {GLINT_NONE, GLINT_TEXT},
-                                        .state_size = sizeof(struct ids_state),
+                                        .state_size = sizeof(struct join_rows),
                                         .open = ids_open,
                                         .batch = ids_batch};
 
@@ -219,7 +236,7 @@ const struct glint_function join_ids = {.name = "join.ids",
 
 struct join_side_state {
     struct join_rows rows;
-    struct join_ids_batch ids;
+    uint16_t ids_filter[FIELDS_ROWS_MAX]; /* zeros */
     struct bloom_set filter;
     int64_t filtered;
     int probed, filtered_out; /* counters */
@@ -246,7 +263,7 @@ static void side_close(struct glint_task *task, void *state)
 
 static void probe_filter(struct join_side_state *s)
 {
-    const struct bloom_rows ids = take_ids(&s->ids, &s->rows.fields);
+    const struct bloom_rows ids = take_ids(&s->rows, s->ids_filter);
     assert(s->filtered && s->filter.count == 1);
     bloom_set_contains_rows(&s->filter, &ids, s->hit);
 }
@@ -257,23 +274,23 @@ static int side_rows(struct join_side_state *s, struct glint_task *task,
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0 || !s->filtered) return e;
-    const uint32_t rows = s->rows.fields.rows;
+    const uint32_t rows = s->rows.rows;
     probe_filter(s);
     join_rows_select(&s->rows, s->hit, 1);
     glint_counter_add(task, s->probed, rows);
-    glint_counter_add(task, s->filtered_out, rows - s->rows.fields.rows);
+    glint_counter_add(task, s->filtered_out, rows - s->rows.rows);
     return 0;
 }
 
-/* ---- join.text_rows, join.int_rows, join.text_keys, join.int_keys */
+/* ---- join.rows, join.keys */
 
 static int emit_side(struct join_side_state *s, struct glint_task *task,
                      const struct glint_batch *in, bool lines, struct glint_emitter *out)
 {
     int e = side_rows(s, task, in);
     if (e != 0) return e;
-    struct glint_batch batch = {.rows = s->rows.fields.rows,
-                                .key = fields_key_column(&s->rows.fields),
+    struct glint_batch batch = {.rows = s->rows.rows,
+                                .key = join_rows_keys(&s->rows),
                                 .origin = in->origin};
     batch.value = lines ? join_rows_lines(&s->rows) : (struct glint_column){.type = GLINT_NONE};
     glint_emit_batch(out, &batch);
@@ -292,7 +309,7 @@ static int keys_batch(struct glint_task *task, void *state, const struct glint_b
     return emit_side(state, task, in, false, out);
 }
 
-/* The complement: rows that the filter rejects need no shuffle. join.text_rows counts them. */
+/* The complement: rows that the filter rejects need no shuffle. join.rows counts them. */
 static int rejected_batch(struct glint_task *task, void *state, const struct glint_batch *in,
                           struct glint_emitter *out)
 {
@@ -311,13 +328,9 @@ static int rejected_batch(struct glint_task *task, void *state, const struct gli
         .batch = batch_, .close = side_close                                                       \
     }
 
-const struct glint_function join_text_rows =
-    SIDE_FUNCTION("join.text_rows", GLINT_TEXT, GLINT_TEXT, rows_batch);
-const struct glint_function join_int_rows =
-    SIDE_FUNCTION("join.int_rows", GLINT_I64, GLINT_TEXT, rows_batch);
-const struct glint_function join_text_keys =
-    SIDE_FUNCTION("join.text_keys", GLINT_TEXT, GLINT_NONE, keys_batch);
-const struct glint_function join_int_keys =
-    SIDE_FUNCTION("join.int_keys", GLINT_I64, GLINT_NONE, keys_batch);
+const struct glint_function join_side_rows =
+    SIDE_FUNCTION("join.rows", GLINT_TEXT, GLINT_TEXT, rows_batch);
+const struct glint_function join_side_keys =
+    SIDE_FUNCTION("join.keys", GLINT_TEXT, GLINT_NONE, keys_batch);
 const struct glint_function join_rejected =
     SIDE_FUNCTION("join.rejected", GLINT_NONE, GLINT_TEXT, rejected_batch);

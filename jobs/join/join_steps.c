@@ -41,8 +41,8 @@ static int save_kept(struct steps *s)
 static int save_joined(struct steps *s)
 {
     const struct key_filter none = {.broadcast = NULL};
-    s->join.paths[JOIN_SIDE_LEFT] = s->kept;
-    s->join.fields[JOIN_SIDE_LEFT].header = false;
+    s->join.tables[JOIN_SIDE_LEFT].paths = s->kept;
+    s->join.tables[JOIN_SIDE_LEFT].header = false;
     return glint_save_as_text_file(join_by_shuffle(&s->join, &none), s->output);
 }
 
@@ -52,7 +52,7 @@ static int steps_run(struct glint *g, const struct glint_job_args *args)
     struct steps s = {.join = {.g = g,
                                .type = JOIN_INNER,
                                .method = JOIN_BLOOM,
-                               .paths = {paths[0], paths[1]},
+                               .tables = {{.paths = paths[0]}, {.paths = paths[1]}},
                                .build = JOIN_SIDE_RIGHT},
                       .p = glint_job_f64(g, args, "p"),
                       .filter = paths[2],

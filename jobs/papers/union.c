@@ -23,6 +23,7 @@ static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_arg
         glint_key_value_text_file(g, args->positional[0], (char)fields->delimiter);
     pairs = fields_source(pairs, fields->csv, glint_job_option(args, "header") != NULL);
     if (json) pairs = glint_with_json_lines(pairs, &path, 1); /* the key is the line */
+    pairs = nulls_source(pairs, &fields->nulls);
     if (split_bytes > 0) glint_with_split_bytes(pairs, split_bytes);
     if (!json && strcmp(name, "key") == 0) return glint_keys(pairs);
     if (json || strcmp(name, "value") == 0) return glint_values(pairs);
@@ -37,9 +38,13 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     struct sizes sizes = {.count = 0};
     uint64_t n = 0;
     if (fields_delimiter(g, args, "separator", &source.delimiter, &source.csv) != 0 ||
+        nulls_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
+        nulls_missing_option(g, args, &source.nulls) != 0 ||
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
     struct fields fields = fields_of_lines();
+    fields.keep_nulls = false;
+    fields.nulls = source.nulls;
     if (source.csv != 0) { /* the first of the fields that follow */
         fields.whole = false;
         fields.delimiter = source.delimiter;
@@ -69,6 +74,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     HEADER_OPTION,
     FORMAT_OPTIONS,
+    MISSING_OPTION,
     {"separator", "C", NULL,
      "one byte, or \\t: a line is KEY C VALUE, split at the first C " FIELDS_DELIMITER_DEFAULT},
     {"element", "key|value|PATH", "key",

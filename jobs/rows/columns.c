@@ -28,6 +28,14 @@ static uint32_t count_name(struct glint_slice header, uint8_t delimiter, struct 
     return count;
 }
 
+uint32_t columns_count(const struct table *t)
+{
+    struct glint_slice line = glint_first_line(t->lines), name;
+    uint32_t count = 0;
+    while (glint_next_name(&line, (char)t->delimiter, &name)) count++;
+    return count > 0 ? count : 1;
+}
+
 /* The names that columns can have: read once. */
 static struct glint_slice names_of(struct table *t)
 {
@@ -61,7 +69,9 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
 {
     *out = (struct table){.g = g, .paths = paths};
     out->header = glint_job_option(args, "header") != NULL;
-    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0)
+    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0 ||
+        nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0 ||
+        nulls_missing_option(g, args, &out->nulls) != 0)
         return glint_error(g)->code;
     out->lines = table_read_again(out);
     return glint_error(g)->code;
@@ -79,7 +89,8 @@ struct glint_rdd *table_read_again(const struct table *t)
 {
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
     columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
-    return t->json_count > 0 ? glint_with_json_lines(lines, t->json_paths, t->json_count) : lines;
+    if (t->json_count > 0) lines = glint_with_json_lines(lines, t->json_paths, t->json_count);
+    return nulls_source(lines, &t->nulls);
 }
 
 /* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
@@ -229,6 +240,7 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
     glint_args_i64(args, "delimiter", t->delimiter);
     glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
     glint_args_bytes(args, "letters", c->letters, c->count);
+    nulls_args(args, &t->nulls);
 }
 
 /* ---- Task */
@@ -241,6 +253,7 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
     int e = glint_arg_i64(task, "delimiter", &delimiter);
     if (e == 0) e = glint_arg_slice(task, "columns", &numbers);
     if (e == 0) e = glint_arg_slice(task, "letters", &letters);
+    if (e == 0) e = nulls_open(task, &r->null);
     if (e != 0) return e;
     if (delimiter < 0 || delimiter > UINT8_MAX || letters.size > COLUMNS_MAX ||
         numbers.size != letters.size * sizeof c->number[0])

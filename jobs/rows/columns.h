@@ -14,7 +14,7 @@ enum { COLUMNS_MAX = 64 };
 
 /* Options of every job with an input table. */
 #define TABLE_OPTIONS                                                                              \
-    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
     {                                                                                              \
         "delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT                       \
     }
@@ -25,6 +25,7 @@ struct table {
     struct glint_rdd *lines; /* without header lines */
     uint8_t delimiter;
     uint8_t csv; /* as struct fields */
+    struct nulls nulls;
     bool header;
     struct glint_slice json_paths[COLUMNS_MAX]; /* in JSON; columns 1 and on of a row */
     uint32_t json_count;
@@ -58,6 +59,8 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
 /* Matches the columns of each file of a source by name, if one of `uses` is by name. */
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
                    const struct glint_column_use *uses, uint32_t count);
+/* How many columns the first line has; 1 without any line. */
+uint32_t columns_count(const struct table *t);
 /* Adds the whole line, instead of columns. */
 void columns_add_line(struct columns *c);
 /* Arguments for columns_open. */
@@ -68,6 +71,7 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
 struct columns_reader {
     struct columns columns;
     uint8_t delimiter;
+    struct glint_slice null;     /* what a null is in rows (nulls.h) */
     bool quotes;                 /* a field that begins with a quote is an error */
     uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
 };

@@ -8,6 +8,7 @@
 
 #include "engine/batch.h"
 #include "engine/glint.h"
+#include "jobs/rows/nulls.h"
 
 /* A scan stores whole groups: FIELDS_SLACK entries after the rows are scratch. */
 enum { FIELDS_ROWS_MAX = 1024, FIELDS_SLACK = 80, FIELDS_COLUMN_MAX = 1 << 24 };
@@ -37,8 +38,12 @@ struct fields {
     struct glint_column_use uses[2]; /* with a header; driver only */
     uint32_t use_count;
     bool whole;                         /* the id is the whole row, with any content; no columns */
+    struct nulls nulls;                 /* driver only */
     bool header;                        /* the first line of each file is a header; driver only */
     bool ids;                           /* the caller reads id_start and id_end */
+    struct glint_slice null;            /* what a null is in rows (nulls.h) */
+    bool keep_nulls; /* rows whose key or id is null are rows; else they are left out */
+    int null_rows;   /* counter of those */
     bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The last parsed rows, without bad rows that were skipped. */
@@ -69,7 +74,7 @@ struct fields {
         "json-lines", NULL, NULL,                                                                  \
             "each line is a JSON object; columns are paths in it, such as user.id or tags[0]"      \
     }
-#define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION
+#define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION, NULL_OPTION
 
 /* A delimiter is NULL if it is not given, so that a tab can be given with --csv. */
 #define FIELDS_DELIMITER_DEFAULT "(default: \\t, with --csv a comma)"
@@ -82,9 +87,11 @@ struct fields {
     }
 
 #define FIELDS_ID_DEFAULT "1"
+/* Counter of rows that are left out. */
+#define FIELDS_NULL_ROWS "rows with a null key or id"
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
@@ -97,7 +104,7 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
     {                                                                                              \
@@ -138,7 +145,7 @@ struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, ui
  * option. */
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
                             const struct fields *f, const char *option);
-/* Ids that are whole lines, with any content. */
+/* Ids that are whole rows, with any content; none is null. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);
 enum glint_type fields_key_type(const struct fields *f);
@@ -149,9 +156,19 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids);
  */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
 /* Parses one row, after which READ_SLACK bytes must be readable. Returns 1 with *key and *id set, 0
- * if the row was bad and skipped, or a code. */
+ * if the row was left out because it is bad or has a null, or a code. */
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id);
+/* Whether any of the fields may have this size, as all that are null have; reads up to FIELDS_SLACK
+ * more entries. The inner loop is a few vector instructions. */
+static inline bool fields_any_size(const uint32_t *start, const uint32_t *end, uint32_t rows,
+                                   uint32_t size)
+{
+    uint32_t found = 0;
+    for (uint32_t row = 0; row < rows; row += 16)
+        for (uint32_t i = 0; i < 16; i++) found |= end[row + i] - start[row + i] == size;
+    return found != 0;
+}
 /* The line of a row of JSON lines. */
 struct glint_slice fields_json_line(struct glint_slice row);
 /* The parsed keys as a column of a batch. */

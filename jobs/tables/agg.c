@@ -87,7 +87,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *inputs = glint_map(table.lines, &agg_row, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {
         struct glint_args *value_args = function_args(&table, &columns, &plan, i);
-        struct glint_rdd *values = glint_map(table_read_again(&table), &agg_value, value_args);
+        struct glint_rdd *values = glint_flat_map(table_read_again(&table), &agg_value, value_args);
         inputs =
             glint_union(inputs, glint_map_values(glint_distinct(values), &agg_seen, value_args));
     }
@@ -115,9 +115,9 @@ const struct glint_job agg_job = {
     .summary = "sums, means and counts of the rows of each group",
     .help = "Saves one line per group, sorted by group within each part: the columns of --by, then "
             "sums, least and greatest numbers, means, the count, and numbers of different texts, "
-            "in this order, separated by the delimiter. An empty field is no number and is left "
-            "out; without any number the result is empty. Another text in a column of numbers is "
-            "a bad row.",
+            "in this order, separated by the delimiter. Null is a group of its own, no number, and "
+            "no text that --distinct counts. An empty field is no number, too; without any number "
+            "the result is null. Another text in a column of numbers is a bad row.",
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

@@ -50,7 +50,7 @@ static int read_row(struct row_state *s, struct glint_task *task, struct glint_s
     for (uint32_t i = 0; i < s->plan.numbers; i++) {
         const struct glint_slice text = fields[s->plan.by + i];
         struct number *number = &s->input.numbers[i];
-        if (text.size == 0)
+        if (text.size == 0 || nulls_is(s->reader.null, text))
             *number = (struct number){.decimals = NUMBER_NONE};
         else if (!number_parse(text, number))
             return glint_bad_row(task, row, "a numeric column is not a number");
@@ -83,7 +83,7 @@ static int value_each(struct glint_task *task, void *state, const struct glint_r
     int e = read_row(s, task, in->value.bytes, fields, &record.key.bytes);
     if (e <= 0) return e;
     record.value.bytes = fields[s->plan.by + s->plan.numbers + s->column];
-    glint_emit(out, &record);
+    if (!nulls_is(s->reader.null, record.value.bytes)) glint_emit(out, &record);
     return 0;
 }
 
@@ -107,7 +107,7 @@ const struct glint_function agg_row = {.name = "agg.row",
                                        .open = row_open,
                                        .each = row_each};
 const struct glint_function agg_value = {.name = "agg.value",
-                                         .kind = GLINT_KIND_MAP,
+                                         .kind = GLINT_KIND_FLAT_MAP,
                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
                                          .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                          .state_size = sizeof(struct row_state),
@@ -267,6 +267,7 @@ const struct glint_function agg_merge = {.name = "agg.merge",
 struct line_state {
     struct agg_plan plan;
     int64_t delimiter;
+    struct glint_slice null;
     uint8_t *line;
     uint64_t capacity;
 };
@@ -275,6 +276,7 @@ static int line_open(struct glint_task *task, void *state)
 {
     struct line_state *s = state;
     int e = open_plan(task, &s->plan);
+    if (e == 0) e = nulls_open(task, &s->null);
     return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
 }
 
@@ -286,7 +288,7 @@ static double quotient(const struct column_acc *c, double by)
     return (exact_sum_f64(&c->exact) * scale + c->inexact) / by / scale;
 }
 
-/* Formats one result; nothing if there is no number. Returns its size or OUTPUT_OVERFLOW. */
+/* Formats one result; null if there is no number. Returns its size or OUTPUT_OVERFLOW. */
 static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
                             const uint8_t *acc)
 {
@@ -294,7 +296,10 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
     if (output.kind == AGG_COUNT) return text_format_i64(out, load_count(acc, 0));
     if (output.kind == AGG_DISTINCT) return text_format_i64(out, load_count(acc, 1 + output.index));
     memcpy(&c, acc + column_offset(&s->plan, output.index), sizeof c);
-    if (c.values == 0) return 0;
+    if (c.values == 0) {
+        if (s->null.size > 0) memcpy(out, s->null.data, s->null.size);
+        return s->null.size;
+    }
     if (output.kind == AGG_MIN) return number_format(out, &c.min);
     if (output.kind == AGG_MAX) return number_format(out, &c.max);
     if (output.kind == AGG_MEAN) return text_format_f64(out, quotient(&c, (double)c.values));
@@ -309,7 +314,8 @@ static int line_each(struct glint_task *task, void *state, const struct glint_re
 {
     struct line_state *s = state;
     const struct glint_slice group = in->key.bytes;
-    const uint64_t need = group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX);
+    const uint64_t need =
+        group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX + s->null.size);
     if (need > s->capacity) {
         s->line = glint_scratch(task, 2 * need);
         s->capacity = s->line != NULL ? 2 * need : 0;

@@ -21,6 +21,7 @@ struct keep_state {
     int64_t drop;
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
     uint16_t row[FIELDS_ROWS_MAX];    /* of the batch */
+    bool null[FIELDS_ROWS_MAX];       /* the id is null, so in no filter */
     uint16_t filter[FIELDS_ROWS_MAX]; /* all are the chosen one */
     uint8_t *hit;                     /* [filter][row] */
 };
@@ -64,6 +65,7 @@ static int find_ids(struct keep_state *s, struct glint_task *task, const struct 
             if (e != 0) return e;
             continue;
         }
+        s->null[rows] = nulls_is(s->reader.null, id);
         s->start[rows] = (uint32_t)(id.data - base);
         s->end[rows] = s->start[rows] + (uint32_t)id.size;
         s->row[rows++] = (uint16_t)i;
@@ -97,7 +99,7 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
     if (rows.rows > 0) look_up(s, &rows);
     for (uint32_t i = 0; i < rows.rows; i++) {
         out_rows[kept] = s->row[i];
-        kept += s->hit[i] != s->drop;
+        kept += (s->hit[i] != 0 && !s->null[i]) != (s->drop != 0);
     }
     *out_count = kept;
     return 0;

@@ -96,6 +96,7 @@ struct keep_state {
     struct glint_slice text;
     struct pattern pattern;
     struct columns_reader reader; /* GREP_COLUMN */
+    struct glint_slice null_text; /* of null, as it is in the file */
     int64_t delimiter;            /* of records of CSV; 0: rows are lines, or plain rows */
     struct glint_buffer plain;
 };
@@ -121,6 +122,8 @@ static int keep_open(struct glint_task *task, void *state)
     if (e == 0) e = glint_arg_slice(task, "pattern", &s->text);
     if (e == 0) e = glint_arg_i64(task, "csv", &s->delimiter);
     if (e == 0 && (s->flags & GREP_COLUMN) != 0) e = columns_open(task, &s->reader);
+    if (e == 0 && (s->flags & GREP_COLUMN) != 0)
+        e = glint_arg_slice(task, "null_text", &s->null_text);
     if (e != 0 || is_fixed(s->flags)) return e;
     s->pattern.memory = pcre2_general_context_create(allocate_for_task, free_for_task, task);
     e = pattern_compile(&s->pattern, s->text, pattern_options(s->flags), &offset);
@@ -175,6 +178,7 @@ static int keep_row(struct keep_state *s, struct glint_task *task, struct glint_
     if ((s->flags & GREP_COLUMN) != 0) {
         int e = columns_find(&s->reader, task, row, &field);
         if (e <= 0) return e;
+        if (nulls_is(s->reader.null, field)) field = s->null_text;
     }
     const int found = is_fixed(s->flags)
                           ? s->text.size == 0 ||
@@ -307,6 +311,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     struct glint_args *keep_args = glint_args(g);
     columns_args(keep_args, &table, &columns);
     glint_args_text(keep_args, "pattern", paths[0]);
+    glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
     glint_args_i64(keep_args, "flags", flags);
     glint_args_i64(keep_args, "csv", records ? csv : 0);
     return glint_save_as_text_file(glint_filter(table.lines, &keep, keep_args), paths[2]);

@@ -131,8 +131,8 @@ const struct glint_job sort_job = {
     .name = "sort",
     .summary = "sort lines, by columns or whole",
     .help = "The parts of OUTPUT, one after the other, are sorted: text bytewise, numbers by "
-            "value, an empty field before all numbers. Lines with equal columns keep their order. "
-            "Another text in a numeric column is a bad row.",
+            "value, null before all else and an empty field before all numbers. Lines with equal "
+            "columns keep their order. Another text in a numeric column is a bad row.",
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

@@ -45,6 +45,13 @@ static uint8_t *put_text(uint8_t *at, struct glint_slice text)
         text.size--;
     }
     *at++ = 0;
+    *at++ = 1;
+    return at;
+}
+
+static uint8_t *put_null(uint8_t *at)
+{
+    *at++ = 0;
     *at++ = 0;
     return at;
 }
@@ -56,8 +63,21 @@ static uint8_t *put_number(uint8_t *at, struct glint_slice text)
         const uint32_t size = number_key(text, at);
         return size > 0 ? at + size : NULL;
     }
-    *at = 0;
-    return at + 1;
+    *at++ = 0;
+    *at++ = 1;
+    return at;
+}
+
+/* The plain key of a field that would equal null's, or precede it. Returns 1 or a code. */
+static int put_zero_before(struct sort_keys *k, struct glint_task *task,
+                           const struct glint_slice *fields, struct glint_slice *out)
+{
+    int e = reserve_key(k, task, fields);
+    if (e != 0) return e;
+    k->bytes[0] = 0;
+    if (fields[0].size > 0) memcpy(k->bytes + 1, fields[0].data, fields[0].size);
+    *out = (struct glint_slice){k->bytes, fields[0].size + 1};
+    return 1;
 }
 
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
@@ -70,7 +90,13 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
     if (out_empty != NULL) *out_empty = false;
     if (k->plain) {
         *out = fields[0];
-        return 1;
+        if (nulls_is(k->reader.null, fields[0])) {
+            if (out_empty != NULL) *out_empty = true;
+            out->size = 0;
+            return 1;
+        }
+        if (fields[0].size > 0 && fields[0].data[0] != 0) return 1;
+        return put_zero_before(k, task, fields, out);
     }
     e = reserve_key(k, task, fields);
     if (e != 0) return e;
@@ -78,9 +104,12 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
     for (uint32_t i = 0; i < c->count; i++) {
         uint8_t *const start = at;
         const bool numeric = (c->letters[i] & SORT_NUMERIC) != 0;
-        at = numeric ? put_number(at, fields[i]) : put_text(at, fields[i]);
+        const bool null = nulls_is(k->reader.null, fields[i]);
+        at = null      ? put_null(at)
+             : numeric ? put_number(at, fields[i])
+                       : put_text(at, fields[i]);
         if (at == NULL) return glint_bad_row(task, row, "a numeric column is not a number");
-        if (out_empty != NULL && numeric && fields[i].size == 0) *out_empty = true;
+        if (out_empty != NULL && (null || (numeric && fields[i].size == 0))) *out_empty = true;
         if ((c->letters[i] & SORT_REVERSE) == 0) continue;
         for (uint8_t *byte = start; byte < at; byte++) *byte = (uint8_t) ~*byte;
     }

@@ -1,10 +1,12 @@
 /* Sort keys: the columns of a row as bytes whose bytewise order is that of the rows.
  *
- *     text     the bytes; 00 is written as 00 FF, and 00 00 follows the last one
- *     number   00 for an empty field, or number_key
+ *     text     the bytes; 00 is written as 00 FF, and 00 01 follows the last one
+ *     number   00 01 for an empty field, or number_key
+ *     null     00 00
  *     reverse  the same with all bits inverted
  *
- * A key that is only one text column in ascending order is the field itself. */
+ * A key that is only one text column in ascending order is the field itself; but null is empty, and
+ * 00 precedes a field that is empty or begins with 00. */
 #ifndef GLINT_JOBS_TABLES_SORT_KEY_H
 #define GLINT_JOBS_TABLES_SORT_KEY_H
 
@@ -23,8 +25,9 @@ struct sort_keys {
 
 /* By the arguments of columns_args. Returns 0 or a code. */
 int sort_keys_open(struct glint_task *task, struct sort_keys *k);
-/* The key of a row, valid until the next call; a plain one points into the row. *out_empty, if not
- * NULL: a numeric column is empty. Returns 1, 0 if the row was bad and skipped, or a code. */
+/* The key of a row, valid until the next call; a plain one may point into the row. *out_empty, if
+ * not NULL: a column is null, or a numeric one is empty. Returns 1, 0 if the row was bad and
+ * skipped, or a code. */
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
                    struct glint_slice *out, bool *out_empty);
 

@@ -243,8 +243,8 @@ const struct glint_job top_job = {
     .name = "top",
     .summary = "save the lines with the largest or smallest numbers",
     .help = "Saves N lines in one part, the largest number first; of equal ones the first lines of "
-            "INPUT, in that order. Lines whose number is empty are left out; another text is a bad "
-            "row. A task has N lines in memory: for a large N use sort.",
+            "INPUT, in that order. Lines whose number is null or empty are left out; another text "
+            "is a bad row. A task has N lines in memory: for a large N use sort.",
     .positional = {"N", "INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

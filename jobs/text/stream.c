@@ -105,7 +105,8 @@ static const struct glint_job_option options[] = {
      "is saved)"},
     {"ok", "LIST", "0", "exit statuses of the commands that mean success, as in 0,1"},
     HEADER_OPTION,
-    FORMAT_OPTIONS,
+    CSV_OPTION,
+    JSON_LINES_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job stream_job = {

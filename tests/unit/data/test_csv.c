@@ -8,6 +8,8 @@
 
 #include <criterion/criterion.h>
 
+static const struct glint_slice no_nulls = {NULL, 0}, nulls = {(const uint8_t *)"0\\N", 3};
+
 static void expect_plain(const char *record, char delimiter, const char *wanted)
 {
     uint8_t out[100];
@@ -70,7 +72,7 @@ Test(csv, row_is_the_same_after_a_round_trip)
         struct buffer record = {NULL, 0, 0};
         for (uint64_t i = 0; i < size; i++)
             row[i] = (uint8_t)bytes[test_random(&state) % (sizeof bytes - 1)];
-        cr_assert(csv_append_row(&record, (struct glint_slice){row, size}, ';'));
+        cr_assert(csv_append_row(&record, (struct glint_slice){row, size}, ';', no_nulls));
         cr_assert(record.size <= sizeof again && !csv_has_odd_quotes(record.data, record.size));
         cr_assert_null(csv_to_plain(record.data, record.size, ';', again, &again_size));
         cr_assert(again_size == size && (size == 0 || memcmp(row, again, size) == 0));
@@ -78,9 +80,33 @@ Test(csv, row_is_the_same_after_a_round_trip)
     }
     struct buffer record = {NULL, 0, 0};
     mem_fail_at(1, false);
-    cr_expect(!csv_append_row(&record, (struct glint_slice){(const uint8_t *)"a\"b", 3}, ','));
+    cr_expect(!csv_append_row(&record, (struct glint_slice){(const uint8_t *)"a\"b", 3}, ',',
+                              no_nulls));
     mem_fail_at(0, false);
     buffer_fini(&record);
+}
+
+Test(csv, null_is_a_field_without_quotes)
+{
+    static const char record[] = "\\N,\"\\N\",,\"\",\\n,\\N";
+    static const char plain[] = "\x1d\x1f\\N\x1f\x1f\x1f\\n\x1f\x1d";
+    uint8_t out[40];
+    uint64_t size;
+    struct buffer written = {NULL, 0, 0};
+    cr_assert_null(csv_to_row((const uint8_t *)record, sizeof record - 1, ',', nulls, out, &size));
+    cr_assert(size == sizeof plain - 1 && memcmp(out, plain, size) == 0);
+    cr_assert(csv_append_row(&written, (struct glint_slice){out, size}, ',', nulls));
+    cr_expect(written.size == strlen("\\N,\"\\N\",,,\\n,\\N") &&
+              memcmp(written.data, "\\N,\"\\N\",,,\\n,\\N", written.size) == 0);
+    buffer_fini(&written);
+    for (int quoted = 0; quoted < 2; quoted++) {
+        const char *mark = quoted ? "a,\"\x1d\"" : "a,\x1d";
+        const char *problem =
+            csv_to_row((const uint8_t *)mark, strlen(mark), ',', nulls, out, &size);
+        cr_expect(problem != NULL && strstr(problem, "0x1d") != NULL);
+        cr_expect_null(
+            csv_to_row((const uint8_t *)mark, strlen(mark), ',', no_nulls, out, &size));
+    }
 }
 
 /* Splits records byte by byte: the oracle. */

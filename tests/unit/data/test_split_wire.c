@@ -34,6 +34,11 @@ static const struct split_piece pieces[] = {
      .compression = COMPRESSION_GZIP,
      .header = true},
     {.path = "header", .length = 20, .file_size = 20, .header = true, .csv = ';'},
+    {.path = "nulls",
+     .length = 20,
+     .file_size = 20,
+     .csv = ',',
+     .nulls = {(const uint8_t *)"0NA", 3}},
     {.path = "lines", .length = 20, .file_size = 20, .json = {(const uint8_t *)"", 0}},
     {.path = "values",
      .length = 20,
@@ -88,6 +93,8 @@ Test(split_wire, encoded_split_round_trips)
             cr_expect(b->columns->count == 3 && b->columns->fields == 4 &&
                       b->columns->separator == ';' &&
                       memcmp(b->columns->runs, runs, sizeof runs) == 0);
+        cr_assert(a->nulls.size == b->nulls.size);
+        cr_expect(a->nulls.size == 0 || memcmp(a->nulls.data, b->nulls.data, a->nulls.size) == 0);
         cr_expect(a->frames_start == b->frames_start && a->frames_end == b->frames_end);
     }
     for (uint64_t size = 0; size < bytes.size; size++) {
@@ -176,6 +183,28 @@ Test(split_wire, impossible_columns_are_rejected)
     }
 }
 
+Test(split_wire, invalid_nulls_are_rejected)
+{
+    static const char *const wrong[] = {"2NA", "NA", "0"};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct split_piece piece = {
+            .path = "x",
+            .length = 10,
+            .file_size = 10,
+            .csv = ',',
+            .nulls = {(const uint8_t *)wrong[i], strlen(wrong[i])}};
+        struct split got;
+        struct arena arena = {NULL, NULL, 0};
+        struct buffer bytes = {NULL, 0, 0};
+        error = (struct glint_error){.code = GLINT_OK};
+        cr_assert(split_encode(&(struct split){&piece, 1}, &bytes));
+        const struct glint_slice sent = {bytes.data, bytes.size};
+        cr_expect_eq(split_decode(sent, &arena, &got, &error), GLINT_E_PROTOCOL, "%u", i);
+        buffer_fini(&bytes);
+        arena_fini(&arena);
+    }
+}
+
 Test(split_wire, max_files_per_split_round_trip)
 {
     static struct split_piece files[SPLIT_FILES_MAX];
@@ -200,7 +229,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 16);
+    pack_array(&p, 17);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -217,6 +246,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     pack_u64(&p, 0);
     pack_text(&p, NULL);
     pack_array(&p, 0);
+    pack_bytes(&p, (struct glint_slice){(const uint8_t *)"", 0});
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);

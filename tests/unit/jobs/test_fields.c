@@ -292,6 +292,7 @@ static void check_table(const struct table_spec *s, uint32_t key_column, uint32_
     memset(&f, 0xa5, sizeof f);
     f.delimiter = s->delimiter;
     f.whole = false;
+    f.keep_nulls = true;
     f.key = s->key;
     if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;
@@ -432,7 +433,8 @@ Test(fields, scan_is_used_for_tables_and_leaves_few_rows)
                                    .columns = 3,
                                    .rows = FIELDS_ROWS_MAX};
             make_table(&s, 17);
-            f = (struct fields){.delimiter = '\t', .key = FIELDS_RATING, .key_column = 1};
+            f = (struct fields){
+                .delimiter = '\t', .key = FIELDS_RATING, .key_column = 1, .keep_nulls = true};
             f.base = table.bytes;
             f.kernel = fields_kernel_at(&f, (enum fields_level)level);
             if (f.kernel == NULL) continue;
@@ -450,7 +452,8 @@ Test(fields, scan_is_used_for_tables_and_leaves_few_rows)
 
 Test(fields, kernel_is_chosen_by_delimiter_and_columns)
 {
-    struct fields f = {.delimiter = '\t', .key = FIELDS_RATING, .key_column = 1};
+    struct fields f = {
+        .delimiter = '\t', .key = FIELDS_RATING, .key_column = 1, .keep_nulls = true};
     cr_assert_not_null(fields_kernel_best(&f));
     f.delimiter = '5';
     cr_assert_null(fields_kernel_best(&f));
@@ -479,7 +482,8 @@ Test(fields, short_integers_are_parsed)
 
 Test(fields, single_line_batch_is_parsed)
 {
-    static struct fields f = {.delimiter = ',', .key = FIELDS_INT, .key_column = 2, .ids = true};
+    static struct fields f = {
+        .delimiter = ',', .key = FIELDS_INT, .key_column = 2, .ids = true, .keep_nulls = true};
     uint8_t row[100 + READ_SLACK] = "some id,text,42,more";
     struct task_options options = {.skip_bad_rows = false};
     struct glint_task task = {.options = &options};

@@ -17,7 +17,8 @@ static int parse_quoted(const char *rows, uint8_t delimiter, bool one_by_one, bo
     char memory[256] = "";
     struct task_options options = {.skip_bad_rows = skip, .bad_rows_max = -1};
     struct glint_task task = {.options = &options};
-    f = (struct fields){.delimiter = delimiter, .key = FIELDS_TEXT, .ids = true};
+    f = (struct fields){
+        .delimiter = delimiter, .key = FIELDS_TEXT, .ids = true, .keep_nulls = true};
     f.key_column = 1;
     f.quotes = fields_may_quote(delimiter);
     f.kernel = fields_kernel_best(&f);

@@ -1,0 +1,135 @@
+/* The keys of a batch of rows, as bytes:
+ *
+ *     text    the fields, with delimiters between them; a single one stays where it is
+ *     int     8 bytes for each, whose bytewise order is that of the numbers
+ *     null    if any field is null: more delimiters than any key has, one more on the right side,
+ *             so that the key equals none of the other side
+ *
+ * Rows whose key is null are left out unless unmatched rows of the side are in the output. */
+#include "jobs/join/join.h"
+#include "jobs/rows/fields_kernel.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { INT_BYTES = 8, SHORT_DIGITS = 9 };
+
+/* Room for `size` more bytes after the keys, and slack for filters. Returns 0 or a code. */
+static int reserve_key(struct join_rows *r, struct glint_task *task, uint64_t size)
+{
+    const uint64_t need = r->built_size + size + BLOOM_ID_SLACK;
+    if (need <= r->built_capacity) return 0;
+    uint8_t *bytes = glint_scratch(task, 2 * need);
+    if (bytes == NULL) return GLINT_E_NO_MEMORY;
+    if (r->built_size > 0) memcpy(bytes, r->built, r->built_size);
+    r->built = bytes;
+    r->built_capacity = 2 * need;
+    return 0;
+}
+
+/* Returns NULL, or why the field is no number. */
+static const char *put_int(struct glint_slice text, uint8_t *out)
+{
+    int64_t number;
+    if (!(text.size <= SHORT_DIGITS && fields_int(text.data, (uint32_t)text.size, &number)) &&
+        !glint_parse_i64(text, &number))
+        return text.size == 0 ? "the key is empty" : "the key is not an integer";
+    const uint64_t bits = htobe64((uint64_t)number ^ (uint64_t)1 << 63);
+    memcpy(out, &bits, sizeof bits);
+    return NULL;
+}
+
+/* Writes a key of fields that are not null. Returns NULL with *out_size set, or why it is none. */
+static const char *put_fields(const struct join_rows *r, const struct glint_slice *fields,
+                              uint8_t *out, uint64_t *out_size)
+{
+    uint8_t *at = out;
+    for (uint32_t i = 0; i < r->key_columns; i++) {
+        if (r->ints) {
+            const char *problem = put_int(fields[i], at);
+            if (problem != NULL) return problem;
+            at += INT_BYTES;
+            continue;
+        }
+        if (i > 0) *at++ = r->key_delimiter;
+        if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
+        at += fields[i].size;
+    }
+    *out_size = (uint64_t)(at - out);
+    return NULL;
+}
+
+/* Appends the key of a row as key `at`. Returns 1, 0 if the row is left out, or a code. */
+static int put_key(struct join_rows *r, struct glint_task *task, struct glint_slice line,
+                   const struct glint_slice *fields, uint32_t at)
+{
+    uint64_t size = r->key_columns + JOIN_SIDES;
+    bool null = false;
+    for (uint32_t i = 0; i < r->key_columns; i++) {
+        null |= nulls_is(r->null, fields[i]);
+        size += fields[i].size + INT_BYTES;
+    }
+    if (null && !r->keep_nulls) return 0;
+    int e = reserve_key(r, task, size);
+    if (e != 0) return e;
+    uint8_t *const out = r->built + r->built_size;
+    if (null) {
+        size = r->key_columns + (uint64_t)r->side;
+        memset(out, r->key_delimiter, size);
+    } else {
+        const char *problem = put_fields(r, fields, out, &size);
+        if (problem != NULL) return glint_bad_row(task, line, problem);
+    }
+    if (r->built_size + size > UINT32_MAX)
+        return glint_bad_row(task, line, "the key is longer than 4 GiB");
+    r->built_start[at] = (uint32_t)r->built_size;
+    r->built_size += size;
+    r->built_end[at] = (uint32_t)r->built_size;
+    return 1;
+}
+
+static int build_keys(struct join_rows *r, struct glint_task *task)
+{
+    const struct glint_column *lines = &r->lines->value;
+    struct glint_slice fields[COLUMNS_MAX];
+    const uint32_t rows = r->rows;
+    uint32_t kept = 0;
+    r->rows = 0;
+    r->built_size = 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        int e = 1;
+        struct glint_slice line = lines->start != NULL
+                                      ? join_rows_line(r, row)
+                                      : (struct glint_slice){lines->base, lines->size};
+        if (r->key_columns > 1)
+            e = columns_find(&r->reader, task, line, fields);
+        else
+            fields[0] = join_rows_key(r, row);
+        if (e > 0) e = put_key(r, task, line, fields, kept);
+        if (e < 0) return e;
+        if (e == 0) continue;
+        r->line_start[kept] = r->line_start[row];
+        r->line_end[kept++] = r->line_end[row];
+    }
+    r->rows = kept;
+    r->key_base = r->built;
+    r->key_size = r->built_size;
+    r->key_start = r->built_start;
+    r->key_end = r->built_end;
+    return 0;
+}
+
+static bool has_null(const struct join_rows *r)
+{
+    if (!fields_any_size(r->key_start, r->key_end, r->rows,
+                         (uint32_t)r->null.size))
+        return false;
+    for (uint32_t row = 0; row < r->rows; row++)
+        if (nulls_is(r->null, join_rows_key(r, row))) return true;
+    return false;
+}
+
+int join_keys_make(struct join_rows *r, struct glint_task *task)
+{
+    return r->key_columns > 1 || r->ints || has_null(r) ? build_keys(r, task) : 0;
+}
