@@ -60,6 +60,14 @@ bool web_api_has_failed(const json_t *end)
     return json_is_object(json_object_get(end, "error"));
 }
 
+/* Of a job or an action that has ended. One that the user cancelled has not failed. */
+static const char *status_of(const json_t *end)
+{
+    const char *name = json_string_value(json_object_get(json_object_get(end, "error"), "name"));
+    if (!web_api_has_failed(end)) return "SUCCEEDED";
+    return name != NULL && strcmp(name, "INTERRUPTED") == 0 ? "CANCELLED" : "FAILED";
+}
+
 static void put_counters(struct json *out, const struct web_model *m)
 {
     struct web_stage sum = {.number = 0};
@@ -127,7 +135,6 @@ static void put_details(struct json *out, const struct web_model *m, const struc
     json_u64(out, "numActiveTasks", t->active);
     json_u64(out, "numPendingTasks", t->pending);
     json_u64(out, "numKilledTasks", t->killed);
-    json_u64(out, "numLostTasks", t->lost);
     json_u64(out, "numAttempts", m->attempts_total);
     put_sum(out, m, "numRetries", "retries", m->retries);
     json_u64(out, "numLostExecutors", m->lost_executors);
@@ -146,9 +153,7 @@ static void put_details(struct json *out, const struct web_model *m, const struc
 void web_api_put_application(struct json *out, const struct web_model *m, bool all)
 {
     const struct web_totals t = web_model_totals(m);
-    const char *status = m->end != NULL ? web_api_has_failed(m->end) ? "FAILED" : "SUCCEEDED"
-                         : m->live      ? "RUNNING"
-                                        : "UNKNOWN";
+    const char *status = m->end != NULL ? status_of(m->end) : m->live ? "RUNNING" : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
     web_api_put_field(out, "id", m->job, "id");
     web_api_put_field(out, "name", m->job, "name");
@@ -165,6 +170,7 @@ void web_api_put_application(struct json *out, const struct web_model *m, bool a
     put_sum(out, m, "numTasks", "tasks", t.tasks);
     json_u64(out, "numCompletedTasks", t.done);
     json_u64(out, "numFailedTasks", t.failed);
+    json_u64(out, "numLostTasks", t.lost);
     if (all) put_details(out, m, &t);
 }
 
@@ -188,15 +194,13 @@ static void put_actions(struct json *out, const struct web_model *m)
     {
         const json_int_t number = json_integer_value(json_object_get(o, "action"));
         const json_t *end = find_end(m->action_ends, "action", number);
-        const char *running = m->end == NULL ? "RUNNING" : "FAILED";
+        const char *running = m->end == NULL ? "RUNNING" : status_of(m->end);
         json_begin(out, NULL, '{');
         json_i64(out, "jobId", number);
         web_api_put_field(out, "name", o, "name");
         web_api_put_field(out, "outputs", o, "outputs");
         json_cstring(out, "status",
-                     end == NULL       ? running
-                     : web_api_has_failed(end) ? "FAILED"
-                                       : "SUCCEEDED");
+                     end == NULL ? running : status_of(end));
         json_begin(out, "stageIds", '[');
         for (uint32_t k = 0; k < m->stage_count; k++)
             if (m->stages[k].started &&

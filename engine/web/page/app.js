@@ -9,7 +9,13 @@ import { ExecutorView, makeJobTable, Views } from "./views.js";
 
 const EXECUTOR_MS = 1000; /* between two questions to an executor */
 const RETRY_MS = [1000, 2000, 5000, 10000];
-const STATES = { running: "running", ok: "succeeded", failed: "failed", unknown: "incomplete" };
+const STATES = {
+    running: "running",
+    ok: "succeeded",
+    failed: "failed",
+    cancelled: "cancelled",
+    unknown: "incomplete",
+};
 
 let model = null,
     views = null,

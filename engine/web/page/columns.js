@@ -557,10 +557,10 @@ export const jobColumns = [
     {
         name: "failed",
         label: "Failed",
-        hint: "failed attempts",
+        hint: "failed and lost attempts",
         numeric: true,
-        sort: (j) => j.numFailedTasks,
-        cell: (j) => count(j.numFailedTasks),
+        sort: (j) => j.numFailedTasks + j.numLostTasks,
+        cell: (j) => count(j.numFailedTasks + j.numLostTasks),
     },
     {
         name: "file",

@@ -65,6 +65,7 @@ const STATES = {
     RUNNING: "running",
     SUCCEEDED: "ok",
     FAILED: "failed",
+    CANCELLED: "cancelled",
     UNKNOWN: "unknown",
     ACTIVE: "running",
     COMPLETE: "done",
