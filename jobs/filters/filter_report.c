@@ -6,8 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
-static void report(struct glint *g, const char *key, const struct bloom_params *p, uint64_t bits)
+static void report(struct glint *g, const char *key, const struct bloom_params *p, uint64_t bits,
+                   double fill_rate)
 {
+    double least, most;
+    bloom_predict_rate(p, &least, &most);
     const char *scheme = bloom_scheme_name(p->scheme), *layout = bloom_layout_name(p->layout);
     const struct glint_slice texts[] = {{(const uint8_t *)key, strlen(key)},
                                         {(const uint8_t *)scheme, strlen(scheme)},
@@ -21,14 +24,17 @@ static void report(struct glint *g, const char *key, const struct bloom_params *
         {"layout", {GLINT_TEXT, {.bytes = texts[2]}}},
         {"bits_set", {GLINT_I64, {.i64 = (int64_t)bits}}},
         {"fill", {GLINT_F64, {.f64 = (double)bits / (double)p->m}}},
-        {"expected_rate", {GLINT_F64, {.f64 = bloom_expected_rate(p)}}}};
+        {"expected_rate", {GLINT_F64, {.f64 = bloom_expected_rate(p)}}},
+        {"predicted_rate", {GLINT_F64, {.f64 = most}}},
+        {"fill_rate", {GLINT_F64, {.f64 = fill_rate}}}};
     assert(p->m > 0 && bits <= p->m);
     glint_report(g, "filter", fields, sizeof fields / sizeof fields[0]);
 }
 
 void filter_report(struct glint *g, const char *key, const struct bloom_filter *filter)
 {
-    if (glint_is_observed(g)) report(g, key, &filter->params, bloom_bits_set(filter));
+    if (glint_is_observed(g))
+        report(g, key, &filter->params, bloom_bits_set(filter), bloom_rate_from_bits(filter));
 }
 
 /* ---- bloom.fill_of: what a task returns of a filter */
@@ -36,6 +42,7 @@ void filter_report(struct glint *g, const char *key, const struct bloom_filter *
 struct fill {
     struct bloom_params params; /* without seeds */
     uint64_t bits_set;
+    double rate; /* by the bits that are set */
 };
 
 static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -53,6 +60,7 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     fill.params = filter.params;
     fill.params.seeds = NULL;
     fill.bits_set = bloom_bits_set(&filter);
+    fill.rate = bloom_rate_from_bits(&filter);
     struct glint_record record = {.key = in->key,
                                   .value.bytes = {(const uint8_t *)&fill, sizeof fill}};
     glint_emit(out, &record);
@@ -79,7 +87,7 @@ static int take_fill(void *arg, const struct glint_record *record)
         return glint_abort(s->g, GLINT_E_FILTER_INVALID, NULL, "a filter's fill has another size");
     memcpy(&fill, record->value.bytes.data, sizeof fill);
     bloom_show_key(s->text, &record->key, key, sizeof key);
-    report(s->g, key, &fill.params, fill.bits_set);
+    report(s->g, key, &fill.params, fill.bits_set, fill.rate);
     return 0;
 }
 
