@@ -93,19 +93,20 @@ static int share_with_group(int dir, uint32_t group)
     return r == 0 && fchmod(dir, 02770) != 0 ? -errno : r;
 }
 
-static int make_attempts_dir(const struct commit *c, const uint32_t *group)
+/* After probe_exchange, which may exchange attempts/ with output/. */
+static int share_attempts(const struct commit *c, const uint32_t *group, struct glint_error *error)
 {
-    int r = c->env->make_dir(c->env, c->lock.dir, ATTEMPTS, false);
-    if (r != 0 || group == NULL) return r;
-    const int dir = c->env->open(c->env, c->lock.dir, ATTEMPTS, ENV_DIR_NOFOLLOW);
-    if (dir < 0) return dir;
-    r = share_with_group(dir, *group);
-    c->env->close(c->env, dir);
-    return r == 0 ? share_with_group(c->lock.dir, *group) : r;
+    if (group == NULL) return 0;
+    int dir = c->env->open(c->env, c->lock.dir, ATTEMPTS, ENV_DIR_NOFOLLOW), r = dir;
+    if (dir >= 0) {
+        r = share_with_group(dir, *group);
+        c->env->close(c->env, dir);
+    }
+    if (r >= 0) r = share_with_group(c->lock.dir, *group);
+    return r < 0 ? error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out) : 0;
 }
 
-static int make_hidden_dir(struct commit *c, const char *directory, const uint32_t *group,
-                           struct glint_error *error)
+static int make_hidden_dir(struct commit *c, const char *directory, struct glint_error *error)
 {
     int r = locked_dir_create(c->env, c->hidden, false, &c->lock);
     if (r == -ENOENT) return reject_parent(c, directory, error);
@@ -115,7 +116,7 @@ static int make_hidden_dir(struct commit *c, const char *directory, const uint32
                     text_format(c->parts, sizeof c->parts, "%s/" OUTPUT, c->hidden)
                 ? c->env->make_dir(c->env, c->lock.dir, OUTPUT, false)
                 : -ENAMETOOLONG;
-        if (r == 0) r = make_attempts_dir(c, group);
+        if (r == 0) r = c->env->make_dir(c->env, c->lock.dir, ATTEMPTS, false);
         if (r == 0) return 0;
         commit_cleanup(c);
     }
@@ -229,9 +230,10 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     r = reject_existing(c, error);
     if (r != 0) return r;
     locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX); /* of dead jobs */
-    r = make_hidden_dir(c, directory, options.group, error);
+    r = make_hidden_dir(c, directory, error);
     if (r == 0) r = open_parent(c, directory, error);
     if (r == 0) r = reject_irreplaceable(c, error);
+    if (r == 0) r = share_attempts(c, options.group, error);
     if (r != 0) commit_cleanup(c);
     return r;
 }

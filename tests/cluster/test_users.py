@@ -207,8 +207,9 @@ class SharedDaemon(UsersTest):
         for user, groups in ((OWNER, (GROUP,)), (0, (0,))):
             with self.subTest(user=user):
                 output = os.path.join(self.data, f"out-{user}")
-                code, err = self.submit_as(output, user, *groups)
-                self.assertEqual(code, 0, err)
+                for _ in ("new", "replaced"):
+                    code, err = self.submit_as(output, user, *groups, options=("--overwrite",))
+                    self.assertEqual(code, 0, err)
                 self.assertEqual(self.read_output(output), b"1\t1\n2\t1\n")
                 for path, owner, mode in ((output, user, 0o755), (os.path.join(output, "part-00000"), DAEMON, 0o644)):
                     found = os.stat(path)
