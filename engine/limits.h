@@ -34,6 +34,7 @@
 /* Reading URLs. */
 #define REMOTE_BUFFER_BYTES        (256 * KIB) /* received and not read yet, per transfer */
 #define REMOTE_RECEIVE_BYTES       (64 * KIB)  /* at once */
+#define REMOTE_SMALL_BYTES_MAX     (256 * KIB) /* objects that are asked for as a whole, ahead */
 #define REMOTE_GAP_BYTES_MAX       (256 * KIB) /* skipped by reading, not by a new request */
 #define REMOTE_TIMEOUT_S           30u         /* to connect, and between bytes */
 #define REMOTE_TIMEOUT_S_MAX       3600u
@@ -50,7 +51,7 @@
 #define REMOTE_NAMES_MAX           UINT64_C(4000000)
 #define REMOTE_REDIRECTS_MAX       5u
 #define REMOTE_IDLE_SESSIONS_MAX   16u
-#define REMOTE_AHEAD_MAX           32u /* requests of a process whose responses are not read yet */
+#define REMOTE_AHEAD_MAX           40u /* requests of a process whose responses are not read yet */
 
 /* Shuffle. */
 #define PARTITION_INPUT_BYTES   (16 * MIB) /* input bytes per reduce partition */
@@ -114,6 +115,7 @@
 static_assert(EMIT_BUFFER_BYTES <= BATCH_BYTES_MAX, "an emitter's buffer fits one batch");
 static_assert(READ_BLOCK_BYTES <= BATCH_BYTES_MAX, "a block of lines fits one batch");
 static_assert(REMOTE_RECEIVE_BYTES <= REMOTE_BUFFER_BYTES, "what is received fits the buffer");
+static_assert(REMOTE_SMALL_BYTES_MAX <= REMOTE_BUFFER_BYTES, "a small object fits the buffer");
 static_assert(BATCH_BYTES_MAX < UINT32_MAX, "offsets in a batch have 32 bits");
 static_assert(MERGE_FAN_IN_MAX * RUN_BLOCK_BYTES * 2 <= SLOT_MEMORY_BYTES_MIN,
               "a full merge fits into the smallest slot");

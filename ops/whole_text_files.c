@@ -48,18 +48,17 @@ static int read_content(struct whole_files_state *s, struct input_stream *in)
     return input_stream_check_unchanged(in);
 }
 
-static enum flow read_whole_file(struct whole_files_state *s, const struct split_piece *from,
-                                 struct glint_emitter *out)
+static enum flow read_whole_file(struct whole_files_state *s, struct input_ahead *ahead,
+                                 uint32_t index, struct glint_emitter *out)
 {
-    struct split_piece piece = *from;
+    const struct split_piece *piece = &ahead->split->pieces[index];
     struct input_stream in;
-    if (s->raw) piece.compression = COMPRESSION_NONE;
     s->content.size = 0;
-    int r = input_stream_open_in_task(&in, s->task, &piece, 0);
+    int r = input_stream_open_next(&in, s->task, ahead, index);
     if (r == 0) r = read_content(s, &in);
     if (r == 0) {
         const struct glint_record file = {
-            .key.bytes = {(const uint8_t *)piece.path, strlen(piece.path)},
+            .key.bytes = {(const uint8_t *)piece->path, strlen(piece->path)},
             .value.bytes = {s->content.data, s->content.size}};
         s->task->counters.values[COUNT_ROWS_READ]++;
         s->task->counters.values[COUNT_BYTES_READ] += (int64_t)input_stream_disk_offset(&in);
@@ -69,14 +68,31 @@ static enum flow read_whole_file(struct whole_files_state *s, const struct split
     return r < 0 ? FLOW_FAIL : out->flow;
 }
 
+/* Files as they are on disk. */
+static int ignore_compression(struct glint_task *task, struct split *split)
+{
+    struct split_piece *pieces = task_alloc(task, split->count * sizeof *pieces);
+    if (pieces == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < split->count; i++) {
+        pieces[i] = split->pieces[i];
+        pieces[i].compression = COMPRESSION_NONE;
+        pieces[i].detect = false;
+    }
+    split->pieces = pieces;
+    return 0;
+}
+
 static enum flow whole_files_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
 {
     struct whole_files_state *s = state;
     struct split split;
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
+    if (s->raw && ignore_compression(s->task, &split) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
+    struct input_ahead ahead = {.split = &split};
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_whole_file(s, &split.pieces[i], out);
+        flow = read_whole_file(s, &ahead, i, out);
+    input_ahead_close(&ahead);
     return flow;
 }
 

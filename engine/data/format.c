@@ -119,3 +119,29 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool c
     return "jobs read text, plain or compressed; if this is text, remove its NUL bytes: tr -d "
            "'\\000'";
 }
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
+enum compression format_compression_of_name(const char *path)
+{
+    static const char *const ends[COMPRESSION_COUNT] = {
+        [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst", [COMPRESSION_BZIP2] = ".bz2",
+        [COMPRESSION_XZ] = ".xz",   [COMPRESSION_LZ4] = ".lz4",
+    };
+    for (unsigned i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++)
+        if (ends_with(path, ends[i])) return (enum compression)i;
+    return COMPRESSION_NONE;
+}
+
+const char *format_detect(const char *path, const uint8_t *head, uint64_t size,
+                          enum compression *out, char *reason)
+{
+    *out = format_detect_compression(head, size);
+    if (*out != COMPRESSION_NONE) return NULL;
+    *out = format_compression_of_name(path);
+    return format_detect_unsupported(head, size, *out != COMPRESSION_NONE, reason);
+}

@@ -15,6 +15,9 @@
 /* Returns the compression of the file that starts with `head`; no text starts like this. */
 enum compression format_detect_compression(const uint8_t *head, uint64_t size);
 
+/* Returns the compression that the name of a file tells. */
+enum compression format_compression_of_name(const char *path);
+
 /* Detects files in another format and binary files. Returns NULL if the bytes look like text. Else
  * returns a hint for the user (static) and writes the reason into `reason` (FORMAT_REASON_BYTES),
  * worded to follow the file's name in an error's cause. `size` may be less than FORMAT_HEAD_BYTES
@@ -23,5 +26,9 @@ enum compression format_detect_compression(const uint8_t *head, uint64_t size);
  * decompressor reports what is wrong with the file. */
 const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
                                       char *reason);
+/* Sets *out to the compression of a file with this name and these first bytes. Returns NULL if it
+ * can be read, or else as format_detect_unsupported. */
+const char *format_detect(const char *path, const uint8_t *head, uint64_t size,
+                          enum compression *out, char *reason);
 
 #endif

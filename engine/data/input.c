@@ -88,25 +88,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-static enum compression compression_of_name(const char *path)
-{
-    static const char *const ends[COMPRESSION_COUNT] = {
-        [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst", [COMPRESSION_BZIP2] = ".bz2",
-        [COMPRESSION_XZ] = ".xz",   [COMPRESSION_LZ4] = ".lz4",
-    };
-    for (unsigned i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++)
-        if (ends_with(path, ends[i])) return (enum compression)i;
-    return COMPRESSION_NONE;
-}
-
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
                         const uint8_t *head, uint64_t size, enum compression *out)
 {
     char reason[FORMAT_REASON_BYTES];
-    *out = format_detect_compression(head, size);
-    if (*out != COMPRESSION_NONE) return 1;
-    *out = compression_of_name(name);
-    const char *hint = format_detect_unsupported(head, size, *out != COMPRESSION_NONE, reason);
+    const char *hint = format_detect(name, head, size, out, reason);
     return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 

@@ -23,6 +23,7 @@ struct input_file {
     /* An object at a URL: in the list's arena. `stored` is the URL, and `path` what is shown of it;
      * size, but no time, device and inode. NULL: a file. */
     const struct remote_identity *remote;
+    bool detect; /* a small object that nothing was read of: its reader detects the compression */
     bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
     enum compression compression; /* by its first bytes (text only), or else by its name */
     int cancelled;                /* of the list: while the driver reads it */

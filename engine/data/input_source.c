@@ -24,6 +24,13 @@ int input_source_open(struct input_source *s, struct env *env, const char *path,
     return 0;
 }
 
+void input_source_adopt(struct input_source *s, struct env *env, const char *path,
+                        struct remote_reader *reader)
+{
+    *s = (struct input_source){
+        .env = env, .path = path, .file = -1, .remote = reader, .open = true};
+}
+
 static int64_t set_read_error(const struct input_source *s, int64_t n, struct glint_error *error)
 {
     if (n >= 0) return n;

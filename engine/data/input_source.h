@@ -24,6 +24,9 @@ struct input_source {
 int input_source_open(struct input_source *s, struct env *env, const char *path, const char *stored,
                       const struct remote_identity *remote, uint64_t end,
                       struct glint_error *error);
+/* The same with a reader of an object, which is destroyed at the end. */
+void input_source_adopt(struct input_source *s, struct env *env, const char *path,
+                        struct remote_reader *reader);
 /* Reads up to `size` > 0 bytes at `offset` and returns their number, 0 only at the end, or a code
  * with *error set. */
 int64_t input_source_read_some(const struct input_source *s, void *out, uint64_t size,

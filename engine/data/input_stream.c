@@ -4,6 +4,7 @@
 
 #include "engine/base/cancel.h"
 #include "engine/data/decompress.h"
+#include "engine/data/format.h"
 #include "engine/data/task.h"
 #include "engine/limits.h"
 #include "engine/remote/remote_reader.h"
@@ -76,30 +77,56 @@ static int end_waits(struct input_stream *s, struct glint_task *task)
     return 0;
 }
 
-static int stream_open(struct input_stream *s, struct env *env, struct glint_task *task,
-                       const struct split_piece *piece, uint64_t offset, struct glint_error *error)
+/* The first bytes of a small object, which the driver has not looked at. */
+static int detect_compression(struct input_stream *s)
 {
-    *s = (struct input_stream){.env = env,
-                               .piece = piece,
-                               .error = error,
-                               .at = piece->compression != COMPRESSION_NONE ? 0 : offset};
-    int r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
-                              expected_end(piece), error);
-    if (r < 0) return r;
-    s->open = true;
-    r = end_waits(s, task);
-    if (r == 0) r = input_stream_check_unchanged(s);
+    const struct split_piece *piece = s->piece;
+    char reason[FORMAT_REASON_BYTES];
+    const uint8_t *head;
+    const int64_t n = remote_reader_peek(s->source.remote, FORMAT_HEAD_BYTES, &head, s->error);
+    if (n < 0) return (int)n;
+    const char *hint = format_detect(piece->path, head, (uint64_t)n, &s->compression, reason);
+    if (hint == NULL) return 0;
+    return error_set(s->error, GLINT_E_INPUT_FORMAT, hint, "%s: %s", piece->path, reason);
+}
+
+/* Prepares reading from `offset`, once s->source is open. */
+static int begin_reading(struct input_stream *s, uint64_t offset)
+{
+    const struct split_piece *piece = s->piece;
+    int r = input_stream_check_unchanged(s);
+    if (r == 0 && piece->detect) r = detect_compression(s);
     if (r < 0) return r;
     s->checked = true;
-    if (piece->compression == COMPRESSION_NONE) {
+    if (s->compression == COMPRESSION_NONE) {
+        s->at = offset;
         s->ended = s->at >= piece->file_size;
         return 0;
     }
     s->source.size = piece->file_size;
     const uint64_t to = piece->frames_end < piece->file_size ? piece->frames_end : 0;
-    s->decompressor = decompressor_create(&s->source, piece->compression, piece->frames_start, to);
-    if (s->decompressor == NULL) return error_no_memory(error);
+    s->decompressor = decompressor_create(&s->source, s->compression, piece->frames_start, to);
+    if (s->decompressor == NULL) return error_no_memory(s->error);
     return skip_to_offset(s, offset);
+}
+
+static void stream_init(struct input_stream *s, struct env *env, const struct split_piece *piece,
+                        struct glint_error *error)
+{
+    *s = (struct input_stream){
+        .env = env, .piece = piece, .error = error, .compression = piece->compression};
+}
+
+static int stream_open(struct input_stream *s, struct env *env, struct glint_task *task,
+                       const struct split_piece *piece, uint64_t offset, struct glint_error *error)
+{
+    stream_init(s, env, piece, error);
+    int r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
+                              expected_end(piece), error);
+    if (r < 0) return r;
+    s->open = true;
+    r = end_waits(s, task);
+    return r == 0 ? begin_reading(s, offset) : r;
 }
 
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
@@ -112,6 +139,18 @@ int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
                               const struct split_piece *piece, uint64_t offset)
 {
     return stream_open(s, task->env, task, piece, offset, &task->error);
+}
+
+int input_stream_open_next(struct input_stream *s, struct glint_task *task,
+                           struct input_ahead *ahead, uint32_t index)
+{
+    const struct split_piece *piece = &ahead->split->pieces[index];
+    struct remote_reader *started = input_ahead_take(ahead, task, index);
+    if (started == NULL) return input_stream_open_in_task(s, task, piece, 0);
+    stream_init(s, task->env, piece, &task->error);
+    input_source_adopt(&s->source, task->env, piece->path, started);
+    s->open = true;
+    return begin_reading(s, 0);
 }
 
 static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)

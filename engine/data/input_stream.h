@@ -4,7 +4,7 @@
 #ifndef GLINT_DATA_INPUT_STREAM_H
 #define GLINT_DATA_INPUT_STREAM_H
 
-#include "engine/data/split.h"
+#include "engine/data/input_ahead.h"
 
 struct glint_task;
 
@@ -18,6 +18,7 @@ struct input_stream {
      * the last frames of a file: s->ended tells their end. */
     uint64_t frames_bytes;
     bool past_frames; /* frames_bytes is known */
+    enum compression compression; /* the piece's, or the one that was detected */
     struct input_source source;
     bool open;
     bool checked; /* when it was opened */
@@ -34,6 +35,10 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
  * that of the task. */
 int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
                               const struct split_piece *piece, uint64_t offset);
+/* The same for piece `index` of a split, from its start, whose request may have been sent before;
+ * sends requests for the pieces behind it. Close the stream before `ahead`. */
+int input_stream_open_next(struct input_stream *s, struct glint_task *task,
+                           struct input_ahead *ahead, uint32_t index);
 /* Reads up to `size` > 0 bytes and returns their number, or a code. Less than `size` only at the
  * end of the file, s->ended is then set, and once after the piece's frames, which sets
  * s->past_frames. */

@@ -3,13 +3,16 @@
 #include "engine/base/text.h"
 #include "engine/data/format.h"
 #include "engine/data/input_walk.h"
+#include "engine/limits.h"
 #include "engine/remote/remote_list.h"
 #include "engine/remote/remote_reader.h"
+#include "engine/remote/remote_transfer.h"
 #include "engine/remote/remote_url.h"
 
 #include <assert.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Records why the object cannot be read. A server that cannot be reached ends the walk: each of its
@@ -25,19 +28,36 @@ static int record_failed_url(struct input_walk *w, const char *name, const struc
     return input_record_bad_path(w, e->code, name, e->cause + (prefixed ? n + 2 : 0), hint);
 }
 
+static struct remote_reader *create_reader(struct input_walk *w, const char *url, const char *name)
+{
+    struct remote_reader *reader = remote_reader_create(w->env, url, name);
+    if (reader != NULL && w->list->cancelled > 0)
+        remote_reader_end_waits_on(reader, w->list->cancelled);
+    return reader;
+}
+
+/* Returns 1, or NO_MEMORY. */
+static int set_identity(struct input_walk *w, const struct remote_identity *identity,
+                        struct input_file *file)
+{
+    struct remote_identity *copy = arena_alloc(&w->list->arena, sizeof *copy);
+    if (copy == NULL) return error_no_memory(w->error);
+    *copy = *identity;
+    file->remote = copy;
+    file->size = identity->size;
+    return 1;
+}
+
 /* Returns 1 and sets `file`; 0 if it was recorded as bad; or a code. *out_code says why it is bad;
  * `quiet`: INPUT_NOT_FOUND is not recorded. */
-static int identify(struct input_walk *w, const char *url, const char *name, bool quiet,
-                    struct input_file *file, enum glint_code *out_code)
+static int identify(struct input_walk *w, struct remote_reader *reader, const char *url,
+                    const char *name, bool quiet, struct input_file *file,
+                    enum glint_code *out_code)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     struct remote_identity identity = {.size = 0};
     struct glint_error problem = {.code = GLINT_OK};
-    struct remote_reader *reader = remote_reader_create(w->env, url, name);
-    if (reader == NULL) return error_no_memory(w->error);
-    if (w->list->cancelled > 0) remote_reader_end_waits_on(reader, w->list->cancelled);
     const int64_t n = remote_reader_identify(reader, head, sizeof head, &identity, &problem);
-    remote_reader_destroy(reader);
     *out_code = problem.code;
     if (n < 0)
         return quiet && problem.code == GLINT_E_INPUT_NOT_FOUND
@@ -52,12 +72,17 @@ static int identify(struct input_walk *w, const char *url, const char *name, boo
     if (!remote_identity_is_directory(&identity) &&
         input_detect_format(w, name, path, head, used, &file->compression) == 0)
         return 0;
-    struct remote_identity *copy = arena_alloc(&w->list->arena, sizeof *copy);
-    if (copy == NULL) return error_no_memory(w->error);
-    *copy = identity;
-    file->remote = copy;
-    file->size = identity.size;
-    return 1;
+    return set_identity(w, &identity, file);
+}
+
+static int identify_url(struct input_walk *w, const char *url, const char *name, bool quiet,
+                        struct input_file *file, enum glint_code *out_code)
+{
+    struct remote_reader *reader = create_reader(w, url, name);
+    if (reader == NULL) return error_no_memory(w->error);
+    const int r = identify(w, reader, url, name, quiet, file, out_code);
+    remote_reader_destroy(reader);
+    return r;
 }
 
 static int append_object(struct input_walk *w, const char *url, const char *name,
@@ -72,10 +97,21 @@ static int append_object(struct input_walk *w, const char *url, const char *name
 
 /* ---- Directories */
 
+struct url_entry {
+    const char *name, *url;          /* in the list's arena */
+    struct remote_identity identity; /* if `known` */
+    bool known;
+    struct remote_reader *reader; /* whose request was sent; NULL: none */
+};
+
+/* The objects of a directory. */
 struct url_list {
-    struct name_list names;
+    struct input_walk *walk;
+    struct url_entry *entries;
+    uint64_t count, capacity;
     const char *url, *pattern;
     bool recursive;
+    struct remote_session *group;
 };
 
 /* Whether a component of the name starts with _ or . */
@@ -91,43 +127,104 @@ static bool is_hidden(const char *name)
 static int add_listed(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
-    const char *name = object->name;
-    const bool is_directory = object->is_directory;
-    if (is_hidden(name)) return 0;
-    if (is_directory && l->recursive) return 1;
-    if (l->pattern != NULL && fnmatch(l->pattern, name, FNM_PATHNAME) != 0) return 0;
     char path[PATH_MAX];
-    if (!is_directory) return input_names_add(&l->names, name);
-    if (!text_format(path, sizeof path, "%s/%s", l->url, name)) path[0] = '\0';
-    return input_record_bad_path(l->names.walk, GLINT_E_INPUT_KIND, path, "a nested directory",
-                                 "a URL that ends in /** reads nested directories, too");
+    if (is_hidden(object->name)) return 0;
+    if (object->is_directory && l->recursive) return 1;
+    if (l->pattern != NULL && fnmatch(l->pattern, object->name, FNM_PATHNAME) != 0) return 0;
+    const bool fits = text_format(path, sizeof path, "%s/%s", l->url, object->name);
+    if (object->is_directory)
+        return input_record_bad_path(l->walk, GLINT_E_INPUT_KIND, fits ? path : "",
+                                     "a nested directory",
+                                     "a URL that ends in /** reads nested directories, too");
+    if (!fits)
+        return input_record_bad_path(l->walk, GLINT_E_INPUT_URL, l->url, "a name in it is too long",
+                                     NULL);
+    if (!array_reserve(&l->entries, &l->capacity, l->count + 1, sizeof *l->entries))
+        return error_no_memory(l->walk->error);
+    const char *url = input_copy_text(l->walk, path);
+    if (url == NULL) return GLINT_E_NO_MEMORY;
+    l->entries[l->count++] = (struct url_entry){.name = url + strlen(l->url) + 1,
+                                                .url = url,
+                                                .known = object->known,
+                                                .identity = object->identity};
+    return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(((const struct url_entry *)a)->name, ((const struct url_entry *)b)->name);
+}
+
+/* Whether the list says all that is needed of it: a small object is read once, by its task. */
+static bool is_listed_whole(const struct url_list *l, const struct url_entry *e)
+{
+    return e->known &&
+           (l->walk->list->content != INPUT_TEXT || e->identity.size <= REMOTE_SMALL_BYTES_MAX);
+}
+
+static void start_entry(struct url_list *l, struct url_entry *e)
+{
+    if (is_listed_whole(l, e) || l->group == NULL) return;
+    e->reader = create_reader(l->walk, e->url, e->url);
+    if (e->reader == NULL) return;
+    if (e->known) remote_reader_expect(e->reader, &e->identity, FORMAT_HEAD_BYTES);
+    remote_reader_start(e->reader, l->group, FORMAT_HEAD_BYTES);
+}
+
+static int add_entry(struct url_list *l, struct url_entry *e)
+{
+    struct input_walk *w = l->walk;
+    struct input_file file = {.path = NULL};
+    enum glint_code code;
+    int r;
+    if (is_listed_whole(l, e)) {
+        const bool text = w->list->content == INPUT_TEXT;
+        file.detect = text && e->identity.size > 0;
+        if (!file.detect) file.compression = format_compression_of_name(e->url);
+        r = set_identity(w, &e->identity, &file);
+    } else if (e->reader != NULL) {
+        r = identify(w, e->reader, e->url, e->url, false, &file, &code);
+    } else {
+        r = identify_url(w, e->url, e->url, false, &file, &code);
+    }
+    remote_reader_destroy(e->reader);
+    e->reader = NULL;
+    return r > 0 ? append_object(w, e->url, e->url, &file) : r;
+}
+
+/* Adds the objects in the order of their names. Requests for those that follow are sent before. */
+static int add_entries(struct url_list *l)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    uint64_t next = 0;
+    int r = 0;
+    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_entries);
+    if (l->count > 1) l->group = remote_group_open(&ignored);
+    for (uint64_t i = 0; r == 0 && i < l->count; i++) {
+        for (; next < l->count && next - i < REMOTE_AHEAD_MAX; next++)
+            start_entry(l, &l->entries[next]);
+        r = add_entry(l, &l->entries[i]);
+    }
+    for (uint64_t i = 0; i < next; i++) remote_reader_destroy(l->entries[i].reader);
+    remote_group_close(l->group);
+    return r;
 }
 
 /* Adds the objects in the directory `url`, in the order of their names. */
 static int add_directory(struct input_walk *w, const char *url, const char *pattern, bool recursive)
 {
     struct glint_error problem = {.code = GLINT_OK};
-    struct url_list l = {
-        .names = {.walk = w}, .url = url, .pattern = pattern, .recursive = recursive};
-    enum glint_code code;
+    struct url_list l = {.walk = w, .url = url, .pattern = pattern, .recursive = recursive};
     const uint64_t bad_before = w->bad_count;
-    int r = remote_list(w->env, url, url, recursive, 0, add_listed, &l, &problem);
+    int r = remote_list(w->env, url, url, recursive, w->list->cancelled, add_listed, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
-    input_names_sort(&l.names);
-    for (uint64_t i = 0; r == 0 && i < l.names.count; i++) {
-        char object[PATH_MAX];
-        struct input_file file = {.path = NULL};
-        if (!text_format(object, sizeof object, "%s/%s", url, l.names.items[i]))
-            r = input_record_bad_path(w, GLINT_E_INPUT_URL, url, "a name in it is too long", NULL);
-        else if ((r = identify(w, object, object, false, &file, &code)) > 0)
-            r = append_object(w, object, object, &file);
-    }
-    if (r == 0 && pattern != NULL && l.names.count == 0 && w->bad_count == bad_before) {
+    if (r == 0) r = add_entries(&l);
+    if (r == 0 && pattern != NULL && l.count == 0 && w->bad_count == bad_before) {
         char path[PATH_MAX];
         if (!text_format(path, sizeof path, "%s/%s", url, pattern)) path[0] = '\0';
         r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
     }
-    input_names_fini(&l.names);
+    mem_free(l.entries);
     return r;
 }
 
@@ -159,7 +256,7 @@ static int add_stored(struct input_walk *w, const char *text)
     const bool directory = url[size - 1] == '/' || size == root;
     while (size > root && url[size - 1] == '/') url[--size] = '\0';
     if (!directory) {
-        int r = identify(w, url, url, true, &file, &code);
+        int r = identify_url(w, url, url, true, &file, &code);
         if (r > 0 && !remote_identity_is_directory(file.remote))
             return append_object(w, url, url, &file);
         if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
@@ -180,6 +277,6 @@ int input_add_url(struct input_walk *w, const char *url)
     const char *problem = remote_url_check(url, &hint);
     if (problem != NULL) return input_record_bad_path(w, GLINT_E_INPUT_URL, name, problem, hint);
     if (remote_url_kind(url) != REMOTE_HTTP) return add_stored(w, url);
-    int r = identify(w, url, name, false, &file, &code);
+    int r = identify_url(w, url, name, false, &file, &code);
     return r > 0 ? append_object(w, url, name, &file) : r;
 }

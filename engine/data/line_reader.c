@@ -50,7 +50,10 @@ static uint64_t body_end(const struct line_reader *l)
 
 int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split)
 {
-    *l = (struct line_reader){.task = task, .split = split, .index = newlines_index_for_cpu()};
+    *l = (struct line_reader){.task = task,
+                              .split = split,
+                              .ahead = {.split = split},
+                              .index = newlines_index_for_cpu()};
     l->capacity = FRONT_BYTES + READ_BLOCK_BYTES;
     l->buffer = mem_alloc(l->capacity);
     l->row_start = mem_alloc(INDEX_WORDS * sizeof *l->row_start);
@@ -123,7 +126,7 @@ static void count_bytes(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
     uint64_t bytes;
-    if (piece->compression != COMPRESSION_NONE) {
+    if (l->source.compression != COMPRESSION_NONE) {
         const uint64_t at = input_stream_disk_offset(&l->source);
         bytes = (l->source.past_frames ? piece->frames_end : at) - l->disk_start;
     } else {
@@ -208,12 +211,13 @@ static int begin_piece(struct line_reader *l)
     l->line = l->scanned = l->fill = 0;
     l->csv = piece->csv;
     l->open_quote = false;
-    int r = input_stream_open_in_task(&l->source, l->task, piece, from);
+    int r = from == 0 ? input_stream_open_next(&l->source, l->task, &l->ahead, l->piece)
+                      : input_stream_open_in_task(&l->source, l->task, piece, from);
     if (r < 0) return r;
     l->disk_start = input_stream_disk_offset(&l->source);
     if (piece->offset > 0) return skip_to_first_line(l);
     if (l->source.ended) return 0;
-    r = piece->compression != COMPRESSION_NONE ? read_head(l) : fill_buffer(l);
+    r = l->source.compression != COMPRESSION_NONE ? read_head(l) : fill_buffer(l);
     if (r != 0) return r;
     if (piece->header) return skip_to_first_line(l);
     const uint64_t mark = BYTE_ORDER_MARK_SIZE;
@@ -232,7 +236,7 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
                                       .base = l->buffer + l->line,
                                       .size = at + size - l->line,
                                       .offset = file_offset(l, l->line),
-                                      .compression = (uint8_t)current_piece(l)->compression,
+                                      .compression = (uint8_t)l->source.compression,
                                       .frames_start = current_piece(l)->frames_start,
                                       .piece = current_piece(l)};
     *out = (struct glint_batch){.rows = rows,
@@ -384,6 +388,7 @@ void line_reader_close(struct line_reader *l)
         if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller stopped early */
         input_stream_close(&l->source);
     }
+    input_ahead_close(&l->ahead);
     /* The emitter has set it; an error after the last line has no location in a file. */
     if (l->task != NULL && l->task->origin == &l->origin) l->task->origin = NULL;
     mem_free(l->buffer);

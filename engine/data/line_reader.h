@@ -22,6 +22,7 @@ struct line_reader {
     struct glint_task *task;
     const struct split *split;
     uint32_t piece; /* index of the current piece */
+    struct input_ahead ahead;
     struct input_stream source;
     /* [0, fill) is read; the next line starts at `line`, and [line, scanned) contains no LF. */
     uint8_t *buffer;

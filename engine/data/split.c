@@ -62,8 +62,9 @@ static int add_piece(struct split_builder *p, const struct input_file *file, uin
 static int add_piece_to_split(struct split_builder *p, const struct input_file *file,
                               uint64_t offset, uint64_t length, uint64_t bytes)
 {
+    const uint64_t most = file->remote != NULL ? SPLIT_OBJECTS_MAX : SPLIT_FILES_MAX;
     const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
-    const bool fits = p->split_count > 0 && p->used_pieces < SPLIT_FILES_MAX &&
+    const bool fits = p->split_count > 0 && p->used_pieces < most &&
                       p->used_runs + runs <= COLUMN_RUNS_MAX &&
                       p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
     int r = fits ? 0 : begin_split(p);
@@ -74,18 +75,22 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
     return r;
 }
 
+static uint64_t whole_length(const struct input_file *file)
+{
+    const bool to_end = file->compression != COMPRESSION_NONE || file->size == 0 || file->detect;
+    return to_end ? SPLIT_TO_END : file->size;
+}
+
 static int add_any_file(struct split_builder *p, const struct input_file *file)
 {
-    const bool to_end = file->compression != COMPRESSION_NONE || file->size == 0;
-    return add_piece_to_split(p, file, 0, to_end ? SPLIT_TO_END : file->size, file->size);
+    return add_piece_to_split(p, file, 0, whole_length(file), file->size);
 }
 
 /* A split for each file, also an empty one. */
 static int add_file_as_split(struct split_builder *p, const struct input_file *file)
 {
-    const bool to_end = file->compression != COMPRESSION_NONE || file->size == 0;
     const int r = begin_split(p);
-    return r == 0 ? add_piece(p, file, 0, to_end ? SPLIT_TO_END : file->size) : r;
+    return r == 0 ? add_piece(p, file, 0, whole_length(file)) : r;
 }
 
 /* A compressed file of 0 bytes has lost its content: its task reports that. */
@@ -199,7 +204,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
 /* Cuts a file into ranges whose sizes differ by at most one byte. */
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
-    const bool whole = file->remote != NULL && !file->remote->ranges;
+    const bool whole = file->detect || (file->remote != NULL && !file->remote->ranges);
     if (file->size == 0 || whole) return add_whole_file(p, file);
     if (p->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
@@ -291,7 +296,7 @@ int splits_make_of_each_file(const struct input_list *list, struct splits *out,
 /* The state while the lines of one file are counted. */
 struct line_splitter {
     struct split_builder *builder;
-    const struct input_file *file;
+    struct input_file file; /* with what was detected */
     uint64_t lines, left; /* lines per split; lines until the next cut */
     uint64_t start;       /* offset of the current piece */
     bool open;            /* CSV: inside quotes */
@@ -303,7 +308,7 @@ static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
     const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
     int r = begin_split(c->builder);
-    if (r == 0) r = add_piece(c->builder, c->file, c->start, length);
+    if (r == 0) r = add_piece(c->builder, &c->file, c->start, length);
     c->start = offset;
     c->left = c->lines;
     return r;
@@ -347,7 +352,7 @@ static int split_records_block(struct line_splitter *c, const uint8_t *block, ui
  * task reads the whole stream and verifies the checksum. */
 static int split_remainder(struct line_splitter *c, uint64_t size)
 {
-    const bool compressed = c->file->compression != COMPRESSION_NONE;
+    const bool compressed = c->file.compression != COMPRESSION_NONE;
     if (c->start < size) return end_piece_at(c, size, compressed ? SPLIT_TO_END : size);
     if (compressed && size > 0) c->builder->pieces[c->builder->count - 1].length = SPLIT_TO_END;
     return 0;
@@ -355,9 +360,11 @@ static int split_remainder(struct line_splitter *c, uint64_t size)
 
 static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *block, uint32_t *index)
 {
-    const struct split_piece whole = split_whole_file(c->file);
+    const struct split_piece whole = split_whole_file(&c->file);
     struct input_stream s;
     int r = input_stream_open(&s, env, &whole, 0, c->builder->error);
+    c->file.compression = s.compression;
+    c->file.detect = false;
     while (r == 0 && !s.ended) {
         const uint64_t offset = s.at;
         const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
@@ -385,9 +392,9 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
         struct line_splitter c = {
-            .builder = &p, .file = &list->files[i], .lines = lines, .left = lines};
+            .builder = &p, .file = list->files[i], .lines = lines, .left = lines};
         c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
-        if (!is_empty(c.file)) r = split_by_lines(&c, env, block, index);
+        if (!is_empty(&c.file)) r = split_by_lines(&c, env, block, index);
     }
     if (r == 0) r = finish_splits(&p, out);
     mem_free(block);

@@ -27,6 +27,7 @@ struct split_piece {
     uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
     enum compression compression;
     const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
+    bool detect;                          /* struct input_file's */
     bool header;                          /* skip the first line; with offset 0 only */
     uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
     /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
@@ -47,6 +48,7 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .mtime_ns = file->mtime_ns,
                                 .compression = file->compression,
                                 .remote = file->remote,
+                                .detect = file->detect,
                                 .cancelled = file->cancelled,
                                 .columns = file->columns};
 }
@@ -66,10 +68,10 @@ struct splits {
 /* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
  * compressed file only between its frames, if they can be found (data/frames.h); small files share
- * a split; empty files are left out. CSV is cut between records, which the driver finds by reading
- * the file; compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed
- * from `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT,
- * NO_MEMORY, or INPUT_* of a compressed file. */
+ * a split, at most SPLIT_OBJECTS_MAX objects at URLs; empty files are left out. CSV is cut between
+ * records, which the driver finds by reading the file; compressed CSV is not cut, nor what a server
+ * sends only as a whole. Paths are borrowed from `list`. `out` is zeros before; call splits_fini in
+ * any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
 /* The size of a split that 0 means there. */
@@ -91,8 +93,9 @@ void splits_fini(struct splits *splits);
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
  * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
  * nulls], ...]; header, json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a
- * whole; columns: [], [1] those of the piece before, or [separator, fields, from, count, from,
- * count, ...]; nulls: empty if nothing is null. Returns false when out of memory. */
+ * whole, 3 one whose compression its reader detects; columns: [], [1] those of the piece before, or
+ * [separator, fields, from, count, from, count, ...]; nulls: empty if nothing is null. Returns
+ * false when out of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

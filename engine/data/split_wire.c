@@ -14,11 +14,19 @@
 
 #define PIECE_FIELDS 17
 
-enum remote_number { REMOTE_FILE, REMOTE_IN_RANGES, REMOTE_AS_WHOLE, REMOTE_NUMBERS };
+enum remote_number {
+    REMOTE_FILE,
+    REMOTE_IN_RANGES,
+    REMOTE_AS_WHOLE,
+    REMOTE_TO_DETECT,
+    REMOTE_NUMBERS
+};
 
-static enum remote_number number_of_remote(const struct remote_identity *remote)
+static enum remote_number number_of_remote(const struct split_piece *piece)
 {
-    return remote == NULL ? REMOTE_FILE : remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
+    if (piece->remote == NULL) return REMOTE_FILE;
+    if (piece->detect) return REMOTE_TO_DETECT;
+    return piece->remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
 }
 
 /* Files with equal headers share a map: pieces after the first one refer to it. */
@@ -64,7 +72,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_bytes(&p, piece->json);
         pack_u64(&p, piece->frames_start);
         pack_u64(&p, piece->frames_end);
-        pack_u64(&p, number_of_remote(piece->remote));
+        pack_u64(&p, number_of_remote(piece));
         pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
         pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
         pack_bytes(&p, piece->nulls);
@@ -170,12 +178,14 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
         return 0;
     if (nulls.size > 0 && !nulls_are_valid(nulls)) return 0;
     if (out->csv != 0 && nulls.size == 1) return 0;
+    out->detect = number == REMOTE_TO_DETECT;
+    if (out->detect && (compressed || out->length != SPLIT_TO_END)) return 0;
     if (json && !copy_slice(arena, pointers, &out->json)) return -1;
     if (nulls.size > 0 && !copy_slice(arena, nulls, &out->nulls)) return -1;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;
-    remote.ranges = number == REMOTE_IN_RANGES;
+    remote.ranges = number != REMOTE_AS_WHOLE;
     remote.size = out->file_size;
     return number == REMOTE_FILE || copy_remote(arena, &remote, out) ? 1 : -1;
 }

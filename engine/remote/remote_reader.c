@@ -1,7 +1,8 @@
 /* The states, with the function of each change:
  *
- *     IDLE   -> ACTIVE  [begin_request]     a response of the right version has arrived
- *     ACTIVE -> IDLE    [end_request]       it ended or failed, or bytes elsewhere are wanted
+ *     IDLE    -> WAITING [send_request]      it is on its way
+ *     WAITING -> ACTIVE  [await_response]    a response of the right version has arrived
+ *     any     -> IDLE    [end_request]       it ended or failed, or bytes elsewhere are wanted
  *
  * When a failed request is repeated: remote_retry.h. */
 #include "engine/remote/remote_reader.h"
@@ -16,6 +17,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define CONDITION_BYTES (REMOTE_VERSION_BYTES + 32)
@@ -28,7 +30,11 @@ struct remote_reader {
     bool known;  /* `identity` is set */
     struct remote_identity identity;
     uint64_t expected_end;
-    bool active;
+    bool active, waiting; /* WAITING: both */
+    bool ahead;           /* counted in `ahead_count` */
+    struct remote_session *group;
+    uint8_t *head; /* the first bytes, if they are kept */
+    uint64_t head_size;
     uint64_t received; /* since the time was counted */
     uint64_t at, end;  /* of the active request: the next byte, and the end of what was asked for */
     struct remote_transfer transfer;
@@ -36,6 +42,8 @@ struct remote_reader {
     struct remote_retry retry; /* since the last byte */
     struct remote_target target;
 };
+
+static atomic_uint ahead_count; /* of this process, over its tasks */
 
 struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name)
 {
@@ -63,13 +71,15 @@ void remote_reader_end_waits_on(struct remote_reader *r, int cancelled)
 static void end_request(struct remote_reader *r)
 {
     if (r->active) remote_transfer_close(&r->transfer);
-    r->active = false;
+    if (r->ahead) atomic_fetch_sub(&ahead_count, 1);
+    r->active = r->waiting = r->ahead = false;
 }
 
 void remote_reader_destroy(struct remote_reader *r)
 {
     if (r == NULL) return;
     end_request(r);
+    mem_free(r->head);
     mem_free(r);
 }
 
@@ -184,8 +194,8 @@ static enum remote_result request_empty(struct remote_reader *r, struct glint_er
 }
 
 /* Asks for the bytes from `offset` to where they are expected to be read, at least `size`. */
-static enum remote_result begin_request(struct remote_reader *r, uint64_t offset, uint64_t size,
-                                        struct glint_error *error)
+static enum remote_result send_request(struct remote_reader *r, uint64_t offset, uint64_t size,
+                                       struct glint_error *error)
 {
     const uint64_t limit = r->known ? r->identity.size : INT64_MAX;
     const bool whole = r->known && !r->identity.ranges;
@@ -197,11 +207,17 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
     if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
         return set_unusable(r, NULL, "the URL is too long", error);
     if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
-    r->active = true;
+    request.group = r->group;
+    r->active = r->waiting = true;
     r->at = offset;
     r->end = end;
-    enum remote_result result =
-        remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
+    return remote_transfer_start(&r->transfer, r->env, r->name, &request, error);
+}
+
+static enum remote_result await_response(struct remote_reader *r, struct glint_error *error)
+{
+    enum remote_result result = remote_transfer_await(&r->transfer, error);
+    r->waiting = false;
     if (result == REMOTE_OK && r->transfer.status == 416 && !r->known)
         result = request_empty(r, error);
     if (result == REMOTE_OK && r->transfer.status != 200 && r->transfer.status != 206)
@@ -243,6 +259,16 @@ static enum remote_result drop_until(struct remote_reader *r, uint64_t offset,
     return result;
 }
 
+static enum remote_result begin_request(struct remote_reader *r, uint64_t offset, uint64_t size,
+                                        struct glint_error *error)
+{
+    enum remote_result result = send_request(r, offset, size, error);
+    if (result == REMOTE_OK) result = await_response(r, error);
+    if (result == REMOTE_OK && (!r->known || offset < r->identity.size))
+        result = drop_until(r, offset, error);
+    return result;
+}
+
 /* One attempt to read at `offset`. */
 static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t size,
                                     uint64_t offset, uint64_t *out_size, struct glint_error *error)
@@ -251,13 +277,10 @@ static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t
     *out_size = 0;
     /* A gap that takes less time to read than a new request. */
     if (r->active && (r->at > offset || offset - r->at > REMOTE_GAP_BYTES_MAX)) end_request(r);
-    if (r->active) result = drop_until(r, offset, error);
+    if (r->waiting) result = await_response(r, error);
+    if (result == REMOTE_OK && r->active) result = drop_until(r, offset, error);
     if (result == REMOTE_OK && r->active && r->at == r->end) end_request(r);
-    if (result == REMOTE_OK && !r->active) {
-        result = begin_request(r, offset, size, error);
-        if (result == REMOTE_OK && (!r->known || offset < r->identity.size))
-            result = drop_until(r, offset, error);
-    }
+    if (result == REMOTE_OK && !r->active) result = begin_request(r, offset, size, error);
     if (result == REMOTE_OK) result = read_body(r, out, size, out_size, error);
     if (result != REMOTE_OK) end_request(r);
     return result;
@@ -287,6 +310,10 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
 {
     uint64_t done = 0;
     assert(size > 0 && size <= INT64_MAX && offset <= INT64_MAX);
+    if (offset < r->head_size) {
+        done = r->head_size - offset < size ? r->head_size - offset : size;
+        memcpy(out, r->head + offset, done);
+    }
     while (done < size && (!r->known || offset + done < r->identity.size)) {
         const int64_t n = read_some(r, (uint8_t *)out + done, size - done, offset + done, error);
         if (n < 0) return n;
@@ -296,6 +323,36 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
         done += (uint64_t)n;
     }
     return (int64_t)done;
+}
+
+int64_t remote_reader_peek(struct remote_reader *r, uint64_t size, const uint8_t **out_head,
+                           struct glint_error *error)
+{
+    assert(r->head == NULL);
+    uint8_t *head = mem_alloc(size);
+    if (head == NULL) return error_no_memory(error);
+    const int64_t n = remote_reader_read(r, head, size, 0, error);
+    r->head = head;
+    r->head_size = n > 0 ? (uint64_t)n : 0;
+    *out_head = head;
+    return n;
+}
+
+bool remote_reader_start(struct remote_reader *r, struct remote_session *group, uint64_t size)
+{
+    struct glint_error later = {.code = GLINT_OK}; /* the read asks again */
+    assert(size > 0);
+    end_request(r);
+    if (r->known && r->identity.size == 0) return false;
+    if (atomic_fetch_add(&ahead_count, 1) >= REMOTE_AHEAD_MAX) {
+        atomic_fetch_sub(&ahead_count, 1);
+        return false;
+    }
+    r->ahead = true;
+    r->group = group;
+    const bool sent = send_request(r, 0, size, &later) == REMOTE_OK;
+    if (!sent) end_request(r);
+    return sent;
 }
 
 /* ---- Identity */
@@ -321,7 +378,7 @@ static int identify_hdfs(struct remote_reader *r, struct remote_identity *out,
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
                                struct remote_identity *out, struct glint_error *error)
 {
-    if (remote_url_kind(r->url) == REMOTE_WEBHDFS) {
+    if (remote_url_kind(r->url) == REMOTE_WEBHDFS && !r->known) {
         struct remote_identity identity;
         const int code = identify_hdfs(r, &identity, error);
         if (code < 0) return code;

@@ -16,12 +16,13 @@ struct remote_identity {
 };
 
 struct remote_reader;
+struct remote_session; /* a group: remote_transfer.h */
 
 /* `url` and `name` (as messages show it) are borrowed until destroy. Returns NULL when out of
  * memory. */
 struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name);
-/* Finds out what the object is, and reads its first bytes: at most `size` of them. Returns their
- * number, or a code with *error set. */
+/* Finds out what the object is, unless it is expected to be something, and reads its first bytes:
+ * at most `size` of them. Returns their number, or a code with *error set. */
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
                                struct remote_identity *out, struct glint_error *error);
 /* Whether it is a directory of WebHDFS; nothing was read then. */
@@ -32,6 +33,15 @@ void remote_reader_expect(struct remote_reader *r, const struct remote_identity 
                           uint64_t end);
 /* Reads end with INTERRUPTED when the descriptor is readable. */
 void remote_reader_end_waits_on(struct remote_reader *r, int cancelled);
+/* Sends the first request now, with the group's others, for `size` > 0 bytes from 0 on; its
+ * response is read later. Returns false if it was not sent: REMOTE_AHEAD_MAX requests of this
+ * process are under way so, or it failed. Call it after remote_reader_expect and _end_waits_on;
+ * `group` is borrowed until destroy. */
+bool remote_reader_start(struct remote_reader *r, struct remote_session *group, uint64_t size);
+/* Reads the first bytes, at most `size` of them, and keeps them for the reads. Returns their
+ * number, with *out_head until destroy, or a code as remote_reader_read. */
+int64_t remote_reader_peek(struct remote_reader *r, uint64_t size, const uint8_t **out_head,
+                           struct glint_error *error);
 /* Reads `size` > 0 bytes at `offset`; fewer only at the end of the object. Returns the number, or
  * a code with *error set: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_CHANGED, INPUT_IO, INPUT_URL,
  * NO_MEMORY. */

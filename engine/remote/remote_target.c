@@ -29,7 +29,8 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
     const char *endpoint = variable("AWS_ENDPOINT_URL_S3");
     char region[REGION_BYTES];
     const int n = (int)p.host_size;
-    bool ok = aws_credentials_read(env, &t->signature, region, sizeof region);
+    struct glint_error problem = {.code = GLINT_OK};
+    bool ok = true;
     if (endpoint == NULL) endpoint = variable("AWS_ENDPOINT_URL");
     if (p.host_size == 0) return set_url_error(name, "a URL without a bucket", error);
     /* A bucket is named in the path, perhaps: . and .. would lead elsewhere. */
@@ -37,6 +38,8 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
             p.host_size ||
         p.host[0] == '.')
         return set_url_error(name, "this is not the name of a bucket", error);
+    if (aws_credentials_read(env, &t->signature, region, sizeof region, &problem) < 0)
+        return error_set(error, problem.code, problem.hint, "%s: %s", name, problem.cause);
     if (endpoint != NULL) {
         const size_t size = strlen(endpoint);
         const bool slash = endpoint[size - 1] == '/';
@@ -49,7 +52,7 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
         ok = ok && text_format(t->base, sizeof t->base, "https://%.*s.s3.%s.amazonaws.com", n,
                                p.host, region);
     }
-    return ok ? 0 : set_url_error(name, "the endpoint or the credentials are too long", error);
+    return ok ? 0 : set_url_error(name, "the endpoint is too long", error);
 }
 
 static int open_webhdfs(struct remote_target *t, const char *name, struct glint_error *error)

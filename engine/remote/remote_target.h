@@ -32,8 +32,9 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
 bool remote_target_query(struct remote_target *t, const char *query, struct remote_request *out);
 
 /* Fills in the signature's parts if this process has credentials (aws_credentials.c), and sets
- * `region`. Returns false if they do not fit. */
-bool aws_credentials_read(struct env *env, struct remote_signature *out, char *region,
-                          size_t capacity);
+ * `region`. Returns 0, INPUT_PERMISSION if the profile has none that can be read, or INPUT_URL if
+ * they do not fit. */
+int aws_credentials_read(struct env *env, struct remote_signature *out, char *region,
+                         size_t capacity, struct glint_error *error);
 
 #endif

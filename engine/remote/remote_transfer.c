@@ -1,5 +1,6 @@
 /* A session is a handle of libcurl with its connections. A transfer takes one, and gives it back
- * at its end, so that the next one, of any thread, finds open connections. */
+ * at its end, so that the next one, of any thread, finds open connections. A group is a session
+ * whose connections several transfers use. */
 #include "engine/remote/remote_transfer.h"
 
 #include "engine/base/mem.h"
@@ -66,6 +67,20 @@ static void give_back_session(const struct curl_library *curl, struct remote_ses
     if (!keep) destroy_session(curl, s);
 }
 
+struct remote_session *remote_group_open(struct glint_error *error)
+{
+    const struct curl_library *curl = curl_library_load(error);
+    struct remote_session *group = curl != NULL ? take_session(curl) : NULL;
+    if (group == NULL && curl != NULL) error_no_memory(error);
+    return group;
+}
+
+void remote_group_close(struct remote_session *group)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (group != NULL) give_back_session(curl_library_load(&ignored), group);
+}
+
 uint64_t remote_timeout_ms(void)
 {
     const char *text = getenv("GLINT_HTTP_TIMEOUT");
@@ -89,9 +104,9 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 {
     struct remote_transfer *t = arg;
     const size_t n = size * count;
-    assert(n <= REMOTE_BUFFER_BYTES);
+    assert(n <= t->capacity);
     if (t->at == t->fill) t->at = t->fill = 0;
-    if (n > REMOTE_BUFFER_BYTES - t->fill) {
+    if (n > t->capacity - t->fill) {
         t->paused = true; /* libcurl keeps the bytes, and passes them again */
         return CURL_WRITEFUNC_PAUSE;
     }
@@ -185,6 +200,7 @@ static bool set_request(struct remote_transfer *t, const struct remote_request *
     ok &= c->easy_setopt(easy, CURLOPT_HEADERDATA, t) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_WRITEDATA, t) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PRIVATE, t) == CURLE_OK;
     return ok && set_limits(t) && set_protection(t, request);
 }
 
@@ -244,23 +260,25 @@ static enum remote_result set_transfer_error(const struct remote_transfer *t,
     return passing ? REMOTE_RETRY : REMOTE_FAILED;
 }
 
+/* Also for the others of the group. */
 static void check_done(struct remote_transfer *t)
 {
     int left;
     CURLMsg *message;
-    while ((message = t->curl->multi_info_read(t->session->multi, &left)) != NULL)
-        if (message->msg == CURLMSG_DONE) {
-            t->done = true;
-            t->result = message->data.result;
-        }
+    while ((message = t->curl->multi_info_read(t->multi, &left)) != NULL) {
+        struct remote_transfer *ended = NULL;
+        t->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&ended);
+        if (message->msg != CURLMSG_DONE || ended == NULL) continue;
+        ended->done = true;
+        ended->result = message->data.result;
+    }
 }
 
 /* Waits for the connections of a session. Returns whether it was cancelled. */
-static bool poll_session(const struct curl_library *c, const struct remote_session *s, uint64_t ms,
-                         int cancelled)
+static bool poll_multi(const struct curl_library *c, CURLM *multi, uint64_t ms, int cancelled)
 {
     struct curl_waitfd wait = {.fd = cancelled, .events = CURL_WAIT_POLLIN};
-    c->multi_poll(s->multi, &wait, cancelled > 0, (int)ms, NULL);
+    c->multi_poll(multi, &wait, cancelled > 0, (int)ms, NULL);
     return wait.revents != 0;
 }
 
@@ -275,7 +293,7 @@ static enum remote_result receive(struct remote_transfer *t, struct glint_error 
     }
     while (t->at == t->fill && !t->done) {
         int running;
-        if (c->multi_perform(t->session->multi, &running) != CURLM_OK) {
+        if (c->multi_perform(t->multi, &running) != CURLM_OK) {
             error_set(error, GLINT_E_INPUT_URL, NULL, "%s: libcurl failed", t->name);
             return REMOTE_FAILED;
         }
@@ -287,7 +305,7 @@ static enum remote_result receive(struct remote_transfer *t, struct glint_error 
                       t->name, t->timeout_ms / 1000);
             return REMOTE_RETRY;
         }
-        if (poll_session(c, t->session, (deadline - now) / MS_NS + 1, t->cancelled)) {
+        if (poll_multi(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) {
             error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
             return REMOTE_FAILED;
         }
@@ -306,10 +324,19 @@ static uint64_t retry_after_ms(const struct remote_transfer *t)
            1000;
 }
 
-enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
-                                        const char *name, const struct remote_request *request,
-                                        struct glint_error *error)
+/* A transfer of few bytes takes little memory: there are many of them in a group. */
+static uint64_t buffer_bytes(const struct remote_request *request)
 {
+    const uint64_t wanted = request->to - request->from;
+    return request->to > 0 && wanted < REMOTE_RECEIVE_BYTES ? REMOTE_RECEIVE_BYTES
+                                                            : REMOTE_BUFFER_BYTES;
+}
+
+enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *env,
+                                         const char *name, const struct remote_request *request,
+                                         struct glint_error *error)
+{
+    int running;
     memset(t, 0, sizeof *t);
     t->env = env;
     t->name = name;
@@ -318,16 +345,33 @@ enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *e
     t->curl = curl_library_load(error);
     if (t->curl == NULL) return REMOTE_FAILED;
     t->session = take_session(t->curl);
-    t->buffer = t->session != NULL ? mem_alloc(REMOTE_BUFFER_BYTES) : NULL;
+    t->capacity = buffer_bytes(request);
+    t->buffer = t->session != NULL ? mem_alloc(t->capacity) : NULL;
+    if (t->session != NULL)
+        t->multi = request->group != NULL ? request->group->multi : t->session->multi;
     if (t->buffer == NULL || !set_request(t, request) ||
-        t->curl->multi_add_handle(t->session->multi, t->session->easy) != CURLM_OK) {
+        t->curl->multi_add_handle(t->multi, t->session->easy) != CURLM_OK) {
         error_no_memory(error);
         return REMOTE_FAILED;
     }
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
+    return REMOTE_OK;
+}
+
+enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error)
+{
     const enum remote_result result = receive(t, error);
     t->curl->easy_getinfo(t->session->easy, CURLINFO_RESPONSE_CODE, &t->status);
     t->retry_after_ms = retry_after_ms(t);
     return result;
+}
+
+enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
+                                        const char *name, const struct remote_request *request,
+                                        struct glint_error *error)
+{
+    const enum remote_result result = remote_transfer_start(t, env, name, request, error);
+    return result == REMOTE_OK ? remote_transfer_await(t, error) : result;
 }
 
 enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, uint64_t size,
@@ -351,14 +395,14 @@ static void finish_body(struct remote_transfer *t)
 {
     int running;
     if (t->done || t->paused || t->at < t->fill) return;
-    if (t->curl->multi_perform(t->session->multi, &running) == CURLM_OK) check_done(t);
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
 }
 
 void remote_transfer_close(struct remote_transfer *t)
 {
     if (t->session != NULL) {
         finish_body(t);
-        t->curl->multi_remove_handle(t->session->multi, t->session->easy);
+        t->curl->multi_remove_handle(t->multi, t->session->easy);
         give_back_session(t->curl, t->session);
     }
     if (t->headers != NULL) t->curl->slist_free_all(t->headers);
@@ -374,6 +418,6 @@ void remote_wait(uint64_t ms, int cancelled)
     const struct curl_library *c = curl_library_load(&ignored);
     struct remote_session *s = c != NULL ? take_session(c) : NULL;
     if (s == NULL) return;
-    poll_session(c, s, ms, cancelled);
+    poll_multi(c, s->multi, ms, cancelled);
     give_back_session(c, s);
 }

@@ -1,6 +1,6 @@
 /* One HTTP request, whose body the caller pulls: libcurl stops reading from the connection while
  * the buffer is full. Connections are kept for later requests of this process. One thread per
- * transfer. */
+ * transfer, and per group. */
 #ifndef GLINT_REMOTE_REMOTE_TRANSFER_H
 #define GLINT_REMOTE_REMOTE_TRANSFER_H
 
@@ -9,6 +9,12 @@
 #include "engine/remote/remote_response.h"
 
 struct remote_session;
+
+/* Transfers that go on together: while one of them is waited for, the others proceed. Returns NULL
+ * with *error set. */
+struct remote_session *remote_group_open(struct glint_error *error);
+/* All its transfers are closed. NULL is fine. */
+void remote_group_close(struct remote_session *group);
 
 /* Who asks, and how a request is signed: of a store of objects. */
 struct remote_signature {
@@ -28,6 +34,7 @@ struct remote_request {
     bool use_netrc;
     const struct remote_signature *signature; /* NULL: none */
     int cancelled; /* a descriptor that is readable when waits must end; 0: none */
+    struct remote_session *group; /* NULL: it goes on only while it is waited for itself */
 };
 
 /* How a step of a transfer ended. */
@@ -43,12 +50,13 @@ struct remote_transfer {
     const char *name; /* the URL as it is shown */
     const struct curl_library *curl;
     struct remote_session *session; /* NULL: closed */
+    CURLM *multi;                   /* of the group, or the session's own */
     struct curl_slist *headers;
     struct remote_response response;
     long status;
     uint64_t retry_after_ms; /* what the server asks for, of Retry-After; 0: nothing */
     uint8_t *buffer; /* [at, fill) is received and not read */
-    uint64_t at, fill;
+    uint64_t at, fill, capacity;
     uint64_t timeout_ms;
     int cancelled;       /* of the request */
     const char *schemes; /* that redirects may lead to */
@@ -57,8 +65,15 @@ struct remote_transfer {
     char problem[CURL_ERROR_SIZE];
 };
 
-/* Sends the request and waits until the body begins or the response is complete; t->status and
- * t->response are set then. `t` may be uninitialized; call remote_transfer_close in any case. */
+/* Begins to send the request. `t` may be uninitialized, and must not move; call
+ * remote_transfer_close in any case. */
+enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *env,
+                                         const char *name, const struct remote_request *request,
+                                         struct glint_error *error);
+/* Waits until the body begins or the response is complete; t->status and t->response are set
+ * then. */
+enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error);
+/* Both. */
 enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
                                         const char *name, const struct remote_request *request,
                                         struct glint_error *error);

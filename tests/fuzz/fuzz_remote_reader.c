@@ -99,6 +99,15 @@ static bool check_read(struct remote_reader *r, uint64_t size, uint64_t offset)
     return n >= 0;
 }
 
+static void check_peek(struct script *s, struct remote_reader *r)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    const uint8_t *kept = NULL;
+    const int64_t n = remote_reader_peek(r, 1 + next_byte(s), &kept, &error);
+    for (int64_t i = 0; i < n; i++)
+        if (kept[i] != scripted_byte((uint64_t)i)) abort();
+}
+
 static void check_reader(struct script *s, struct remote_reader *r)
 {
     uint8_t head[READ_BYTES_MAX];
@@ -111,6 +120,8 @@ static void check_reader(struct script *s, struct remote_reader *r)
     for (int64_t i = 0; i < n; i++)
         if (head[i] != scripted_byte((uint64_t)i)) abort();
     if (next_byte(s) % 2 == 0) remote_reader_expect(r, &identity, next_number(s) % 1000);
+    if (next_byte(s) % 4 == 0) remote_reader_start(r, NULL, 1 + next_number(s) % 1000);
+    if (next_byte(s) % 4 == 0) check_peek(s, r);
     while (s->at < s->end) {
         const uint64_t offset = next_number(s) % (INT64_MAX / 2);
         if (!check_read(r, 1 + next_byte(s), offset)) return;

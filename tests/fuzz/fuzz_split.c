@@ -1,13 +1,33 @@
 /* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
+#include "engine/data/input_stream.h"
 #include "engine/data/json_path.h"
-#include "engine/data/split.h"
 #include "engine/limits.h"
 #include "engine/remote/remote_reader.h"
 
+#include "tests/support/scripted_transfer.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int open_nothing(struct env *env, int dir, const char *name, enum env_open_mode mode)
+{
+    (void)env;
+    (void)dir;
+    (void)name;
+    (void)mode;
+    return -ENOENT;
+}
+
+static void respond_with_failure(void *arg, const struct remote_request *request,
+                                 struct scripted_response *out)
+{
+    (void)arg;
+    (void)request;
+    out->opened = REMOTE_FAILED;
+}
 
 static bool is_compressed(const struct split_piece *piece)
 {
@@ -47,12 +67,27 @@ static void check_remote(const struct split_piece *a, const struct split_piece *
     if ((a->remote == NULL) != (b->remote == NULL)) abort();
     if (a->remote == NULL) return;
     if (a->remote->size != a->file_size || a->remote->ranges != b->remote->ranges ||
-        strcmp(a->remote->version, b->remote->version) != 0)
+        strcmp(a->remote->version, b->remote->version) != 0 || a->detect != b->detect)
         abort();
+}
+
+/* Files do not exist, servers do not answer: what was decoded may be opened, all the same. */
+static void open_piece(const struct split_piece *piece)
+{
+    struct env env = scripted_env();
+    struct glint_error error = {.code = GLINT_OK};
+    struct input_stream s;
+    uint8_t bytes[100];
+    env.open = open_nothing;
+    int64_t r = input_stream_open(&s, &env, piece, piece->offset, &error);
+    if (r == 0 && !s.ended) r = input_stream_read(&s, bytes, sizeof bytes);
+    if (r > 0 || (r < 0) != (error.code != GLINT_OK)) abort();
+    input_stream_close(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    scripted_respond = respond_with_failure;
     struct arena arena = {NULL, NULL, 0};
     struct glint_error error = {.code = GLINT_OK};
     struct split split, again;
@@ -66,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_piece(&split.pieces[i], &again.pieces[i]);
             check_remote(&split.pieces[i], &again.pieces[i]);
             check_json(&split.pieces[i], &again.pieces[i]);
+            open_piece(&split.pieces[i]);
         }
     } else if (error.code != GLINT_E_PROTOCOL || split.count != 0) {
         abort();

@@ -94,12 +94,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 items.append(item)
         begin = int(query.get("continuation-token", "0").rstrip("=+/"))
         more = begin + 2 < len(items)
-        body = "".join(f"<{outer}><{inner}>{xml.sax.saxutils.escape(name)}</{inner}></{outer}>"
+        body = "".join(f"<{outer}><{inner}>{xml.sax.saxutils.escape(name)}</{inner}>{self.describe(outer, name)}</{outer}>"
                        for outer, inner, name in items[begin:begin + 2])
         token = f"<NextContinuationToken>{begin + 2}+/=</NextContinuationToken>" if more else ""
         return self.answer(200, [("Content-Type", "application/xml")], (
             f'<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Prefix>x</Prefix>'
             f"<IsTruncated>{str(more).lower()}</IsTruncated>{body}{token}</ListBucketResult>").encode())
+
+    def describe(self, outer, name):
+        if outer != "Contents":
+            return ""
+        with open(os.path.join(self.server.directory, name), "rb") as file:
+            content = file.read()
+        return f"<Size>{len(content)}</Size><ETag>&quot;{zlib.crc32(content):08x}&quot;</ETag>"
 
     # ---- WebHDFS: the name node answers, and redirects reads to a data node (here 127.0.0.2)
 

@@ -61,9 +61,9 @@ static enum remote_result scripted_end(const struct remote_transfer *t, enum rem
     return result;
 }
 
-enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
-                                        const char *name, const struct remote_request *request,
-                                        struct glint_error *error)
+enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *env,
+                                         const char *name, const struct remote_request *request,
+                                         struct glint_error *error)
 {
     struct scripted_response *s = &scripted_current;
     *s = (struct scripted_response){.status = 200, .headers = ""};
@@ -86,7 +86,20 @@ enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *e
         error_no_memory(error);
         return REMOTE_FAILED;
     }
-    return scripted_end(t, s->opened, error);
+    return REMOTE_OK;
+}
+
+enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error)
+{
+    return scripted_end(t, scripted_current.opened, error);
+}
+
+enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
+                                        const char *name, const struct remote_request *request,
+                                        struct glint_error *error)
+{
+    const enum remote_result result = remote_transfer_start(t, env, name, request, error);
+    return result == REMOTE_OK ? remote_transfer_await(t, error) : result;
 }
 
 enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, uint64_t size,
@@ -109,6 +122,17 @@ void remote_transfer_close(struct remote_transfer *t)
     scripted_open -= t->buffer != NULL;
     mem_free(t->buffer);
     t->buffer = NULL;
+}
+
+struct remote_session *remote_group_open(struct glint_error *error)
+{
+    error_no_memory(error);
+    return NULL;
+}
+
+void remote_group_close(struct remote_session *group)
+{
+    (void)group;
 }
 
 void remote_wait(uint64_t ms, int cancelled)

@@ -147,6 +147,46 @@ Test(remote_reader, failures_are_repeated_from_the_same_byte)
     expect_error(GLINT_E_INPUT_IO, "x: the server answered 503 (");
 }
 
+Test(remote_reader, requests_are_sent_before_the_read)
+{
+    cr_expect(remote_reader_start(reader, NULL, 700));
+    cr_expect_eq(scripted_requests, 2u);
+    cr_expect_eq(read_at(0, 700), 700);
+    cr_expect_eq(scripted_requests, 2u);
+    mistakes = (struct mistakes){.count = 1, .opened = REMOTE_RETRY};
+    cr_expect(remote_reader_start(reader, NULL, SIZE));
+    cr_expect_eq(read_at(0, SIZE), SIZE, "a failure is seen, and repaired, by the read");
+    cr_expect_eq(scripted_requests, 4u);
+    cr_expect(remote_reader_start(reader, NULL, 700));
+    cr_expect_eq(read_at(50000, 700), 700, "other bytes");
+}
+
+Test(remote_reader, requests_of_a_process_are_limited)
+{
+    struct remote_reader *others[REMOTE_AHEAD_MAX];
+    for (unsigned i = 0; i < REMOTE_AHEAD_MAX; i++) {
+        others[i] = remote_reader_create(&env, "http://host/x", "x");
+        remote_reader_expect(others[i], &identity, SIZE);
+        cr_expect(remote_reader_start(others[i], NULL, SIZE));
+    }
+    cr_expect(!remote_reader_start(reader, NULL, SIZE));
+    cr_expect_eq(read_at(0, SIZE), SIZE);
+    remote_reader_destroy(others[0]);
+    cr_expect(remote_reader_start(reader, NULL, SIZE));
+    for (unsigned i = 1; i < REMOTE_AHEAD_MAX; i++) remote_reader_destroy(others[i]);
+}
+
+Test(remote_reader, the_first_bytes_are_kept)
+{
+    const uint8_t *head;
+    cr_expect_eq(remote_reader_peek(reader, 4096, &head, &error), 4096);
+    cr_expect(head[4095] == scripted_byte(4095));
+    cr_expect_eq(read_at(0, SIZE), SIZE);
+    cr_expect_eq(read_at(100, 50), 50);
+    cr_expect_eq(read_at(4000, 500), 500);
+    cr_expect_eq(scripted_requests, 3u, "of what was read, only bytes that were not kept again");
+}
+
 /* As long as a server sends 1 KiB per second, a job waits; with less, as for one that is down. */
 Test(remote_reader, a_server_must_send_a_least_rate)
 {
