@@ -92,6 +92,7 @@ static void set_version(struct remote_response *r, struct slice v, bool etag)
 void remote_response_add_line(struct remote_response *r, const char *line, size_t size)
 {
     if (size >= 5 && memcmp(line, "HTTP/", 5) == 0) *r = (struct remote_response){.length = 0};
+    if (size == 0 || *line == '\r' || *line == '\n') r->ended = true;
     struct slice v = header_value(line, size, "Content-Length");
     if (v.at != NULL) add_length(r, v);
     v = header_value(line, size, "Content-Range");

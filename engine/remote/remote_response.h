@@ -12,6 +12,7 @@
 
 struct remote_response {
     bool has_length, has_range, malformed;
+    bool ended;        /* the empty line after the headers has come */
     uint64_t length;   /* Content-Length */
     uint64_t from, to; /* Content-Range: the first byte, and the one after the last */
     uint64_t total;    /* of the whole object */

@@ -363,7 +363,10 @@ enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint
     const enum remote_result result = receive(t, error);
     t->curl->easy_getinfo(t->session->easy, CURLINFO_RESPONSE_CODE, &t->status);
     t->retry_after_ms = retry_after_ms(t);
-    return result;
+    if (result != REMOTE_OK || t->response.ended) return result;
+    /* For libcurl a connection that is closed among the headers ends a response without a body. */
+    error_set(error, GLINT_E_INPUT_IO, NULL, "%s: the response ends in its headers", t->name);
+    return REMOTE_RETRY;
 }
 
 enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,

@@ -8,7 +8,7 @@
 
 /* Parses a page, and calls `entry` for each key, and for each common prefix, which ends with the
  * delimiter, until one returns non-zero, which is returned; 0 at the end, -1: it is no page.
- * `token` (S3_TOKEN_BYTES) is set to the token of the next page, or "". Takes at most 32 times the
+ * `token` (S3_TOKEN_BYTES) is set to the token of the next page, or "". Takes at most 16 times the
  * size of the page in memory. */
 int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object_call *entry,
                   void *arg);

@@ -133,7 +133,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(place, "rb") as file:
             return self.answer(200, body=file.read()[begin:begin + int(query["length"])])
 
+    def get_list_without_end(self):
+        """Of a bucket whose every page names another one: /endless/, or itself: /repeated/."""
+        number = self.server.count("a page")
+        token = number if self.path.startswith("/endless/") else "same"
+        return self.answer(200, [("Content-Type", "application/xml")], (
+            f"<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>d/{number}</Key></Contents>"
+            f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>").encode())
+
     def do_GET(self):
+        if self.path.startswith(("/endless/", "/repeated/")):
+            return self.get_list_without_end()
         if self.path.startswith("/bucket/"):
             return self.get_s3()
         if self.path.startswith("/webhdfs/v1/"):
@@ -145,6 +155,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                  "to-file": "file:///etc/passwd", "to-ftp": "ftp://127.0.0.1/x", "loop": self.path}
         if fault.endswith("-once"):  # the first answer to each range
             fault = fault[:-len("-once")] if self.server.count(self.path + (self.headers["Range"] or "")) == 1 else "plain"
+        if fault == "hang":
+            self.server.note({"path": self.path})
+            self.server.stopped.wait()
+            return self.cut()
         if fault in moved:
             return self.answer(302, [("Location", moved[fault])])
         try:
@@ -180,6 +194,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "no-http":
             self.wfile.write(b"what?\n")
             return self.cut()
+        if fault == "half-header":
+            self.wfile.write(b"HTTP/1.1 20")
+            return self.cut()
         if fault == "no-range":
             return self.answer(206, version + [("Content-Range", f"bytes */{len(content)}")])
         if fault == "elsewhere" and begin > 0:
@@ -192,6 +209,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(206, headers + [("Content-Length", str(len(body)))], body[:len(body) // 2])
             if fault == "stall":
                 self.server.stopped.wait()
+            return self.cut()
+        if fault == "drip" and number > 1:
+            self.answer(206, headers + [("Content-Length", str(len(body)))], b"")
+            for at in range(len(body)):
+                self.wfile.write(body[at:at + 1])
+                if self.server.stopped.wait(0.05):
+                    break
             return self.cut()
         if fault == "long" and number > 1:
             self.answer(206, headers + [("Content-Length", str(len(body) + 5))], body)

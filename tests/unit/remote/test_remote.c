@@ -30,7 +30,9 @@ Test(remote_response, ranges_lengths_and_versions)
     cr_expect(response.has_total && response.has_length && response.length == 10);
     cr_expect(add("Last-Modified: then") && add("ETag: W/\"x\"") && add("Last-Modified: now"));
     cr_expect_str_eq(response.version, "W/\"x\"");
-    cr_expect(add("HTTP/1.1 200 OK\r\n") && !response.has_range && response.version[0] == '\0');
+    cr_expect(!response.ended && add("\r\n") && response.ended);
+    cr_expect(add("HTTP/1.1 200 OK\r\n") && !response.ended);
+    cr_expect(!response.has_range && response.version[0] == '\0');
     cr_expect(add("Content-Range: bytes */7") && response.total == 7 && response.to == 0);
 }
 

@@ -1,0 +1,117 @@
+/* What is decoded of a peer takes at most DECODED_TIMES its bytes in memory, also when the peer
+ * writes what a library makes most of. Each document is decoded in a process of its own, whose
+ * largest size is measured; the allocations of expat and jansson are not those of base/mem.h. */
+#include "engine/limits.h"
+#include "engine/remote/hdfs_status.h"
+#include "engine/remote/s3_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DECODED_TIMES  16u
+#define DOCUMENT_BYTES REMOTE_PAGE_BYTES_MAX
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+static int skip_entry(void *arg, const struct listed_object *object)
+{
+    (void)arg;
+    (void)object;
+    return 0;
+}
+
+static void decode_s3(const uint8_t *text, uint64_t size)
+{
+    char token[S3_TOKEN_BYTES];
+    s3_list_parse(text, size, token, skip_entry, NULL);
+}
+
+static void decode_hdfs(const uint8_t *text, uint64_t size)
+{
+    struct listed_object object;
+    hdfs_list_parse(text, size, skip_entry, NULL);
+    hdfs_status_parse(text, size, &object);
+}
+
+static void decode_nothing(const uint8_t *text, uint64_t size)
+{
+    (void)text;
+    (void)size;
+}
+
+/* A document is `begin`, and `part` until it is full; a # in it is a number. */
+struct document {
+    const char *name;
+    void (*decode)(const uint8_t *text, uint64_t size);
+    const char *begin, *part;
+};
+
+#define STATUSES "{\"FileStatuses\":{\"FileStatus\":["
+
+static const struct document documents[] = {
+    {"s3, keys", decode_s3, "<ListBucketResult>", "<Contents><Key>#</Key></Contents>"},
+    {"s3, open elements", decode_s3, "<ListBucketResult>", "<a>"},
+    {"s3, names of elements", decode_s3, "<ListBucketResult>", "<a#/>"},
+    {"s3, attributes", decode_s3, "<ListBucketResult ", "a#='' "},
+    {"s3, entities", decode_s3, "<!DOCTYPE a [", "<!ENTITY a# 'b'>"},
+    {"s3, a long name", decode_s3, "<ListBucketResult><", "a"},
+    {"hdfs, files", decode_hdfs, STATUSES, "{\"pathSuffix\":\"#\"},"},
+    {"hdfs, objects", decode_hdfs, STATUSES, "{},"},
+    {"hdfs, objects in an entry", decode_hdfs, STATUSES "{\"pathSuffix\":\"a\",\"x\":[", "{},"},
+    {"hdfs, open arrays", decode_hdfs, STATUSES, "["},
+    {"hdfs, a long name", decode_hdfs, STATUSES "{\"pathSuffix\":\"", "a"},
+};
+#define DOCUMENT_COUNT (sizeof documents / sizeof *documents)
+
+static void fill(const struct document *d, char *out)
+{
+    size_t used = (size_t)snprintf(out, DOCUMENT_BYTES, "%s", d->begin);
+    for (unsigned i = 0; used + 64 < DOCUMENT_BYTES; i++)
+        for (const char *p = d->part; *p != '\0'; p++) {
+            if (*p == '#')
+                used += (size_t)snprintf(out + used, 16, "%u", i);
+            else
+                out[used++] = *p;
+        }
+    memset(out + used, ' ', DOCUMENT_BYTES - used);
+}
+
+/* Returns the largest size of a process that decodes the document, in KiB; 0: it failed. */
+static long measure(const struct document *d, void (*decode)(const uint8_t *, uint64_t))
+{
+    struct rusage usage;
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        char *text = malloc(DOCUMENT_BYTES);
+        if (text == NULL) _exit(1);
+        fill(d, text);
+        decode((const uint8_t *)text, DOCUMENT_BYTES);
+        _exit(0);
+    }
+    if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) return 0;
+    return usage.ru_maxrss;
+}
+
+int main(void)
+{
+    unsigned failed = 0;
+    for (size_t i = 0; i < DOCUMENT_COUNT; i++) {
+        const struct document *d = &documents[i];
+        const long before = measure(d, decode_nothing), after = measure(d, d->decode);
+        const long most = (long)(DECODED_TIMES * DOCUMENT_BYTES / KIB);
+        const bool ok = before > 0 && after > 0 && (SANITIZED || after - before <= most);
+        printf("%s: %ld of %ld KiB%s\n", d->name, after - before, most, ok ? "" : ": FAILED");
+        failed += !ok;
+    }
+    printf("%zu passed, %u failed\n", DOCUMENT_COUNT - failed, failed);
+    return failed > 0;
+}
