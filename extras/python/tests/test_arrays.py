@@ -1,9 +1,11 @@
 """glint.Bloom with NumPy's and Arrow's arrays, which must be installed."""
 
+import array
 import unittest
 
 import numpy
 import pyarrow
+import pyarrow.compute
 
 import glint
 
@@ -71,11 +73,63 @@ class Arrow(unittest.TestCase):
         hits = bloom.contains_many(array[990:2000]).tolist()
         self.assertEqual(hits, [True] * 10 + [False] * 1000)
 
+    def check(self, arrays, ids, wanted):
+        """Arrays of the same ids: what they add, and what is found in them."""
+        single = glint.Bloom(5000)
+        single.add_many([value for value in ids if value is not None])
+        exact = glint.Bloom(10_000_000, layout="classic")
+        exact.add_many([value for value, known in zip(ids, wanted) if known])
+        for array in arrays:
+            with self.subTest(type(array)):
+                many = glint.Bloom(5000)
+                many.add_many(array)
+                self.assertEqual(many, single)
+                self.assertEqual(list(exact.contains_many(array)), wanted)
+
+    def test_tables_and_encoded_columns(self):
+        ids = [value for value in IDS[:700] for _ in range(3)]
+        plain = pyarrow.array(ids)
+        runs = pyarrow.compute.run_end_encode(plain)
+        wanted = [i % 2 == 0 for i in range(700) for _ in range(3)]
+        batch = pyarrow.record_batch({"id": plain})
+        parts = [runs.slice(first, 500) for first in range(0, 2100, 500)]
+        self.check([pyarrow.table({"id": plain}), batch, runs, plain.dictionary_encode(),
+                    plain.cast(pyarrow.binary_view()).dictionary_encode(),
+                    pyarrow.chunked_array(parts)], ids, wanted)
+        tail = pyarrow.record_batch({"id": pyarrow.array(["x", *ids])}).slice(1)
+        self.check([tail, pyarrow.array(["x", *ids]).dictionary_encode()[1:]], ids, wanted)
+
+    def test_encoded_nulls(self):
+        ids = [None if i % 5 == 2 else value for i, value in enumerate(IDS[:900])]
+        wanted = [value is not None and i % 2 == 0 for i, value in enumerate(ids)]
+        plain = pyarrow.array(ids)
+        self.check([plain.dictionary_encode(), plain.dictionary_encode("encode"),
+                    pyarrow.compute.run_end_encode(plain)], ids, wanted)
+        nulls = pyarrow.nulls(9)
+        self.check([nulls, pyarrow.table({"id": nulls}), nulls.dictionary_encode()], [None] * 9,
+                   [False] * 9)
+
+    def test_integers(self):
+        numbers = [*range(-50, 900), None, 127]
+        wanted = [value is not None and value % 2 == 0 for value in numbers]
+        kinds = [pyarrow.int16(), pyarrow.int32(), pyarrow.int64()]
+        arrays = [pyarrow.array(["1", *map(str, numbers[:-2]), None, "127"])[1:],
+                  *(pyarrow.array([1, *numbers], kind)[1:] for kind in kinds)]
+        self.check(arrays, numbers, wanted)
+        small = list(range(128))
+        for kind in (pyarrow.int8(), pyarrow.uint8(), pyarrow.uint16(), pyarrow.uint32()):
+            self.check([pyarrow.array(small, kind)], small, [i % 3 == 0 for i in small])
+        large = [(1 << 64) - 1, 0]
+        self.check([pyarrow.array(large, pyarrow.uint64())], large, [True, False])
+
     def test_other_types(self):
-        for array in (pyarrow.array([1, 2]), pyarrow.array(["a"]).dictionary_encode(),
-                      pyarrow.array([["a"]]), pyarrow.table({"id": ["a"]}), pyarrow.array([None])):
+        for array, why in ((pyarrow.array([["a"]]), "cast them"), (pyarrow.array([1.5]), "cast"),
+                           (pyarrow.array([True]), "cast them"),
+                           (pyarrow.table({"id": ["a"], "n": [1]}), "choose one of id, n"),
+                           (pyarrow.table({}), "choose one"),
+                           (pyarrow.array([1.5]).dictionary_encode(), "cast them")):
             for call in (EXACT.add_many, EXACT.contains_many):
-                with self.assertRaisesRegex(TypeError, "ids are "):
+                with self.assertRaisesRegex(TypeError, f"ids are .*{why}"):
                     call(array)
 
     def test_offsets_outside_the_data(self):
@@ -125,9 +179,52 @@ class Numpy(unittest.TestCase):
         self.assertEqual(EXACT.contains_many(array[:0]).tolist(), [])
         self.assertEqual(EXACT.contains_many(numpy.array([b"", b""])).tolist(), [True, True])
 
+    def test_integers(self):
+        wanted = [i % 3 == 0 for i in range(1000)]
+        known = glint.Bloom(10_000_000, layout="classic")
+        known.add_many(range(0, 1000, 3))
+        numbers = list(range(1000))
+        for kind in ("i2", "u4", "i8", ">i4", "u8"):
+            self.assertEqual(known.contains_many(numpy.array(numbers, kind)).tolist(), wanted)
+        for ids in (numbers, [numpy.int32(i) for i in numbers], array.array("i", numbers),
+                    memoryview(array.array("q", numbers)), [str(i) for i in numbers]):
+            self.assertEqual(known.contains_many(ids), wanted)
+        self.assertIn(numpy.int64(3), known)
+        many = numpy.arange(200_000)
+        known.add_many(many)
+        self.assertTrue(known.contains_many(many[::2]).all())
+        self.assertEqual(known.contains_many(numpy.array([], "i4")).tolist(), [])
+
+    def test_nulls(self):
+        ids = [*IDS[:50], None, *IDS[50:70]]
+        wanted = [value is not None for value in ids]
+        kinds = numpy.dtypes.StringDType
+        arrays = [numpy.array(ids, object), numpy.array(ids, kinds(na_object=None)),
+                  numpy.array([value or numpy.nan for value in ids if value != ""], object),
+                  numpy.ma.array([value or "" for value in ids], mask=[not w for w in wanted])]
+        for some in arrays:
+            with self.subTest(some.dtype):
+                self.assertEqual(EXACT.contains_many(some).tolist(),
+                                 wanted if len(some) == len(ids) else wanted[1:])
+        numbers = numpy.ma.array([1, 2, 3], mask=[False, True, False])
+        few = glint.Bloom(10_000_000, layout="classic")
+        few.add_many(numbers)
+        self.assertEqual(few.contains_many([1, 2, 3]), [True, False, True])
+
+    def test_bytes_of_numbers(self):
+        """dtype S cuts zeros at the end, V does not."""
+        numbers = numpy.arange(1000, dtype="<i8")
+        known = glint.Bloom(10_000_000, layout="classic")
+        with self.assertRaisesRegex(TypeError, "dtype V"):
+            known.add_many(numbers.view("S8"))
+        known.add_many(numbers.view("V8"))
+        self.assertTrue(all(known.contains_many([int(i).to_bytes(8, "little") for i in numbers])))
+        self.assertTrue(known.contains_many(numbers[::2].copy().view("V8")).all())
+
     def test_other_types(self):
-        for array in (numpy.arange(3), numpy.array([["a"]]), numpy.array([[b"a"]]),
-                      numpy.array(b"a"), numpy.array([1, "a"], object)):
+        for some in (numpy.array([1.5]), numpy.array([True]), numpy.array([["a"]]),
+                      numpy.array([[b"a"]]), numpy.array(b"a"), numpy.array([1.5, "a"], object),
+                      numpy.array(["2020-01-01"], "M8[D]"), numpy.array([(1, 2)], "i4,i4")):
             for call in (EXACT.add_many, EXACT.contains_many):
                 with self.assertRaises(TypeError):
-                    call(array)
+                    call(some)

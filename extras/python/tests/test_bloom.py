@@ -1,5 +1,6 @@
 """glint.Bloom with nothing installed but the wheel."""
 
+import array
 import contextlib
 import copy
 import gc
@@ -87,15 +88,29 @@ class Ids(unittest.TestCase):
             bloom.add_many(none)
             self.assertEqual(bloom.contains_many(none), [])
 
+    def test_integers(self):
+        """An integer is its decimal text, of any size."""
+        numbers = [0, -1, 5, 1 << 64, -(10**30)]
+        one, many = glint.Bloom(100), glint.Bloom(100)
+        for number in numbers:
+            one.add(number)
+        many.add_many(numbers)
+        self.assertEqual(one, many)
+        self.assertIn("5", one)
+        self.assertNotIn("05", one)
+        self.assertEqual(many.contains_many(iter(["0", b"-1", 5, 6])), [True, True, True, False])
+        self.assertEqual(many.contains_many(range(-2, 1)), [False, True, True])
+        self.assertEqual(many.contains_many(array.array("b", [5, 6])), [True, False])
+
     def test_types_that_are_no_ids(self):
         bloom = glint.Bloom(10)
-        for value in (None, 1, 1.5, ["a"], object()):
+        for value in (None, True, 1.5, ["a"], object()):
             for call in (bloom.add, bloom.__contains__):
-                with self.assertRaisesRegex(TypeError, "an id is str or bytes, not"):
+                with self.assertRaisesRegex(TypeError, "an id is str, bytes or int, not"):
                     call(value)
-        for ids in ("abc", b"abc", 5, None, [1], ["a", None], [b"a", 2], {"a": 1, 3: 1}):
+        for ids in ("abc", b"abc", 5, None, [1.5], ["a", None], [b"a", 2.5], {"a": 1, None: 1}):
             for call in (bloom.add_many, bloom.contains_many):
-                with self.assertRaisesRegex(TypeError, "str or bytes, not"):
+                with self.assertRaisesRegex(TypeError, "str, bytes or int, not"):
                     call(ids)
         with self.assertRaisesRegex(TypeError, "byte strings"):
             bloom.add_many(memoryview(b"abc"))

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, Optional, Union
 
-from ._columns import Id, Column, columns, id_bytes, is_numpy
+from ._columns import Id, Column, columns, id_bytes, is_numpy, with_interface
 from ._errors import Error, check
 from ._library import ffi, lib
 
@@ -37,7 +37,7 @@ class Bloom:
     """A set of ids that takes about 10 bits per id, and contains a few ids that were not added.
 
     n is how many ids it is for, p the rate of false positives with so many. An id is bytes, or a
-    str: its UTF-8. More than n can be added, at a higher rate.
+    str: its UTF-8, or an int: its decimal text. More than n can be added, at a higher rate.
 
     layout "split-block" is the fastest; "classic" takes the fewest bits for a small p, and is
     several times slower. scheme is how ids are hashed; docs/filter-format.md lists schemes.
@@ -129,19 +129,20 @@ class Bloom:
     def add_many(self, ids: Any) -> None:
         """Adds all ids of an Arrow array, a NumPy array, a list, or any iterable; see
         contains_many. Nulls of Arrow are skipped. After an error some may have been added."""
-        for column in columns(ids):
+        for column in columns(with_interface(ids)):
             with self._writing:
                 check(lib.glint_bloom_add_many(self._writable, column.c))
 
     def contains_many(self, ids: Any) -> Any:
         """Looks up many ids at once, in the order of ids. Returns
 
-        - for an Arrow array (string, large_string, string_view, binary, fixed_size_binary; also
-          chunked, or of another library with Arrow's C interface): a memoryview of bool, one byte
-          each, which numpy.asarray() takes without a copy; False for null;
-        - for a NumPy array of dtype S (in place), U or object: a NumPy array of bool;
-        - for a list or another iterable of str or bytes: a list of bool.
+        - for an Arrow array (strings, binary, integers; also chunked, dictionaries, runs, a table
+          of one column, or of another library with Arrow's C interface): a memoryview of bool, one
+          byte each, which numpy.asarray() takes without a copy; False for null;
+        - for a NumPy array of strings, bytes or integers: a NumPy array of bool;
+        - for a list or another iterable of str, bytes or int: a list of bool.
         """
+        ids = with_interface(ids)
         found = [self._contains_column(column) for column in columns(ids)]
         data = found[0] if len(found) == 1 else bytearray().join(found)
         if is_numpy(ids):

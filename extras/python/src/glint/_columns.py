@@ -4,7 +4,7 @@ its bytes in one piece: Arrow's arrays, and NumPy's arrays of bytes."""
 from __future__ import annotations
 
 import array
-import ctypes
+import numbers
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,11 @@ from typing import Any, Optional, Union
 
 from ._library import ffi, lib
 
-Id = Union[str, bytes, bytearray, memoryview]
+Id = Union[str, bytes, bytearray, memoryview, int]
 
-_BATCH = 1 << 16  # ids of an iterator that are in memory at a time
+BATCH = 1 << 16  # ids that are copied at a time
 _FORMAT = re.compile(r"(\d*)s")  # a buffer of byte strings, as NumPy's S
-
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype = ctypes.c_void_p
-_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_INTEGERS = ("h", "H", "i", "I", "l", "L", "q", "Q", "n", "N")  # formats of other buffers
 
 
 class Column:
@@ -35,32 +32,62 @@ class Column:
 
 
 def id_bytes(value: Id) -> bytes:
+    """Of an integer: its decimal text."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise TypeError(f"an id is str or bytes, not {type(value).__name__}")
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value)).encode()
+    raise TypeError(f"an id is str, bytes or int, not {type(value).__name__}")
 
 
 def columns(ids: Any) -> Iterator[Column]:
     """Each column is valid until the next one is requested."""
+    from . import _arrow
+
     if hasattr(ids, "__arrow_c_array__"):
-        yield _arrow_array(ids)
+        yield from _arrow.arrow_array(ids)
     elif hasattr(ids, "__arrow_c_stream__"):
-        yield from _arrow_stream(ids)
-    elif is_numpy(ids) or isinstance(ids, memoryview):
+        yield from _arrow.arrow_stream(ids)
+    elif is_numpy(ids):
+        yield from _numpy(ids)
+    elif isinstance(ids, memoryview) and ids.format not in _INTEGERS:
         yield _buffer(ids)
     elif isinstance(ids, (list, tuple)):
         yield _sequence(ids)
     elif isinstance(ids, (str, bytes, bytearray)) or not isinstance(ids, Iterable):
-        raise TypeError(f"ids are an array or a list of str or bytes, not {type(ids).__name__}")
+        raise TypeError(
+            f"ids are an array or a list of str, bytes or int, not {type(ids).__name__}"
+        )
     else:
         rest = iter(ids)
-        while batch := list(islice(rest, _BATCH)):
+        while batch := list(islice(rest, BATCH)):
             yield _sequence(batch)
 
 
+def with_interface(ids: Any) -> Any:
+    """An index or an array of pandas as a series, which has Arrow's interface and so nulls."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(
+        ids, (pandas.Index, pandas.api.extensions.ExtensionArray)
+    ):
+        return ids
+    return pandas.Series(ids)
+
+
 # ---- lists
+
+
+def column_of(values: list[Any]) -> Column:
+    """Ids, of which some may be None: null."""
+    if None not in values:
+        return _sequence(values)
+    encoded = [b"" if value is None else id_bytes(value) for value in values]
+    bits = bytearray((len(values) + 7) // 8)
+    for i, value in enumerate(values):
+        bits[i >> 3] |= (value is not None) << (i & 7)
+    return _with_offsets(encoded, valid=ffi.from_buffer(bits))
 
 
 def _sequence(ids: Union[list[Any], tuple[Any, ...]]) -> Column:
@@ -75,15 +102,19 @@ def _sequence(ids: Union[list[Any], tuple[Any, ...]]) -> Column:
             width=0,
         )
     # An id contains a NUL.
-    encoded = encoded or [id_bytes(value) for value in ids]
+    return _with_offsets(encoded or [id_bytes(value) for value in ids])
+
+
+def _with_offsets(encoded: list[bytes], **fields: Any) -> Column:
     data = b"".join(encoded)
     offsets = array.array("q", accumulate(map(len, encoded), initial=0))
     return Column(
         lib.GLINT_BLOOM_OFFSETS_64,
-        count,
+        len(encoded),
         offsets=ffi.from_buffer(offsets),
         data=ffi.from_buffer(data),
         data_size=len(data),
+        **fields,
     )
 
 
@@ -92,6 +123,8 @@ def _joined(ids: Union[list[Any], tuple[Any, ...]]) -> tuple[bytes, Optional[lis
     try:
         return "\0".join(ids).encode(), None
     except TypeError:
+        if all(type(value) is int for value in ids):
+            return "\0".join(map(str, ids)).encode(), None
         encoded = [id_bytes(value) for value in ids]
         return b"\0".join(encoded), encoded
 
@@ -104,19 +137,59 @@ def is_numpy(ids: object) -> bool:
     return numpy is not None and isinstance(ids, numpy.ndarray)
 
 
+def _numpy(ids: Any) -> Iterator[Column]:
+    kind = ids.dtype.kind
+    if ids.ndim != 1:
+        raise TypeError(f"ids are an array of one dimension, not of {ids.ndim}")
+    if kind not in "SVUOTiu" or ids.dtype.fields is not None:
+        raise TypeError(f"ids are strings, bytes or integers, not of dtype {ids.dtype}")
+    if kind == "S" and _is_view_of_numbers(ids):
+        raise TypeError("dtype S cuts the zeros at the end of an id: use the integers, or dtype V")
+    masked = hasattr(ids, "mask")  # numpy.ma
+    if kind in "SV" and not masked:
+        yield _buffer(ids)
+        return
+    for begin in range(0, max(len(ids), 1), BATCH):
+        some = ids[begin : begin + BATCH]
+        if kind in "iu" and not masked:
+            yield _buffer(some.astype("S"))  # decimal text
+        else:  # a value that is masked is None
+            yield column_of([None if _is_null(value, ids) else value for value in some.tolist()])
+
+
+def _is_view_of_numbers(ids: Any) -> bool:
+    while (ids := getattr(ids, "base", None)) is not None:
+        if getattr(getattr(ids, "dtype", None), "kind", "") in ("i", "u", "f"):
+            return True
+    return False
+
+
+def _is_null(value: Any, ids: Any) -> bool:
+    if value is None or value is getattr(ids.dtype, "na_object", None):
+        return True
+    pandas = sys.modules.get("pandas")
+    is_nan = isinstance(value, float) and value != value
+    return is_nan or (pandas is not None and value is pandas.NA)
+
+
 def _buffer(ids: Any) -> Column:
     if is_numpy(ids):
-        if ids.ndim != 1:
-            raise TypeError(f"ids are an array of one dimension, not of {ids.ndim}")
-        if ids.dtype.kind in "UOT":
-            return _sequence(ids.tolist())
-        if ids.dtype.kind != "S":
-            raise TypeError(f"ids are an array of dtype S, U or object, not {ids.dtype}")
         if ids.dtype.itemsize == 0:  # an array of empty ids, which has no buffer
             return _sequence([b""] * len(ids))
+        if ids.dtype.kind == "V":
+            import numpy
+
+            data = numpy.ascontiguousarray(ids).view("u1")
+            return Column(
+                lib.GLINT_BLOOM_FIXED,
+                len(ids),
+                data=ffi.from_buffer(data),
+                data_size=data.nbytes,
+                width=ids.dtype.itemsize,
+            )
     view = memoryview(ids)
     if view.ndim != 1 or not _FORMAT.fullmatch(view.format) or view.format == "s":
-        raise TypeError(f"ids are an array of byte strings, not of format {view.format}")
+        raise TypeError(f"ids are an array of byte strings or integers, not of {view.format}")
     if not view.c_contiguous:
         return _sequence([bytes(value).rstrip(b"\0") for value in ids.tolist()])
     data = ffi.from_buffer(view)
@@ -126,96 +199,4 @@ def _buffer(ids: Any) -> Column:
         data=data,
         data_size=view.nbytes,
         width=view.itemsize,
-    )
-
-
-# ---- Arrow
-
-
-def _struct(capsule: object, name: str) -> Any:
-    pointer = _capsule_pointer(capsule, ("arrow_" + name).encode())
-    names = {"schema": "Schema", "array": "Array", "array_stream": "ArrayStream"}
-    return ffi.cast(f"struct Arrow{names[name]} *", pointer)
-
-
-def _arrow_array(ids: Any) -> Column:
-    capsules = ids.__arrow_c_array__()
-    schema, data = _struct(capsules[0], "schema"), _struct(capsules[1], "array")
-    return _arrow_column(_arrow_format(schema), data, capsules)
-
-
-def _arrow_stream(ids: Any) -> Iterator[Column]:
-    capsule = ids.__arrow_c_stream__()
-    stream = _struct(capsule, "array_stream")
-    schema = ffi.new("struct ArrowSchema *")
-    _expect_next(stream, stream.get_schema(stream, schema))
-    try:
-        kind = _arrow_format(schema)
-    finally:
-        schema.release(schema)
-    while True:
-        data = ffi.new("struct ArrowArray *")
-        _expect_next(stream, stream.get_next(stream, data))
-        if data.release == ffi.NULL:  # the end
-            return
-        try:
-            yield _arrow_column(kind, data)
-        finally:
-            data.release(data)
-
-
-def _expect_next(stream: Any, result: int) -> None:
-    if result != 0:
-        text = stream.get_last_error(stream)
-        raise ValueError(ffi.string(text).decode() if text else f"Arrow's stream failed: {result}")
-
-
-def _arrow_format(schema: Any) -> str:
-    kind: str = ffi.string(schema.format).decode()
-    if schema.dictionary != ffi.NULL:
-        raise TypeError("ids are not a dictionary array: decode it, by array.dictionary_decode()")
-    if kind not in ("u", "z", "U", "Z", "vu", "vz") and not kind.startswith("w:"):
-        raise TypeError(f'ids are an Arrow array of strings or binary, not of format "{kind}"')
-    return kind
-
-
-def _arrow_column(kind: str, data: Any, *kept: object) -> Column:
-    first, count, buffers = data.offset, data.length, data.buffers
-    if count == 0:
-        return Column(lib.GLINT_BLOOM_OFFSETS_32, 0)
-    fields: dict[str, Any] = {"first": first}
-    if data.null_count != 0 and buffers[0] != ffi.NULL:
-        fields["valid"] = ffi.cast("const uint8_t *", buffers[0])
-    if kind.startswith("w:"):
-        width = int(kind[2:])
-        return Column(
-            lib.GLINT_BLOOM_FIXED,
-            count,
-            *kept,
-            width=width,
-            data=buffers[1],
-            data_size=width * (first + count),
-            **fields,
-        )
-    fields["offsets"] = buffers[1]
-    if kind.startswith("v"):
-        others = data.n_buffers - 3
-        return Column(
-            lib.GLINT_BLOOM_VIEWS,
-            count,
-            *kept,
-            width=others,
-            data=buffers + 2,
-            buffers=ffi.cast("const int64_t *", buffers[data.n_buffers - 1]),
-            **fields,
-        )
-    large = kind in "UZ"
-    offsets = ffi.cast("const int64_t *" if large else "const int32_t *", buffers[1])
-    return Column(
-        lib.GLINT_BLOOM_OFFSETS_64 if large else lib.GLINT_BLOOM_OFFSETS_32,
-        count,
-        *kept,
-        data=buffers[2],
-        data_size=max(offsets[first + count], 0),
-        **fields,
     )
