@@ -35,6 +35,8 @@ struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd);
 /* Returns 1 with the next record, valid until the next call; 0 after the last one; or the context's
  * error code. */
 int glint_iterator_next(struct glint_iterator *it, struct glint_record *out);
+/* The same for up to `count` > 0 records. Returns their number; 0 after the last one. */
+int64_t glint_iterator_take(struct glint_iterator *it, uint64_t count, struct glint_record *out);
 /* Frees it, also after glint_destroy. NULL is allowed. */
 void glint_iterator_close(struct glint_iterator *it);
 /* One row per key; the last value wins. Sorted by key. */
@@ -85,6 +87,12 @@ int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out);
 /* The sum of i64 or f64 values; i64 sums wrap around, as in Spark. min and max compare (key,
  * value). */
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
+/* The exact sum of i64 values, which is high * 2^64 + low. */
+struct glint_wide_sum {
+    int64_t high;
+    uint64_t low;
+};
+int glint_wide_sum(struct glint_rdd *rdd, struct glint_wide_sum *out);
 int glint_min(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_max(struct glint_rdd *rdd, struct glint_rows *out);
 /* Spark's StatCounter, of i64 or f64 values: what mean, variance, stdev, sampleVariance and

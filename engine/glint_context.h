@@ -30,6 +30,11 @@ void glint_config_destroy(struct glint_config *config);
  * glint_main: executors run the program, too.) One context at a time may use `config`. Returns NULL
  * with *error set. Only the calling thread may use the context, except for glint_interrupt. */
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
+/* Ends the context's error, or an interrupt, so that later calls work again: what earlier actions
+ * saved is kept, what the one that failed wrote is removed, and RDDs remain. For programs that
+ * handle errors; others get the first one from all later calls. Returns 0, or the code of an error
+ * that cannot end: inside an action's callback, or if a function did not return. */
+int glint_clear_error(struct glint *g);
 /* Publishes the outputs, or removes what was written if the context has an error. Returns 0 or the
  * error's code; glint_error then also has the effect line. Call it once, before glint_destroy. */
 int glint_finish(struct glint *g);

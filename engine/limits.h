@@ -74,7 +74,8 @@
 #define MEMORY_BYTES_DEFAULT  GIB /* --memory */
 #define SLOT_MEMORY_BYTES_MIN (16 * MIB)
 #define RESULT_BYTES_MAX      (256 * MIB) /* of one action, all partitions together */
-#define PLAN_NODES_MAX        4096u
+#define PLAN_NODES_MAX        16384u
+#define LINEAGE_STAGES_MAX    64u /* in one process; longer ones are cut (rdd_cut_lineage) */
 #define STAGES_KEPT_MAX       1024u /* of which a summary has times: the last ones */
 #define ARGS_BYTES_MAX        MIB
 #define STRUCT_BYTES_MAX      (MIB - 1) /* GLINT_STRUCT */
@@ -119,6 +120,7 @@ static_assert(REMOTE_SMALL_BYTES_MAX <= REMOTE_BUFFER_BYTES, "a small object fit
 static_assert(BATCH_BYTES_MAX < UINT32_MAX, "offsets in a batch have 32 bits");
 static_assert(MERGE_FAN_IN_MAX * RUN_BLOCK_BYTES * 2 <= SLOT_MEMORY_BYTES_MIN,
               "a full merge fits into the smallest slot");
+static_assert(LINEAGE_STAGES_MAX < PLAN_NODES_MAX, "lineages are cut before they are too long");
 static_assert(LINE_BYTES_MAX_DEFAULT <= VALUE_BYTES_MAX, "a line fits a value");
 
 static_assert(BATCH_ROWS_MAX <= UINT16_MAX + 1u, "row numbers of a batch fit in 16 bits");

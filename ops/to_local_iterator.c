@@ -19,7 +19,7 @@ struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd)
         rdd_null_error("toLocalIterator");
         return NULL;
     }
-    const uint32_t partitions = rdd_partition_count(rdd);
+    const uint32_t partitions = glint_partitions(rdd);
     if (context_failed(rdd->g)) return NULL;
     struct glint_iterator *it = mem_zalloc(sizeof *it);
     if (it == NULL) {
@@ -58,6 +58,12 @@ static int next_partition(struct glint_iterator *it)
 
 int glint_iterator_next(struct glint_iterator *it, struct glint_record *out)
 {
+    return (int)glint_iterator_take(it, 1, out);
+}
+
+int64_t glint_iterator_take(struct glint_iterator *it, uint64_t count, struct glint_record *out)
+{
+    assert(count > 0);
     if (it == NULL) return rdd_null_error("toLocalIterator");
     while (it->at == it->rows.count) {
         if (context_failed(it->rdd->g)) return it->rdd->g->error.code;
@@ -66,8 +72,10 @@ int glint_iterator_next(struct glint_iterator *it, struct glint_record *out)
         if (r != 0) return r;
     }
     assert(it->at < it->rows.count);
-    *out = glint_rows_at(&it->rows, it->at++);
-    return 1;
+    const uint64_t rest = it->rows.count - it->at, taken = count < rest ? count : rest;
+    glint_rows_records(&it->rows, it->at, taken, out);
+    it->at += taken;
+    return (int64_t)taken;
 }
 
 void glint_iterator_close(struct glint_iterator *it)

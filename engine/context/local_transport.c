@@ -206,6 +206,7 @@ int local_transport_create(struct glint *g, struct transport *out)
                               .wait = local_wait,
                               .wake = local_wake,
                               .destroy = local_destroy,
+                              .local = true,
                               .arg = l};
     return 0;
 }

@@ -90,12 +90,20 @@ static int run_tasks(struct driver *d)
     return r != 0 ? r : drained;
 }
 
-/* The output is complete, so later actions of the job can read it before it is published. */
-static int complete_output(struct driver *d, struct commit *c)
+/* The outputs are complete, so later actions of the job can read them before they are published. */
+static int complete_outputs(struct driver *d)
 {
-    const struct saved_output saved = {.path = c->out, .directory = c->parts};
-    int r = commit_complete_output(c, driver_error(d));
-    return r == 0 ? context_add_saved_output(d->g, &saved) : r;
+    struct action_run *a = d->action_run;
+    int r = 0;
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
+        r = a->action->publish ? job_outputs_publish(d, a->commits[i])
+                               : commit_complete_output(a->commits[i], driver_error(d));
+    for (uint32_t i = 0; i < a->commit_count && r == 0 && !a->action->publish; i++) {
+        const struct commit *c = a->commits[i];
+        const struct saved_output saved = {.path = c->out, .directory = c->parts};
+        r = context_add_saved_output(d->g, &saved);
+    }
+    return r;
 }
 
 static int run_stages(struct driver *d)
@@ -110,10 +118,7 @@ static int run_stages(struct driver *d)
     if (r == 0) r = run_tasks(d);
     stage_runs_record_unfinished(d);
     if (a->sched != NULL) send_stage_release(d);
-    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
-        r = a->action->publish ? job_outputs_publish(d, a->commits[i])
-                               : complete_output(d, a->commits[i]);
-    return r;
+    return r == 0 ? complete_outputs(d) : r;
 }
 
 /* Finds out what the stages need and only a run can show: the range bounds of a sort, the first
@@ -150,17 +155,20 @@ int driver_run_action(struct runner *runner, const struct action *action)
     if (r == 0) r = job_outputs_check_inputs(d);
     if (r == 0) r = prepare_action(action);
     if (r == 0 && g->config.explain) r = explain_action(d, action, skipped);
+    if (r != 0) job_outputs_fail(&a);
     if (r != 0 || skipped) return r;
     a.number = d->next_action++;
     a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
     d->action_run = &a;
     r = run_stages(d);
     if (r == 0) r = accumulators_merge(&d->accumulators, g);
+    if (r != 0) job_outputs_fail(&a);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     stage_progress_report_action_end(d);
     event_log_listener_on_action_end(d);
     executors_finish_action(d);
     d->action_run = NULL;
+    if (r == 0 && d->transport.local && g->running == 1) stage_runs_cut_lineage(&a);
     stage_runs_fini(&a);
     sched_destroy(a.sched);
     return r;

@@ -42,6 +42,7 @@ struct commit {
     bool overwrite, sync;
     bool exchanged;         /* PUBLISHED: output/ now contains the OUT that was replaced */
     bool rollback_failed;   /* PUBLISHED: the rollback failed, so the output is still at OUT */
+    bool failed;            /* the action that writes it failed */
     bool reserved;          /* opened ahead (job_outputs_reserve); no action writes to it yet */
     uint32_t rdds_checked;  /* inputs of RDDs up to this id were checked for overlap */
     struct locked_dir lock; /* the hidden directory; the driver accesses it by lock.dir only */

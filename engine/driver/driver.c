@@ -71,6 +71,16 @@ static void driver_check_interrupt(struct runner *runner)
     driver_check_interrupt_or_timeout((struct driver *)runner);
 }
 
+static void driver_recover(struct runner *runner)
+{
+    struct driver *d = (struct driver *)runner;
+    assert(d->action_run == NULL);
+    /* Closed, since it is readable from the interrupt on; opened again when it is asked for. */
+    if (atomic_exchange(&d->interrupt, 0) != 0 && atomic_exchange(&d->cancel_opened, false))
+        cancel_close(&d->cancel);
+    job_outputs_remove_failed(d);
+}
+
 static void driver_summarize(struct runner *runner, struct glint_summary *out)
 {
     struct driver *d = (struct driver *)runner;
@@ -169,6 +179,7 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
                                     .interrupt = driver_interrupt,
                                     .cancel_file = driver_cancel_file,
                                     .check_interrupt = driver_check_interrupt,
+                                    .recover = driver_recover,
                                     .summarize = driver_summarize,
                                     .counter = driver_counter,
                                     .accumulator = driver_accumulator,

@@ -35,6 +35,8 @@ struct transport {
     void (*wake)(void *arg);
     /* No executor needs the broadcast any more: takes ownership of its data. NULL: mem_free. */
     void (*free_broadcast)(void *arg, uint64_t id, void *data);
+    /* The executor is in this process, so that no map output is lost with it. */
+    bool local;
     /* The job's progress, for `glint status`. NULL: not reported. */
     void (*progress)(void *arg, const struct progress *p);
     /* False: not known. NULL: there are no heartbeats. */

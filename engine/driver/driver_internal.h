@@ -134,6 +134,9 @@ int drain_running_tasks(struct driver *d);
 /* job_outputs.c: the output directories of the job. 0, or a code with the context's error set. */
 /* Opens the output at `path`, or returns the one reserved for it. The driver owns *out. */
 int job_outputs_open(struct driver *d, const char *path, struct commit **out);
+/* Marks the outputs of an action that failed; the other function removes what is marked. */
+void job_outputs_fail(struct action_run *a);
+void job_outputs_remove_failed(struct driver *d);
 /* Opens the output now, so that a bad path fails early, for a later action that saves to it. */
 int job_outputs_reserve(struct driver *d, const char *path);
 /* Checks that no output overlaps an input of the RDDs created since the last call. */
@@ -152,6 +155,9 @@ int stage_runs_build(struct driver *d);
 /* Encodes the stage plans, and creates a->sched with the executors, stages and known outputs. */
 int stage_runs_schedule(struct driver *d);
 void stage_runs_fini(struct action_run *a);
+/* Of a lineage with many stages, so that actions of a loop do not visit the stages of all
+ * iterations before. After the action, if map outputs cannot be lost. */
+void stage_runs_cut_lineage(struct action_run *a);
 /* The partition that a task of a stage computes. */
 uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_t task);
 /* Called before the stage's first task is sent. */

@@ -60,6 +60,29 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
     return r;
 }
 
+void job_outputs_fail(struct action_run *a)
+{
+    for (uint32_t i = 0; i < a->commit_count; i++)
+        if (a->commits[i] != NULL) a->commits[i]->failed = true;
+}
+
+void job_outputs_remove_failed(struct driver *d)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < d->commit_count; i++) {
+        struct commit *c = d->commits[i];
+        if (!c->failed || c->state == COMMIT_KEPT) {
+            d->commits[kept++] = c;
+            continue;
+        }
+        if (!commit_cleanup(c))
+            context_warn(d->g, "what a failed action wrote could not be removed and is left in %s",
+                         c->hidden);
+        mem_free(c);
+    }
+    d->commit_count = kept;
+}
+
 int job_outputs_reserve(struct driver *d, const char *path)
 {
     struct commit *c = NULL;
@@ -81,7 +104,7 @@ int job_outputs_check_inputs(struct driver *d)
         uint32_t newest = rdd != NULL ? rdd->id : 0;
         for (; rdd != NULL && rdd->id > c->rdds_checked && r == 0; rdd = rdd->next)
             if (rdd->inputs != NULL) r = output_overlap_check(c, rdd->inputs, &g->error);
-        c->rdds_checked = newest;
+        if (r == 0) c->rdds_checked = newest;
     }
     return r;
 }

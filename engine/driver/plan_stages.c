@@ -41,7 +41,8 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
     /* Breadth first: the list grows while its elements are visited. */
     int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &list);
     for (uint32_t i = 0; i < list.count && r == 0; i++)
-        r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
+        if (list.items[i]->parent_count > 0)
+            r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
     /* An RDD is created after its parents, so in order of ids parents are first. */
     if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, compare_rdd_ids);
     for (uint32_t i = 0; i < list.count; i++) assert(rdd_is_shuffle(list.items[i]));

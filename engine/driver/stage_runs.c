@@ -15,6 +15,12 @@ uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_
     return chosen ? a->action->partitions[task] : task;
 }
 
+/* Its map outputs are complete, and what they were computed from is gone. */
+static bool is_cut(const struct stage_run *stage)
+{
+    return stage->shuffle != NULL && stage->shuffle->parent_count == 0;
+}
+
 static struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t number)
 {
     struct glint_rdd *shuffle = a->stages[number].shuffle;
@@ -35,7 +41,7 @@ static int init_shuffle_stage(struct driver *d, struct stage_run *stage, struct 
 {
     stage->shuffle = shuffle;
     stage->number = plan_assign_stage_number(d, shuffle);
-    stage->tasks = shuffle->parents[0]->partitions;
+    stage->tasks = rdd_map_count(shuffle);
     stage->map_outputs =
         map_outputs_get_or_create(&d->map_outputs, shuffle->id, stage->tasks, shuffle->partitions);
     if (stage->map_outputs == NULL) return error_no_memory(driver_error(d));
@@ -63,6 +69,7 @@ static int find_stage_parents(struct driver *d, uint32_t number)
     struct stage_run *stage = &a->stages[number];
     stage->parents = mem_alloc(sizeof *stage->parents * a->stage_count);
     if (stage->parents == NULL) return error_no_memory(driver_error(d));
+    if (is_cut(stage)) return 0;
     void *arg[] = {a, stage};
     return rdd_visit_shuffle_inputs(stage_top_rdd(a, number), add_parent, arg);
 }
@@ -86,6 +93,14 @@ int stage_runs_build(struct driver *d)
     a->first_stage = d->next_stage;
     d->next_stage += a->stage_count;
     return 0;
+}
+
+void stage_runs_cut_lineage(struct action_run *a)
+{
+    /* Ancestors, which this may free, are before what descends from them. */
+    for (uint32_t i = 0; a->stage_count > LINEAGE_STAGES_MAX && i + 1 < a->stage_count; i++)
+        if (!is_cut(&a->stages[i]) && map_outputs_is_complete(a->stages[i].map_outputs))
+            rdd_cut_lineage(a->stages[i].shuffle);
 }
 
 void stage_runs_fini(struct action_run *a)
@@ -197,7 +212,8 @@ int stage_runs_schedule(struct driver *d)
     struct action_run *a = d->action_run;
     int r = 0;
     const struct cluster *cluster = d->g->config.cluster;
-    for (uint32_t i = 0; i < a->stage_count && r == 0; i++) r = encode_stage_plan(d, i);
+    for (uint32_t i = 0; i < a->stage_count && r == 0; i++)
+        if (!is_cut(&a->stages[i])) r = encode_stage_plan(d, i);
     if (r != 0) return r;
     a->sched = sched_create(cluster != NULL && cluster->speculate);
     bool ok = a->sched != NULL && add_executors(d);
@@ -250,6 +266,10 @@ int stage_run_start(struct driver *d, uint32_t number)
     struct stage_run *stage = &d->action_run->stages[number];
     /* `finished` may be set: an earlier action completed it, and outputs were lost since. */
     assert(!stage->started);
+    if (is_cut(stage))
+        return error_set(driver_error(d), GLINT_E_SHUFFLE_CORRUPT, "check the disk; run it again",
+                         "the map outputs of %s (RDD %u) are damaged, and its lineage was cut",
+                         stage->shuffle->op->name, stage->shuffle->id);
     stage->started = true;
     stage->start_ns = d->env->now_ns(d->env);
     stage_progress_start(d, number);

@@ -123,6 +123,15 @@ int glint_abort(struct glint *g, enum glint_code code, const char *hint, const c
     return r;
 }
 
+int glint_clear_error(struct glint *g)
+{
+    if (g->running > 0 || g->runner->stuck) return g->error.code;
+    g->runner->recover(g->runner); /* also without an error: an interrupt may have come too late */
+    g->error = (struct glint_error){.code = GLINT_OK};
+    g->aborted = false;
+    return 0;
+}
+
 void *glint_alloc(struct glint *g, uint64_t size)
 {
     void *block = mem_alloc(size);
@@ -305,7 +314,9 @@ int action_run(const struct action *action)
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);
     if (context_failed(rdd->g)) return rdd->g->error.code;
-    if (rdd_check_usable(rdd, action->op->name) != 0) return rdd->g->error.code;
+    /* An internal action may need what the job has released. */
+    if (!action->internal && rdd_check_usable(rdd, action->op->name) != 0)
+        return rdd->g->error.code;
     rdd->g->running++;
     const int r = rdd->g->runner->run(rdd->g->runner, action);
     rdd->g->running--;

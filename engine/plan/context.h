@@ -68,6 +68,8 @@ struct glint_rdd {
      */
     bool narrow;
     bool partitioner_fixed; /* wide: the job chose its partitioner */
+    uint32_t maps;       /* wide, after rdd_cut_lineage: the partitions that its parent had */
+    uint64_t walk;       /* the last walk of a stage that found it */
     /* Wide: the shuffle whose partitioner it has, if it is narrow or another RDD's `exchange`. */
     struct glint_rdd *partitioner_of;
     /* One of several inputs of a wide RDD: shuffles this input alone if others need no shuffle. */
@@ -187,6 +189,8 @@ struct runner {
     int (*cancel_file)(struct runner *r);
     /* Sets the context's error if the job was interrupted or its time has passed. */
     void (*check_interrupt)(struct runner *r);
+    /* Removes what the action that failed wrote, and forgets an interrupt. */
+    void (*recover)(struct runner *r);
     void (*summarize)(struct runner *r, struct glint_summary *out);
     int64_t (*counter)(struct runner *r, const char *name);
     bool (*accumulator)(struct runner *r, const char *name, struct glint_cell *out);
@@ -214,6 +218,7 @@ struct glint {
     uint32_t destroyed_count;
     struct plan_scope *scope; /* the innermost one; NULL: none */
     uint32_t running;         /* actions that run: more than 1 if one is needed for another */
+    uint64_t walks;           /* of stages (stage_plan.c) */
     struct input_spool spool; /* its copies of piped input */
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
@@ -317,6 +322,14 @@ static inline struct glint_rdd *rdd_ref(struct glint_rdd *rdd)
 }
 /* Frees the RDD with its last reference, then those that only it needed. */
 void rdd_unref(struct glint_rdd *rdd);
+/* Ends the references of a shuffle, whose map outputs are complete and cannot be lost, on what it
+ * was computed from: it is never computed again. Not while an action runs. */
+void rdd_cut_lineage(struct glint_rdd *shuffle);
+/* The number of map tasks of a shuffle. */
+static inline uint32_t rdd_map_count(const struct glint_rdd *shuffle)
+{
+    return shuffle->parent_count > 0 ? shuffle->parents[0]->partitions : shuffle->maps;
+}
 struct glint_broadcast *broadcast_add(struct glint *g);
 /* Adds references of `rdd` on the broadcasts of `args`. False: out of memory. */
 bool rdd_ref_broadcasts(struct glint_rdd *rdd, const struct glint_args *args);

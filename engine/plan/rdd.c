@@ -161,9 +161,8 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     /* Bounds the memory of a job that builds plans in a loop, and the stacks of the walks. */
     if (g->rdd_count >= PLAN_NODES_MAX || g->next_rdd == UINT32_MAX) {
         error_set(&g->error, GLINT_E_PLAN_LIMIT,
-                  "operators are kept until they are released: in a loop use glint_begin_scope and "
-                  "glint_end_scope, and cut the lineage with glint_checkpoint",
-                  "a job has at most %u operators", PLAN_NODES_MAX);
+                  "release RDDs that are no longer needed; cut a long lineage with a checkpoint",
+                  "a job has at most %u operators at a time", PLAN_NODES_MAX);
         return NULL;
     }
     assert(spec->function == NULL || spec->op->function_kinds != 0);
@@ -320,10 +319,12 @@ static void count_partitions(struct glint_rdd *rdd)
 uint32_t rdd_partition_count(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
-    if (rdd_check_usable(rdd, "numPartitions") != 0) return 0;
+    /* One that the job has released may be counted for what descends from it. */
+    if (rdd->refs == 0 ? rdd_check_usable(rdd, "numPartitions") != 0 : context_failed(g)) return 0;
     if (rdd->counted) return rdd->partitions;
+    const uint32_t capacity = 2 * g->rdd_count + 2;
     assert(g->rdd_count <= PLAN_NODES_MAX);
-    struct glint_rdd **stack = mem_alloc(sizeof *stack * (2 * PLAN_NODES_MAX + 2));
+    struct glint_rdd **stack = mem_alloc(sizeof *stack * capacity);
     if (stack == NULL) {
         error_no_memory(&g->error);
         return 0;
@@ -335,7 +336,7 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd)
         bool has_uncounted_parent = false;
         for (uint32_t i = 0; i < r->parent_count && !r->counted; i++) {
             if (r->parents[i]->counted) continue;
-            assert(depth < 2 * PLAN_NODES_MAX + 2);
+            assert(depth < capacity);
             stack[depth++] = r->parents[i];
             has_uncounted_parent = true;
         }
@@ -344,7 +345,8 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd)
         if (r->counted) continue;
         if (r->op->kind == OP_SOURCE && r->make_splits != NULL) make_source_splits(r);
         count_partitions(r);
-        r->counted = true;
+        r->counted = !context_failed(g);
+        if (!r->counted && r->make_splits != NULL) r->partitions = 0; /* glint_clear_error */
     }
     mem_free(stack);
     return context_failed(g) ? 0 : rdd->partitions;
@@ -352,7 +354,8 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd)
 
 uint32_t glint_partitions(struct glint_rdd *rdd)
 {
-    return rdd != NULL && !context_failed(rdd->g) ? rdd_partition_count(rdd) : 0;
+    if (rdd == NULL || rdd_check_usable(rdd, "numPartitions") != 0) return 0;
+    return rdd_partition_count(rdd);
 }
 
 /* Returns the wide RDD to which a request about `rdd` applies, or NULL with the error set. */

@@ -145,6 +145,17 @@ void rdd_unref(struct glint_rdd *rdd)
     free_dead(dead);
 }
 
+void rdd_cut_lineage(struct glint_rdd *shuffle)
+{
+    struct glint_rdd *dead = NULL;
+    assert(rdd_is_shuffle(shuffle) && shuffle->shuffled && shuffle->counted);
+    shuffle->maps = rdd_map_count(shuffle);
+    for (uint32_t i = 0; i < shuffle->parent_count && !shuffle->weak_parent; i++)
+        drop_ref(shuffle->parents[i], &dead);
+    shuffle->parent_count = 0;
+    free_dead(dead);
+}
+
 /* The executors may be using what an action needs, and its plan points to RDDs. */
 static bool can_release(struct glint *g, const char *call)
 {

@@ -12,12 +12,14 @@ struct stage_walk {
     struct glint_rdd **items;
     uint32_t count;
     uint64_t capacity;
+    uint64_t number; /* from 1; RDDs that it has found have it */
 };
 
 static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
 {
-    for (uint32_t i = 0; i < w->count; i++)
-        if (w->items[i] == rdd) return true;
+    if (w->number == 0) w->number = ++rdd->g->walks;
+    if (rdd->walk == w->number) return true;
+    rdd->walk = w->number;
     if (!array_reserve(&w->items, &w->capacity, w->count + 1, sizeof *w->items)) return false;
     w->items[w->count++] = rdd;
     return true;
@@ -39,7 +41,7 @@ static bool walk_stage(struct stage_walk *w, struct glint_rdd *top)
 int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
                              int (*visit)(void *arg, struct glint_rdd *shuffle_rdd), void *arg)
 {
-    struct stage_walk w = {NULL, 0, 0};
+    struct stage_walk w = {NULL, 0, 0, 0};
     struct glint_error *error = &rdd->g->error;
     int r = 0;
     if (rdd_is_shuffle(rdd)) return visit(arg, rdd);
@@ -73,9 +75,17 @@ static int by_id(const void *a, const void *b)
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
+/* The node of an RDD in a walk that is sorted by id. */
+static uint32_t node_index(const struct stage_walk *w, struct glint_rdd *rdd)
+{
+    struct glint_rdd **found = bsearch(&rdd, w->items, w->count, sizeof *w->items, by_id);
+    assert(found != NULL);
+    return (uint32_t)(found - w->items);
+}
+
 int rdd_prepare_stage(struct glint_rdd *rdd)
 {
-    struct stage_walk w = {NULL, 0, 0};
+    struct stage_walk w = {NULL, 0, 0, 0};
     int r = walk_stage(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
     if (r == 0) qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count && r == 0; i++) {
@@ -86,6 +96,7 @@ int rdd_prepare_stage(struct glint_rdd *rdd)
         w.items[i]->prepare = NULL;
         rdd->g->skipped.by = NULL;
         r = prepare(w.items[i]);
+        if (r != 0) w.items[i]->prepare = prepare; /* for an action after glint_clear_error */
         w.items[i]->prepared = rdd->g->skipped;
     }
     mem_free(w.items);
@@ -99,7 +110,7 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
     struct glint_rdd *top = action != NULL ? action->rdd : shuffle_rdd;
     assert((action == NULL) != (shuffle_rdd == NULL) &&
            (shuffle_rdd == NULL || rdd_is_shuffle(shuffle_rdd)));
-    struct stage_walk w = {NULL, 0, 0};
+    struct stage_walk w = {NULL, 0, 0, 0};
     /* An action directly on a shuffle: the stage only reads it, its map side is another stage. */
     bool source_only = rdd_is_shuffle(top) && action != NULL;
     bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
@@ -115,8 +126,7 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
         fill_node(n, rdd);
         if (rdd_is_shuffle(rdd) && (rdd != top || source_only)) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
-            for (uint32_t j = 0; j < i; j++)
-                if (w.items[j] == rdd->parents[p]) n->parents[p] = j;
+            n->parents[p] = node_index(&w, rdd->parents[p]);
     }
     mem_free(w.items);
     if (action != NULL) {

@@ -100,6 +100,12 @@ Test(actions, sum_wraps_around)
     union glint_value v;
     cr_assert_eq(glint_sum(glint_parallelize(g, t.schema, t.rows, 2, 2), &v), 0);
     cr_assert_eq(v.i64, INT64_MIN + 1);
+    struct glint_rdd *rdd = glint_parallelize(g, t.schema, t.rows, 2, 2);
+    struct glint_wide_sum wide;
+    cr_assert_eq(glint_wide_sum(rdd, &wide), 0);
+    cr_expect(wide.high == 0 && wide.low == (UINT64_C(1) << 63) + 1);
+    cr_assert_eq(glint_wide_sum(glint_range(g, INT64_MIN, INT64_MIN + 3, 1, 2), &wide), 0);
+    cr_expect(wide.high == -2 && wide.low == (UINT64_C(1) << 63) + 3);
     fixture_close(g, GLINT_OK);
     table_free(&t);
 }

@@ -113,14 +113,14 @@ Test(release, a_loop_holds_what_its_first_iterations_held)
     struct glint *g = open_context(1);
     int64_t blocks[3];
     for (int64_t round = 0; round < 3; round++) {
-        for (int64_t i = 0; i < 200; i++) iterate(g, i);
+        for (int64_t i = 0; i < 500; i++) iterate(g, i);
         /* But the names of the last stages, of which the summary has up to 1,024. */
         blocks[round] = mem_live_blocks() - glint_summarize(g)->stage_count;
         cr_expect_leq(glint_summarize(g)->stage_count, STAGES_KEPT_MAX);
     }
     cr_expect_eq(blocks[1], blocks[2], "%lld, %lld", (long long)blocks[1], (long long)blocks[2]);
     cr_expect_eq(g->rdd_count, 0);
-    cr_expect_gt(g->next_rdd, 2 * PLAN_NODES_MAX);
+    cr_expect_gt(g->next_rdd, PLAN_NODES_MAX);
     cr_expect_gt(glint_counter_value(g, "cache misses"), 0);
     fixture_close(g, GLINT_OK);
 }
@@ -146,6 +146,48 @@ Test(release, a_kept_rdd_keeps_what_it_descends_from)
     glint_release(last);
     /* What was made outside of a scope has its handle: the source of `pairs`. */
     cr_expect_eq(g->rdd_count, before - 1);
+    fixture_close(g, GLINT_OK);
+}
+
+/* In one process the lineage of a loop is cut at its shuffles, which cannot be lost. */
+Test(release, a_long_lineage_is_cut)
+{
+    struct glint *g = open_context(1);
+    struct glint_rdd *step = pairs(g, 0), *last = glint_union(step, step);
+    const uint32_t before = g->rdd_count;
+    for (int i = 0; i < 300; i++) {
+        glint_begin_scope(g);
+        struct glint_rdd *next =
+            glint_cache(glint_reduce_by_key(glint_union(last, step), &GLINT_SUM_I64, NULL));
+        cr_assert_eq(sum(next), 4950 * (i + 3), "%s", glint_error(g)->cause);
+        glint_end_scope(g, next);
+        glint_release(last);
+        last = next;
+        cr_expect_leq(g->rdd_count, before + 2 * (LINEAGE_STAGES_MAX + 2));
+    }
+    cr_expect_eq(sum(last), 4950 * 302);
+    fixture_close(g, GLINT_OK);
+}
+
+/* A program that handles errors goes on after glint_clear_error, with what it had. */
+Test(release, an_error_ends_its_action_only)
+{
+    struct glint *g = open_context(2);
+    struct glint_rdd *kept = pairs(g, 0), *zipped;
+    int64_t rows;
+    cr_expect_eq(glint_clear_error(g), 0);
+    for (int i = 0; i < 3; i++) {
+        glint_begin_scope(g);
+        zipped = glint_zip(glint_range(g, 0, 5, 1, 2), glint_range(g, 0, 5, 1, 3));
+        cr_expect_lt(glint_count(zipped, &rows), 0);
+        cr_expect_eq(glint_error(g)->code, GLINT_E_PLAN_ARGUMENT);
+        cr_expect_eq(glint_clear_error(g), 0);
+        glint_end_scope(g, NULL);
+        glint_interrupt(g, GLINT_E_INTERRUPTED);
+        cr_expect_eq(glint_count(kept, &rows), GLINT_E_INTERRUPTED);
+        cr_expect_eq(glint_clear_error(g), 0);
+        cr_expect_eq(sum(kept), 4950);
+    }
     fixture_close(g, GLINT_OK);
 }
 

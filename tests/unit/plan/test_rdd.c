@@ -125,7 +125,7 @@ Test(rdd, plan_size_is_limited)
     while ((rdd = plan_node(&op_nar, rdd, NULL)) != NULL) nodes++;
     cr_expect_eq(nodes, PLAN_NODES_MAX);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
-    cr_expect_not_null(strstr(g.error.hint, "glint_begin_scope"));
+    cr_expect_not_null(strstr(g.error.hint, "release RDDs"));
 }
 
 Test(rdd, each_operator_kind_sets_partitions)
