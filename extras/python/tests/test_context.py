@@ -260,10 +260,32 @@ class Errors(Base):
             self.assertEqual((error.name, error.text, error.exit_status),
                              ("INPUT_NOT_FOUND", "input not found", 66))
             self.assertIn("nowhere: No such file", error.cause)
-            again = self.fails("E0201", lambda: sc.parallelize([1]))
-            self.assertEqual(again.cause, error.cause)
-        with context() as sc:  # nothing was lost, so the end above raised nothing
             self.assertEqual(sc.parallelize([1]).count(), 1)
+
+    def test_calls_after_an_error(self):
+        """Each ends its own call only; what was saved before and after it is published."""
+        taken = self.write("taken", "x")
+        with context() as sc:
+            lines = sc.parallelize(["a", "b"], 2)
+            lines.saveAsTextFile(self.work / "one")
+            bad = sc.parallelize([("a", "b")]).flatMapValues("parse_i64")
+            failing = sc.parallelize(["a"]).pipe("sh -c 'exit 3'")
+            for _ in range(3):
+                self.fails("E0210", bad.collect)
+                self.fails("E0407", failing.count)
+                self.fails("E0407", lambda: failing.saveAsTextFile(self.work / "two"))
+                self.fails("E0301", lambda: lines.saveAsTextFile(taken))
+                self.fails("E0403", lambda: sc.range(3).zip(sc.range(4)).count())
+                self.fails("E0401", lambda: sc.parallelize([("a", "b")]).reduceByKey("sum_i64"))
+                self.fails("E0210", lambda: list(bad.toLocalIterator()))
+                self.fails("E0210", bad.sortByKey().collect)
+                self.assertEqual(lines.distinct().count(), 2)
+            self.assertEqual(sc.textFile(self.work / "one").collect(), ["a", "b"])
+            lines.saveAsTextFile(self.work / "two")
+            self.fails("E0301", lambda: lines.saveAsTextFile(self.work / "two"))
+        for name in ("one", "two"):
+            self.assertEqual(list(glint.Output(self.work / name)), ["a", "b"])
+        self.assertEqual({path.name for path in self.work.iterdir()}, {"one", "two", "taken"})
 
     def test_commands_that_fail(self):
         with context() as sc:
@@ -287,6 +309,8 @@ class Errors(Base):
             for call in (rdd.map, rdd.flatMap, rdd.reduceByKey, rdd.flatMapValues):
                 with self.assertRaisesRegex(ValueError, "no built-in function 'cat' here"):
                     call("cat")
+                with self.assertRaisesRegex(TypeError, "(?s)Python functions do not run.*rdd.pipe"):
+                    call(lambda line: line)
             with self.assertRaises(TypeError):
                 rdd.union(["a"])
             with self.assertRaisesRegex(ValueError, "same context"):
@@ -306,7 +330,7 @@ class Errors(Base):
         self.assertEqual(list(self.work.iterdir()), [])
         with self.assertRaises(glint.Error), context() as sc:
             sc.parallelize(["a"]).saveAsTextFile(out)
-            self.fails("E0201", lambda: sc.textFile(self.work / "nowhere"))  # and out is lost
+            sc.textFile(self.work / "nowhere")
         self.assertEqual(list(self.work.iterdir()), [])
         with context() as sc:
             sc.parallelize(["a"]).saveAsTextFile(out)

@@ -91,3 +91,6 @@ class Declarations(unittest.TestCase):
         printed = subprocess.run([glint.program(), "version"], check=True, capture_output=True)
         version = importlib.metadata.version("glint")
         self.assertEqual(printed.stdout.split()[1].decode(), version)
+        self.assertEqual(glint.__version__, version)
+        with self.assertRaises(AttributeError):
+            glint.version

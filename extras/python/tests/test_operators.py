@@ -28,6 +28,11 @@ class Operators(Base):
             pairs = words.zipWithIndex()
             self.assertEqual(pairs.zip(numbers).collect(), [((f"w{i}", i), i) for i in range(10)])
             self.assertEqual(sc.range(2).cartesian(pairs).take(2), [(0, ("w0", 0)), (0, ("w1", 1))])
+            for column in (range(10_000), [f"w{i}" * (i % 9) for i in range(10_000)],
+                           [i / 7 for i in range(10_000)], [b"x" * (i % 3) for i in range(10_000)],
+                           [(f"k{i}", i) for i in range(10_000)]):
+                rdd = sc.parallelize(column, 2)
+                self.assertEqual(list(rdd.toLocalIterator()), list(column))
             few = words.toLocalIterator()
             self.assertEqual((next(few), next(few)), ("w0", "w1"))
         with context() as sc:
@@ -79,6 +84,18 @@ class Operators(Base):
             self.assertEqual(kept, list(range(1, 1000, 2)))
             with self.assertRaises(TypeError):
                 pairs.sampleByKey(False, {"0": 1.0})
+
+    def test_sums_are_exact(self):
+        drawn = random.Random(3)
+        numbers = [drawn.randrange(-(1 << 63), 1 << 63) for _ in range(5000)]
+        with context() as sc:
+            for column in ([1 << 62] * 4, [(1 << 63) - 1, 1], [-(1 << 63)] * 3, [-1, 0, 1], [-1],
+                           numbers, [abs(number) - 1 for number in numbers]):
+                for partitions in (1, 3):
+                    self.assertEqual(sc.parallelize(column, partitions).sum(), sum(column))
+            self.assertEqual(sc.parallelize([("a", 1 << 62)] * 9).sum(), 9 << 62)
+            self.assertEqual(sc.parallelize([]).sum(), 0)
+            self.assertEqual(sc.parallelize([1.5, -0.25]).sum(), 1.25)
 
     def test_statistics(self):
         values = [random.Random(5).gauss(10, 3) for _ in range(1000)]

@@ -21,3 +21,11 @@ from ._run import Output, Result, Stage, program, run
 
 __all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "load_filters",
            "program", "run"]
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib.metadata
+
+    return importlib.metadata.version("glint")

@@ -11,7 +11,7 @@ from typing import Any, Literal, Optional, Union
 
 from ._context import Context, Path, cstring
 from ._engine import engine
-from ._values import decode, decode_all
+from ._values import CHUNK, decode, decode_all, decode_many
 
 ReduceFunction = Literal[
     "sum_i64", "sum_f64", "or_i64", "min_i64", "min_f64", "min_text", "max_i64", "max_f64",
@@ -52,7 +52,7 @@ class Actions:
 
         def row(_: Any, record: Any) -> int:
             try:
-                f(decode(schema, record[0]))
+                f(decode(schema, record))
             except BaseException as error:
                 raised.append(error)
             return len(raised)
@@ -70,13 +70,11 @@ class Actions:
         """The records, one by one. Computes one partition at a time, when its first record is
         needed."""
         ffi, lib = engine()
-        self.context._open()
-        iterator = ffi.gc(lib.glint_to_local_iterator(self._pointer), lib.glint_iterator_close)
-        if not iterator:
-            raise self.context._error()
-        schema, record = self._schema(), ffi.new("struct glint_record *")
-        while self.context._run(lib.glint_iterator_next, iterator, record) > 0:
-            yield decode(schema, record[0])
+        made = self.context._check(self.context._call(lib.glint_to_local_iterator, self._pointer))
+        iterator = ffi.gc(made, lib.glint_iterator_close)
+        schema, records = self._schema(), ffi.new("struct glint_record[]", CHUNK)
+        while count := self.context._run(lib.glint_iterator_take, iterator, CHUNK, records):
+            yield from decode_many(schema, records, count)
 
     def collectAsMap(self) -> dict[Any, Any]:
         return dict(self._rows("glint_collect_as_map"))
@@ -143,11 +141,14 @@ class Actions:
         return int(self._result("glint_count_approx_distinct", "int64_t"))
 
     def sum(self) -> Union[int, float]:
-        """The sum of numbers, which are the elements or the values; of int it wraps around."""
+        """The sum of numbers, which are the elements or the values. That of int is exact."""
         _, lib = engine()
-        kind = self._number_type("sum")
-        total = self._result("glint_sum", "union glint_value")
-        return int(total.i64) if kind == lib.GLINT_I64 else float(total.f64)
+        if self._schema().value not in (lib.GLINT_I64, lib.GLINT_F64) and self.isEmpty():
+            return 0
+        if self._number_type("sum") == lib.GLINT_F64:
+            return float(self._result("glint_sum", "union glint_value").f64)
+        total = self._result("glint_wide_sum", "struct glint_wide_sum")
+        return (int(total.high) << 64) + int(total.low)
 
     def stats(self) -> Stats:
         self._number_type("stats")
@@ -210,9 +211,8 @@ class Actions:
             )
         gzip = compress or compressionCodecClass is not None
         name = "glint_save_as_gzip_text_file" if gzip else "glint_save_as_text_file"
-        self.context._open()
-        self.context._saved = True
         self.context._run(getattr(lib, name), self._pointer, cstring(path))
+        self.context._saved = True
 
     def __repr__(self) -> str:
         return f"<glint.RDD of {self.context!r}>"
@@ -269,6 +269,10 @@ class Actions:
     save_as_text_file = saveAsTextFile
 
 
+_PIPE = (
+    "a command that gets the lines: rdd.pipe(['python3', '-c', "
+    "'import sys\\nfor line in sys.stdin: print(line.strip().upper())'])"
+)
 _GZIP = "org.apache.hadoop.io.compress.GzipCodec"
 _SAMPLE_MAX = sys.maxsize - int(10 * sys.maxsize**0.5)  # as in Spark
 
@@ -286,11 +290,11 @@ def random_seed(seed: Optional[int]) -> int:
 def function_named(name: str, kind: Any) -> tuple[Any, Any]:
     """The library's function of this name, which must be one of `kind`, and no arguments for it."""
     ffi, lib = engine()
+    names = ", ".join(kind.__args__)
+    if callable(name):
+        raise TypeError(f"Python functions do not run here, but {names}, by name; or {_PIPE}")
     if name not in kind.__args__:
-        raise ValueError(
-            f"no built-in function {name!r} here, but {', '.join(kind.__args__)}; commands run by "
-            "pipe"
-        )
+        raise ValueError(f"no built-in function {name!r} here, but {names}; or {_PIPE}")
     return ffi.addressof(lib, "GLINT_" + name.upper()), ffi.NULL
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import operator
 import os
 import re
@@ -35,7 +36,8 @@ class Context:
 
     Settings are options of `glint submit`, with underscores: bad_rows="skip". Outputs are published
     together, at the end of the with block or by stop(); an exception publishes none. Only the
-    thread that created a context may use it. After an Error all further calls raise it again.
+    thread that created a context may use it. An Error ends the call that raised it, and removes
+    what this call has written; the context can be used again.
     """
 
     _g: Any = None  # the library's context
@@ -46,6 +48,7 @@ class Context:
         ffi, lib = engine()
         self._owner = (os.getpid(), threading.get_ident())
         self._busy = self._saved = False
+        self._unused: collections.deque[Any] = collections.deque()  # the library's RDDs, to free
         self.notes: list[str] = []  # glint's remarks, such as warnings
         notes = self.notes
 
@@ -80,33 +83,31 @@ class Context:
         minPartitions asks for more partitions than the size of the input gives; header skips the
         first line of each file."""
         _, lib = engine()
-        lines = self._rdd(lib.glint_text_file(self._open(), _paths(name)))
+        lines = self._rdd(lib.glint_text_file, self._open(), _paths(name))
         if minPartitions is not None:
-            self._check(lib.glint_with_partitions(lines._pointer, positive(minPartitions)))
-        if header:
-            self._check(lib.glint_with_header(lines._pointer))
-        return lines
+            lines._set("glint_with_partitions", positive(minPartitions))
+        return lines._set("glint_with_header") if header else lines
 
     def keyValueTextFile(self, name: Paths, separator: str = "\t") -> RDD:
         """Lines split at the first separator, one ASCII character, into (key, value) of str."""
         _, lib = engine()
         mark = separator.encode("ascii")
-        return self._rdd(lib.glint_key_value_text_file(self._open(), _paths(name), mark))
+        return self._rdd(lib.glint_key_value_text_file, self._open(), _paths(name), mark)
 
     def wholeTextFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, as str."""
         _, lib = engine()
-        return self._rdd(lib.glint_whole_text_files(self._open(), _paths(path)))
+        return self._rdd(lib.glint_whole_text_files, self._open(), _paths(path))
 
     def binaryFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, the content as bytes."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_files(self._open(), _paths(path)))
+        return self._rdd(lib.glint_binary_files, self._open(), _paths(path))
 
     def binaryRecords(self, path: Paths, recordLength: int) -> RDD:
         """bytes, of this length each."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_records(self._open(), _paths(path), recordLength))
+        return self._rdd(lib.glint_binary_records, self._open(), _paths(path), recordLength)
 
     def range(
         self, start: int, end: Optional[int] = None, step: int = 1, numSlices: int = 1
@@ -114,7 +115,7 @@ class Context:
         """The int from start, or 0, up to and not including end, as Python's range."""
         _, lib = engine()
         first, last = (0, start) if end is None else (start, end)
-        return self._rdd(lib.glint_range(self._open(), first, last, step, positive(numSlices)))
+        return self._rdd(lib.glint_range, self._open(), first, last, step, positive(numSlices))
 
     def parallelize(self, c: Iterable[Any], numSlices: int = 1) -> RDD:
         """str, bytes, int or float; or pairs (key, value) of them. A column has one type. Without
@@ -122,14 +123,17 @@ class Context:
         _, lib = engine()
         g, slices = self._open(), positive(numSlices)
         schema, records, count, _kept = encode(c)
-        return self._rdd(lib.glint_parallelize(g, schema, records, count, slices))
+        return self._rdd(lib.glint_parallelize, g, schema, records, count, slices)
 
     def union(self, rdds: Iterable[RDD]) -> RDD:
         """The records of all, which have the same types."""
-        first, *others = rdds
-        for other in others:
-            first = first.union(other)
-        return first
+        some = list(rdds)
+        if not some:
+            raise ValueError("union needs an RDD")
+        while len(some) > 1:  # a tree, since plans have a limited depth
+            last = some[-1:] if len(some) % 2 == 1 else []
+            some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
+        return some[0]
 
     # ---- what it did, and its end
 
@@ -203,12 +207,36 @@ class Context:
             raise RuntimeError("only the thread that created a context may use it")
         if self._busy:
             raise RuntimeError("an action of the context is running: it cannot be used inside one")
+        while self._unused:
+            engine()[1].glint_release(self._unused.popleft())
         return self._g
 
-    def _rdd(self, pointer: Any) -> RDD:
+    def _call(self, function: Any, *arguments: Any) -> Any:
+        """Calls the library; Ctrl-C interrupts it."""
+        _, lib = engine()
+        g = self._open()
+        self._busy = True
+        try:
+            with self._interrupts:
+                return function(*arguments)
+        except BaseException:
+            lib.glint_clear_error(g)
+            raise
+        finally:
+            self._busy = False
+
+    def _rdd(self, create: Any, *arguments: Any) -> RDD:
+        """What a function of the library creates. The scope frees what is made on the way."""
         from ._rdd import RDD
 
-        return RDD(self, self._check(pointer))
+        _, lib = engine()
+        g, pointer = self._open(), None
+        lib.glint_begin_scope(g)
+        try:
+            pointer = self._check(self._call(create, *arguments))
+        finally:
+            lib.glint_end_scope(g, pointer or engine()[0].NULL)
+        return RDD(self, pointer)
 
     def _check(self, pointer: Any) -> Any:
         """What the library returned, unless it is NULL."""
@@ -218,20 +246,17 @@ class Context:
 
     def _run(self, action: Any, *arguments: Any) -> int:
         """Runs an action of the library, and returns its result, which is not negative."""
-        self._open()
-        self._busy = True
-        try:
-            with self._interrupts:
-                result = int(action(*arguments))
-        finally:
-            self._busy = False
+        result = int(self._call(action, *arguments))
         if result < 0:
             raise self._error()
         return result
 
     def _error(self) -> Error:
+        """The library's error, which ends here: the next call can succeed."""
         _, lib = engine()
-        return error_of(lib.glint_error(self._g))
+        error = error_of(lib.glint_error(self._g))
+        lib.glint_clear_error(self._g)
+        return error
 
     # ---- names with underscores
 

@@ -62,6 +62,7 @@ const char *glint_code_name(enum glint_code code);
 const char *glint_code_text(enum glint_code code);
 int glint_code_exit_status(enum glint_code code);
 const struct glint_error *glint_error(const struct glint *g);
+int glint_clear_error(struct glint *g);
 int glint_abort(struct glint *g, enum glint_code code, const char *hint, const char *cause, ...);
 
 struct glint_config *glint_config_create(void);
@@ -141,6 +142,9 @@ struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level);
 struct glint_rdd *glint_cache(struct glint_rdd *rdd);
 struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path);
 struct glint_rdd *glint_unpersist(struct glint_rdd *rdd);
+void glint_release(struct glint_rdd *rdd);
+void glint_begin_scope(struct glint *g);
+struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep);
 struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name);
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
 uint32_t glint_partitions(struct glint_rdd *rdd);
@@ -161,7 +165,7 @@ int glint_collect_each(struct glint_rdd *rdd,
                        int (*row)(void *arg, const struct glint_record *record), void *arg);
 struct glint_iterator;
 struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd);
-int glint_iterator_next(struct glint_iterator *it, struct glint_record *out);
+int64_t glint_iterator_take(struct glint_iterator *it, uint64_t count, struct glint_record *out);
 void glint_iterator_close(struct glint_iterator *it);
 int glint_collect_as_map(struct glint_rdd *rdd, struct glint_rows *out);
 int glint_count(struct glint_rdd *rdd, int64_t *out);
@@ -180,6 +184,11 @@ int glint_reduce_by_key_locally(struct glint_rdd *rdd, const struct glint_functi
                                 struct glint_args *args, struct glint_rows *out);
 int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out);
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
+struct glint_wide_sum {
+    int64_t high;
+    uint64_t low;
+};
+int glint_wide_sum(struct glint_rdd *rdd, struct glint_wide_sum *out);
 struct glint_stats {
     int64_t count;
     double mean, sum, min, max, variance, stdev, sample_variance, sample_stdev;

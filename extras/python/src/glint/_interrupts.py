@@ -19,6 +19,8 @@ class Interrupts:
     def __init__(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
         self._active = self._noted = False
+        self._lock = threading.Lock()
+        self._inside = False  # changed with the lock: the thread may call `interrupt`
         self._before = -1
         self._pipe: Optional[tuple[int, int]] = None
         self._thread: Optional[threading.Thread] = None
@@ -35,6 +37,8 @@ class Interrupts:
             os.set_blocking(self._pipe[1], False)
             self._thread = threading.Thread(target=self._watch, args=self._pipe[:1], daemon=True)
             self._thread.start()
+        with self._lock:
+            self._inside = True
         # Until the end nothing raises KeyboardInterrupt, so the handler is sure to be restored.
         self._noted = False
         signal.signal(signal.SIGINT, self._note)
@@ -47,6 +51,8 @@ class Interrupts:
             return
         signal.set_wakeup_fd(self._before)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        with self._lock:
+            self._inside = False
         if self._noted:
             raise KeyboardInterrupt
 
@@ -72,5 +78,6 @@ class Interrupts:
                     os.write(self._before, numbers)
                 except OSError:
                     pass
-            if signal.SIGINT in numbers:
-                self._interrupt()
+            with self._lock:
+                if signal.SIGINT in numbers and self._inside:
+                    self._interrupt()

@@ -26,6 +26,11 @@ class RDD(Actions):
         self.context = context
         self._pointer = pointer
 
+    def __del__(self) -> None:
+        # In any thread, at any time: the context frees it at its next call. RDDs that descend from
+        # this one keep what they need.
+        self.context._unused.append(self._pointer)
+
     # ---- elements and partitions
 
     def map(self, f: MapFunction) -> RDD:
@@ -92,7 +97,10 @@ class RDD(Actions):
         lib.glint_random_split(
             self._pointer, ffi.new("double[]", weights), len(weights), random_seed(seed), out
         )
-        return [self.context._rdd(pointer) for pointer in out]
+        made = [RDD(self.context, pointer) for pointer in out if pointer]
+        if len(made) < len(out):
+            raise self.context._error()
+        return made
 
     def union(self, other: RDD) -> RDD:
         return self._with(other, "glint_union")
@@ -146,10 +154,7 @@ class RDD(Actions):
 
     def checkpoint(self, path: str) -> RDD:
         """Saves the records in a new directory now; returns an RDD that reads them from there."""
-        save, made = engine()[1].glint_checkpoint, dict[int, Any]()
-        action = lambda *words: 0 if made.setdefault(0, save(*words)) else -1  # noqa: E731
-        self.context._run(action, self._pointer, cstring(path))
-        return self.context._rdd(made[0])
+        return self.context._rdd(engine()[1].glint_checkpoint, self._pointer, cstring(path))
 
     def setName(self, name: str) -> RDD:
         """Names the RDD: plans, events and errors show it."""
@@ -163,7 +168,7 @@ class RDD(Actions):
         """How many there are, which cannot be changed after this call."""
         _, lib = engine()
         self.context._open()
-        count = int(lib.glint_partitions(self._pointer))
+        count = int(self.context._call(lib.glint_partitions, self._pointer))
         if count == 0:
             raise self.context._error()
         return count
@@ -234,15 +239,13 @@ class RDD(Actions):
     def _call(self, name: str, *arguments: Any, partitions: Optional[int] = None) -> RDD:
         """A transformation, whose shuffle makes so many partitions."""
         _, lib = engine()
-        self.context._open()
-        made = self.context._rdd(getattr(lib, name)(self._pointer, *arguments))
+        made = self.context._rdd(getattr(lib, name), self._pointer, *arguments)
         return made if partitions is None else made.withPartitions(partitions)
 
     def _set(self, name: str, *arguments: Any) -> RDD:
         """Changes a property of this RDD."""
         _, lib = engine()
-        self.context._open()
-        self.context._check(getattr(lib, name)(self._pointer, *arguments))
+        self.context._check(self.context._call(getattr(lib, name), self._pointer, *arguments))
         return self
 
     def _with(self, other: RDD, name: str, partitions: Optional[int] = None) -> RDD:

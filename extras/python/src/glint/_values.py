@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._engine import engine
 
 _I64_MIN, _I64_MAX = -(1 << 63), (1 << 63) - 1
-_CHUNK = 4096  # records that are read from the library at a time
+CHUNK = 4096  # records that are read from the library at a time
 _TYPES = {str: "TEXT", bytes: "BYTES", int: "I64", float: "F64"}
 
 
@@ -68,35 +68,53 @@ def _type_of(column: list[Any]) -> type:
 
 def decode(schema: Any, record: Any) -> Any:
     """A record as a value, or as (key, value)."""
-    _, lib = engine()
-    if schema.value == lib.GLINT_NONE:
-        return _cell(schema.key, record.key)
-    value = _cell(schema.value, record.value)
-    return value if schema.key == lib.GLINT_NONE else (_cell(schema.key, record.key), value)
+    return next(decode_many(schema, record, 1))
 
 
 def decode_all(rows: Any) -> list[Any]:
     """The rows of a struct glint_rows."""
     ffi, lib = engine()
-    records = ffi.new("struct glint_record[]", _CHUNK)
+    records = ffi.new("struct glint_record[]", CHUNK)
     out: list[Any] = []
-    for first in range(0, rows.count, _CHUNK):
-        count = min(_CHUNK, rows.count - first)
+    for first in range(0, rows.count, CHUNK):
+        count = min(CHUNK, rows.count - first)
         lib.glint_rows_records(rows, first, count, records)
-        out += [decode(rows.schema, records[i]) for i in range(count)]
+        out += decode_many(rows.schema, records, count)
     return out
 
 
-def _cell(kind: int, value: Any) -> Any:
+def decode_many(schema: Any, records: Any, count: int) -> Iterator[Any]:
+    """So many records, column by column: a call into the library for each value is slow."""
     ffi, lib = engine()
-    if kind == lib.GLINT_I64:
-        return value.i64
-    if kind == lib.GLINT_F64:
-        return value.f64
-    data = bytes(ffi.buffer(value.bytes.data, value.bytes.size)) if value.bytes.size > 0 else b""
+    words = memoryview(ffi.buffer(records, count * ffi.sizeof("struct glint_record")))
+    key, value = (
+        None if kind == lib.GLINT_NONE else _column(kind, words, first)
+        for kind, first in ((schema.key, 0), (schema.value, 2))
+    )
+    if key is None or value is None:
+        return iter(value or key or [])
+    return zip(key, value)
+
+
+def _column(kind: int, words: Any, first: int) -> list[Any]:
+    """The cells of a column, which are two words each, of records of four words."""
+    ffi, lib = engine()
+    form = {lib.GLINT_I64: "q", lib.GLINT_F64: "d"}.get(kind)
+    if form is not None:
+        numbers: list[Any] = words.cast(form)[first::4].tolist()
+        return numbers
+    cells = words.cast("Q")
+    starts, sizes = cells[first::4].tolist(), cells[first + 1 :: 4].tolist()
+    base = min((start for start, size in zip(starts, sizes) if size > 0), default=0)
+    end = max((start + size for start, size in zip(starts, sizes) if size > 0), default=0)
+    data = ffi.buffer(ffi.cast("const char *", base), end - base) if end > 0 else b""
+    parts = [
+        data[start - base : start - base + size] if size > 0 else b""
+        for start, size in zip(starts, sizes)
+    ]
     if kind == lib.GLINT_TEXT:
-        return data.decode("utf-8", "surrogateescape")
-    return data if kind == lib.GLINT_BYTES else unpack(data)
+        return [part.decode("utf-8", "surrogateescape") for part in parts]
+    return parts if kind == lib.GLINT_BYTES else [unpack(part) for part in parts]
 
 
 # ---- msgpack: the values of joins
