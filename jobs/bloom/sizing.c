@@ -249,12 +249,13 @@ static double hash_range(enum bloom_scheme scheme)
 }
 
 /* MurmurHash3 of two ids under seeds 0 to k - 1: where one pair of their hashes is equal, others
- * often are, since a seed is mixed in as a word of the id is. Measured with ids of ten digits and
- * k from 4 to 20; a tenth of it with 16 random hex digits, and nothing for MurmurHash2. */
+ * often are, since a seed is mixed in as a word of the id is. Measured with ids of ten digits,
+ * which are worst if they are consecutive numbers, and k from 4 to 20; a tenth of it with 16 random
+ * hex digits, and nothing for MurmurHash2. */
 static double collision_rate(const struct bloom_params *params)
 {
     const bool seeds = params->scheme == BLOOM_SPARK || params->scheme == BLOOM_PLAIN;
-    const double share = params->k <= 7 ? 0.1 : 0.1 * exp2(-(params->k - 7.0) / 2);
+    const double share = params->k <= 7 ? 0.13 : 0.13 * exp2(-(params->k - 7.0) / 2);
     return seeds ? share * (double)params->n / 0x1p32 : 0;
 }
 
