@@ -258,6 +258,10 @@ int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, 
  * With --bad-rows skip: counts the row under its reason and returns 0, unless --max-bad-rows is
  * exceeded. `row` should point into the current batch. `reason` must be a string literal. */
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
+/* The same for the value in a column, which the error shows first: "column 50 (c50): "1,234"; the
+ * row: ...". A value whose data is NULL is missing. */
+int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
+                    const char *column, struct glint_slice value);
 /* The same with another error code, and with the text that the error shows instead of the row
  * (NULL: the row). */
 int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,

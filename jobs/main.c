@@ -18,6 +18,13 @@ int main(int argc, char **argv)
     pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     pcre2[strcspn(pcre2, " ")] = '\0';
     const struct cli_library libraries[] = {{"PCRE2", pcre2, "pcre2_config_8"}, {.name = NULL}};
+    /* The column of the key has two names: tables are grouped and sorted by it, filters and counts
+     * are of a key. */
+    static const struct cli_alias aliases[] = {{"by", "key-column"},
+                                               {"key-column", "by"},
+                                               {"left-by", "left-key-column"},
+                                               {"right-by", "right-key-column"},
+                                               {.alias = NULL}};
     const struct cli_program program = {.name = "glint",
                                         .summary = "Runs dataflow jobs over text: counting, Bloom "
                                                    "filters per key, and more.",
@@ -25,6 +32,7 @@ int main(int argc, char **argv)
                                         .ops = ops_table,
                                         .modules = builtin_modules,
                                         .commands = commands,
-                                        .libraries = libraries};
+                                        .libraries = libraries,
+                                        .aliases = aliases};
     return cli_main(&program, argc, argv);
 }

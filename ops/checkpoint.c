@@ -24,6 +24,7 @@ struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path)
         return rdd_fail(rdd, GLINT_E_STAGE_ACTION,
                         "checkpoint: it is published before the job ends, which glint stage cannot "
                         "do");
+    if (save_check_paths(rdd, "checkpoint", &path, 1) != 0) return NULL;
     struct action a = {.op = &op_save_as_msgpack_file,
                        .rdd = rdd,
                        .outputs = &path,

@@ -58,6 +58,12 @@ void function_op_close(void *state);
 
 /* ---- Saving (ops/save.c) */
 
+#define PATH_IS_NULL_HINT                                                                          \
+    "an argument or option that was not given is NULL: positional_min, glint_job_option"
+/* Returns 0, or the context's code if a path is NULL. `call` is what saves. */
+int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const *paths,
+                     uint32_t count);
+
 struct gzip_writer;
 struct zstd_writer;
 /* One attempt file that a task is writing. */

@@ -95,6 +95,16 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     return 0;
 }
 
+int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const *paths,
+                     uint32_t count)
+{
+    bool sound = paths != NULL;
+    for (uint32_t i = 0; sound && i < count; i++) sound = paths[i] != NULL;
+    if (sound) return 0;
+    return glint_abort(rdd->g, GLINT_E_PLAN_ARGUMENT, PATH_IS_NULL_HINT, "%s: the path is NULL",
+                       call);
+}
+
 int save_text_run(struct action *a)
 {
     struct glint *g = a->rdd->g;

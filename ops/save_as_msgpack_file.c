@@ -92,6 +92,7 @@ extern const struct op op_save_as_msgpack_file;
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
     if (rdd == NULL) return rdd_null_error("saveAsMsgpackFile");
+    if (save_check_paths(rdd, "saveAsMsgpackFile", &path, 1) != 0) return rdd->g->error.code;
     const char *piped = rdd->g->config.stdout_output;
     if (piped != NULL && strcmp(path, piped) == 0)
         return glint_abort(rdd->g, GLINT_E_OUTPUT_CREATE, "name a directory",

@@ -193,6 +193,7 @@ const struct op op_save_as_zstd_text_file = TEXT_OP("saveAsTextFile(zstd)", zstd
 static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
     if (rdd == NULL) return rdd_null_error(op->name);
+    if (save_check_paths(rdd, op->name, &path, 1) != 0) return rdd->g->error.code;
     struct action a = {.op = op, .rdd = rdd, .outputs = &path, .output_count = 1};
     return save_text_run(&a);
 }

@@ -140,6 +140,7 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
         return error_set(error, GLINT_E_PLAN_LIMIT, hint,
                          "saveAsTextFiles: %u outputs; it accepts 1 to %u", count,
                          ACTION_OUTPUTS_MAX);
+    if (save_check_paths(rdd, "saveAsTextFiles", paths, count) != 0) return error->code;
     static const struct op *const by_compression[COMPRESSION_COUNT] = {
         [COMPRESSION_NONE] = &op_save_as_text_files,
         [COMPRESSION_GZIP] = &op_save_as_gzip_text_files,

@@ -44,6 +44,11 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
 {
     assert(source->op->kind == OP_SOURCE && source->op->run != NULL && source->make_splits != NULL);
     if (context_failed(g)) return NULL;
+    if (paths == NULL) {
+        glint_abort(g, GLINT_E_PLAN_ARGUMENT, PATH_IS_NULL_HINT, "%s: the path is NULL",
+                    source->op->name);
+        return NULL;
+    }
     struct input_list *list = mem_zalloc(sizeof *list);
     if (list == NULL) {
         error_no_memory(&g->error);

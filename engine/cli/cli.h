@@ -42,6 +42,7 @@ struct cli_program {
     const struct cli_command *const *commands;
     /* Of the jobs, in addition to those of the engine; ends with a NULL name; may be NULL. */
     const struct cli_library *libraries;
+    const struct cli_alias *aliases; /* of options of its jobs; as in struct cli_syntax */
 };
 
 /* The whole process, where the name of a job is short for `submit` and that name: opens missing

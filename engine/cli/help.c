@@ -44,21 +44,26 @@ static void print_wrapped(const char *original, int column, int indent)
     }
 }
 
-static void format_option_text(char *out, size_t capacity, const struct glint_job_option *row)
+/* `alias`: the option's other name, or NULL. */
+static void format_option_text(char *out, size_t capacity, const struct glint_job_option *row,
+                               const char *alias)
 {
-    bool fits = text_format(out, capacity, row->default_value != NULL ? "%s (default: %s)" : "%s",
-                            row->help, row->default_value);
+    char also[64] = "";
+    if (alias != NULL) text_format(also, sizeof also, "; also --%s", alias);
+    bool fits = text_format(out, capacity,
+                            row->default_value != NULL ? "%s%s (default: %s)" : "%s%s", row->help,
+                            also, row->default_value);
     assert(fits);
 }
 
-static void print_option(const struct glint_job_option *row)
+static void print_option(const struct glint_job_option *row, const char *alias)
 {
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
     const char *sign = row->value == NULL ? "" : cli_option_takes_next(row) ? "=" : "[=";
     int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
                         row->value == NULL ? "" : row->value + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
-    format_option_text(text, sizeof text, row);
+    format_option_text(text, sizeof text, row, alias);
     printf("%*s", gap, "");
     print_wrapped(text, column + gap, OPTION_COLUMN);
 }
@@ -86,7 +91,7 @@ static void man_text(const char *text)
     }
 }
 
-static void man_option(const struct glint_job_option *row)
+static void man_option(const struct glint_job_option *row, const char *alias)
 {
     char text[512];
     const char letter = cli_option_letter(row);
@@ -98,7 +103,7 @@ static void man_option(const struct glint_job_option *row)
         printf("\\fR[=\\fI%.*s\\fR]\n", (int)strlen(row->value) - 2, row->value + 1);
     else
         printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", row->value);
-    format_option_text(text, sizeof text, row);
+    format_option_text(text, sizeof text, row, alias);
     man_text(text);
 }
 
@@ -156,13 +161,16 @@ static void word_line(const char *name, const char *value, const char *summary)
 
 /* ---- Each in the format that is set */
 
-static void print_one_option(const struct glint_job_option *row)
+static void print_one_option(const struct cli_syntax *s, const struct glint_job_option *row)
 {
+    const char *alias = cli_option_alias(s, row);
+    const char *value = cli_option_takes_next(row) ? row->value : "";
     switch (help_format) {
-    case HELP_TEXT: print_option(row); break;
-    case HELP_MAN: man_option(row); break;
+    case HELP_TEXT: print_option(row, alias); break;
+    case HELP_MAN: man_option(row, alias); break;
     case HELP_WORDS:
-        word_line(row->name, cli_option_takes_next(row) ? row->value : "", row->help);
+        word_line(row->name, value, row->help);
+        if (alias != NULL) word_line(alias, value, row->help);
         break;
     }
 }
@@ -185,7 +193,7 @@ static const struct glint_job_option *print_options(const struct cli_syntax *s, 
                 next = row;
         }
         if (next == NULL) return after;
-        print_one_option(next);
+        print_one_option(s, next);
         last = next->name;
     }
 }
@@ -215,7 +223,7 @@ void help_print_syntax(const struct cli_syntax *s)
     if (titles && man) printf(".SS \"%s\"\n", s->common_title);
     const struct glint_job_option *help = print_options(s, own, CLI_OPTIONS_MAX);
     if (titles && text) putchar('\n');
-    print_one_option(help);
+    print_one_option(s, help);
     if (man) man_footer();
     if (!text || s->help == NULL) return;
     putchar('\n');

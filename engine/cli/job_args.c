@@ -8,17 +8,34 @@
 const char *glint_job_option(const struct glint_job_args *args, const char *name)
 {
     const struct cli_line *line = args->options;
-    assert(cli_option_find(line->syntax->own, name, strlen(name)) != NULL);
-    return cli_line_option(line, name);
+    if (name != NULL && cli_option_find(line->syntax->own, name, strlen(name)) != NULL)
+        return cli_line_option(line, name);
+    glint_abort(line->context, GLINT_E_PLAN_ARGUMENT, "add it to the job's table of options",
+                "the job of \"%s\" reads the option --%s, which it does not have",
+                line->syntax->command, name != NULL ? name : "(NULL)");
+    return NULL;
+}
+
+/* The value of an option that must have one; NULL with the context's error set. */
+static const char *option_value(struct glint *g, const struct glint_job_args *args,
+                                const char *name)
+{
+    const char *text = glint_job_option(args, name);
+    if (text == NULL) /* no effect if the option does not exist */
+        glint_abort(g, GLINT_E_PLAN_ARGUMENT,
+                    "give it a default, or ask first if it is set: glint_job_option",
+                    "the job reads --%s as a number; it is not set, and has no default",
+                    name != NULL ? name : "(NULL)");
+    return text;
 }
 
 int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
                       int64_t min, int64_t max)
 {
     assert(min <= max);
-    const char *text = glint_job_option(args, name);
-    assert(text != NULL); /* without a default, the job must check glint_job_option first */
+    const char *text = option_value(g, args, name);
     int64_t value;
+    if (text == NULL) return min;
     if (text_parse_i64((const uint8_t *)text, strlen(text), &value) && value >= min && value <= max)
         return value;
     glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a whole number from %lld to %lld",
@@ -28,9 +45,9 @@ int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const 
 
 double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name)
 {
-    const char *text = glint_job_option(args, name);
-    assert(text != NULL);
+    const char *text = option_value(g, args, name);
     double value;
+    if (text == NULL) return 0;
     if (text_parse_f64((const uint8_t *)text, strlen(text), &value)) return value;
     glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be a number", name, text);
     return 0;

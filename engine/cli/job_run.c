@@ -52,7 +52,8 @@ struct job_command {
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
 
-static void describe_job(struct job_syntax *out, const struct glint_job *job, const char *command)
+static void describe_job(struct job_syntax *out, const struct cli_program *program,
+                         const struct glint_job *job, const char *command)
 {
     uint32_t n = 0;
     bool fits = text_format(out->command, sizeof out->command, "%s %s", command, job->name);
@@ -74,9 +75,11 @@ static void describe_job(struct job_syntax *out, const struct glint_job *job, co
                             .arguments = out->arguments,
                             .arguments_min = job->positional_min > 0 ? job->positional_min : n,
                             .arguments_max = n,
+                            .optional_with = job->optional_with,
                             .own = job->options,
                             .common = settings_options(),
                             .common_title = "Options of every job:",
+                            .aliases = program->aliases,
                             .argument_option =
                                 job_has_argument(job, JOB_INPUT) ? "input" : NULL};
 }
@@ -270,7 +273,7 @@ static int start_page(struct job_command *run, struct glint_error *error)
 }
 
 static int run_in_context(struct job_command *run, const struct cli_program *program,
-                          const struct cli_line *line)
+                          struct cli_line *line)
 {
     struct context_config *config = &run->settings.config;
     config->env = env_real();
@@ -281,7 +284,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     config->progress = progress_show;
     config->progress_arg = &run->progress;
     config->option_origin = find_origin;
-    config->option_arg = (void *)line;
+    config->option_arg = line;
     config->note = on_note;
     config->note_arg = run;
     if (run->settings.graph != GRAPH_NONE) config->plan = plan_graph_add;
@@ -300,7 +303,12 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         g = context_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
-        struct glint_job_args args = {line->arguments, line->argument_count, line};
+        /* A job that asks for more arguments than there are finds NULL. */
+        const char *positional[GLINT_JOB_POSITIONAL_MAX + 1] = {NULL};
+        assert(line->argument_count <= GLINT_JOB_POSITIONAL_MAX);
+        for (uint32_t i = 0; i < line->argument_count; i++) positional[i] = line->arguments[i];
+        struct glint_job_args args = {positional, line->argument_count, line};
+        line->context = g;
         /* From here on signals interrupt this context. */
         signals_watch(g, config->timeout_ns);
         print_job_started(run, g);
@@ -385,7 +393,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     run.job = job_find(program, command, argc, argv, &at, &error);
     if (run.job == NULL && error.code == GLINT_OK) return print_jobs(program, command, explain);
     if (run.job == NULL) return fail_before_start(&run, argc, argv, &error);
-    describe_job(&described, run.job, command);
+    describe_job(&described, program, run.job, command);
     described.syntax.skip = at;
     if (!cli_line_parse(&line, &described.syntax, argc, argv, &error)) {
         status = fail_before_start(&run, argc, argv, &error);

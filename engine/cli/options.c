@@ -55,6 +55,26 @@ static uint32_t find_row(const struct cli_syntax *s, const char *name, size_t si
     return CLI_OPTIONS_MAX;
 }
 
+const char *cli_option_alias(const struct cli_syntax *s, const struct glint_job_option *option)
+{
+    for (const struct cli_alias *a = s->aliases; a != NULL && a->alias != NULL; a++)
+        if (strcmp(a->name, option->name) == 0 &&
+            find_row(s, a->alias, strlen(a->alias), '\0') == CLI_OPTIONS_MAX)
+            return a->alias;
+    return NULL;
+}
+
+/* As find_row by name, also by the other name. */
+static uint32_t find_named(const struct cli_syntax *s, const char *name, size_t size)
+{
+    uint32_t n = find_row(s, name, size, '\0');
+    for (const struct cli_alias *a = s->aliases;
+         n == CLI_OPTIONS_MAX && a != NULL && a->alias != NULL; a++)
+        if (strlen(a->alias) == size && memcmp(a->alias, name, size) == 0)
+            n = find_row(s, a->name, strlen(a->name), '\0');
+    return n;
+}
+
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest)
 {
@@ -98,7 +118,7 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
 {
     const char *end = strchrnul(word, '=');
     size_t size = (size_t)(end - word);
-    uint32_t n = find_row(line->syntax, word + 2, size - 2, '\0');
+    uint32_t n = find_named(line->syntax, word + 2, size - 2);
     if (n == CLI_OPTIONS_MAX) {
         char option[128];
         text_format(option, sizeof option, "%.*s", (int)size, word);
@@ -136,7 +156,9 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
     const struct cli_syntax *s = line->syntax;
     const bool by_option = s->argument_option != NULL && cli_line_has(line, s->argument_option);
     const uint32_t n = line->argument_count + by_option;
-    if (n >= s->arguments_min && n <= s->arguments_max) return true;
+    const bool all = s->optional_with != NULL && !cli_line_has(line, s->optional_with);
+    const uint32_t least = all ? s->arguments_max : s->arguments_min;
+    if (n >= least && n <= s->arguments_max) return true;
     char usage[512];
     snprintf(usage, sizeof usage, "usage: %s [OPTION...]%s%s", s->command,
              s->arguments != NULL ? " " : "", s->arguments != NULL ? s->arguments : "");
@@ -145,7 +167,7 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
                   line->arguments[s->arguments_max - by_option]);
     else
         error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u given, %u needed", n,
-                  s->arguments_min);
+                  least);
     return false;
 }
 

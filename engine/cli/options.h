@@ -17,6 +17,11 @@
 
 struct cli_program;
 
+/* Another name of an option, of the commands that have `name` and no option called `alias`. */
+struct cli_alias {
+    const char *alias, *name;
+};
+
 /* The syntax of one command. Everything is borrowed. --help, -h is always available; rows without
  * help text work but are hidden. -q and -v are short for rows named quiet and verbose. */
 struct cli_syntax {
@@ -25,6 +30,7 @@ struct cli_syntax {
     const char *help;      /* longer text; may be NULL */
     const char *arguments; /* as the usage line shows them: "INPUT OUTPUT"; NULL: none */
     uint32_t arguments_min, arguments_max;
+    const char *optional_with; /* the option without which arguments_max are needed; NULL: none */
     const struct glint_job_option *own;    /* both end with a NULL name and may be NULL; */
     const struct glint_job_option *common; /* they must not share names */
     /* Heading of the common options, if there are also own ones; NULL: they are not separated. */
@@ -35,6 +41,7 @@ struct cli_syntax {
     const char *const *cluster_shown;
     int skip; /* index in argv of a word that is no argument: the job's name; 0: none */
     const char *argument_option; /* an option that gives one of the arguments; NULL: none */
+    const struct cli_alias *aliases; /* ends with a NULL alias; may be NULL */
 };
 
 /* An option with a value, as given. */
@@ -52,6 +59,7 @@ struct cli_line {
     uint32_t argument_count;
     struct cli_given *given; /* in the order of argv, also values that a later one replaces */
     uint32_t given_count;
+    struct glint *context; /* of the job that reads its options; NULL: none runs */
     bool help; /* --help was given: the arguments were not checked */
 };
 
@@ -89,6 +97,9 @@ extern const struct glint_job_option cli_json_option[];
 bool cli_option_takes_next(const struct glint_job_option *option);
 /* Returns the n-th option: own, common, then --help, the last one; NULL after it. */
 const struct glint_job_option *cli_syntax_option(const struct cli_syntax *syntax, uint32_t n);
+/* Returns the other name of an option, or NULL. */
+const char *cli_option_alias(const struct cli_syntax *syntax,
+                             const struct glint_job_option *option);
 /* Returns the letter that is short for an option: 'q'; 0: it has none. */
 char cli_option_letter(const struct glint_job_option *option);
 /* Sets the error for an unknown option; `suggest` may be NULL. */

@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/data/csv.h"
 #include "engine/data/json_line.h"
 #include "engine/data/line_reader.h"
 
@@ -29,6 +30,7 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
 
 #define BAD_ROWS_PREFIX     "bad rows: "
 #define ROW_BYTES_SHOWN_MAX 200
+#define ROW_TEXT_BYTES      256u
 
 #define TASK_BUFFER_BYTES_MIN 256u
 
@@ -159,8 +161,9 @@ void glint_counter_add(struct glint_task *task, int counter, int64_t by)
     *value = (int64_t)((uint64_t)*value + (uint64_t)by);
 }
 
-/* Prints a row for an error message: control bytes and quotes are escaped, a long row is cut. */
-static void format_row(struct glint_slice row, char *out, size_t capacity)
+/* Prints a row for an error message: control bytes and quotes are escaped, a long row is cut. What
+ * separates the fields of a converted row, of which there is no line, is a comma. */
+static void format_row(struct glint_slice row, bool converted, char *out, size_t capacity)
 {
     const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
     assert(capacity > longest + dots);
@@ -170,6 +173,8 @@ static void format_row(struct glint_slice row, char *out, size_t capacity)
         const uint8_t c = row.data[i];
         if (c == '\t')
             n += (size_t)snprintf(out + n, capacity - n, "\\t");
+        else if (converted && c == CSV_SEPARATOR)
+            out[n++] = ',';
         else if (c == '"' || c == '\\')
             n += (size_t)snprintf(out + n, capacity - n, "\\%c", c);
         else if (c < 0x20 || c >= 0x7f)
@@ -200,15 +205,34 @@ static int skip_bad_row(struct glint_task *task, const char *reason)
     return 0;
 }
 
+/* The row as it is in the input: one that was converted is still in the reader's buffer. */
+static struct glint_slice row_in_input(const struct glint_task *task, struct glint_slice row)
+{
+    const struct glint_origin *o = task->origin;
+    const uintptr_t at = (uintptr_t)row.data, base = o != NULL ? (uintptr_t)o->base : 0;
+    if (o == NULL || o->input == NULL || at < base || at - base >= o->size)
+        return json_row_line(row);
+    const uint64_t offset = offset_in_input(o, at - base);
+    if (offset >= o->input_size) return json_row_line(row);
+    const uint8_t *from = o->input + offset, *end = o->input + o->input_size;
+    const bool csv = o->piece != NULL && o->piece->csv != 0;
+    bool open = false;
+    const uint8_t *lf = csv ? csv_find_row_end(from, end, &open)
+                            : memchr(from, '\n', (size_t)(end - from));
+    if (lf == NULL) lf = end;
+    if (lf > from && lf[-1] == '\r') lf--;
+    return (struct glint_slice){from, (uint64_t)(lf - from)};
+}
+
 /* `shown` is printed instead of the row; NULL: the row is printed. */
 static int fail_with_row(struct glint_task *task, enum glint_code code, struct glint_slice row,
                          const char *hint, const char *reason, const char *shown)
 {
     /* Only the first error is kept: do not read the file for another one. */
     if (task->error.code != GLINT_OK) return task->error.code;
-    char location[512], whole[256];
+    char location[512], whole[ROW_TEXT_BYTES];
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row(json_row_line(row), whole, sizeof whole);
+    format_row(row_in_input(task, row), task->origin == NULL, whole, sizeof whole);
     return glint_fail(task, code, hint, "%s: %s: \"%s\"", location, reason,
                       shown != NULL ? shown : whole);
 }
@@ -220,23 +244,52 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
     return fail_with_row(task, code, row, hint, reason, NULL);
 }
 
+/* Counts a bad row and returns 0 if it is skipped; else a code, *out_code and *out_hint of the
+ * error. */
+static int count_bad_row(struct glint_task *task, const char *reason, enum glint_code *out_code,
+                         const char **out_hint)
+{
+    const struct task_options *options = task->options;
+    *out_hint = *out_code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
+                           ? "count the same input with the same options, in the same form of rows"
+                           : "use --bad-rows skip to count and skip such rows";
+    if (!options->skip_bad_rows) return *out_code;
+    int r = skip_bad_row(task, reason);
+    if (r < 0) return r;
+    if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
+        return 0;
+    *out_hint = "raise --max-bad-rows, or check the input";
+    return *out_code = GLINT_E_TOO_MANY_BAD_ROWS;
+}
+
 int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
                             const char *reason, const char *shown)
 {
-    const struct task_options *options = task->options;
-    const char *hint = code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
-                           ? "count the same input with the same options, in the same form of rows"
-                           : "use --bad-rows skip to count and skip such rows";
+    const char *hint;
     assert(code < 0);
-    if (options->skip_bad_rows) {
-        int r = skip_bad_row(task, reason);
-        if (r < 0) return r;
-        if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
-            return 0;
-        hint = "raise --max-bad-rows, or check the input";
-        code = GLINT_E_TOO_MANY_BAD_ROWS;
-    }
-    return fail_with_row(task, code, row, hint, reason, shown);
+    const int r = count_bad_row(task, reason, &code, &hint);
+    return r == 0 ? 0 : fail_with_row(task, code, row, hint, reason, shown);
+}
+
+int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
+                    const char *column, struct glint_slice value)
+{
+    enum glint_code code = GLINT_E_BAD_ROW;
+    const char *hint;
+    char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
+    const int r = count_bad_row(task, reason, &code, &hint);
+    if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
+    const struct glint_slice input = row_in_input(task, row);
+    task_describe_row_location(task, row.data, location, sizeof location);
+    format_row(value, false, shown, sizeof shown);
+    format_row(input, task->origin == NULL, whole, sizeof whole);
+    if (value.data == NULL)
+        return glint_fail(task, code, hint, "%s: %s: %s; the row: \"%s\"", location, reason, column,
+                          whole);
+    if (value.size == input.size)
+        return glint_fail(task, code, hint, "%s: %s: %s: \"%s\"", location, reason, column, shown);
+    return glint_fail(task, code, hint, "%s: %s: %s: \"%s\"; the row: \"%s\"", location, reason,
+                      column, shown, whole);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)

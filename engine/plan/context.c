@@ -258,6 +258,8 @@ void context_warn(struct glint *g, const char *format, ...)
 int glint_reserve_output(struct glint *g, const char *path)
 {
     if (context_failed(g)) return g->error.code;
+    if (path == NULL)
+        return glint_abort(g, GLINT_E_PLAN_ARGUMENT, NULL, "reserveOutput: the path is NULL");
     return g->config.explain ? 0 : g->runner->reserve(g->runner, path);
 }
 

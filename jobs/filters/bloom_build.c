@@ -275,6 +275,7 @@ const struct glint_job bloom_build_job = {
             "(--strategy segments), which bloom-test and glint filter can read.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
+    .optional_with = "params",
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&bloom_rating_indexes, &bloom_text_indexes, &bloom_extend, &bloom_fill,

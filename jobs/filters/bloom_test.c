@@ -417,6 +417,7 @@ const struct glint_job bloom_test_job = {
             "the only arguments are INPUT FILTERS OUTPUT.",
     .positional = {"P", "INPUT", "FILTERS", "COUNTS", "OUTPUT"},
     .positional_min = 3,
+    .optional_with = "params",
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&bloom_test_rating, &bloom_test_text, &bloom_add_tallies,

@@ -2,6 +2,7 @@
 #include "jobs/rows/columns.h"
 
 #include "engine/base/header_names.h"
+#include "engine/base/text.h"
 #include "jobs/rows/fields_quotes.h"
 
 #include <assert.h>
@@ -43,13 +44,17 @@ static struct glint_slice names_of(struct table *t)
     return t->names;
 }
 
-static int unknown_name(struct table *t, const char *option, struct glint_slice name,
-                        uint32_t found)
+static int unknown_name(struct table *t, const char *option, const char *letters,
+                        struct glint_slice name, uint32_t found)
 {
     char names[HEADER_NAMES_BYTES];
+    const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
+    const char *hint = colon ? "after a colon there may be n (numeric) and r (reverse), as in 2:nr"
+                       : t->header
+                           ? "see --delimiter, or use the number of the column"
+                           : "use a number, from 1, or --header and a name of the first line";
     if (!t->header)
-        return glint_abort(t->g, GLINT_E_BAD_VALUE,
-                           "use a number, from 1, or --header and a name of the first line",
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, hint,
                            "--%s: \"%.*s\" is not the number of a column", option, (int)name.size,
                            (const char *)name.data);
     if (found > 1)
@@ -57,7 +62,7 @@ static int unknown_name(struct table *t, const char *option, struct glint_slice 
                            "--%s: %s: %u columns are named \"%.*s\"", option, t->paths, found,
                            (int)name.size, (const char *)name.data);
     header_names_format(names_of(t), t->delimiter, names, sizeof names);
-    return glint_abort(t->g, GLINT_E_BAD_VALUE, "see --delimiter, or use the number of the column",
+    return glint_abort(t->g, GLINT_E_BAD_VALUE, hint,
                        "--%s: %s: no column is named \"%.*s\"; the columns are: %s", option,
                        t->paths, (int)name.size, (const char *)name.data, names);
 }
@@ -156,10 +161,12 @@ static int use_number(struct table *t, const char *option, struct glint_slice it
     return add_use(t, option, *out, false);
 }
 
-static int use_name(struct table *t, const char *option, struct glint_slice name, uint32_t *out)
+static int use_name(struct table *t, const char *option, const char *letters,
+                    struct glint_slice name, uint32_t *out)
 {
     const uint32_t found = count_name(names_of(t), t->delimiter, name, out);
-    return found == 1 ? add_use(t, option, *out, true) : unknown_name(t, option, name, found);
+    if (found != 1) return unknown_name(t, option, letters, name, found);
+    return add_use(t, option, *out, true);
 }
 
 /* Cuts name= or quotes off an item: it is a name. Doubled quotes in a name stay so in headers, too.
@@ -187,11 +194,11 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
     *out_letters = 0;
     if (count_name(names_of(t), t->delimiter, item, out_number) == 1 &&
         !glint_parse_i64(item, &number))
-        return use_name(t, option, item, out_number);
+        return use_name(t, option, letters, item, out_number);
     *out_letters = cut_letters(&item, letters);
-    if (cut_name_marks(&item)) return use_name(t, option, item, out_number);
+    if (cut_name_marks(&item)) return use_name(t, option, letters, item, out_number);
     if (glint_parse_i64(item, &number)) return use_number(t, option, item, number, out_number);
-    return use_name(t, option, item, out_number);
+    return use_name(t, option, letters, item, out_number);
 }
 
 /* Cuts the next item of a list off *rest: a quoted name may contain commas. */
@@ -235,28 +242,74 @@ void columns_add_line(struct columns *c)
     c->number[c->count++] = COLUMNS_LINE;
 }
 
+void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number, char *out)
+{
+    struct glint_slice rest = names, name = {NULL, 0};
+    char shown[COLUMN_LABEL_BYTES / 2] = "";
+    uint32_t at = 0;
+    while (at <= number && glint_next_name(&rest, (char)delimiter, &name)) at++;
+    if (at <= number || name.size == 0) {
+        text_format(out, COLUMN_LABEL_BYTES, "column %u", number + 1);
+        return;
+    }
+    header_name_append(shown, 0, sizeof shown, name);
+    text_format(out, COLUMN_LABEL_BYTES, "column %u (%s)", number + 1, shown);
+}
+
+static void label_of(const struct table *t, uint32_t number, char *out)
+{
+    if (number == COLUMNS_LINE)
+        text_format(out, COLUMN_LABEL_BYTES, "the row");
+    else if (t->csv == FIELDS_JSON && number > 0 && number <= t->json_count)
+        header_name_append(out, 0, COLUMN_LABEL_BYTES, t->json_paths[number - 1]);
+    else
+        columns_label(t->names, t->delimiter, number, out);
+}
+
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
 {
     glint_args_i64(args, "delimiter", t->delimiter);
     glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
     glint_args_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
+    char labels[COLUMNS_MAX][COLUMN_LABEL_BYTES] = {{0}};
+    for (uint32_t i = 0; i < c->count; i++) label_of(t, c->number[i], labels[i]);
+    glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
 }
 
 /* ---- Task */
 
+/* Each ends with a NUL. */
+static bool labels_are_valid(struct glint_slice labels, uint64_t count)
+{
+    if (labels.size != count * COLUMN_LABEL_BYTES) return false;
+    for (uint64_t i = 1; i <= count; i++)
+        if (labels.data[i * COLUMN_LABEL_BYTES - 1] != '\0') return false;
+    return true;
+}
+
+int columns_bad_value(const struct columns_reader *r, struct glint_task *task,
+                      struct glint_slice row, uint32_t column, struct glint_slice value,
+                      const char *reason)
+{
+    assert(column < r->columns.count);
+    return glint_bad_value(task, row, reason, r->labels[column], value);
+}
+
 int columns_open(struct glint_task *task, struct columns_reader *r)
 {
-    struct glint_slice numbers, letters;
+    struct glint_slice numbers, letters, labels;
     struct columns *c = &r->columns;
     int64_t delimiter;
     int e = glint_arg_i64(task, "delimiter", &delimiter);
     if (e == 0) e = glint_arg_slice(task, "columns", &numbers);
     if (e == 0) e = glint_arg_slice(task, "letters", &letters);
     if (e == 0) e = nulls_open(task, &r->null);
+    if (e == 0) e = glint_arg_slice(task, "labels", &labels);
     if (e != 0) return e;
     if (delimiter < 0 || delimiter > UINT8_MAX || letters.size > COLUMNS_MAX ||
-        numbers.size != letters.size * sizeof c->number[0])
+        numbers.size != letters.size * sizeof c->number[0] ||
+        !labels_are_valid(labels, letters.size))
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a table's columns are out of range");
     r->delimiter = (uint8_t)delimiter;
     r->quotes = fields_may_quote(r->delimiter);
@@ -266,6 +319,7 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         memcpy(c->letters, letters.data, letters.size);
     }
     for (uint32_t i = 0; i < c->count; i++) {
+        r->labels[i] = (const char *)labels.data + (size_t)i * COLUMN_LABEL_BYTES;
         uint32_t at = i; /* insertion sort */
         for (; at > 0 && c->number[r->sorted[at - 1]] > c->number[i]; at--)
             r->sorted[at] = r->sorted[at - 1];
@@ -294,7 +348,9 @@ int columns_find(const struct columns_reader *r, struct glint_task *task, struct
             if (stop == NULL) stop = memchr(at, r->delimiter, (size_t)(end - at));
             if (stop == NULL) stop = end;
             if (column == want) break;
-            if (stop == end) return glint_bad_row(task, row, "a column is missing");
+            if (stop == end)
+                return columns_bad_value(r, task, row, r->sorted[i], (struct glint_slice){NULL, 0},
+                                         "a column is missing");
             at = stop + 1;
             stop = NULL;
         }

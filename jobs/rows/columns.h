@@ -63,6 +63,9 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
 uint32_t columns_count(const struct table *t);
 /* Adds the whole line, instead of columns. */
 void columns_add_line(struct columns *c);
+/* How messages name a column: "column 50 (c50)", or its path in JSON. */
+#define COLUMN_LABEL_BYTES 128
+void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number, char *out);
 /* Arguments for columns_open. */
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c);
 
@@ -74,6 +77,7 @@ struct columns_reader {
     struct glint_slice null;     /* what a null is in rows (nulls.h) */
     bool quotes;                 /* a field that begins with a quote is an error */
     uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
+    const char *labels[COLUMNS_MAX];
 };
 
 /* Returns 0 or a code. */
@@ -82,6 +86,11 @@ int columns_open(struct glint_task *task, struct columns_reader *r);
  * bad and skipped, or a code. */
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out);
+
+/* Reports a field of a row that is no value of its column, as glint_bad_value. */
+int columns_bad_value(const struct columns_reader *r, struct glint_task *task,
+                      struct glint_slice row, uint32_t column, struct glint_slice value,
+                      const char *reason);
 
 /* Memory for fields that are not adjacent. */
 struct columns_joined {

@@ -44,6 +44,7 @@ struct fields {
     struct glint_slice null;            /* what a null is in rows (nulls.h) */
     bool keep_nulls; /* rows whose key or id is null are rows; else they are left out */
     int null_rows;   /* counter of those */
+    const char *key_label, *id_label;   /* of columns in messages; NULL: not known; tasks only */
     bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The last parsed rows, without bad rows that were skipped. */

@@ -2,6 +2,7 @@
  * batches that it cannot process. */
 #include "engine/batch.h"
 #include "jobs/rows/fields.h"
+#include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 
@@ -121,6 +122,21 @@ static int leave_out_null(const struct fields *f, struct glint_task *task)
     return 0;
 }
 
+/* Reports the value of the key, or, if its data is NULL, the column that the row does not have. */
+static int bad_column(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                      struct glint_slice value, const char *reason)
+{
+    struct span found;
+    const bool key = value.data != NULL || !find_column_slow(row.data, (uint32_t)row.size,
+                                                             f->delimiter, f->key_column, &found);
+    const char *label = key ? f->key_label : f->id_label;
+    char number[COLUMN_LABEL_BYTES];
+    if (label == NULL)
+        columns_label((struct glint_slice){NULL, 0}, f->delimiter,
+                      key ? f->key_column : f->id_column, number);
+    return glint_bad_value(task, row, reason, label != NULL ? label : number, value);
+}
+
 static int parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id)
 {
@@ -132,7 +148,7 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
         return !f->keep_nulls && nulls_is(f->null, row) ? leave_out_null(f, task) : 1;
     }
     if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
-        return glint_bad_row(task, row, "a column is missing");
+        return bad_column(f, task, row, (struct glint_slice){NULL, 0}, "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
     *id = (struct glint_slice){row.data + i.start, i.end - i.start};
     if (!f->keep_nulls && ((f->key != FIELDS_NONE && nulls_is(f->null, text)) ||
@@ -145,7 +161,7 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
     key->i64 = 0;
     if (f->key == FIELDS_NONE) return 1;
     const char *reason = key_parse(f, text, &key->i64);
-    return reason == NULL ? 1 : glint_bad_row(task, row, reason);
+    return reason == NULL ? 1 : bad_column(f, task, row, text, reason);
 }
 
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,

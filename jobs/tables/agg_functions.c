@@ -53,7 +53,8 @@ static int read_row(struct row_state *s, struct glint_task *task, struct glint_s
         if (text.size == 0 || nulls_is(s->reader.null, text))
             *number = (struct number){.decimals = NUMBER_NONE};
         else if (!number_parse(text, number))
-            return glint_bad_row(task, row, "a numeric column is not a number");
+            return columns_bad_value(&s->reader, task, row, s->plan.by + i, text,
+                                     "a numeric column is not a number");
     }
     e = columns_join(&s->reader, task, fields, s->plan.by, &s->group, out_group);
     return e == 0 ? 1 : e;

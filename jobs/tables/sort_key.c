@@ -108,7 +108,9 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
         at = null      ? put_null(at)
              : numeric ? put_number(at, fields[i])
                        : put_text(at, fields[i]);
-        if (at == NULL) return glint_bad_row(task, row, "a numeric column is not a number");
+        if (at == NULL)
+            return columns_bad_value(&k->reader, task, row, i, fields[i],
+                                     "a numeric column is not a number");
         if (out_empty != NULL && (null || (numeric && fields[i].size == 0))) *out_empty = true;
         if ((c->letters[i] & SORT_REVERSE) == 0) continue;
         for (uint8_t *byte = start; byte < at; byte++) *byte = (uint8_t) ~*byte;

@@ -139,6 +139,23 @@ class Crashes(FaultyJobTest):
         self.assertEqual(self.left(), [])
 
 
+class WrongArguments(FaultyJobTest):
+    def test_options_and_paths_that_are_not_there_are_errors_of_the_job(self):
+        undeclared = 'the job of "mistakes submit mistake" reads the option --nowhere, which it does not have'
+        for what, cause in {"read-option": undeclared, "read-number": undeclared, "read-double": undeclared,
+                            "read-unset": "the job reads --then as a number; it is not set, and has no default",
+                            "read-input": "textFile: the path is NULL", "read-save": "saveAsTextFile: the path is NULL",
+                            "read-msgpack": "saveAsMsgpackFile: the path is NULL",
+                            "read-checkpoint": "checkpoint: the path is NULL",
+                            "read-reserve": "reserveOutput: the path is NULL"}.items():
+            with self.subTest(what=what):
+                code, _, err = self.run_glint(*self.words(what))
+                self.assertEqual(code, 70, err)
+                self.assertIn("error[E0403]", err)
+                self.assertIn(cause, err)
+                self.assertEqual(self.left(), [])
+
+
 class EndlessTasks(FaultyJobTest):
     """Functions that do not return: tasks have 5 s to stop, the job's own code 10 s."""
 

@@ -183,7 +183,7 @@ def check_bad_row(checks, engine, run):
     done = run(["count-keys", *OPTIONS, "bad.tsv", out])
     said = done.stdout + done.stderr
     checks.check(f"{engine}: a bad row fails the job", done.returncode != 0)
-    checks.check(f"{engine}: and says so", "error[E0210]: bad row" in said and 'the rating is not a number: "tt1\\tx"' in said,
+    checks.check(f"{engine}: and says so", "error[E0210]: bad row" in said and 'the rating is not a number: column 2: "x"; the row: "tt1\\tx"' in said,
                  said[-1500:])
     checks.check(f"{engine}: and publishes nothing",
                  not [name for name in os.listdir(checks.directory) if name.lstrip(".").startswith(out)])

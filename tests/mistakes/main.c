@@ -157,9 +157,27 @@ static struct glint_args *mistake_args(struct glint *g, const char *what)
     return executed;
 }
 
+/* Mistakes of a job with its own options and arguments. */
+static int misuse(struct glint *g, const struct glint_job_args *args, const char *what)
+{
+    const char *missing = args->positional[5];
+    struct glint_rdd *lines = glint_text_file(g, args->positional[1]);
+    if (strcmp(what, "read-option") == 0) glint_job_option(args, "nowhere");
+    if (strcmp(what, "read-number") == 0) glint_job_i64(g, args, "nowhere", 0, 9);
+    if (strcmp(what, "read-double") == 0) glint_job_f64(g, args, "nowhere");
+    if (strcmp(what, "read-unset") == 0) glint_job_i64(g, args, "then", 0, 9);
+    if (strcmp(what, "read-input") == 0) lines = glint_text_file(g, missing);
+    if (strcmp(what, "read-save") == 0) glint_save_as_text_file(lines, missing);
+    if (strcmp(what, "read-msgpack") == 0) glint_save_as_msgpack_file(lines, missing);
+    if (strcmp(what, "read-checkpoint") == 0) glint_checkpoint(lines, missing);
+    if (strcmp(what, "read-reserve") == 0) glint_reserve_output(g, missing);
+    return glint_error(g)->code;
+}
+
 static int run(struct glint *g, const struct glint_job_args *args)
 {
     const char *what = args->positional[0], *then = glint_job_option(args, "then");
+    if (strncmp(what, "read-", 5) == 0) return misuse(g, args, what);
     struct glint_rdd *lines = glint_text_file(g, args->positional[1]);
     struct glint_rdd *pairs = glint_map(lines, &map, mistake_args(g, what));
     struct glint_rdd *sums = glint_reduce_by_key(pairs, &add, mistake_args(g, what));
