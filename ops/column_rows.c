@@ -27,16 +27,16 @@ static enum flow map_row(struct column_rows *c, const struct column_map *map,
                          struct glint_slice row)
 {
     struct row_batch *out = &c->out;
-    const enum flow flow = row_batch_reserve(out, column_map_bytes_max(map, row.size));
-    if (flow != FLOW_MORE) return flow;
     /* A blank line is no row with too few fields: what it is, readers of columns decide. */
-    uint64_t size = 0;
-    if (row.size > 0 || map->fields == 1)
-        size = column_map_apply(map, row, c->starts, out->bytes + out->used);
-    if (size != UINT64_MAX)
-        row_batch_add(out, row, size);
-    else if (glint_bad_row(out->task, row, "fewer fields than the header") < 0)
-        return FLOW_FAIL;
+    const bool blank = row.size == 0 && map->fields > 1;
+    const uint64_t size = blank ? 0 : column_map_measure(map, row, c->starts);
+    if (size == UINT64_MAX)
+        return glint_bad_row(out->task, row, "fewer fields than the header") < 0 ? FLOW_FAIL
+                                                                                  : FLOW_MORE;
+    const enum flow flow = row_batch_reserve(out, size);
+    if (flow != FLOW_MORE) return flow;
+    if (!blank) column_map_write(map, row, c->starts, out->bytes + out->used);
+    row_batch_add(out, row, size);
     return FLOW_MORE;
 }
 

@@ -13,6 +13,7 @@ enum flow row_batch_flush(struct row_batch *b)
     struct glint_batch out = {.rows = b->rows,
                               .key = {.type = GLINT_NONE},
                               .value = {.type = GLINT_TEXT, .base = b->bytes, .size = b->used}};
+    assert(in->origin->base != NULL);
     if (b->rows == 0) return FLOW_MORE;
     origin.base = b->bytes;
     origin.size = b->used;
@@ -41,7 +42,7 @@ enum flow row_batch_reserve(struct row_batch *b, uint64_t size)
     const enum flow flow =
         b->used + size > BATCH_BYTES_MAX || b->rows == BATCH_ROWS_MAX ? row_batch_flush(b)
                                                                       : FLOW_MORE;
-    if (flow != FLOW_MORE || b->used + size <= b->capacity) return flow;
+    if (flow != FLOW_MORE || (b->bytes != NULL && b->used + size <= b->capacity)) return flow;
     const uint64_t need = b->used + size;
     const uint64_t capacity = need < BATCH_BYTES_MAX ? BATCH_BYTES_MAX : need;
     uint8_t *bytes = mem_alloc(capacity);

@@ -170,14 +170,6 @@ bool column_map_is_valid(const struct column_map *map)
     return true;
 }
 
-uint64_t column_map_bytes_max(const struct column_map *map, uint64_t row_bytes)
-{
-    uint64_t size = row_bytes + 1;
-    for (uint32_t i = 0; i < map->count; i++)
-        size += 1 + (map->runs[i].from == COLUMN_EMPTY ? map->runs[i].count : 0);
-    return size;
-}
-
 /* starts[i]: the offset of field i; starts[fields]: where what follows them begins. Returns false
  * if there are fewer fields. */
 static bool find_fields(const struct column_map *map, struct glint_slice row, uint64_t *starts)
@@ -185,7 +177,8 @@ static bool find_fields(const struct column_map *map, struct glint_slice row, ui
     starts[0] = 0;
     for (uint32_t i = 0; i < map->fields; i++) {
         const uint8_t *at = row.data + starts[i];
-        const uint8_t *end = memchr(at, map->separator, (size_t)(row.size - starts[i]));
+        const uint64_t left = row.size - starts[i];
+        const uint8_t *end = left > 0 ? memchr(at, map->separator, (size_t)left) : NULL;
         if (end == NULL) {
             starts[i + 1] = row.size + 1;
             return i + 1 == map->fields;
@@ -195,25 +188,45 @@ static bool find_fields(const struct column_map *map, struct glint_slice row, ui
     return true;
 }
 
-uint64_t column_map_apply(const struct column_map *map, struct glint_slice row, uint64_t *starts,
-                          uint8_t *out)
+/* What follows the fields of the header, with a separator before it. */
+static uint64_t bytes_after(const struct column_map *map, struct glint_slice row,
+                            const uint64_t *starts)
 {
+    const uint64_t from = starts[map->fields];
+    return from > row.size ? 0 : row.size - from + 1;
+}
+
+uint64_t column_map_measure(const struct column_map *map, struct glint_slice row, uint64_t *starts)
+{
+    assert(map->count > 0 && map->fields > 0);
     if (!find_fields(map, row, starts)) return UINT64_MAX;
-    uint8_t *to = out;
+    uint64_t size = map->count - 1 + bytes_after(map, row, starts);
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
-        if (i > 0) *to++ = map->separator;
-        if (run->from == COLUMN_EMPTY) {
-            memset(to, map->separator, run->count - 1);
-            to += run->count - 1;
-            continue;
-        }
-        const uint64_t size = starts[run->from + run->count] - 1 - starts[run->from];
-        memcpy(to, row.data + starts[run->from], size);
-        to += size;
+        size += run->from == COLUMN_EMPTY ? run->count - 1
+                                          : starts[run->from + run->count] - 1 - starts[run->from];
     }
-    if (starts[map->fields] > row.size) return (uint64_t)(to - out);
-    *to++ = map->separator;
-    memcpy(to, row.data + starts[map->fields], row.size - starts[map->fields]);
-    return (uint64_t)(to - out) + row.size - starts[map->fields];
+    return size;
+}
+
+void column_map_write(const struct column_map *map, struct glint_slice row, const uint64_t *starts,
+                      uint8_t *out)
+{
+    for (uint32_t i = 0; i < map->count; i++) {
+        const struct column_run *run = &map->runs[i];
+        if (i > 0) *out++ = map->separator;
+        uint64_t size = run->count - 1;
+        if (run->from == COLUMN_EMPTY) {
+            memset(out, map->separator, size);
+        } else {
+            size = starts[run->from + run->count] - 1 - starts[run->from];
+            if (size > 0) memcpy(out, row.data + starts[run->from], size);
+        }
+        out += size;
+    }
+    assert(starts[0] == 0 && starts[map->fields] > 0);
+    const uint64_t rest = bytes_after(map, row, starts);
+    if (rest == 0) return;
+    *out = map->separator;
+    if (rest > 1) memcpy(out + 1, row.data + starts[map->fields], rest - 1);
 }

@@ -45,11 +45,11 @@ bool column_index_match(const struct column_index *index, const struct column_in
 
 /* Whether the runs are within the fields, and a mapped row has not too many columns. */
 bool column_map_is_valid(const struct column_map *map);
-/* The largest size of a mapped row. */
-uint64_t column_map_bytes_max(const struct column_map *map, uint64_t row_bytes);
-/* Writes the mapped row. `starts`: fields + 1 numbers, scratch. Returns its size, or UINT64_MAX if
- * the row has fewer fields than the header. */
-uint64_t column_map_apply(const struct column_map *map, struct glint_slice row, uint64_t *starts,
-                          uint8_t *out);
+/* Returns the size of the mapped row, or UINT64_MAX if it has fewer fields than the header. Sets
+ * `starts`, which has room for fields + 1 numbers. */
+uint64_t column_map_measure(const struct column_map *map, struct glint_slice row, uint64_t *starts);
+/* Writes the mapped row that was measured to `out`. */
+void column_map_write(const struct column_map *map, struct glint_slice row, const uint64_t *starts,
+                      uint8_t *out);
 
 #endif
