@@ -168,7 +168,7 @@ static int convert_csv(struct csv_rows *c, struct glint_task *task,
         const char *problem =
             csv_to_row(row.data, row.size, piece->csv, piece->nulls, c->bytes + at, &whole);
         if (problem != NULL) {
-            r = glint_bad_row(task, row, problem);
+            r = task_bad_record(task, row, problem);
             continue;
         }
         if (v->start != NULL) {

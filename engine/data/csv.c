@@ -1,4 +1,5 @@
-/* A quote toggles "inside quotes", also in a doubled quote, which toggles twice. */
+/* Where records end follows from quotes alone: one that is closed by another is the first byte of a
+ * field, or follows a closing quote, as the second one of a doubled quote. */
 #include "engine/data/csv.h"
 
 #include <assert.h>
@@ -7,27 +8,62 @@
 #define QUOTE '"'
 #define FIELD_IS_MARK "a field is the byte 0x1d"
 
-const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *open)
+static bool begins_field(const struct csv_scan *s, uint8_t before)
 {
+    if (before == '\n') return true;
+    if (s->delimiter != CSV_RECORDS) return before == s->delimiter;
+    return before == ',' || before == ';' || before == '\t' || before == '|';
+}
+
+/* A quote; `closed`: after the last closing quote, or NULL; updated. */
+static inline void pass_quote(struct csv_scan *s, const uint8_t *start, const uint8_t *quote,
+                              const uint8_t **closed)
+{
+    if (s->open) {
+        s->open = false;
+        *closed = quote + 1;
+    } else {
+        s->open = quote == *closed || begins_field(s, quote > start ? quote[-1] : s->before);
+    }
+}
+
+static void pass_end(struct csv_scan *s, const uint8_t *start, const uint8_t *end,
+                     const uint8_t *closed)
+{
+    if (end > start) s->before = end == closed ? QUOTE : end[-1] == QUOTE ? 0 : end[-1];
+}
+
+const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
+{
+    const uint8_t *const start = at, *closed = s->before == QUOTE ? at : NULL;
     const uint8_t *lf = NULL; /* the first one at or after `at`; NULL: not searched */
     while (at < end) {
-        if (!*open && (lf == NULL || lf < at)) {
+        if (!s->open && (lf == NULL || lf < at)) {
             lf = memchr(at, '\n', (size_t)(end - at));
             if (lf == NULL) lf = end;
         }
-        const uint8_t *quote = memchr(at, QUOTE, (size_t)((*open ? end : lf) - at));
-        if (quote == NULL) return !*open && lf < end ? lf : NULL;
-        *open = !*open;
+        const uint8_t *quote = memchr(at, QUOTE, (size_t)((s->open ? end : lf) - at));
+        if (quote == NULL) {
+            if (s->open || lf == end) break;
+            s->before = '\n';
+            return lf;
+        }
+        pass_quote(s, start, quote, &closed);
         at = quote + 1;
     }
+    pass_end(s, start, end, closed);
     return NULL;
 }
 
-bool csv_has_odd_quotes(const uint8_t *at, uint64_t size)
+void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
 {
-    uint64_t quotes = 0;
-    for (uint64_t i = 0; i < size; i++) quotes += at[i] == QUOTE;
-    return quotes % 2 == 1;
+    const uint8_t *const start = at, *closed = s->before == QUOTE ? at : NULL;
+    const uint8_t *quote;
+    while (at < end && (quote = memchr(at, QUOTE, (size_t)(end - at))) != NULL) {
+        pass_quote(s, start, quote, &closed);
+        at = quote + 1;
+    }
+    pass_end(s, start, end, closed);
 }
 
 /* Copies a quoted field without its quotes; *at is after the first one. */
@@ -55,7 +91,6 @@ static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t
 {
     const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
     const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
-    if (memchr(*at, QUOTE, size) != NULL) return "a field without quotes contains a quote";
     if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
     const uint8_t *const field = *at;
     *at += size;

@@ -1,7 +1,7 @@
 /* Rows of CSV (RFC 4180): fields may be quoted, and then contain delimiters, line ends and doubled
- * quotes. Records end at line ends before which the number of quotes is even, so that files can be
- * cut there. Operators get plain rows, whose fields are separated by CSV_SEPARATOR; outputs are
- * written as CSV again. Pure; any thread. */
+ * quotes. A quote within a field that does not begin with one is data. Records end at line ends
+ * outside of quotes, so that files can be cut there. Operators get plain rows, whose fields are
+ * separated by CSV_SEPARATOR; outputs are written as CSV again. Pure; any thread. */
 #ifndef GLINT_DATA_CSV_H
 #define GLINT_DATA_CSV_H
 
@@ -36,15 +36,27 @@ static inline bool nulls_equal(struct glint_slice nulls, const uint8_t *field, u
     return size + 1 == nulls.size && (size == 0 || memcmp(field, nulls.data + 1, size) == 0);
 }
 
-/* In place of the delimiter: rows are whole records, unchanged. Where records end does not depend
- * on the delimiter. */
+/* In place of the delimiter: rows are whole records, unchanged, whose delimiter is a comma, a
+ * semicolon, a tab or |. */
 #define CSV_RECORDS '\n'
 
-/* Returns the LF that ends the record in [at, end), or NULL. *open: whether `at` is inside quotes;
- * updated to the state at the LF, false, or at `end`. */
-const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, bool *open);
-/* Whether [at, at + size) has an odd number of quotes. */
-bool csv_has_odd_quotes(const uint8_t *at, uint64_t size);
+/* The state between two bytes. */
+struct csv_scan {
+    uint8_t delimiter;
+    uint8_t before; /* the last byte; a quote: a closing one */
+    bool open;      /* inside quotes */
+};
+
+/* At the beginning of a record. */
+static inline struct csv_scan csv_scan_begin(uint8_t delimiter)
+{
+    return (struct csv_scan){.delimiter = delimiter, .before = '\n'};
+}
+/* Returns the LF that ends the record in [at, end), or NULL. The state is that at `at`, then after
+ * the LF, or at `end`. */
+const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
+/* Moves the state from `at` to `end`. */
+void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
 /* Converts a record, without its line end, to a plain row of at most the same size; `out` may be
  * `row`. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no record
  * (static). */

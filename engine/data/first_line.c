@@ -1,5 +1,5 @@
 /* Reads a file's first line before tasks read its lines. */
-#include "engine/data/csv.h"
+#include "engine/data/format.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>
@@ -8,23 +8,22 @@
 
 #define FIRST_READ_BYTES (4 * KIB)
 
-/* Returns the LF at the end of the line, or NULL; *scanned and *open: how far it was searched. */
-static const uint8_t *find_end(uint8_t csv, const struct buffer *line, uint64_t *scanned,
-                               bool *open)
+/* Returns the LF at the end of the line, or NULL; *scanned and *quotes: how far it was searched. */
+static const uint8_t *find_end(const struct buffer *line, uint64_t *scanned,
+                               struct csv_scan *quotes)
 {
     const uint8_t *at = line->data + *scanned, *end = line->data + line->size;
     *scanned = line->size;
     if (at == end) return NULL;
-    return csv != 0 ? csv_find_row_end(at, end, open) : memchr(at, '\n', (size_t)(end - at));
+    return quotes->delimiter != 0 ? csv_find_row_end(at, end, quotes)
+                                  : memchr(at, '\n', (size_t)(end - at));
 }
 
 static void cut_byte_order_mark(struct buffer *line)
 {
-    if (line->size < BYTE_ORDER_MARK_SIZE ||
-        memcmp(line->data, BYTE_ORDER_MARK, BYTE_ORDER_MARK_SIZE) != 0)
-        return;
-    line->size -= BYTE_ORDER_MARK_SIZE;
-    memmove(line->data, line->data + BYTE_ORDER_MARK_SIZE, line->size);
+    const uint64_t mark = byte_order_mark_size(line->data, line->size);
+    line->size -= mark;
+    if (mark > 0) memmove(line->data, line->data + mark, line->size);
 }
 
 static int too_long(struct input_stream *s, uint64_t size_max)
@@ -40,7 +39,7 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
 {
     const uint8_t *lf = NULL;
     uint64_t scanned = 0;
-    bool open = false;
+    struct csv_scan quotes = csv_scan_begin(csv);
     while (lf == NULL && !s->ended) {
         const uint64_t want = out->size > 0 ? out->size : FIRST_READ_BYTES;
         if (!buffer_reserve(out, want)) return error_no_memory(s->error);
@@ -49,7 +48,7 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
         *out_found |= n > 0;
         out->size += (uint64_t)n;
         if (scanned == 0) cut_byte_order_mark(out);
-        lf = find_end(csv, out, &scanned, &open);
+        lf = find_end(out, &scanned, &quotes);
         if (lf == NULL && out->size > size_max + 1) return too_long(s, size_max); /* + 1: a CR */
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);

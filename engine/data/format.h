@@ -8,9 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FORMAT_HEAD_BYTES   4096u /* bytes examined: one page, one read */
 #define FORMAT_REASON_BYTES 128u
+
+/* The size of the byte order mark of UTF-8 at the start of a text, or 0. */
+static inline uint64_t byte_order_mark_size(const uint8_t *text, uint64_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
 
 /* Returns the compression of the file that starts with `head`; no text starts like this. */
 enum compression format_detect_compression(const uint8_t *head, uint64_t size);

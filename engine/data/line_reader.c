@@ -11,7 +11,6 @@
 
 #include "engine/base/text.h"
 #include "engine/batch.h"
-#include "engine/data/csv.h"
 #include "engine/data/format.h"
 
 #include <assert.h>
@@ -63,8 +62,29 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
     return error_no_memory(&task->error);
 }
 
+/* The record that begins at buffer[at] has no end: most probably because of a quote. */
+static int set_unclosed_quote(struct line_reader *l, uint64_t at)
+{
+    const struct split_piece *piece = current_piece(l);
+    const struct glint_origin o = {.path = piece->path,
+                                   .offset = file_offset(l, at),
+                                   .compression = (uint8_t)piece->compression,
+                                   .frames_start = piece->frames_start,
+                                   .piece = piece};
+    const int64_t line = line_number_at(l->task->env, &o, 0);
+    char where[64];
+    text_format(where, sizeof where, line > 0 ? ":%" PRId64 : ", byte %" PRId64,
+                line > 0 ? line : (int64_t)o.offset);
+    return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
+                     "close it, or double it if it is data; or raise --max-line",
+                     "%s%s: a quote in the row that begins here is not closed within %" PRIu64
+                     " bytes",
+                     piece->path, where, l->task->options->line_bytes_max);
+}
+
 static int set_line_too_long(struct line_reader *l, uint64_t at)
 {
+    if (l->csv != 0 && l->quotes.open) return set_unclosed_quote(l, at);
     char after[64] = "";
     if (current_piece(l)->frames_start > 0)
         text_format(after, sizeof after, " after the frame at byte %" PRIu64,
@@ -151,7 +171,7 @@ static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
 {
     const uint8_t *from = l->buffer + l->scanned;
     if (end <= l->scanned) return NULL;
-    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->open_quote);
+    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->quotes);
     return memchr(from, '\n', end - l->scanned);
 }
 
@@ -210,7 +230,7 @@ static int begin_piece(struct line_reader *l)
     l->end = to_end ? SPLIT_TO_END : piece->offset + piece->length;
     l->line = l->scanned = l->fill = 0;
     l->csv = piece->csv;
-    l->open_quote = false;
+    l->quotes = csv_scan_begin(l->csv);
     int r = from == 0 ? input_stream_open_next(&l->source, l->task, &l->ahead, l->piece)
                       : input_stream_open_in_task(&l->source, l->task, piece, from);
     if (r < 0) return r;
@@ -219,11 +239,9 @@ static int begin_piece(struct line_reader *l)
     if (l->source.ended) return 0;
     r = l->source.compression != COMPRESSION_NONE ? read_head(l) : fill_buffer(l);
     if (r != 0) return r;
-    if (piece->header) return skip_to_first_line(l);
-    const uint64_t mark = BYTE_ORDER_MARK_SIZE;
-    if (l->fill - l->line >= mark && memcmp(l->buffer + l->line, BYTE_ORDER_MARK, mark) == 0)
-        l->line += mark;
-    return 0;
+    l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
+    l->scanned = l->line;
+    return piece->header ? skip_to_first_line(l) : 0;
 }
 
 /* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on. */

@@ -9,13 +9,11 @@
 #define GLINT_DATA_LINE_READER_H
 
 #include "engine/batch.h"
+#include "engine/data/csv.h"
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
 #include "engine/data/split.h"
 #include "engine/data/task.h"
-
-#define BYTE_ORDER_MARK      "\xef\xbb\xbf"
-#define BYTE_ORDER_MARK_SIZE 3u
 
 /* Task's thread. */
 struct line_reader {
@@ -27,10 +25,10 @@ struct line_reader {
     /* [0, fill) is read; the next line starts at `line`, and [line, scanned) contains no LF. */
     uint8_t *buffer;
     uint64_t capacity, fill, line, scanned;
-    uint8_t csv;         /* the delimiter; 0: rows are lines */
-    bool open_quote;     /* CSV: buffer[scanned] is inside quotes */
-    uint64_t end;        /* of the piece, as an offset in the decompressed file */
-    uint64_t disk_start; /* offset on disk where the piece started, for compressed files */
+    uint8_t csv;            /* the delimiter; 0: rows are lines */
+    struct csv_scan quotes; /* CSV: the state at buffer[scanned] */
+    uint64_t end;           /* of the piece, as an offset in the decompressed file */
+    uint64_t disk_start;    /* offset on disk where the piece started, for compressed files */
     struct glint_origin origin;
     newlines_index index; /* the variant for this CPU */
     uint32_t *row_start, *row_end;

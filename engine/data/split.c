@@ -3,6 +3,7 @@
 
 #include "engine/data/column_map.h"
 #include "engine/data/csv.h"
+#include "engine/data/format.h"
 #include "engine/data/frames.h"
 #include "engine/data/input_stream.h"
 #include "engine/data/newlines.h"
@@ -151,21 +152,21 @@ struct csv_splitter {
     struct split_builder *builder;
     const struct input_file *file;
     uint64_t start, next, length; /* of the current piece; where it may end; of a piece */
-    bool open;                    /* inside quotes */
+    struct csv_scan quotes;       /* after the bytes that were read */
 };
 
 /* Ends pieces after the first record that ends at or after each multiple of the size of a piece. */
 static int split_csv_block(struct csv_splitter *c, const uint8_t *block, uint64_t size,
                            uint64_t offset)
 {
-    uint64_t at = 0;
+    uint64_t at = offset == 0 ? byte_order_mark_size(block, size) : 0;
     int r = 0;
     while (r == 0 && at < size) {
         const uint64_t skip = c->next > offset + at ? c->next - (offset + at) : 0;
         const uint64_t n = skip < size - at ? skip : size - at;
-        c->open ^= csv_has_odd_quotes(block + at, n);
+        csv_skip(block + at, block + at + n, &c->quotes);
         at += n;
-        const uint8_t *lf = csv_find_row_end(block + at, block + size, &c->open);
+        const uint8_t *lf = csv_find_row_end(block + at, block + size, &c->quotes);
         if (lf == NULL) break;
         at = (uint64_t)(lf - block) + 1;
         const uint64_t cut = offset + at;
@@ -182,6 +183,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
     const uint64_t pieces = count_pieces(p, file);
     if (file->compression != COMPRESSION_NONE || pieces == 1) return add_whole_file(p, file);
     struct csv_splitter c = {.builder = p, .file = file, .length = file->size / pieces};
+    c.quotes = csv_scan_begin(p->csv);
     const struct split_piece whole = split_whole_file(file);
     struct input_stream s = {.open = false};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
@@ -299,7 +301,7 @@ struct line_splitter {
     struct input_file file; /* with what was detected */
     uint64_t lines, left; /* lines per split; lines until the next cut */
     uint64_t start;       /* offset of the current piece */
-    bool open;            /* CSV: inside quotes */
+    struct csv_scan quotes; /* CSV: after the bytes that were read */
 };
 
 /* Adds the current piece, up to `end`, as a split; the next one starts at `offset`. */
@@ -341,7 +343,8 @@ static int split_records_block(struct line_splitter *c, const uint8_t *block, ui
 {
     const uint8_t *at = block, *end = block + size;
     int r = 0;
-    while (r == 0 && (at = csv_find_row_end(at, end, &c->open)) != NULL) {
+    if (offset == 0) at += byte_order_mark_size(block, size);
+    while (r == 0 && (at = csv_find_row_end(at, end, &c->quotes)) != NULL) {
         const uint64_t cut = offset + (uint64_t)(++at - block);
         if (--c->left == 0) r = end_piece_at(c, cut, cut);
     }
@@ -393,6 +396,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
         struct line_splitter c = {
             .builder = &p, .file = list->files[i], .lines = lines, .left = lines};
+        c.quotes = csv_scan_begin(list->csv);
         c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
         if (!is_empty(&c.file)) r = split_by_lines(&c, env, block, index);
     }

@@ -195,13 +195,13 @@ static int64_t count_bad_rows(const struct task_counters *c)
     return sum;
 }
 
-static int skip_bad_row(struct glint_task *task, const char *reason)
+static int skip_bad_rows(struct glint_task *task, const char *reason, int64_t rows)
 {
     char name[NAME_BYTES_MAX];
     text_format(name, sizeof name, BAD_ROWS_PREFIX "%s", reason);
     int counter = glint_counter(task, name);
     if (counter < 0) return counter;
-    glint_counter_add(task, counter, 1);
+    glint_counter_add(task, counter, rows);
     return 0;
 }
 
@@ -216,8 +216,8 @@ static struct glint_slice row_in_input(const struct glint_task *task, struct gli
     if (offset >= o->input_size) return json_row_line(row);
     const uint8_t *from = o->input + offset, *end = o->input + o->input_size;
     const bool csv = o->piece != NULL && o->piece->csv != 0;
-    bool open = false;
-    const uint8_t *lf = csv ? csv_find_row_end(from, end, &open)
+    struct csv_scan quotes = csv_scan_begin(csv ? o->piece->csv : 0);
+    const uint8_t *lf = csv ? csv_find_row_end(from, end, &quotes)
                             : memchr(from, '\n', (size_t)(end - from));
     if (lf == NULL) lf = end;
     if (lf > from && lf[-1] == '\r') lf--;
@@ -244,17 +244,17 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
     return fail_with_row(task, code, row, hint, reason, NULL);
 }
 
-/* Counts a bad row and returns 0 if it is skipped; else a code, *out_code and *out_hint of the
+/* Counts bad rows and returns 0 if they are skipped; else a code, *out_code and *out_hint of the
  * error. */
-static int count_bad_row(struct glint_task *task, const char *reason, enum glint_code *out_code,
-                         const char **out_hint)
+static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *reason,
+                           enum glint_code *out_code, const char **out_hint)
 {
     const struct task_options *options = task->options;
     *out_hint = *out_code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
                            ? "count the same input with the same options, in the same form of rows"
                            : "use --bad-rows skip to count and skip such rows";
     if (!options->skip_bad_rows) return *out_code;
-    int r = skip_bad_row(task, reason);
+    int r = skip_bad_rows(task, reason, rows);
     if (r < 0) return r;
     if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
         return 0;
@@ -262,12 +262,12 @@ static int count_bad_row(struct glint_task *task, const char *reason, enum glint
     return *out_code = GLINT_E_TOO_MANY_BAD_ROWS;
 }
 
-int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                            const char *reason, const char *shown)
+static int add_bad_rows(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                        int64_t rows, const char *reason, const char *shown)
 {
     const char *hint;
     assert(code < 0);
-    const int r = count_bad_row(task, reason, &code, &hint);
+    const int r = add_to_bad_rows(task, rows, reason, &code, &hint);
     return r == 0 ? 0 : fail_with_row(task, code, row, hint, reason, shown);
 }
 
@@ -277,7 +277,7 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
     enum glint_code code = GLINT_E_BAD_ROW;
     const char *hint;
     char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
-    const int r = count_bad_row(task, reason, &code, &hint);
+    const int r = add_to_bad_rows(task, 1, reason, &code, &hint);
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
     const struct glint_slice input = row_in_input(task, row);
     task_describe_row_location(task, row.data, location, sizeof location);
@@ -290,6 +290,19 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
         return glint_fail(task, code, hint, "%s: %s: %s: \"%s\"", location, reason, column, shown);
     return glint_fail(task, code, hint, "%s: %s: %s: \"%s\"; the row: \"%s\"", location, reason,
                       column, shown, whole);
+}
+
+int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
+                            const char *reason, const char *shown)
+{
+    return add_bad_rows(task, code, row, 1, reason, shown);
+}
+
+int task_bad_record(struct glint_task *task, struct glint_slice record, const char *reason)
+{
+    int64_t lines = 1;
+    for (uint64_t i = 0; i + 1 < record.size; i++) lines += record.data[i] == '\n';
+    return add_bad_rows(task, GLINT_E_BAD_ROW, record, lines, reason, NULL);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)

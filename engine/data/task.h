@@ -123,6 +123,9 @@ static inline const struct glint_function *task_set_function(struct glint_task *
     atomic_store_explicit(&task->function, function, memory_order_relaxed);
     return before;
 }
+/* As glint_bad_row, for a record of CSV; counts each of its lines, most probably rows after
+ * a quote that is not closed. */
+int task_bad_record(struct glint_task *task, struct glint_slice record, const char *reason);
 /* Writes the location of a row, such as "ratings.tsv:17", into `out`. If the row is not inside the
  * origin's memory, only the path or the partition is known. Reads the file to count lines: for
  * errors only. */

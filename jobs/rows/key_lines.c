@@ -44,7 +44,10 @@ int key_lines_split(struct key_lines *k, struct glint_task *task, struct glint_s
     *out_key = line;
     if (k->csv) {
         if (reserve_plain(k, task, line.size) != 0) return GLINT_E_NO_MEMORY;
-        *out_reason = csv_to_plain(line.data, line.size, '\t', k->plain, &out_key->size);
+        if (line.size > 0 && line.data[0] != '"' && memchr(line.data, '"', line.size) != NULL)
+            *out_reason = "a key with a quote needs quotes"; /* it was written without --csv */
+        else
+            *out_reason = csv_to_plain(line.data, line.size, '\t', k->plain, &out_key->size);
         out_key->data = k->plain;
     }
     for (uint32_t i = count; *out_reason == NULL && i > 0; i--)
