@@ -87,7 +87,8 @@ Test(error, full_disk_reports_bytes_needed)
 
 Test(error, missing_file_hints_at_shared_storage)
 {
-    struct glint_error gone = {.code = GLINT_OK}, denied = {.code = GLINT_OK};
+    struct glint_error gone = {.code = GLINT_OK}, denied = {.code = GLINT_OK},
+                       other = {.code = GLINT_OK};
     cr_expect_eq(error_set_shared_path(&gone, GLINT_E_INPUT_NOT_FOUND, -ENOENT, "open", "a/file"),
                  GLINT_E_INPUT_NOT_FOUND);
     cr_expect_not_null(strstr(gone.cause, "cannot open a/file"));
@@ -95,7 +96,9 @@ Test(error, missing_file_hints_at_shared_storage)
     cr_expect_eq(error_set_shared_path(&gone, GLINT_E_OUTPUT_IO, -EIO, "open", "b"),
                  GLINT_E_INPUT_NOT_FOUND, "the first error is kept");
     error_set_shared_path(&denied, GLINT_E_INPUT_PERMISSION, -EACCES, "open", "a/file");
-    cr_expect_str_eq(denied.hint, "");
+    cr_expect_not_null(strstr(denied.hint, "the executors' user needs access"));
+    error_set_shared_path(&other, GLINT_E_OUTPUT_IO, -EIO, "open", "a/file");
+    cr_expect_str_eq(other.hint, "");
 }
 
 Test(error, long_cause_is_truncated)
