@@ -90,7 +90,8 @@ enum glint_type {
  *     const struct point *p = (const void *)record->value.bytes.data;
  *
  * A value of another size is an error. The struct must not have pointers; padding is best zeroed,
- * since its bytes are data, too. Everywhere else such values are GLINT_BYTES. */
+ * since its bytes are data, too. Everywhere else such values are GLINT_BYTES. In a pair, of a join
+ * or cogroup, they are at any address: glint_cell_struct aligns them. */
 #define GLINT_STRUCT(type)                                                                         \
     ((enum glint_type)(GLINT_BYTES | (sizeof(type) < 1u << 20 ? sizeof(type) : 1u << 20) << 8))
 

@@ -314,6 +314,21 @@ struct glint_pair {
  * F64, str is TEXT, bin is BYTES, all else MSGPACK. Slices point into `value`. The types are NONE
  * if it is anything else. */
 struct glint_pair glint_pair(const union glint_value *value);
+/* The struct (GLINT_STRUCT) in a cell of a pair, 8-byte aligned: in place if it is, else in `copy`,
+ * which has `size` bytes. Returns NULL if the cell is no struct of this size, as that of a side
+ * without a record:
+ *
+ *     struct point copy;
+ *     const struct point *p = glint_cell_struct(&pair.left, &copy, sizeof copy); */
+static inline const void *glint_cell_struct(const struct glint_cell *cell, void *copy,
+                                            uint64_t size)
+{
+    const struct glint_slice bytes = cell->value.bytes;
+    if (cell->type != GLINT_BYTES || bytes.size != size) return NULL;
+    if ((uintptr_t)bytes.data % 8 == 0) return bytes.data;
+    memcpy(copy, bytes.data, size);
+    return copy;
+}
 /* The same for an array of at most `capacity` cells, as glint_pack makes it. Returns how many it
  * has; -1 if it is anything else. */
 int64_t glint_unpack_cells(struct glint_slice array, struct glint_cell *out, uint32_t capacity);

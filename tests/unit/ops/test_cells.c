@@ -142,3 +142,36 @@ Test(cells, buffer_grows_and_keeps_its_bytes)
     cr_expect_eq(glint_append(&t.task, &buffer, buffer.data, VALUE_BYTES_MAX), GLINT_E_VALUE_LIMIT);
     test_task_fini(&t);
 }
+
+Test(cells, struct_in_a_pair_is_aligned)
+{
+    struct point {
+        int64_t x, y;
+    };
+    struct test_task t;
+    test_task_init(&t, SLOT_MEMORY_BYTES_MIN);
+    const struct point points[2] = {{1, 2}, {3, 4}};
+    const struct glint_cell cells[2] = {
+        bytes_cell(GLINT_BYTES, (const char *)&points[0], sizeof points[0]),
+        bytes_cell(GLINT_BYTES, (const char *)&points[1], sizeof points[1])};
+    struct glint_buffer packed = {NULL, 0, 0};
+    cr_assert_eq(glint_pack(&t.task, &packed, cells, 2), 0);
+    bool in_place = false;
+    for (uint64_t at = 0; at < 8; at++) { /* a value may be at any address */
+        _Alignas(8) uint8_t bytes[64];
+        memcpy(bytes + at, packed.data, packed.size);
+        const union glint_value value = {.bytes = {bytes + at, packed.size}};
+        const struct glint_pair pair = glint_pair(&value);
+        struct point left, right;
+        const struct point *a = glint_cell_struct(&pair.left, &left, sizeof left);
+        const struct point *b = glint_cell_struct(&pair.right, &right, sizeof right);
+        cr_assert(a != NULL && b != NULL && a->x == 1 && a->y == 2 && b->x == 3 && b->y == 4);
+        in_place |= a != &left || b != &right;
+        cr_expect_null(glint_cell_struct(&pair.left, &left, sizeof left - 1));
+    }
+    cr_expect(in_place);
+    const struct glint_cell none = {.type = GLINT_NONE};
+    struct point copy;
+    cr_expect_null(glint_cell_struct(&none, &copy, sizeof copy));
+    test_task_fini(&t);
+}
