@@ -39,6 +39,10 @@ bool glint_explaining(const struct glint *g);
  * table of sizes. Explain does run actions on RDDs that descend only from side files. Mark the
  * source before using it. Returns `source`. */
 struct glint_rdd *glint_as_side_file(struct glint_rdd *source);
+/* For a source of text lines whose partitions are not computed yet: no partition has lines of two
+ * files, and an empty file has a partition of its own, as in Hadoop. By default small files share a
+ * partition. Returns `lines`, or NULL. */
+struct glint_rdd *glint_with_partitions_of_one_file(struct glint_rdd *lines);
 /* Add a result that is not a file: a number, a choice. When the job has succeeded, `glint submit`
  * prints NAME TAB VALUE for each on standard output, in this order, or with --json the object
  * "answers". A name given again replaces its value. Texts are copied. */

@@ -59,7 +59,7 @@ static int pipe_open(void *state, const struct op_open *o)
     if (o->task->options->allow_commands) return 0;
     return error_set(&o->task->error, GLINT_E_COMMAND_NOT_ALLOWED,
                      "set allow_commands = true in the cluster.toml of the daemons, or "
-                     "--allow-commands for glint executor --join",
+                     "--allow-commands for glint executor --join and glint stage map or reduce",
                      "this executor may not run %s", s->process.text);
 }
 

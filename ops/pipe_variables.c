@@ -44,7 +44,6 @@ static void set_of_hadoop(struct variables *v, const char *name, const char *old
 static void set_all_of_hadoop(struct variables *v, const struct pipe_command *c)
 {
     struct arena *arena = &v->task->arena;
-    const struct glint_origin *origin = v->task->origin;
     const char *const id = arena_format(arena, "%016llx_0001", (unsigned long long)c->job);
     const char *const number = arena_format(arena, "%u", v->task->partition);
     const char *const task =
@@ -58,7 +57,7 @@ static void set_all_of_hadoop(struct variables *v, const struct pipe_command *c)
     set_of_hadoop(v, "mapreduce_task_partition", "mapred_task_partition", number);
     set_of_hadoop(v, "mapreduce_task_ismap", "mapred_task_is_map", c->is_map ? "true" : "false");
     set_of_hadoop(v, "mapreduce_map_input_file", "map_input_file",
-                  c->is_map && origin != NULL ? origin->path : NULL);
+                  c->is_map ? v->task->input_path : NULL);
 }
 
 char **pipe_variables(struct glint_task *task, const struct pipe_command *command)

@@ -220,6 +220,8 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     struct line_reader lines;
     struct glint_batch batch;
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
+    const bool fed = s.pieces[0].stored == NULL && strcmp(s.pieces[0].path, SPLIT_STDIN) == 0;
+    if (task->input_path == NULL && !fed) task->input_path = s.pieces[0].path;
     struct column_rows *columns = NULL;
     int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
@@ -410,6 +412,15 @@ struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
         return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "asSideFile needs a source of files");
     source->side = !source->unsized; /* explain: an output that was not saved cannot be read */
     return source;
+}
+
+struct glint_rdd *glint_with_partitions_of_one_file(struct glint_rdd *lines)
+{
+    if (lines == NULL) return rdd_fail_null("withPartitionsOfOneFile");
+    struct input_list *list = find_input(lines, "withPartitionsOfOneFile");
+    if (list == NULL) return NULL;
+    list->apart = true;
+    return lines;
 }
 
 int text_source_open(void *state, const struct op_open *o)

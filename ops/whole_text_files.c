@@ -1,6 +1,8 @@
 /* wholeTextFiles and binaryFiles: one record per file, (path, content). The content of a file is in
- * memory as a whole, as in Spark, and passed on by reference; the next file reuses the memory.
+ * memory as a whole, as in Spark, within the slot's share of --memory, and passed on by reference;
+ * the next file reuses the memory.
  * Small files share a partition; empty ones are records, too. wholeTextFiles decompresses. */
+#include "engine/base/text.h"
 #include "engine/data/input_stream.h"
 #include "ops/ops.h"
 
@@ -21,9 +23,26 @@ static int whole_files_open(void *state, const struct op_open *o)
     return 0;
 }
 
+/* The content is the task's memory, as what it collects for a shuffle is. `size`: as far as it is
+ * known. */
+static int check_memory(struct whole_files_state *s, const char *path, uint64_t size)
+{
+    const uint64_t share = s->task->options->memory_bytes;
+    char hint[sizeof s->task->error.hint];
+    if (size <= share) return 0;
+    text_format(hint, sizeof hint,
+                "read it as lines (textFile), or raise --memory, of which each slot has its share, "
+                "so that a slot has %llu MiB or more",
+                (unsigned long long)((size + MIB - 1) / MIB));
+    return error_set(&s->task->error, GLINT_E_MEMORY_LIMIT, hint,
+                     "%s: its content does not fit into the %llu MiB of a slot", path,
+                     (unsigned long long)(share / MIB));
+}
+
 /* Ensures room for more of the content, of which `left` bytes are known to follow. */
 static int content_reserve(struct whole_files_state *s, const char *path, uint64_t left)
 {
+    if (check_memory(s, path, s->content.size + left) != 0) return s->task->error.code;
     if (s->content.size + left > VALUE_BYTES_MAX)
         return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, "read it as lines: textFile",
                          "%s: a file that is read as one value has at most %llu bytes", path,

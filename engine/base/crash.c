@@ -3,6 +3,7 @@
  * run tasks call it once before. */
 #include "engine/base/crash.h"
 
+#include "engine/base/child_groups.h"
 #include "engine/base/exit_dirs.h"
 #include "engine/base/log.h"
 #include "engine/base/utf8.h"
@@ -158,6 +159,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     line.text[line.size++] = '\n';
     memcpy(report, line.text, line.size);
     report_sink(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
+    child_groups_kill_all();
     exit_dirs_remove_all();
     raise_default_signal(number);
 }

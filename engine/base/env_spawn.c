@@ -4,6 +4,8 @@
  * calls. */
 #include "engine/base/env_spawn.h"
 
+#include "engine/base/child_groups.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -123,6 +125,7 @@ int env_spawn(struct env *env, const char *path, char *const *words, char *const
     r = pid < 0 ? pid : read_failure(&p);
     int exited = r == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* has close-on-exec */
     if (r == 0 && exited < 0) r = -errno;
+    if (pid > 0) child_groups_add(pid);
     if (r < 0 && pid > 0) env_reap(env, pid);
     if (r == 0) {
         *out = (struct env_child){.pid = pid,
@@ -143,6 +146,7 @@ int env_reap(struct env *env, int pid)
     (void)env;
     assert(pid > 1);
     kill(-pid, SIGKILL); /* not reaped: the number is still that of its group */
+    child_groups_remove(pid);
     do found = waitpid(pid, &status, 0);
     while (found < 0 && errno == EINTR);
     return found == pid ? status : -errno;

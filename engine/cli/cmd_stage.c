@@ -350,6 +350,7 @@ static void run_tasks(const struct cli_line *line, bool map, struct glint_error 
     if (r == 0 && map) r = option_number(line, "stdin-lines", &stdin_task, error);
     if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
     in.raw = raw && !map;
+    f.options.allow_commands = cli_line_has(line, "allow-commands");
     if (r == 0) r = choose_stage(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
     if (r == 0) r = stage_worker_open(&w, env_real(), &f, number, &registry, work_dir, error);
     w.raw = raw;
@@ -376,6 +377,7 @@ static void reduce_execute(const struct cli_line *line, struct glint_error *erro
         {"io", "text|rawbytes", NULL,                                                              \
          "format of records: lines, or pairs as Hadoop Streaming has them"},                       \
         {"counters", "hadoop|json", NULL, "print counters on standard error"},                     \
+        {"allow-commands", NULL, NULL, "run the commands that FILE has"},                        \
     {                                                                                              \
         "work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"          \
     }

@@ -3,6 +3,7 @@
  * handlers, and signals_unwatch waits for them. */
 #include "engine/cli/signals.h"
 
+#include "engine/base/child_groups.h"
 #include "engine/base/exit_dirs.h"
 #include "engine/base/log.h"
 #include "engine/plan/progress.h"
@@ -33,6 +34,7 @@ static void write_stderr(const char *text)
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
+    child_groups_kill_all();
     const char *start = log_line_start();
     write_stderr(start[0] != '\0' ? start : "\n");
     write_stderr("glint: stopped at once: ");

@@ -298,11 +298,13 @@ static bool is_null_device(const struct input_walk *w, const struct env_stat *st
 }
 
 /* An empty input: `join a /dev/null` is an idiom. */
-static int add_null_device(struct input_walk *w, const char *path)
+static int add_null_device(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     const char *copy = input_copy_text(w, path);
     if (copy == NULL) return GLINT_E_NO_MEMORY;
-    return input_append_file(w, &(struct input_file){.path = copy, .pipe = w->list->spool != NULL});
+    return input_append_file(w, &(struct input_file){.path = copy,
+                                                     .mtime_ns = stat->mtime_ns,
+                                                     .pipe = w->list->spool != NULL});
 }
 
 static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
@@ -310,7 +312,7 @@ static int add_existing(struct input_walk *w, const char *path, const struct env
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
     if (stat->kind == ENV_DIRECTORY) return add_directory(w, path, stat);
     if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
-    if (is_null_device(w, stat)) return add_null_device(w, path);
+    if (is_null_device(w, stat)) return add_null_device(w, path, stat);
     return record_bad_kind(w, path, "not a regular file");
 }
 
@@ -372,6 +374,18 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
     return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
 }
 
+static int add_path(struct input_walk *w, const char *text);
+
+/* Each alternative is a path of its own: one that does not exist is an error. */
+static int add_alternatives(struct input_walk *w, const char *text)
+{
+    struct name_list paths = {.walk = w};
+    int r = input_expand_braces(w, text, &paths);
+    for (uint64_t i = 0; r == 0 && i < paths.count; i++) r = add_path(w, paths.items[i]);
+    input_names_fini(&paths);
+    return r;
+}
+
 static int add_path(struct input_walk *w, const char *text)
 {
     struct env_stat stat;
@@ -386,22 +400,26 @@ static int add_path(struct input_walk *w, const char *text)
         r = w->env->stat(w->env, path, &stat);
     }
     if (r == 0) return add_existing(w, path, &stat);
+    if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_fatal(r))
+        return add_alternatives(w, text);
     if (remote_url_kind(text) != REMOTE_NONE && !is_fatal(r)) return input_add_url(w, text);
     return input_is_glob(path) && !is_fatal(r) ? add_glob(w, path)
                                                : record_missing_path(w, r, text);
 }
 
-/* Copies the path before the next comma that has no backslash before it. Of n backslashes before a
- * comma, n/2 belong to the name. Returns the rest, or NULL after the last path; *out_fits is false
- * if the path is longer than PATH_MAX. */
+/* Copies the path before the next comma that has no backslash before it and is not in braces. Of n
+ * backslashes before a comma, n/2 belong to the name. Returns the rest, or NULL after the last
+ * path; *out_fits is false if the path is longer than PATH_MAX. */
 static const char *next_path(const char *p, char *out, bool *out_fits)
 {
     size_t n = 0, backslashes = 0; /* just before *p */
+    const char *closed = p;        /* the end of the braces around *p */
     *out_fits = true;
     for (; *p != '\0'; p++) {
+        if (*p == '{' && p >= closed && input_brace_end(p) != NULL) closed = input_brace_end(p);
         if (*p == ',') {
             n -= backslashes - backslashes / 2;
-            if (backslashes % 2 == 0) break;
+            if (backslashes % 2 == 0 && p >= closed) break;
         }
         backslashes = *p == '\\' ? backslashes + 1 : 0;
         *out_fits = n + 1 < PATH_MAX;

@@ -68,6 +68,7 @@ struct input_list {
     enum input_content content;
     /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
     bool header;
+    bool apart;  /* no split has parts of two files, and an empty file has one */
     uint8_t csv; /* the delimiter of records of CSV, as `header`; 0: rows are lines */
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
     bool json_lines;
@@ -90,7 +91,8 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
 /* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
  * (remote/remote_url.h), separated by commas; a comma
  * that belongs to a name has a backslash before it, and a backslash before a comma is doubled.
- * In a glob, ** matches any number of directories; at its end, all files in them. Standard input
+ * In a glob, ** matches any number of directories; at its end, all files in them. {a,b} is short
+ * for two paths; a comma in braces does not end a path. Standard input
  * (-) and FIFOs are copied (data/input_spool.h). If a file has exactly the given name, it is not
  * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
  * bytes; names that start with _ or . are skipped. A directory inside a directory is an error and

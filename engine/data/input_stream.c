@@ -32,7 +32,8 @@ int input_stream_check_unchanged(struct input_stream *s)
     }
     int r = s->env->stat_open(s->env, s->source.file, &now);
     if (r < 0) return error_set_system(s->error, input_error_code(r), r, "stat", s->piece->path);
-    if (now.kind != ENV_FILE)
+    const bool null = now.kind == ENV_OTHER && s->piece->file_size == 0; /* /dev/null */
+    if (now.kind != ENV_FILE && !null)
         return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
                          s->piece->path);
     if (now.size != s->piece->file_size) return set_input_changed(s, "its size has changed");

@@ -4,7 +4,8 @@
 
 #include "engine/data/input.h"
 
-#define CAUSE_BYTES_KEPT 64 /* for "and N more" */
+#define CAUSE_BYTES_KEPT       64 /* for "and N more" */
+#define INPUT_ALTERNATIVES_MAX 10000u /* of braces */
 
 struct input_walk {
     struct env *env;
@@ -52,6 +53,13 @@ int input_add_url(struct input_walk *w, const char *url);
 /* Copies to the list's arena; NULL when out of memory, with the error set. */
 char *input_copy_text(struct input_walk *w, const char *text);
 
+/* Returns the brace that closes `open`, or NULL. */
+const char *input_brace_end(const char *open);
+/* Whether it has a group {a,b}. Other braces are ordinary bytes. */
+bool input_has_braces(const char *text);
+/* Lists what the groups of `text` stand for, also in each other, in the order of shells; `out` is
+ * empty. Returns 0 or a code. */
+int input_expand_braces(struct input_walk *w, const char *text, struct name_list *out);
 bool input_is_glob(const char *text);
 /* Expands `pattern` component by component; `out` is empty. The paths may not exist. Returns 0 or a
  * code. */

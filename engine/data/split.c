@@ -23,7 +23,7 @@ struct split_builder {
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     uint64_t used_runs;                            /* of column maps */
-    bool header;
+    bool header, apart;
     uint8_t csv;
     struct glint_slice json, nulls;
 };
@@ -31,7 +31,9 @@ struct split_builder {
 static int begin_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
-        return error_set(p->error, GLINT_E_PLAN_LIMIT, "use larger splits: --split-size",
+        return error_set(p->error, GLINT_E_PLAN_LIMIT,
+                         p->apart ? "each file has a split of its own: join small ones with cat"
+                                  : "use larger splits: --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
     if (!array_reserve(&p->starts, &p->split_capacity, p->split_count + 1, sizeof *p->starts))
         return error_no_memory(p->error);
@@ -65,7 +67,7 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
 {
     const uint64_t most = file->remote != NULL ? SPLIT_OBJECTS_MAX : SPLIT_FILES_MAX;
     const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
-    const bool fits = p->split_count > 0 && p->used_pieces < most &&
+    const bool fits = !p->apart && p->split_count > 0 && p->used_pieces < most &&
                       p->used_runs + runs <= COLUMN_RUNS_MAX &&
                       p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
     int r = fits ? 0 : begin_split(p);
@@ -103,7 +105,7 @@ static bool is_empty(const struct input_file *file)
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
-    return is_empty(file) ? 0 : add_any_file(p, file);
+    return is_empty(file) && !p->apart ? 0 : add_any_file(p, file);
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -265,6 +267,7 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .error = error,
                               .split_bytes = split_bytes,
                               .header = list->header,
+                              .apart = list->apart,
                               .csv = list->csv,
                               .json = input_list_json(list),
                               .nulls = list->nulls};

@@ -90,6 +90,9 @@ struct glint_task {
     const struct shuffle_spec *shuffle;
     /* The origin of the current batch, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
+    /* The first file of the split that it reads, also if no line of it begins there; NULL: it reads
+     * no text, or lines that another engine feeds. */
+    const char *input_path;
     /* The current stage, and the function that is running; NULL: none. The crash handler and other
      * threads read them for messages, so `function` is atomic. */
     const struct stage_plan *stage;

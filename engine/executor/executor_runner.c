@@ -329,7 +329,8 @@ static int spawn_executor(struct executor_runner *w, const struct executor_reque
         env->close(env, pair[0]);
     } else {
         char path[32] = "/proc/self/exe";
-        struct spawn_program p = {.path = path, .words = arguments.argv};
+        struct spawn_program p = {
+            .path = path, .words = arguments.argv, .own_session = true, .end_session = true};
         p.files[0] = -1;
         p.files[1] = p.files[2] = STDERR_FILENO;
         p.files[PROCESS_PIPE_FD] = pair[1];

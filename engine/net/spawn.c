@@ -4,18 +4,21 @@
 #include "engine/net/spawn.h"
 
 #include "engine/base/env.h"
+#include "engine/base/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NULL_DEVICE "/dev/null"
+#define NULL_DEVICE   "/dev/null"
+#define SESSION_TRIES 8
 
 /* Returns 0 or an errno. */
 static int add_file_actions(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
@@ -75,12 +78,53 @@ static int spawn_process(struct spawn *s, const struct spawn_program *p)
     return -r;
 }
 
+struct session_search {
+    pid_t session;
+    uint32_t found;
+};
+
+/* Entries of /proc: "pid (name) state parent group session ...", where the name may have any
+ * bytes. */
+static int kill_in_session(void *arg, const char *name)
+{
+    struct session_search *s = arg;
+    char path[64], text[512], state;
+    int pid, session;
+    if (name[0] < '1' || name[0] > '9') return 0;
+    text_format(path, sizeof path, "/proc/%.16s/stat", name);
+    if (!env_read_text(env_real(), path, text, sizeof text)) return 0;
+    const char *end = strrchr(text, ')');
+    if (end == NULL || sscanf(text, "%d", &pid) != 1 ||
+        sscanf(end + 1, " %c %*d %*d %d", &state, &session) != 2)
+        return 0;
+    if (session != s->session || state == 'Z' || state == 'X' || pid <= 1) return 0;
+    kill(pid, SIGKILL);
+    s->found++;
+    return 0;
+}
+
+/* Kills what a process left that was killed, or failed, and so could not end it. It is not reaped
+ * yet: its number is still that of its session. */
+static void kill_session(const struct spawn *s)
+{
+    siginfo_t info = {.si_pid = 0};
+    struct session_search search = {.session = s->pid, .found = 1};
+    if (waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    if (info.si_pid == 0 || (info.si_code == CLD_EXITED && info.si_status == 0)) return;
+    /* Again: they may have started others meanwhile. */
+    for (int i = 0; i < SESSION_TRIES && search.found > 0; i++) {
+        search.found = 0;
+        if (env_list_dir(env_real(), "/proc", kill_in_session, &search) != 0) return;
+    }
+}
+
 static void on_exited(uv_poll_t *poll, int status, int events)
 {
     struct spawn *s = poll->data;
     int wait_status = 0;
     (void)status, (void)events;
     assert(s->open && s->running);
+    if (s->end_session) kill_session(s);
     pid_t found = waitpid(s->pid, &wait_status, WNOHANG);
     /* Woken too early: still running. */
     if (found == 0) return;
@@ -102,7 +146,9 @@ int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *pr
                 void (*exited)(void *arg, int wait_status), void *arg)
 {
     assert(program->file_count <= SPAWN_FILES_MAX && program->words[0] != NULL);
-    *s = (struct spawn){.file = -1, .exited = exited, .arg = arg};
+    *s = (struct spawn){
+        .file = -1, .exited = exited, .arg = arg, .end_session = program->end_session};
+    assert(program->own_session || !program->end_session);
     int r = spawn_process(s, program);
     if (r != 0) return r;
     s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* has close-on-exec */

@@ -22,6 +22,8 @@ struct spawn_program {
     int files[SPAWN_FILES_MAX]; /* its descriptors 0, 1, ..; -1: /dev/null */
     uint32_t file_count;
     bool own_session; /* setsid: detached from the terminal */
+    /* With own_session: if it is killed or fails, the processes that it has started end, too. */
+    bool end_session;
 };
 
 /* A child process; zeros: never started. */
@@ -29,7 +31,7 @@ struct spawn {
     uv_poll_t poll;
     pid_t pid;
     int file; /* pidfd, readable on exit */
-    bool open, running;
+    bool open, running, end_session;
     void (*exited)(void *arg, int wait_status);
     void (*closed)(void *arg);
     void *arg;

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -85,8 +86,11 @@ static int write_file(struct env *env, const char *path, uint64_t id, struct gli
     if (!text_format(attempt, sizeof attempt, "%s.attempt-%016llx", path, (unsigned long long)id))
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
                          "the path is too long: %s", path);
-    /* Engines run tasks as other users. */
+    /* Engines run tasks as other users, who may read it, but never write it. */
+    const mode_t before = umask(S_IWGRP | S_IWOTH);
+    umask(before | S_IWGRP | S_IWOTH);
     int file = env->open(env, ENV_CWD, attempt, ENV_CREATE_PUBLIC);
+    umask(before);
     if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "create", attempt);
     int r = write_all(env, file, path, body, error);
     env->close(env, file);
@@ -258,6 +262,12 @@ static int read_bytes(struct env *env, const char *path, struct buffer *out,
     int64_t n = 0;
     if (r == 0 && stat.kind != ENV_FILE)
         set_invalid(path, "it is not a regular file", error);
+    else if (r == 0 && (stat.mode & (S_IWGRP | S_IWOTH)) != 0)
+        error_set(error, GLINT_E_STAGE_FILE,
+                  "chmod go-w FILE, after a look at who could write it (glint stage show)",
+                  "%s: a stage file is code, and users other than its owner may write this one "
+                  "(mode %04o)",
+                  path, (unsigned)stat.mode);
     else if (r == 0 && !buffer_reserve(out, stat.size))
         error_no_memory(error);
     else if (r == 0)

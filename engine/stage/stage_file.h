@@ -46,7 +46,7 @@ struct stage_file {
     uint32_t word_count, slots;
     uint32_t stdin_tasks; /* as context_config.stdin_tasks */
     uint64_t memory_bytes;
-    struct task_options options; /* memory_bytes and dir, too; not work_dir */
+    struct task_options options; /* memory_bytes and dir, too; not work_dir, allow_commands */
     struct glint_slice *earlier; /* the result lines of earlier actions, one slice for each */
     uint32_t earlier_count;
     struct glint_slice action; /* the encoded broadcasts and stages, to compare */

@@ -99,7 +99,6 @@ int stage_worker_open(struct stage_worker *w, struct env *env, const struct stag
     int r = work_dir_open(&w->work_dir, env, work_dir, error);
     if (r == 0) r = make_plan(w, registry, error);
     w->options = file->options;
-    w->options.allow_commands = true; /* the engine runs commands of its users anyway */
     w->options.work_dir = w->work_dir.path;
     return r == 0 ? start_executor(w, registry, error) : r;
 }

@@ -63,7 +63,8 @@ static int parse_statuses(struct glint *g, const char *text, int ok[STATUSES_MAX
 /* With --csv, records as they are: the command reads CSV. */
 static struct glint_rdd *read_lines(struct glint *g, const struct glint_job_args *args)
 {
-    struct glint_rdd *lines = glint_text_file(g, args->positional[0]);
+    struct glint_rdd *lines =
+        glint_with_partitions_of_one_file(glint_text_file(g, args->positional[0]));
     const bool header = glint_job_option(args, "header") != NULL;
     const bool csv = glint_job_option(args, "csv") != NULL;
     const bool json = glint_job_option(args, "json-lines") != NULL;

@@ -125,9 +125,9 @@ class NoProcessIsLeft(CommandTest):
     def begin(self, *options):
         """A job whose commands, and what they have started, never end."""
         self.daemon = self.executor("e1")
-        command = f"sh -c 'echo $$ > {self.directory}/pid-$$; sleep 1000 & sleep 1000'"
+        command = f"sh -c 'sleep 1000 & : > {self.directory}/pid-$!; : > {self.directory}/pid-$$; sleep 1000'"
         job = self.submit("job", "stream", "--map", command, "--split-size", "100K", *options, self.input, "out")
-        until(lambda: len(self.pids()) == 2, "both commands run")
+        until(lambda: len(self.pids()) == 4, "both commands run, and what they have started")
         return job
 
     def pids(self):
@@ -159,18 +159,22 @@ class NoProcessIsLeft(CommandTest):
         self.until_gone()
         self.assert_runs()
 
-    def test_killed_executor_process(self):
-        """The kernel kills the commands, but not what they have started."""
+    def executor_dies_of(self, number):
         job = self.begin()
         first = self.pids()
         for pid in self.daemon.children():
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         self.until_gone(first)
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
         self.until_gone()
-        for pid in self.left_processes():  # sleep, started by sh
-            os.kill(pid, signal.SIGKILL)
+
+    def test_killed_executor_process(self):
+        """The kernel kills the commands; the daemon kills what they have started."""
+        self.executor_dies_of(signal.SIGKILL)
+
+    def test_crashed_executor_process(self):
+        self.executor_dies_of(signal.SIGSEGV)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class Engine:
                               env=self.test.env if env is None else env, timeout=DEADLINE_S, check=False)
 
     def run_task(self, command, file, stage, lines):
-        io = ("--io", "rawbytes") if self.raw else ()
+        io = ("--allow-commands", *(("--io", "rawbytes") if self.raw else ()))
         done = [self.glint(command, file, "--stage", str(stage), *io, data=b"".join(lines), env={})
                 for _ in range(self.random.choice((1, 2)))]
         for one in done:

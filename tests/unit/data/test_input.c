@@ -129,6 +129,27 @@ Test(input, globs_match_sorted_paths)
     expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
 }
 
+Test(input, braces_are_alternatives)
+{
+    expect_files("{a.tsv,b.gz}", "a.tsv b.gz");
+    expect_files("b.gz,{a,a}.tsv,b.gz", "b.gz a.tsv a.tsv b.gz");
+    expect_files("d/{part-1{.gz,0},other}", "d/part-1.gz d/part-10 d/other");
+    expect_files("d/part-{1*,[2]}", "d/part-1.gz d/part-10 d/part-2");
+    expect_bad("{d,./d}/{o,oth}{er,}", GLINT_E_INPUT_NOT_FOUND, "d/oer: No such file");
+    expect_bad("{{a.tsv},{b.gz}}", GLINT_E_INPUT_NOT_FOUND, "{a.tsv}: No such file");
+    expect_bad("{x,a.tsv", GLINT_E_INPUT_NOT_FOUND, "{x: No such file");
+    make_file("{x", 1);
+    make_file("a{b.gz,}", 1);
+    expect_files("{x,a.tsv", "{x a.tsv");
+    expect_files("a{b.gz,},a.tsv", "a{b.gz,} a.tsv"); /* a name that exists */
+    expect_bad("{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}{0,1}",
+               GLINT_E_PLAN_LIMIT, "more than 10000 paths");
+    char deep[9000];
+    memset(deep, '{', sizeof deep);
+    deep[sizeof deep - 1] = '\0';
+    expect_bad(deep, GLINT_E_INPUT_NOT_FOUND, "");
+}
+
 /* A directory is listed once, however many ** reach it; links to directories are not followed. */
 Test(input, double_star_matches_directories_at_any_depth)
 {
