@@ -70,8 +70,9 @@ struct splits {
  * compressed file only between its frames, if they can be found (data/frames.h); small files share
  * a split, at most SPLIT_OBJECTS_MAX objects at URLs, and empty files are left out, unless the list
  * keeps files apart. CSV is cut between records, which the driver finds by reading the file;
- * compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from `list`. `out` is zeros before; call splits_fini in
- * any case. Returns 0, PLAN_LIMIT, NO_MEMORY, or INPUT_* of a compressed file. */
+ * compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from
+ * `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT,
+ * NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
 /* The size of a split that 0 means there. */
