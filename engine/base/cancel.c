@@ -43,6 +43,13 @@ void cancel_post(const struct cancel *c)
     assert(n == (ssize_t)sizeof one || errno == EAGAIN); /* EAGAIN: it is readable */
 }
 
+void cancel_reset(const struct cancel *c)
+{
+    uint64_t posts;
+    const ssize_t n = read(c->event, &posts, sizeof posts);
+    assert(n == (ssize_t)sizeof posts || errno == EAGAIN); /* EAGAIN: none */
+}
+
 void cancel_close(struct cancel *c)
 {
     if (c->either > 0) close(c->either);

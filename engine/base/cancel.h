@@ -16,6 +16,8 @@ struct cancel {
 int cancel_open(struct cancel *c, uint64_t timeout_ns, struct glint_error *error);
 /* Any thread, also signal handlers. */
 void cancel_post(const struct cancel *c);
+/* Waits may begin again; it becomes readable by the next post, or when its time has passed. */
+void cancel_reset(const struct cancel *c);
 static inline int cancel_file(const struct cancel *c)
 {
     return c->timer > 0 ? c->either : c->event;

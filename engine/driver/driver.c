@@ -75,9 +75,9 @@ static void driver_recover(struct runner *runner)
 {
     struct driver *d = (struct driver *)runner;
     assert(d->action_run == NULL);
-    /* Closed, since it is readable from the interrupt on; opened again when it is asked for. */
-    if (atomic_exchange(&d->interrupt, 0) != 0 && atomic_exchange(&d->cancel_opened, false))
-        cancel_close(&d->cancel);
+    /* Not closed: sources that exist have its number, and an interrupt may post now. */
+    if (atomic_exchange(&d->interrupt, 0) != 0 && atomic_load(&d->cancel_opened))
+        cancel_reset(&d->cancel);
     job_outputs_remove_failed(d);
 }
 

@@ -25,6 +25,12 @@ Test(cancel, file_stays_readable_after_a_post)
         cancel_post(&c);
         cr_expect_eq(check(&c), GLINT_E_INTERRUPTED);
     }
+    for (int i = 0; i < 2; i++) {
+        cancel_reset(&c);
+        cr_expect_eq(check(&c), 0);
+    }
+    cancel_post(&c);
+    cr_expect_eq(check(&c), GLINT_E_INTERRUPTED);
     cancel_close(&c);
     cancel_close(&c);
     cr_expect_eq(cancel_check(env_real(), 0, &error), 0, "0: never");

@@ -191,6 +191,24 @@ Test(release, an_error_ends_its_action_only)
     fixture_close(g, GLINT_OK);
 }
 
+/* Its splits are made by reading, which an interrupt ends. */
+Test(release, a_source_is_read_after_an_interrupt)
+{
+    struct glint *g = open_context(1);
+    char path[PATH_MAX];
+    int64_t count = 0;
+    scratch_write("rows", "a,1\nb,2\nc,3\n", 12);
+    scratch_path("rows", path);
+    struct glint_rdd *rows = glint_with_csv(glint_text_file(g, path), ',');
+    glint_with_split_bytes(rows, 5);
+    glint_interrupt(g, GLINT_E_INTERRUPTED);
+    cr_expect_eq(glint_count(rows, &count), GLINT_E_INTERRUPTED);
+    cr_expect_eq(glint_clear_error(g), 0);
+    cr_expect_eq(glint_count(rows, &count), 0, "%s", glint_error(g)->cause);
+    cr_expect_eq(count, 3);
+    fixture_close(g, GLINT_OK);
+}
+
 /* The values of broadcasts that an RDD needs stay, however they were released. */
 Test(release, an_rdd_keeps_its_broadcast)
 {
