@@ -139,6 +139,8 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
     const bool has_bytes = response->has_range && response->to > response->from;
     if (response->malformed || (partial && !has_bytes))
         return set_garbled(r, "the headers of the response contradict each other", error);
+    if (partial && (response->from > r->at || response->to <= r->at))
+        return set_garbled(r, "the server sent other bytes than it was asked for", error);
     if (!r->known) {
         const enum remote_result result = learn_identity(r, error);
         if (result != REMOTE_OK) return result;
@@ -151,9 +153,8 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
     if (!partial) {
         r->at = 0; /* all of it: what is before the wanted bytes is dropped */
         r->end = r->identity.size;
-    } else if (response->from > r->at || response->to <= r->at ||
-               response->to > r->identity.size) {
-        return set_garbled(r, "the server sent other bytes than it was asked for", error);
+    } else if (response->to > r->identity.size) {
+        return set_garbled(r, "the headers of the response contradict each other", error);
     } else {
         r->at = response->from; /* bytes before the wanted ones are dropped, too */
         r->end = response->to;

@@ -127,6 +127,18 @@ static void respond_with_more(void *arg, const struct remote_request *request,
              (unsigned long long)out->from, (unsigned long long)(out->from + out->size - 1), SIZE);
 }
 
+/* Also the first one, which would say how long the object is. */
+Test(remote_reader, the_first_response_is_repeated_if_it_has_other_bytes)
+{
+    remote_reader_destroy(reader);
+    reader = remote_reader_create(&env, "http://host/x", "x");
+    mistakes = (struct mistakes){.count = 1, .headers = "Content-Range: bytes 9999-99999/*"};
+    error = (struct glint_error){.code = GLINT_OK};
+    cr_assert_eq(remote_reader_identify(reader, bytes, 1000, &identity, &error), 1000, "%s",
+                 error.cause);
+    cr_expect(identity.size == SIZE && scripted_requests == 3);
+}
+
 Test(remote_reader, ranges_may_begin_earlier_and_end_earlier)
 {
     scripted_respond = respond_with_more;
