@@ -13,7 +13,7 @@ static int cartesian_open(void *state, const struct op_open *o)
     return right_spool_open(state, o, "cartesian");
 }
 
-static enum flow pair_with_all(struct right_spool *s, struct glint_record *pair,
+static enum flow pair_with_all(struct right_partition *s, struct glint_record *pair,
                                struct glint_emitter *out)
 {
     int r = spool_rewind(&s->values);
@@ -28,7 +28,7 @@ static enum flow pair_with_all(struct right_spool *s, struct glint_record *pair,
 static enum flow cartesian_push(void *state, const struct glint_batch *batch,
                                 struct glint_emitter *out)
 {
-    struct right_spool *s = state;
+    struct right_partition *s = state;
     enum flow flow = FLOW_MORE;
     assert(batch->key.type == GLINT_NONE);
     if (s->values.count == 0) return FLOW_MORE;
@@ -44,7 +44,7 @@ static enum flow cartesian_push(void *state, const struct glint_batch *batch,
 
 const struct op op_cartesian = {.name = "cartesian",
                                 .kind = OP_CARTESIAN,
-                                .state_size = sizeof(struct right_spool),
+                                .state_size = sizeof(struct right_partition),
                                 .open = cartesian_open,
                                 .push = cartesian_push,
                                 .push_right = right_spool_push,

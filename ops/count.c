@@ -8,7 +8,7 @@ struct count_state {
     uint64_t rows;
 };
 
-static int count_open(void *state, const struct op_open *o)
+static int count_op_open(void *state, const struct op_open *o)
 {
     ((struct count_state *)state)->task = o->task;
     return 0;
@@ -32,7 +32,7 @@ static int count_result(void *state, struct buffer *out)
 const struct op op_count = {.name = "count",
                             .kind = OP_ACTION,
                             .state_size = sizeof(struct count_state),
-                            .open = count_open,
+                            .open = count_op_open,
                             .push = count_push,
                             .result = count_result};
 

@@ -87,7 +87,7 @@ static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
 
 /* Sets the group's key for row `rows`. The bytes of a key are written once per batch, and all rows
  * of the group refer to them. */
-static bool put_key(struct join_state *s)
+static bool put_pair_key(struct join_state *s)
 {
     const struct buffer *key = &s->group.key;
     if (s->group.type == GLINT_I64) {
@@ -122,13 +122,13 @@ static bool put_pair(struct join_state *s, struct glint_slice left, struct glint
 
 /* Flushes by the total size of the cells, even though keys are stored once: a consumer may copy
  * every cell. A larger row gets its own batch. */
-static enum flow add_row(struct join_state *s, struct glint_slice left, struct glint_slice right,
-                         struct glint_emitter *out)
+static enum flow add_joined_row(struct join_state *s, struct glint_slice left,
+                                struct glint_slice right, struct glint_emitter *out)
 {
     uint64_t size = s->group.key.size + 1 + left.size + right.size;
     bool full = s->rows == BATCH_ROWS_MAX || s->weight + size > EMIT_BUFFER_BYTES;
     if (s->rows > 0 && full && join_flush(s, out) != FLOW_MORE) return out->flow;
-    if (!put_key(s) || !put_pair(s, left, right)) {
+    if (!put_pair_key(s) || !put_pair(s, left, right)) {
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
@@ -140,13 +140,14 @@ static enum flow add_row(struct join_state *s, struct glint_slice left, struct g
 /* ---- Groups */
 
 /* Pairs `left` (a left value, or nil) with each right value. */
-static enum flow add_rows(struct join_state *s, struct glint_slice left, struct glint_emitter *out)
+static enum flow add_joined_rows(struct join_state *s, struct glint_slice left,
+                                 struct glint_emitter *out)
 {
     struct glint_slice right;
     int more = spool_rewind(&s->right);
     if (more == 0) more = spool_next(&s->right, &right);
     while (more > 0) {
-        enum flow flow = add_row(s, left, right, out);
+        enum flow flow = add_joined_row(s, left, right, out);
         if (flow != FLOW_MORE) return flow;
         more = spool_next(&s->right, &right);
     }
@@ -158,7 +159,7 @@ static enum flow end_join_group(struct join_state *s, struct glint_emitter *out)
 {
     enum flow flow = out->flow;
     if (flow == FLOW_MORE && s->keep_right && !s->any_left && s->right.count > 0)
-        flow = add_rows(s, nil, out);
+        flow = add_joined_rows(s, nil, out);
     spool_clear(&s->right);
     s->group.started = s->any_left = s->key_is_written = false;
     return flow;
@@ -187,8 +188,8 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
     if (side == SIDE_RIGHT) return spool_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
     s->any_left = true;
     /* All right values of the key have arrived, so this left value is matched or not for good. */
-    if (s->right.count > 0) return add_rows(s, value, out);
-    return s->keep_left ? add_row(s, value, nil, out) : FLOW_MORE;
+    if (s->right.count > 0) return add_joined_rows(s, value, out);
+    return s->keep_left ? add_joined_row(s, value, nil, out) : FLOW_MORE;
 }
 
 static enum flow join_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)

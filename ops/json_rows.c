@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define MISSING_VALUES "missing values"
-#define SHOWN_BEFORE 60u /* bytes of a long line before a mistake in messages */
+#define SHOWN_BEFORE   60u /* bytes of a long line before a mistake in messages */
 
 struct json_rows {
     struct glint_task *task;
@@ -53,7 +53,7 @@ static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line
 }
 
 /* Appends the value to the row, and passes *at. Returns NULL, or why the row is bad. */
-static const char *put_value(const struct json_rows *j, uint32_t path, uint8_t **at)
+static const char *put_json_value(const struct json_rows *j, uint32_t path, uint8_t **at)
 {
     const struct json_value *v = &j->values[path];
     uint64_t size = v->raw.size;
@@ -81,14 +81,15 @@ static const char *put_value(const struct json_rows *j, uint32_t path, uint8_t *
 
 /* Appends the line with its values to the batch. Returns 0, also if it was bad and skipped, or a
  * code. */
-static int add_row(struct json_rows *j, struct glint_slice line)
+static int add_json_row(struct json_rows *j, struct glint_slice line)
 {
     uint8_t *const begin = j->out.bytes + j->out.used, *at = begin;
     const char *problem = NULL;
     *at++ = JSON_ROW;
     memcpy(at, line.data, line.size);
     at += line.size;
-    for (uint32_t i = 0; problem == NULL && i < j->paths.count; i++) problem = put_value(j, i, &at);
+    for (uint32_t i = 0; problem == NULL && i < j->paths.count; i++)
+        problem = put_json_value(j, i, &at);
     if (problem != NULL) return glint_bad_row(j->task, line, problem);
     row_batch_add(&j->out, line, (uint64_t)(at - begin));
     return 0;
@@ -106,7 +107,7 @@ static int check_line(struct json_rows *j, struct glint_slice line)
                          problem);
 }
 
-static enum flow add_rows(struct json_rows *j)
+static enum flow emit_json_lines(struct json_rows *j)
 {
     const struct glint_batch *in = j->out.in;
     enum flow flow = FLOW_MORE;
@@ -116,7 +117,7 @@ static enum flow add_rows(struct json_rows *j)
         if (r < 0) return FLOW_FAIL;
         if (r == 0) continue;
         flow = row_batch_reserve(&j->out, row_bytes_max(j, line));
-        if (flow == FLOW_MORE && add_row(j, line) < 0) return FLOW_FAIL;
+        if (flow == FLOW_MORE && add_json_row(j, line) < 0) return FLOW_FAIL;
     }
     return flow == FLOW_MORE ? row_batch_flush(&j->out) : flow;
 }
@@ -154,15 +155,14 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     struct glint_batch batch;
     enum flow flow = FLOW_MORE;
     if (j == NULL) return FLOW_FAIL;
-    *j = (struct json_rows){
-        .task = task,
-        .nulls = piece->nulls,
-        .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
+    *j = (struct json_rows){.task = task,
+                            .nulls = piece->nulls,
+                            .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
     int r = open_rows(j, piece->json);
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
         r = 0;
         task->origin = batch.origin;
-        flow = j->paths.count > 0 ? add_rows(j) : check_rows(j);
+        flow = j->paths.count > 0 ? emit_json_lines(j) : check_rows(j);
     }
     task->origin = NULL;
     mem_free(j->out.bytes);

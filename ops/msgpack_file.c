@@ -148,7 +148,7 @@ static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_r
 
 /* Makes room for `wanted` bytes from the partial record on, and moves it to the start of the
  * window. */
-static int make_room(struct msgpack_state *s, uint64_t wanted)
+static int move_and_reserve(struct msgpack_state *s, uint64_t wanted)
 {
     const uint64_t rest = s->fill - s->at;
     uint8_t *target = s->window;
@@ -197,7 +197,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
         return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
                          "%s: a record of at least %llu bytes; the limit is %llu", piece->path,
                          (unsigned long long)needed, (unsigned long long)RECORD_BYTES_MAX);
-    int r = make_room(s, wanted);
+    int r = move_and_reserve(s, wanted);
     if (r < 0) return r;
     const int64_t n = input_stream_read(&s->source, s->window + s->fill, wanted - s->fill);
     if (n < 0) return (int)n;
@@ -237,8 +237,8 @@ static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
     return out->flow;
 }
 
-static void column_add(const struct msgpack_state *s, enum glint_type type,
-                       struct selection_column *c, const union glint_value *v)
+static void msgpack_column_add(const struct msgpack_state *s, enum glint_type type,
+                               struct selection_column *c, const union glint_value *v)
 {
     if (type == GLINT_I64) {
         c->i64[s->rows] = v->i64;
@@ -258,8 +258,8 @@ static bool cell_is_large(enum glint_type type, const union glint_value *v)
 }
 
 /* Adds the decoded record of `size` bytes at s->at to the batch; a large one is emitted alone. */
-static enum flow add_record(struct msgpack_state *s, const struct glint_record *r, uint64_t size,
-                            struct glint_emitter *out)
+static enum flow add_msgpack_record(struct msgpack_state *s, const struct glint_record *r,
+                                    uint64_t size, struct glint_emitter *out)
 {
     const bool large =
         cell_is_large(s->schema.key, &r->key) || cell_is_large(s->schema.value, &r->value);
@@ -271,8 +271,8 @@ static enum flow add_record(struct msgpack_state *s, const struct glint_record *
         glint_emit(out, r);
         s->first = s->at + size;
     } else {
-        column_add(s, s->schema.key, &s->key, &r->key);
-        column_add(s, s->schema.value, &s->value, &r->value);
+        msgpack_column_add(s, s->schema.key, &s->key, &r->key);
+        msgpack_column_add(s, s->schema.value, &s->value, &r->value);
         s->rows++;
     }
     s->at += size;
@@ -289,7 +289,7 @@ static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out
         uint64_t size = 0;
         enum msgpack_validity found = read_record(s, &record, &size);
         if (found == MSGPACK_COMPLETE)
-            flow = add_record(s, &record, size, out);
+            flow = add_msgpack_record(s, &record, size, out);
         else if (found == MSGPACK_INVALID)
             flow = FLOW_FAIL;
         else if ((flow = push_rows(s, out)) == FLOW_MORE)
@@ -298,8 +298,8 @@ static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out
     return flow == FLOW_MORE ? push_rows(s, out) : flow;
 }
 
-static enum flow read_file(struct msgpack_state *s, const struct split_piece *piece,
-                           struct glint_emitter *out)
+static enum flow read_window(struct msgpack_state *s, const struct split_piece *piece,
+                             struct glint_emitter *out)
 {
     int r = input_stream_open_in_task(&s->source, s->task, piece, 0);
     s->first = s->at = s->fill = 0;
@@ -329,7 +329,7 @@ static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_file(s, &split.pieces[i], out);
+        flow = read_window(s, &split.pieces[i], out);
     return flow;
 }
 

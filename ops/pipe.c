@@ -87,7 +87,7 @@ static uint64_t append_line(struct pipe_state *s, struct buffer *b, const struct
     return b->size - before;
 }
 
-static enum flow write_rows(struct pipe_state *s, const struct glint_batch *batch)
+static enum flow write_rows_to_command(struct pipe_state *s, const struct glint_batch *batch)
 {
     enum flow flow = FLOW_MORE;
     for (uint32_t row = 0; flow == FLOW_MORE && row < batch->rows; row++) {
@@ -156,7 +156,7 @@ static enum flow pipe_push(void *state, const struct glint_batch *batch, struct 
     if (s->command.combine) return collect_rows(s, batch, out);
     if (!start_once(s, out)) return FLOW_FAIL;
     bool consecutive = batch->key.type == GLINT_NONE && c->lines != NULL && c->lines == c->start;
-    if (!consecutive) return write_rows(s, batch);
+    if (!consecutive) return write_rows_to_command(s, batch);
     return pipe_process_write(&s->process, c->base + c->start[0],
                               c->end[batch->rows - 1] + 1 - c->start[0]);
 }

@@ -49,7 +49,7 @@ static bool starts_with(const struct pipe_errors *e, const char *prefix)
 }
 
 /* `whole`: the line has its LF, or the process has ended. */
-static int end_line(struct pipe_errors *e, struct glint_task *task, bool whole)
+static int end_error_line(struct pipe_errors *e, struct glint_task *task, bool whole)
 {
     const uint32_t prefix = sizeof COUNTER - 1;
     int r = 0;
@@ -80,14 +80,14 @@ int pipe_errors_add(struct pipe_errors *e, struct glint_task *task, const char *
         bytes += n;
         size -= n;
         bool whole = e->line[e->line_size - 1] == '\n';
-        if (whole || e->line_size == sizeof e->line) r = end_line(e, task, whole);
+        if (whole || e->line_size == sizeof e->line) r = end_error_line(e, task, whole);
     }
     return r;
 }
 
 int pipe_errors_finish(struct pipe_errors *e, struct glint_task *task)
 {
-    return e->line_size > 0 ? end_line(e, task, true) : 0;
+    return e->line_size > 0 ? end_error_line(e, task, true) : 0;
 }
 
 int pipe_errors_fail(const struct pipe_errors *e, struct glint_task *task, enum glint_code code,

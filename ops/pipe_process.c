@@ -32,7 +32,7 @@ void pipe_process_init(struct pipe_process *p, struct glint_task *task,
 /* ---- Start */
 
 /* Returns the path of the program, NULL with the task's error set. */
-static const char *find_program(struct pipe_process *p)
+static const char *find_command(struct pipe_process *p)
 {
     const char *name = p->command->words[0], *variable = getenv("PATH");
     struct env *env = p->task->env;
@@ -91,7 +91,7 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
     assert(!p->running && p->output.buffer == NULL);
     if (pipe_output_init(&p->output, p->task, p->text) != 0) return p->task->error.code;
     char **variables = pipe_variables(p->task, p->command);
-    const char *path = variables != NULL ? find_program(p) : NULL;
+    const char *path = variables != NULL ? find_command(p) : NULL;
     p->cancelled = -1;
     if (path != NULL && p->task->cancel_file != NULL) p->cancelled = p->task->cancel_file(p->task);
     if (p->task->error.code != GLINT_OK) return p->task->error.code;

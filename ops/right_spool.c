@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-int right_spool_open(struct right_spool *s, const struct op_open *o, const char *name)
+int right_spool_open(struct right_partition *s, const struct op_open *o, const char *name)
 {
     s->task = o->task;
     s->type = o->right.value;
@@ -20,7 +20,7 @@ int right_spool_open(struct right_spool *s, const struct op_open *o, const char 
 
 enum flow right_spool_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
-    struct right_spool *s = state;
+    struct right_partition *s = state;
     (void)out;
     assert(batch->key.type == GLINT_NONE && batch->value.type == s->type);
     return spool_add_values(&s->values, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
@@ -28,7 +28,7 @@ enum flow right_spool_push(void *state, const struct glint_batch *batch, struct 
 
 void right_spool_close(void *state)
 {
-    spool_fini(&((struct right_spool *)state)->values);
+    spool_fini(&((struct right_partition *)state)->values);
 }
 
 struct glint_rdd *right_spool_rdd(const struct op *op, struct glint_rdd *left,
@@ -38,8 +38,7 @@ struct glint_rdd *right_spool_rdd(const struct op *op, struct glint_rdd *left,
     left = pair_pack_rdd(left);
     right = pair_pack_rdd(right);
     if (left == NULL || right == NULL) return NULL;
-    const struct rdd_spec spec = {.op = op,
-                                  .parents = {left, right},
-                                  .schema = {left->schema.value, right->schema.value}};
+    const struct rdd_spec spec = {
+        .op = op, .parents = {left, right}, .schema = {left->schema.value, right->schema.value}};
     return rdd_create(left->g, &spec);
 }

@@ -55,7 +55,8 @@ static int put_subtract_value(struct subtract_state *s, const struct glint_colum
 
 /* Returns 1 if the row is kept, with its value decoded; 0 if not; negative with the task's error
  * set. */
-static int keep_row(struct subtract_state *s, const struct glint_batch *batch, uint32_t row)
+static int keep_unmatched_row(struct subtract_state *s, const struct glint_batch *batch,
+                              uint32_t row)
 {
     struct glint_record r = glint_batch_record(batch, row);
     uint8_t scratch[CODEC_NUMBER_BYTES];
@@ -105,7 +106,7 @@ static enum flow subtract_push(void *state, const struct glint_batch *batch,
     uint32_t count = 0;
     assert(batch->rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < batch->rows; row++) {
-        int keep = keep_row(s, batch, row);
+        int keep = keep_unmatched_row(s, batch, row);
         if (keep < 0) return FLOW_FAIL;
         if (keep > 0) s->rows[count++] = (uint16_t)row;
     }

@@ -18,7 +18,7 @@ struct take_state {
     uint64_t left;
 };
 
-static int take_open(void *state, const struct op_open *o)
+static int take_op_open(void *state, const struct op_open *o)
 {
     struct take_state *s = state;
     s->task = o->task;
@@ -45,7 +45,7 @@ static enum flow take_push(void *state, const struct glint_batch *batch, struct 
 const struct op op_take = {.name = "take",
                            .kind = OP_ACTION,
                            .state_size = sizeof(struct take_state),
-                           .open = take_open,
+                           .open = take_op_open,
                            .push = take_push,
                            .close = result_rows_state_close,
                            .result = result_rows_state_result};

@@ -69,8 +69,8 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
     if (!fed && list->cancelled >= 0 &&
-        input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT,
-                                   list, &g->error) == GLINT_E_INPUT_NOT_FOUND)
+        input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
+                           &g->error) == GLINT_E_INPUT_NOT_FOUND)
         context_hint_saved_output(g, paths);
     context_check_interrupt(g);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
@@ -134,14 +134,14 @@ int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 
 /* Records of CSV as plain rows, at the offsets that they have in the batch that was read: so a
  * row's place in the file is known. */
-struct csv_rows {
+struct csv_batch {
     struct glint_origin origin;
     uint8_t *bytes;
     uint64_t capacity;
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
 };
 
-static int reserve_csv_bytes(struct csv_rows *c, struct glint_task *task, uint64_t size)
+static int reserve_csv_bytes(struct csv_batch *c, struct glint_task *task, uint64_t size)
 {
     if (c->bytes != NULL && size <= c->capacity)
         return 0; /* also for empty rows: they have slack */
@@ -154,7 +154,7 @@ static int reserve_csv_bytes(struct csv_rows *c, struct glint_task *task, uint64
 }
 
 /* Replaces the rows of a batch. Returns 0 or a code; a bad row may be skipped. */
-static int convert_csv(struct csv_rows *c, struct glint_task *task,
+static int convert_csv(struct csv_batch *c, struct glint_task *task,
                        const struct split_piece *piece, struct glint_batch *batch)
 {
     struct glint_column *v = &batch->value;
@@ -198,11 +198,11 @@ static enum flow read_csv_rows(struct line_reader *lines, struct glint_task *tas
                                enum flow (*push)(void *arg, const struct glint_batch *lines),
                                void *arg)
 {
-    struct csv_rows *c = task_alloc(task, sizeof *c);
+    struct csv_batch *c = task_alloc(task, sizeof *c);
     struct glint_batch batch;
     enum flow flow = FLOW_MORE;
     int r = c == NULL ? GLINT_E_NO_MEMORY : 0;
-    if (c != NULL) *c = (struct csv_rows){.bytes = NULL};
+    if (c != NULL) *c = (struct csv_batch){.bytes = NULL};
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
         r = convert_csv(c, task, piece, &batch);
         if (r == 0 && batch.rows > 0) flow = push(arg, &batch);
@@ -393,8 +393,8 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
     if (!csv && !list->json_lines)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withNulls needs rows of CSV or JSON");
     if (strlen(text) > NULL_TEXT_MAX || (csv && text[0] == '\0') ||
-        strpbrk(text, "\"\n\r\x1d\x1e\x1f") != NULL ||
-        (csv && strchr(text, list->csv) != NULL) || (!csv && strchr(text, ',') != NULL))
+        strpbrk(text, "\"\n\r\x1d\x1e\x1f") != NULL || (csv && strchr(text, list->csv) != NULL) ||
+        (!csv && strchr(text, ',') != NULL))
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
                         "withNulls: the text cannot be in a field without quotes");
     if (!set_nulls(list, text, missing)) {

@@ -30,7 +30,7 @@ struct glint_iterator *glint_to_local_iterator(struct glint_rdd *rdd)
     return it;
 }
 
-static int add_rows(void *arg, uint32_t partition, struct glint_slice result)
+static int add_iterator_rows(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct glint_iterator *it = arg;
@@ -47,7 +47,7 @@ static int next_partition(struct glint_iterator *it)
                        .rdd = it->rdd,
                        .partitions = &partition,
                        .partition_count = 1,
-                       .on_result = add_rows,
+                       .on_result = add_iterator_rows,
                        .arg = it};
     if (rdd_is_explain_only(it->rdd)) { /* one action shows all */
         a.partitions = NULL;

@@ -25,7 +25,7 @@ static int whole_files_open(void *state, const struct op_open *o)
 
 /* The content is the task's memory, as what it collects for a shuffle is. `size`: as far as it is
  * known. */
-static int check_memory(struct whole_files_state *s, const char *path, uint64_t size)
+static int check_content_memory(struct whole_files_state *s, const char *path, uint64_t size)
 {
     const uint64_t share = s->task->options->memory_bytes;
     char hint[sizeof s->task->error.hint];
@@ -42,7 +42,7 @@ static int check_memory(struct whole_files_state *s, const char *path, uint64_t 
 /* Ensures room for more of the content, of which `left` bytes are known to follow. */
 static int content_reserve(struct whole_files_state *s, const char *path, uint64_t left)
 {
-    if (check_memory(s, path, s->content.size + left) != 0) return s->task->error.code;
+    if (check_content_memory(s, path, s->content.size + left) != 0) return s->task->error.code;
     if (s->content.size + left > VALUE_BYTES_MAX)
         return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, "read it as lines: textFile",
                          "%s: a file that is read as one value has at most %llu bytes", path,

@@ -9,7 +9,7 @@
 #include <assert.h>
 
 struct zip_pairs_state {
-    struct right_spool right; /* must be first: right_spool_push casts to it */
+    struct right_partition right; /* must be first: right_spool_push casts to it */
     bool rewound;
 };
 

@@ -58,7 +58,7 @@ void cancel_close(struct cancel *c)
     *c = (struct cancel){.event = 0};
 }
 
-static int set_cancelled(struct glint_error *error)
+static int mark_cancelled(struct glint_error *error)
 {
     return error_set(error, GLINT_E_INTERRUPTED, NULL, "the job was cancelled");
 }
@@ -67,7 +67,7 @@ int cancel_check(struct env *env, int cancelled, struct glint_error *error)
 {
     struct pollfd wait = {.fd = cancelled, .events = POLLIN};
     if (cancelled <= 0 || env->poll(env, &wait, 1, 0) <= 0) return 0;
-    return set_cancelled(error);
+    return mark_cancelled(error);
 }
 
 int cancel_wait_readable(struct env *env, int file, int cancelled, struct glint_error *error)
@@ -75,6 +75,6 @@ int cancel_wait_readable(struct env *env, int file, int cancelled, struct glint_
     struct pollfd waits[] = {{.fd = file, .events = POLLIN}, {.fd = cancelled, .events = POLLIN}};
     int r = 0;
     while (r == 0) r = env->poll(env, waits, cancelled > 0 ? 2 : 1, -1);
-    if (r > 0 && waits[1].revents != 0) return set_cancelled(error);
+    if (r > 0 && waits[1].revents != 0) return mark_cancelled(error);
     return r < 0 ? r : 0;
 }

@@ -23,7 +23,7 @@ struct path_walk {
     struct glint_error *error;
 };
 
-static void enter_directory(struct path_walk *w, int dir)
+static void check_directory_step(struct path_walk *w, int dir)
 {
     if (w->dir >= 0) w->env->close(w->env, w->dir);
     w->dir = dir;
@@ -41,7 +41,7 @@ static int next_path_component(struct path_walk *w, char name[NAME_MAX + 1], boo
     if (w->rest[0] == '/') {
         int root = w->env->open(w->env, ENV_CWD, "/", ENV_SEARCH);
         if (root < 0) return root;
-        enter_directory(w, root);
+        check_directory_step(w, root);
         drop_path_prefix(w, strspn(w->rest, "/"));
     }
     size_t size = strcspn(w->rest, "/");
@@ -86,7 +86,7 @@ static int walk_to_file(struct path_walk *w)
         int file = w->env->open(w->env, w->dir, name, last ? ENV_READ_NOFOLLOW : ENV_SEARCH);
         if (file >= 0 && last) return file;
         if (file >= 0) {
-            enter_directory(w, file);
+            check_directory_step(w, file);
             continue;
         }
         /* O_NOFOLLOW fails for a symlink with ELOOP, or with ENOTDIR if a directory was
@@ -104,7 +104,7 @@ static int open_checking_links(struct env *env, const char *path, enum glint_cod
     if (path[0] == '\0') return -ENOENT;
     if (!text_format(w.rest, sizeof w.rest, "%s", path)) return -ENAMETOOLONG;
     int file = walk_to_file(&w);
-    enter_directory(&w, -1);
+    check_directory_step(&w, -1);
     return file;
 }
 

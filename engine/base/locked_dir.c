@@ -30,7 +30,7 @@ static void write_owner(struct env *env, int file)
 }
 
 /* Terminates the first line of `text` and returns the second; NULL: there is no line end. */
-static char *split_line(char *text)
+static char *split_lock_line(char *text)
 {
     char *end = text != NULL ? strchr(text, '\n') : NULL;
     if (end == NULL) return NULL;
@@ -53,7 +53,8 @@ static bool is_locked_by_other_node(struct env *env, int file, const struct env_
     int64_t start_s = 0;
     env->node(env, &here);
     if (env_read_full(env, file, text, sizeof text - 1, 0) < 0) return true;
-    char *boot = split_line(text), *start = split_line(boot), *end = split_line(start);
+    char *boot = split_lock_line(text), *start = split_lock_line(boot),
+         *end = split_lock_line(start);
     if (end != NULL && strcmp(text, here.host) == 0) return false;
     if (end != NULL && here.boot[0] != '\0' && strcmp(boot, here.boot) == 0) return false;
     bool dated = end != NULL && text_parse_i64((const uint8_t *)start, strlen(start), &start_s);

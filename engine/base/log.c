@@ -119,7 +119,7 @@ static void format_json_line(const struct log_record *l, const char *executor, c
 }
 
 /* Caller holds the lock. Several processes append to the same file, so its size must be read. */
-static bool is_full(struct env *env)
+static bool log_is_full(struct env *env)
 {
     struct env_stat stat;
     return logger.bytes_max > 0 && env->stat_open(env, STANDARD_ERROR, &stat) == 0 &&
@@ -135,7 +135,7 @@ static void write_log_line(const struct log_record *l)
     struct env *env = logger.env != NULL ? logger.env : env_real();
     const char *executor = l->ids->executor != NULL ? l->ids->executor : logger.executor;
     char when[64];
-    if (is_full(env)) return;
+    if (log_is_full(env)) return;
     text_format_time(when, env->wall_ns(env));
     if (!logger.json) {
         struct log_line_buffer text = {.size = 0};

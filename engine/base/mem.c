@@ -72,7 +72,7 @@ static uint64_t block_size(uint64_t size)
 
 /* Whether the block can be kept for large ones. malloc may round a smaller one up to that size, but
  * does not align it to a huge page. */
-static bool is_large(void *block)
+static bool is_large_allocation(void *block)
 {
     return malloc_usable_size(block) >= LARGE_BLOCK_BYTES &&
            (uintptr_t)block % HUGE_PAGE_BYTES == 0;
@@ -85,7 +85,7 @@ static void *fresh_block(uint64_t whole)
     if (posix_memalign(&block, alignment, whole) != 0 &&
         !(mem_cache_clear() && posix_memalign(&block, alignment, whole) == 0))
         return NULL;
-    if (is_large(block)) mem_cache_add(malloc_usable_size(block));
+    if (is_large_allocation(block)) mem_cache_add(malloc_usable_size(block));
     return block;
 }
 
@@ -97,7 +97,7 @@ static void clear_slack(uint8_t *block, uint64_t size)
 }
 
 /* `out_kept`: the block was in use before, so it has its pages. */
-static void *find_block(uint64_t size, bool *out_kept)
+static void *find_large_allocation(uint64_t size, bool *out_kept)
 {
     if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
     const uint64_t whole = block_size(size);
@@ -113,7 +113,7 @@ static void *find_block(uint64_t size, bool *out_kept)
 void *mem_alloc(uint64_t size)
 {
     bool kept;
-    return find_block(size, &kept);
+    return find_large_allocation(size, &kept);
 }
 
 void *mem_zalloc(uint64_t size)
@@ -131,7 +131,8 @@ static void release(void *block, bool keep)
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
     assert(before > 0);
-    if (!is_large(block) || !mem_cache_give(block, malloc_usable_size(block), keep)) free(block);
+    if (!is_large_allocation(block) || !mem_cache_give(block, malloc_usable_size(block), keep))
+        free(block);
 }
 
 /* Moves bytes from one large block to another by giving it the pages, so that nothing is copied or
@@ -151,12 +152,12 @@ static bool move_pages(uint8_t *to, uint8_t *from, uint64_t size)
 void *mem_grow(void *block, uint64_t old_size, uint64_t size)
 {
     bool kept;
-    uint8_t *grown = find_block(size, &kept);
+    uint8_t *grown = find_large_allocation(size, &kept);
     if (grown == NULL) return NULL;
     if (size >= LARGE_BLOCK_BYTES) use_huge_pages(grown, size);
     const uint64_t used = old_size < size ? old_size : size;
     bool moved = false;
-    if (block != NULL && is_large(block) && is_large(grown) && !kept)
+    if (block != NULL && is_large_allocation(block) && is_large_allocation(grown) && !kept)
         moved = move_pages(grown, block, used);
     else if (block != NULL)
         memcpy(grown, block, used);

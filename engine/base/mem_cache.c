@@ -24,7 +24,7 @@ static uint64_t bytes_limit, bytes_in_use, bytes;
 static uint32_t count;
 static struct kept_block kept[BLOCKS_MAX];
 
-static void *remove_block(uint32_t at)
+static void *remove_cached_memory(uint32_t at)
 {
     void *block = kept[at].block;
     assert(at < count && bytes >= kept[at].size);
@@ -39,7 +39,7 @@ static void shrink_to(uint32_t blocks, uint64_t more)
 {
     const uint64_t used = bytes_in_use + more;
     const uint64_t room = bytes_limit > used ? bytes_limit - used : 0;
-    while (count > blocks || bytes > room) free(remove_block(0));
+    while (count > blocks || bytes > room) free(remove_cached_memory(0));
 }
 
 void *mem_cache_take(uint64_t size)
@@ -52,7 +52,7 @@ void *mem_cache_take(uint64_t size)
             (best == count || kept[i].size < kept[best].size))
             best = i;
     uint64_t found = best < count ? kept[best].size : 0;
-    void *block = best < count ? remove_block(best) : NULL;
+    void *block = best < count ? remove_cached_memory(best) : NULL;
     bytes_in_use += found;
     pthread_mutex_unlock(&lock);
     return block;

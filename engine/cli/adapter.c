@@ -50,7 +50,7 @@ struct search {
 };
 
 /* Sets s->path to the adapter of an engine in the directory. Returns true if it is a program. */
-static bool find_program(struct search *s, const char *name)
+static bool find_adapter(struct search *s, const char *name)
 {
     struct env_stat st;
     return text_format(s->path, sizeof s->path, "%s/" PREFIX "%s", s->directory, name) &&
@@ -63,7 +63,7 @@ static int add_found(void *arg, const char *file)
     struct search *s = arg;
     const char *name = file + strlen(PREFIX);
     if (strncmp(file, PREFIX, strlen(PREFIX)) != 0 || s->count == NAMES_MAX) return 0;
-    if (strlen(name) >= NAME_BYTES || !text_is_printable(name) || !find_program(s, name)) return 0;
+    if (strlen(name) >= NAME_BYTES || !text_is_printable(name) || !find_adapter(s, name)) return 0;
     uint32_t at = 0;
     while (at < s->count && strcmp(s->found[at], name) < 0) at++;
     if (at < s->count && strcmp(s->found[at], name) == 0) return 0;
@@ -77,7 +77,7 @@ static int add_found(void *arg, const char *file)
 static bool search_directory(struct search *s, const char *directory)
 {
     s->directory = directory;
-    if (find_program(s, s->name)) return true;
+    if (find_adapter(s, s->name)) return true;
     (void)env_list_dir(env_real(), directory, add_found, s);
     return false;
 }

@@ -87,8 +87,8 @@ const char *cli_own_command(const struct cli_program *program, const char *comma
     return out;
 }
 
-static int run_command(const struct cli_program *program, const struct cli_command *command,
-                       int argc, char **argv)
+static int run_cli_command(const struct cli_program *program, const struct cli_command *command,
+                           int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
     if (command->run != NULL) return command->run(program, argc, argv);
@@ -117,7 +117,8 @@ static int dispatch(const struct cli_program *program, const struct cli_command 
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return print_commands(program, group);
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
-        if (strcmp((*c)->name, argv[1]) == 0) return run_command(program, *c, argc - 1, argv + 1);
+        if (strcmp((*c)->name, argv[1]) == 0)
+            return run_cli_command(program, *c, argc - 1, argv + 1);
     for (uint32_t i = 0;
          strcmp(group->syntax.command, program->name) == 0 && program->jobs[i] != NULL; i++)
         if (strcmp(program->jobs[i]->name, argv[1]) == 0)
@@ -181,7 +182,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
     mem_set_malloc_thresholds();
     signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe then fails with EPIPE */
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
-        return run_command(program, &cmd_version, 1, argv);
+        return run_cli_command(program, &cmd_version, 1, argv);
     /* execve allows an empty argv. */
     static char name[] = "glint";
     char *none[] = {name, NULL};

@@ -162,7 +162,7 @@ static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
 /* Refuse both: one of them may be left over, perhaps in the environment, and must not silently
  * disable TLS. */
-static bool check_secret(const struct cluster_file *f, struct glint_error *error)
+static bool check_secret_key(const struct cluster_file *f, struct glint_error *error)
 {
     const struct cluster_origin *secret = origin_of(f, "secret_file");
     const struct cluster_origin *plaintext = origin_of(f, "insecure_plaintext");
@@ -207,7 +207,7 @@ static bool check_ports(const struct cluster_file *f, struct glint_error *error)
 bool cluster_file_check(const struct cluster_file *f, bool listens, struct glint_error *error)
 {
     const struct cluster *c = &f->cluster;
-    if (!check_heartbeat(f, error) || !check_secret(f, error) || !check_programs(f, error) ||
+    if (!check_heartbeat(f, error) || !check_secret_key(f, error) || !check_programs(f, error) ||
         !check_ports(f, error))
         return false;
     if (c->driver_host != NULL && !check_host(f, origin_of(f, "driver_host")->at, "the driver",

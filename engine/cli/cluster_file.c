@@ -222,7 +222,7 @@ static bool set_executors(struct cluster_file_reader *r, const struct toml_value
     return true;
 }
 
-static bool read_file(struct cluster_file_reader *r, const struct cluster_section *s)
+static bool read_cluster_file(struct cluster_file_reader *r, const struct cluster_section *s)
 {
     const char *name = r->file->name;
     struct toml_failure failure = {.at = {0, 0}};
@@ -353,7 +353,7 @@ int cluster_file_read(struct cluster_file *out, struct env *env, const struct cl
     *out = (struct cluster_file){.name = NULL};
     const struct cluster_section s = cluster_file_section(out, 0);
     bool sound = find_directory(&r, name) && set_defaults(&r, &s, none) &&
-                 (name == NULL || read_file(&r, &s)) && read_overrides(&r, &s, line) &&
+                 (name == NULL || read_cluster_file(&r, &s)) && read_overrides(&r, &s, line) &&
                  derive_defaults(&r) && cluster_file_check(out, listens, error);
     assert(sound == (error->code == GLINT_OK));
     return error->code;

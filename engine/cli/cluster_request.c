@@ -31,7 +31,7 @@ struct request_state {
 
 static void start_requests(struct request_state *a);
 
-static void on_deadline_closed(void *arg)
+static void on_request_deadline_closed(void *arg)
 {
     struct executor_request *q = arg;
     struct request_state *a = q->state;
@@ -48,10 +48,10 @@ static void finish_request(struct executor_request *q, const struct glint_error 
     if (why != NULL) q->state->responses[q->executor].why = *why;
     if (q->conn != NULL) conn_close(q->conn, false);
     /* The slot becomes free only when libuv has closed the timer: its memory is then unused. */
-    deadline_close(&q->deadline, on_deadline_closed);
+    deadline_close(&q->deadline, on_request_deadline_closed);
 }
 
-static void on_timeout(void *arg)
+static void on_request_timeout(void *arg)
 {
     struct executor_request *q = arg;
     struct glint_error why = {.code = GLINT_OK};
@@ -60,7 +60,7 @@ static void on_timeout(void *arg)
     finish_request(q, &why);
 }
 
-static void on_opened(void *arg, struct conn *c)
+static void on_request_opened(void *arg, struct conn *c)
 {
     struct executor_request *q = arg;
     const struct cluster_request *request = q->state->request;
@@ -93,7 +93,7 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
     return 0;
 }
 
-static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
+static void on_request_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct executor_request *q = arg;
     struct glint_error closed = *why;
@@ -105,7 +105,7 @@ static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
 }
 
 static const struct conn_events events = {
-    .opened = on_opened, .frame = on_frame, .closed = on_closed};
+    .opened = on_request_opened, .frame = on_frame, .closed = on_request_closed};
 
 static void start_request(struct request_state *a, uint32_t executor)
 {
@@ -113,7 +113,7 @@ static void start_request(struct request_state *a, uint32_t executor)
     struct executor_request *q = &a->requests[executor];
     struct glint_error why = {.code = GLINT_OK};
     *q = (struct executor_request){.state = a, .executor = executor};
-    deadline_init(&q->deadline, &a->loop, on_timeout, q);
+    deadline_init(&q->deadline, &a->loop, on_request_timeout, q);
     deadline_start(&q->deadline, a->net.connect_ms);
     a->open++;
     q->conn = conn_dial(&a->net, e->host, e->port, CHANNEL_CONTROL, NULL, &events, q, &why);

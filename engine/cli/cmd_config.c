@@ -60,7 +60,7 @@ static bool print_text(struct cluster_file *file)
     return kept;
 }
 
-static bool print_json(struct cluster_file *file)
+static bool print_config_json(struct cluster_file *file)
 {
     struct json j = {.failed = false};
     json_begin(&j, NULL, '{');
@@ -83,7 +83,7 @@ static void show_config(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     if (cluster_file_read(&file, env_real(), line, false, error) == GLINT_OK &&
-        !(cli_line_flag(line, "json") ? print_json(&file) : print_text(&file)))
+        !(cli_line_flag(line, "json") ? print_config_json(&file) : print_text(&file)))
         error_no_memory(error);
     cluster_file_fini(&file);
 }

@@ -28,7 +28,7 @@ static const char *absolute_path(const char *path, char out[PATH_MAX])
 }
 
 /* Relative paths of the job are relative to the directory where it was packed. */
-static int enter_directory(const struct stage_file *file, struct glint_error *error)
+static int enter_stage_directory(const struct stage_file *file, struct glint_error *error)
 {
     if (file->options.dir[0] == '\0') return 0;
     const int r = uv_chdir(file->options.dir);
@@ -60,7 +60,7 @@ static int run_next(const struct cli_program *program, const char *command, cons
     struct glint_error error = {.code = GLINT_OK};
     char *argv[ARGUMENTS_MAX + 2] = {"stage"};
     int status;
-    if (stage_file_read(env_real(), path, &file, &error) == 0) enter_directory(&file, &error);
+    if (stage_file_read(env_real(), path, &file, &error) == 0) enter_stage_directory(&file, &error);
     if (error.code == GLINT_OK && file.word_count > ARGUMENTS_MAX)
         error_set(&error, GLINT_E_STAGE_FILE, NULL, "%s: too many arguments", path);
     session->file = &file;
@@ -162,8 +162,8 @@ static void print_types(struct json *j, const struct stage_plan *plan)
     json_cstring(j, "value", codec_type_name(types.value));
 }
 
-static int show_stage(struct json *j, const struct stage_file *f, uint32_t number,
-                      const struct context_config *registry, struct glint_error *error)
+static int show_stage_file(struct json *j, const struct stage_file *f, uint32_t number,
+                           const struct context_config *registry, struct glint_error *error)
 {
     const struct packed_stage *s = &f->stages[number];
     struct stage_plan plan = {.node_count = 0};
@@ -205,7 +205,7 @@ static void show_execute(const struct cli_line *line, struct glint_error *error)
     json_end(&j, ']');
     json_begin(&j, "stages", '[');
     for (uint32_t i = 0; i < f.stage_count && r == 0; i++)
-        r = show_stage(&j, &f, i, &registry, error);
+        r = show_stage_file(&j, &f, i, &registry, error);
     json_end(&j, ']');
     json_end(&j, '}');
     if (r != 0)
@@ -249,7 +249,7 @@ static void splits_execute(const struct cli_line *line, struct glint_error *erro
 enum counters_format { COUNTERS_NONE, COUNTERS_HADOOP, COUNTERS_JSON };
 
 /* Lines of Hadoop streaming, or one line of JSON. */
-static void print_counters(const struct job_metrics *c, enum counters_format format)
+static void print_stage_counters(const struct job_metrics *c, enum counters_format format)
 {
     struct json j = {.failed = false};
     if (format == COUNTERS_NONE) return;
@@ -332,7 +332,7 @@ static int run_input(struct stage_worker *w, struct line_input *in, bool map, in
     return map ? stage_worker_map(w, in, error) : stage_worker_reduce(w, in, error);
 }
 
-static void run_tasks(const struct cli_line *line, bool map, struct glint_error *error)
+static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_error *error)
 {
     struct stage_file f = {.id = 0};
     struct stage_worker w = {.started = false};
@@ -354,9 +354,9 @@ static void run_tasks(const struct cli_line *line, bool map, struct glint_error 
     if (r == 0) r = choose_stage(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
     if (r == 0) r = stage_worker_open(&w, env_real(), &f, number, &registry, work_dir, error);
     w.raw = raw;
-    if (r == 0) r = enter_directory(&f, error);
+    if (r == 0) r = enter_stage_directory(&f, error);
     if (r == 0) r = run_input(&w, &in, map, stdin_task, error);
-    if (r == 0) print_counters(&w.counters, counters);
+    if (r == 0) print_stage_counters(&w.counters, counters);
     stage_worker_close(&w);
     line_input_fini(&in);
     stage_file_fini(&f);
@@ -364,12 +364,12 @@ static void run_tasks(const struct cli_line *line, bool map, struct glint_error 
 
 static void map_execute(const struct cli_line *line, struct glint_error *error)
 {
-    run_tasks(line, true, error);
+    run_stage_tasks(line, true, error);
 }
 
 static void reduce_execute(const struct cli_line *line, struct glint_error *error)
 {
-    run_tasks(line, false, error);
+    run_stage_tasks(line, false, error);
 }
 
 #define TASK_OPTIONS                                                                               \
@@ -377,7 +377,7 @@ static void reduce_execute(const struct cli_line *line, struct glint_error *erro
         {"io", "text|rawbytes", NULL,                                                              \
          "format of records: lines, or pairs as Hadoop Streaming has them"},                       \
         {"counters", "hadoop|json", NULL, "print counters on standard error"},                     \
-        {"allow-commands", NULL, NULL, "run the commands that FILE has"},                        \
+        {"allow-commands", NULL, NULL, "run the commands that FILE has"},                          \
     {                                                                                              \
         "work-dir", "DIR", NULL, "parent of the work directory; default: $TMPDIR or /tmp"          \
     }

@@ -23,7 +23,7 @@
 struct cluster_status {
     const struct cluster *cluster;
     struct cluster_response *responses;
-    struct daemon_status decoded; /* of one executor at a time */
+    struct daemon_status decoded;       /* of one executor at a time */
     uint32_t response_count, job_count; /* of the last table, object or line */
 };
 
@@ -59,7 +59,7 @@ static void age_text(uint64_t ns, char *out, size_t capacity)
         text_format(out, capacity, "%.1fh", s / 3600);
 }
 
-static void print_job(FILE *out, const struct status_job *j)
+static void print_running_job(FILE *out, const struct status_job *j)
 {
     char heartbeat[32], age[32], tasks[48];
     const struct job_progress *p = &j->progress;
@@ -105,7 +105,7 @@ static void print_rows(FILE *out, struct cluster_status *s)
             if (j > 0)
                 fprintf(out, "\n%*s", 12 + 1 + 21 + 1 + 11 + 1 + 5 + 1 + 8 + 2 + BUILD_SHOWN + 1,
                         "");
-            print_job(out, &status->jobs[j]);
+            print_running_job(out, &status->jobs[j]);
         }
         fputc('\n', out);
     }
@@ -161,7 +161,7 @@ static void json_status(struct json *j, const struct daemon_status *s)
     json_end(j, ']');
 }
 
-static void print_json(struct cluster_status *s, struct glint_error *error)
+static void print_status_json(struct cluster_status *s, struct glint_error *error)
 {
     struct json j = {.failed = false};
     json_begin(&j, NULL, '{');
@@ -201,9 +201,8 @@ static void check_responses(const struct cluster_status *s, struct glint_error *
 /* Requests the status of all executors. Returns false with *error set. */
 static bool request_status(struct cluster_status *s, struct glint_error *error)
 {
-    const struct cluster_request request = {.cluster = s->cluster,
-                                            .request_type = FRAME_STATUS,
-                                            .response_type = FRAME_STATUS_REPLY};
+    const struct cluster_request request = {
+        .cluster = s->cluster, .request_type = FRAME_STATUS, .response_type = FRAME_STATUS_REPLY};
     s->response_count = s->job_count = 0;
     return cluster_request_send(&request, &s->responses, error) == 0;
 }
@@ -240,8 +239,7 @@ static void format_states(FILE *out, struct cluster_status *s)
 {
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct daemon_status *status = status_of(s, i);
-        fprintf(out, "%s%s %s", i > 0 ? "; " : "", s->cluster->executors[i].id,
-                state_name(status));
+        fprintf(out, "%s%s %s", i > 0 ? "; " : "", s->cluster->executors[i].id, state_name(status));
         for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             const struct status_job *job = &status->jobs[j];
             const struct job_progress *p = &job->progress;
@@ -265,7 +263,7 @@ static void print_watched(struct watch *w, struct cluster_status *s, struct glin
     char *text = NULL;
     size_t size = 0;
     if (w->json) {
-        print_json(s, error);
+        print_status_json(s, error);
         return;
     }
     FILE *out = open_memstream(&text, &size);
@@ -336,7 +334,7 @@ static void show_status(const struct cli_line *line, struct glint_error *error)
             watch_status(&s, json, error);
         } else if (request_status(&s, error)) {
             if (json)
-                print_json(&s, error);
+                print_status_json(&s, error);
             else
                 print_rows(stdout, &s);
             check_responses(&s, error);

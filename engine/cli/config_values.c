@@ -146,7 +146,8 @@ void key_env_name(const struct config_key *key, char *out, size_t capacity)
     for (; *out != '\0'; out++) *out = (char)toupper((unsigned char)*out);
 }
 
-static enum key_set_result put_number(const struct config_key *key, void *target, uint64_t value)
+static enum key_set_result put_config_number(const struct config_key *key, void *target,
+                                             uint64_t value)
 {
     void *field = (char *)target + key->offset;
     assert(key->size == 8 || value >> (8 * key->size) == 0);
@@ -255,13 +256,13 @@ static enum key_set_result set_number(const struct config_key *key, const char *
     if (!kinds[key->kind].parse(text, &value)) return KEY_INVALID;
     bool any = key->kind == KEY_MASTER && value == 0;
     if (!any && (value < key->min || value > key->max)) return KEY_INVALID;
-    return put_number(key, target, value * scale);
+    return put_config_number(key, target, value * scale);
 }
 
 static enum key_set_result set_choice(const struct config_key *key, const char *text, void *target)
 {
     for (uint32_t i = 0; key->choices[i] != NULL; i++)
-        if (strcmp(key->choices[i], text) == 0) return put_number(key, target, i);
+        if (strcmp(key->choices[i], text) == 0) return put_config_number(key, target, i);
     return KEY_INVALID;
 }
 
@@ -280,7 +281,7 @@ enum key_set_result key_set(const struct config_key *key, const struct toml_valu
     case KEY_PATH: return set_path(key, text, dir, memory, target);
     case KEY_BOOL:
         if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) return KEY_INVALID;
-        return put_number(key, target, text[0] == 't');
+        return put_config_number(key, target, text[0] == 't');
     case KEY_CHOICE: return set_choice(key, text, target);
     case KEY_PORTS: return set_ports(key, text, target);
     case KEY_WORDS: return set_words(key, value, memory, target);
@@ -307,23 +308,23 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
     return true;
 }
 
-static bool append_text(struct buffer *out, const char *text)
+static bool append_config_text(struct buffer *out, const char *text)
 {
     return buffer_append(out, text, strlen(text));
 }
 
 static bool print_words(const char *const *words, struct buffer *out)
 {
-    bool kept = append_text(out, "[");
+    bool kept = append_config_text(out, "[");
     for (uint32_t i = 0; words[i] != NULL; i++) {
-        kept = kept && append_text(out, i > 0 ? ", \"" : "\"");
+        kept = kept && append_config_text(out, i > 0 ? ", \"" : "\"");
         for (const char *p = words[i]; *p != '\0'; p++) {
-            if (*p == '"' || *p == '\\') kept = kept && append_text(out, "\\");
+            if (*p == '"' || *p == '\\') kept = kept && append_config_text(out, "\\");
             kept = kept && buffer_append(out, p, 1);
         }
-        kept = kept && append_text(out, "\"");
+        kept = kept && append_config_text(out, "\"");
     }
-    return kept && append_text(out, "]");
+    return kept && append_config_text(out, "]");
 }
 
 bool key_print(const struct config_key *key, const void *target, struct buffer *out)
@@ -351,5 +352,5 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
         number_text(key->kind, get_number(key, target) / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1),
                     number, sizeof number);
     }
-    return text != NULL && append_text(out, text);
+    return text != NULL && append_config_text(out, text);
 }

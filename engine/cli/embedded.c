@@ -27,7 +27,7 @@ struct glint_config *glint_config_create(void)
 }
 
 /* Keys of the context; the other ones are about the command line. */
-static const struct config_key *find_key(const char *option, struct suggest *suggest)
+static const struct config_key *find_config_key(const char *option, struct suggest *suggest)
 {
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         if (job_keys[i].offset >= sizeof(struct context_config)) continue;
@@ -55,7 +55,7 @@ int glint_config_set(struct glint_config *c, const char *option, const char *val
     if (c == NULL || c->error.code != GLINT_OK)
         return c == NULL ? GLINT_E_NO_MEMORY : c->error.code;
     suggest_init(&suggest, option);
-    const struct config_key *key = find_key(option, &suggest);
+    const struct config_key *key = find_config_key(option, &suggest);
     if (key == NULL) {
         char hint[128] = "";
         if (suggest.name != NULL) snprintf(hint, sizeof hint, "did you mean %s?", suggest.name);

@@ -24,7 +24,7 @@ const char *history_text(const json_t *event, const char *name)
     return text != NULL ? text : "";
 }
 
-int64_t history_counter(const json_t *value)
+int64_t json_integer_or_text(const json_t *value)
 {
     int64_t number_of_text = 0;
     if (!json_is_string(value)) return json_integer_value(value);
@@ -41,7 +41,7 @@ static uint32_t event_u32(const json_t *o, const char *name)
 }
 
 /* Adds to a count in place. Wraps around like the job's own counters. */
-static void add_count(const json_t *o, const char *name, int64_t n)
+static void add_named_count(const json_t *o, const char *name, int64_t n)
 {
     json_t *count = json_object_get(o, name);
     json_integer_set(count, (int64_t)((uint64_t)json_integer_value(count) + (uint64_t)n));
@@ -103,7 +103,7 @@ static int add_done(struct history_stage *s, const json_t *o, struct glint_error
     json_object_foreach(json_object_get(o, "counters"), name, value)
     {
         if (json_object_get(sums, name) == NULL) json_object_set_new(sums, name, json_integer(0));
-        add_count(sums, name, history_counter(value));
+        add_named_count(sums, name, json_integer_or_text(value));
     }
     if (json_object_size(sums) > COUNTERS_MAX)
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
@@ -120,10 +120,10 @@ static int on_task(struct history *h, const json_t *o, struct glint_error *error
     bool lost = strcmp(outcome, "executor lost") == 0;
     json_t *executor = find_or_add_executor(h, o);
     h->attempts++;
-    add_count(executor, "attempts", 1);
-    add_count(executor, "failed", !done && !killed);
-    add_count(s->report, done ? "done" : killed ? "killed" : lost ? "lost" : "failed", 1);
-    add_count(s->report, "speculative", json_is_true(json_object_get(o, "speculative")));
+    add_named_count(executor, "attempts", 1);
+    add_named_count(executor, "failed", !done && !killed);
+    add_named_count(s->report, done ? "done" : killed ? "killed" : lost ? "lost" : "failed", 1);
+    add_named_count(s->report, "speculative", json_is_true(json_object_get(o, "speculative")));
     return done ? add_done(s, o, error) : 0;
 }
 
@@ -148,7 +148,7 @@ static int on_stage(struct history *h, const json_t *o, struct glint_error *erro
     }
     if (history_is_event(o, "stage_end")) s->ended = o;
     h->retries += history_is_event(o, "retry");
-    add_count(s->report, "retries", history_is_event(o, "retry"));
+    add_named_count(s->report, "retries", history_is_event(o, "retry"));
     return 0;
 }
 

@@ -29,8 +29,8 @@ struct history {
     /* The following are borrowed from `events`; `end` NULL: the log ends before the job did. */
     const json_t *job, *end;
     const json_t *storage, *accumulators; /* the last ones; NULL: none */
-    bool truncated_line; /* the last line was incomplete and was ignored */
-    bool size_limited;   /* the log reached its size limit */
+    bool truncated_line;                  /* the last line was incomplete and was ignored */
+    bool size_limited;                    /* the log reached its size limit */
     /* Totals, counted as in the summary of the job. */
     int64_t stages_total, stages_skipped, tasks, attempts, retries;
     double last_ms;       /* time of the last line */
@@ -49,7 +49,7 @@ void history_fini(struct history *h);
 const char *history_text(const json_t *event, const char *name);
 bool history_is_event(const json_t *o, const char *event);
 /* Returns a counter, which is an integer, or a string of digits. */
-int64_t history_counter(const json_t *value);
+int64_t json_integer_or_text(const json_t *value);
 
 /* ---- history_lines.c: each line must be JSON with a known schema version and the fields of its
  * event. */

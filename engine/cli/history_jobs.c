@@ -41,7 +41,7 @@ struct history_jobs {
 
 /* ---- Reading */
 
-static int add_line(void *arg, json_t *o, struct glint_error *error)
+static int add_event_to_model(void *arg, json_t *o, struct glint_error *error)
 {
     return web_model_add_event(arg, o, error);
 }
@@ -54,7 +54,7 @@ static int read_model(struct history_jobs *j, uint32_t index, struct glint_error
     j->loaded = UINT32_MAX;
     history_lines_init();
     web_model_init(m);
-    int r = history_read_lines(j->env, log->path, add_line, m, &m->truncated_line, error);
+    int r = history_read_lines(j->env, log->path, add_event_to_model, m, &m->truncated_line, error);
     if (r == 0 && m->job == NULL)
         r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",
                       log->path);
@@ -130,8 +130,8 @@ static int add_log(void *arg, const char *name)
     if (buffer_append(&text, j->path, strlen(j->path)) && buffer_append(&text, "/", 1) &&
         buffer_append(&text, name, strlen(name) + 1))
         path = (char *)text.data;
-    if (path == NULL || !array_reserve(&j->logs, &j->log_capacity, j->log_count + 1,
-                                       sizeof *j->logs)) {
+    if (path == NULL ||
+        !array_reserve(&j->logs, &j->log_capacity, j->log_count + 1, sizeof *j->logs)) {
         buffer_fini(&text);
         return -1;
     }
@@ -187,8 +187,7 @@ static void read_unread(void *arg)
     }
 }
 
-struct history_jobs *history_jobs_open(struct env *env, const char *path,
-                                       struct glint_error *error)
+struct history_jobs *history_jobs_open(struct env *env, const char *path, struct glint_error *error)
 {
     struct env_stat st;
     struct history_jobs *j = mem_zalloc(sizeof *j);
@@ -250,8 +249,8 @@ static const struct web_model *find_job_or_read(struct history_jobs *j, const ch
     struct glint_error ignored = {.code = GLINT_OK};
     uint32_t found = UINT32_MAX;
     for (uint32_t i = 0; i < j->log_count; i++) {
-        const bool newer = id == NULL && (found == UINT32_MAX ||
-                                          strcmp(j->logs[i].time, j->logs[found].time) > 0);
+        const bool newer =
+            id == NULL && (found == UINT32_MAX || strcmp(j->logs[i].time, j->logs[found].time) > 0);
         if (j->logs[i].id[0] != '\0' && (newer || (id != NULL && strcmp(j->logs[i].id, id) == 0)))
             found = i;
     }

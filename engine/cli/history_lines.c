@@ -112,7 +112,9 @@ static bool is_of_kind(json_t *v, char kind)
     if (strchr("TNOc", kind) == NULL) return is_element_of_kind(v, kind);
     json_object_foreach(v, name, element) sound = sound && is_element_of_kind(element, 'w');
     json_array_foreach(v, i, element) sound =
-        sound && is_element_of_kind(element, kind == 'T' ? 't' : kind == 'O' ? 'o' : 'n');
+        sound && is_element_of_kind(element, kind == 'T'   ? 't'
+                                             : kind == 'O' ? 'o'
+                                                           : 'n');
     return sound;
 }
 
@@ -170,7 +172,7 @@ static int fail_at(const struct event_log_reader *r, const struct glint_error *w
                      (unsigned long long)r->number, why->cause);
 }
 
-static int parse_line(struct event_log_reader *r, const uint8_t *data, uint64_t size)
+static int parse_event_line(struct event_log_reader *r, const uint8_t *data, uint64_t size)
 {
     json_error_t wrong;
     struct glint_error why = {.code = GLINT_OK};
@@ -191,7 +193,7 @@ static int parse_lines(struct event_log_reader *r, struct buffer *b)
     int code = 0;
     while (code == 0 && at < end && (found = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         r->number++;
-        code = parse_line(r, at, (uint64_t)(found - at));
+        code = parse_event_line(r, at, (uint64_t)(found - at));
         at = found + 1;
     }
     b->size = (uint64_t)(end - at);

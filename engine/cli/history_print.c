@@ -52,7 +52,7 @@ static void print_numbers(FILE *out, const char *before, const json_t *list)
                 (long long)json_integer_value(json_array_get(list, i)));
 }
 
-static void print_job(FILE *out, const struct history *h)
+static void print_job_history(FILE *out, const struct history *h)
 {
     const json_t *r = h->report;
     const bool failed = json_is_object(json_object_get(h->end, "error"));
@@ -86,13 +86,13 @@ static void print_executor(FILE *out, const json_t *o)
     fputc('\n', out);
 }
 
-static void print_counters(FILE *out, const json_t *counters)
+static void print_job_counters(FILE *out, const json_t *counters)
 {
     const char *name, *before = "  ";
     json_t *count;
     json_object_foreach((json_t *)counters, name, count)
     {
-        const int64_t value = history_counter(count);
+        const int64_t value = json_integer_or_text(count);
         if (value == 0) continue;
         fputs(before, out);
         print_escaped(out, name[0] != '\0' ? name : "?", " ");
@@ -140,7 +140,7 @@ static void print_operators(FILE *out, const json_t *stage)
         fprintf(out, "    and %lld more\n", (long long)left_out);
 }
 
-static void print_stage(FILE *out, const struct history_stage *s)
+static void print_stage_history(FILE *out, const struct history_stage *s)
 {
     static const char *const rest[][2] = {{"failed", "failed"},
                                           {"lost", "failed: executor lost"},
@@ -168,7 +168,7 @@ static void print_stage(FILE *out, const struct history_stage *s)
                      "{p75_ms:s} 75%, {max_ms:s} most");
         fprintf(out, "; skew %.1f\n", json_real_value(skew));
     }
-    print_counters(out, json_object_get(s->report, "counters"));
+    print_job_counters(out, json_object_get(s->report, "counters"));
 }
 
 /* ": NAME VALUE, NAME VALUE" */
@@ -198,8 +198,9 @@ static void print_report(FILE *out, const json_t *o)
 static void print_cached_rdd(FILE *out, const json_t *o)
 {
     char in_memory[TEXT_NUMBER_MAX], on_disk[TEXT_NUMBER_MAX];
-    text_format_bytes(in_memory, (uint64_t)history_counter(json_object_get(o, "memory_bytes")));
-    text_format_bytes(on_disk, (uint64_t)history_counter(json_object_get(o, "disk_bytes")));
+    text_format_bytes(in_memory,
+                      (uint64_t)json_integer_or_text(json_object_get(o, "memory_bytes")));
+    text_format_bytes(on_disk, (uint64_t)json_integer_or_text(json_object_get(o, "disk_bytes")));
     print_fields(out, o,
                  "cached RDD {rdd:n}: {name}, persisted: {level}; {blocks:n} of {partitions:n} "
                  "partition{partitions:+}, ");
@@ -227,10 +228,10 @@ void history_print(FILE *out, const struct history *h)
 {
     size_t i;
     json_t *o;
-    print_job(out, h);
+    print_job_history(out, h);
     json_array_foreach(json_object_get(h->report, "executors"), i, o) print_executor(out, o);
     json_array_foreach(json_object_get(h->report, "actions"), i, o) print_action(out, o);
-    for (uint32_t n = 0; n < h->stage_count; n++) print_stage(out, &h->stages[n]);
+    for (uint32_t n = 0; n < h->stage_count; n++) print_stage_history(out, &h->stages[n]);
     json_array_foreach(h->storage, i, o) print_cached_rdd(out, o);
     if (json_object_size(h->accumulators) > 0) {
         fputs("accumulators", out);

@@ -46,8 +46,8 @@ struct job_command {
     struct plan_graph graph; /* with --graph */
     struct buffer notes;     /* with --json: lines to print in the object */
     bool notes_failed;
-    struct web_server *web;  /* with --ui */
-    struct buffer input;     /* with --input: the list of paths */
+    struct web_server *web; /* with --ui */
+    struct buffer input;    /* with --input: the list of paths */
     struct stdout_output stdout_output;
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
@@ -80,8 +80,7 @@ static void describe_job(struct job_syntax *out, const struct cli_program *progr
                             .common = settings_options(),
                             .common_title = "Options of every job:",
                             .aliases = program->aliases,
-                            .argument_option =
-                                job_has_argument(job, JOB_INPUT) ? "input" : NULL};
+                            .argument_option = job_has_argument(job, JOB_INPUT) ? "input" : NULL};
 }
 
 /* Prints the help of submit or explain itself. */
@@ -164,7 +163,7 @@ static void print_graph(const struct job_command *run, struct glint_error *error
     if (!printed) error_no_memory(error);
 }
 
-static void print_packed(const struct job_command *run)
+static void print_pack_summary(const struct job_command *run)
 {
     const struct stage_session *s = run->stage;
     if (run->settings.quiet || run->settings.json) return;
@@ -189,7 +188,7 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     else if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (run->stage != NULL && run->stage->packed)
-        print_packed(run);
+        print_pack_summary(run);
     else if (!run->explain && !run->settings.quiet && !run->settings.json)
         summary_print(stderr, &r, run->settings.verbose);
     if (error->code == GLINT_OK && !run->explain && !run->settings.json)

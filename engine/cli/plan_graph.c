@@ -46,7 +46,7 @@ static void print_quoted(FILE *out, const char *text)
     print_text_for(out, PRINT_DOT, text, NULL);
 }
 
-static void print_stage(FILE *out, const struct plan_stage *stage)
+static void print_stage_as_dot(FILE *out, const struct plan_stage *stage)
 {
     fprintf(out, "  subgraph cluster_%u {\n    label=\"stage %u ", stage->number, stage->number);
     print_quoted(out, stage->name);
@@ -76,7 +76,7 @@ void plan_graph_print_dot(FILE *out, const struct plan_graph *graph, const char 
     fputs("digraph \"", out);
     print_quoted(out, title);
     fputs("\" {\n  node [shape=box, fontname=\"monospace\"];\n", out);
-    for (uint32_t i = 0; i < graph->count; i++) print_stage(out, &graph->stages[i]);
+    for (uint32_t i = 0; i < graph->count; i++) print_stage_as_dot(out, &graph->stages[i]);
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct plan_edge *e = &graph->edges[i];
         const struct plan_stage *from = &graph->stages[e->from]; /* from its last operator */

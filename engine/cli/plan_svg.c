@@ -150,7 +150,7 @@ static void print_stage_arrow(FILE *out, const struct drawing *d, const struct p
     print_curve(out, e->result, (pixels[]){x, y, middle, y, middle, into, end, into});
 }
 
-static void print_stage(FILE *out, const struct drawing *d, uint32_t at)
+static void print_stage_as_svg(FILE *out, const struct drawing *d, uint32_t at)
 {
     const struct plan_stage *stage = &d->graph->stages[at];
     const struct box *box = &d->boxes[at];
@@ -182,7 +182,7 @@ static void print_drawing(FILE *out, const struct drawing *d, const char *title)
           out);
     print_line(out, PAD, PAD + LINE, BOLD, title);
     const struct plan_graph *graph = d->graph;
-    for (uint32_t i = 0; i < graph->count; i++) print_stage(out, d, i);
+    for (uint32_t i = 0; i < graph->count; i++) print_stage_as_svg(out, d, i);
     for (uint32_t i = 0; i < graph->edge_count; i++) print_stage_arrow(out, d, &graph->edges[i]);
     fputs("</svg>\n", out);
 }

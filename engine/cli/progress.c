@@ -162,7 +162,7 @@ static void draw(struct progress_view *view)
     view->drawn = true;
 }
 
-static void print_stage(struct progress_view *view, const struct progress *p)
+static void print_stage_progress(struct progress_view *view, const struct progress *p)
 {
     progress_clear(view);
     fprintf(stderr, "stage %u %s: %u task%s, %.3f s\n", p->stage, p->name, p->tasks,
@@ -205,7 +205,7 @@ void progress_show(void *arg, const struct progress *p)
     }
     update_stages(view, p);
     if (p->stage_ended && view->verbose) {
-        print_stage(view, p);
+        print_stage_progress(view, p);
         return;
     }
     uint64_t now = view->env->now_ns(view->env);

@@ -52,7 +52,7 @@ static void on_alarm(int number)
     exit_at_once("the job's own code did not return", code != GLINT_OK ? code : GLINT_E_TIMEOUT);
 }
 
-static void on_signal(int number)
+static void on_job_signal(int number)
 {
     /* The interrupted code may be about to read errno. */
     int saved = errno;
@@ -74,7 +74,7 @@ void signals_start(const char *left)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     assert(left != NULL && left_behind == NULL);
     left_behind = left;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = on_job_signal, .sa_flags = SA_RESTART}, before;
     sigfillset(&action.sa_mask); /* handlers do not nest */
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler == SIG_IGN) continue;

@@ -27,7 +27,7 @@ static bool is_shown(const struct glint_summary *s, uint32_t i, bool all)
     return all || (!in_first_line && s->counter_values[i] != 0);
 }
 
-static void print_counters(FILE *out, const struct glint_summary *s, bool all)
+static void print_summary_counters(FILE *out, const struct glint_summary *s, bool all)
 {
     size_t width = 0;
     for (uint32_t i = 0; i < s->counter_count; i++) {
@@ -90,7 +90,7 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
                 s->stage_times[i].name, s->stage_times[i].tasks,
                 s->stage_times[i].tasks == 1 ? "" : "s",
                 (double)s->stage_times[i].elapsed_ns / 1e9);
-    print_counters(out, s, verbose);
+    print_summary_counters(out, s, verbose);
     print_accumulators(out, s);
     for (uint32_t i = 0; i < s->output_count; i++) {
         fputs("  -> ", out);

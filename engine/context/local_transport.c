@@ -82,7 +82,7 @@ static void on_arrived(uv_async_t *handle)
     uv_stop(handle->loop);
 }
 
-static void on_timer(uv_timer_t *handle)
+static void on_local_timer(uv_timer_t *handle)
 {
     uv_stop(handle->loop);
 }
@@ -96,7 +96,7 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
      * old after the job's own code ran. */
     uint64_t ms = deadline_ns > now ? (deadline_ns - now + MS_NS - 1) / MS_NS : 0;
     uv_update_time(&l->loop);
-    uv_timer_start(&l->timer, on_timer, ms, 0);
+    uv_timer_start(&l->timer, on_local_timer, ms, 0);
     uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */
     uv_timer_stop(&l->timer);
     local_receive_messages(l, driver);
@@ -168,7 +168,7 @@ static int start_loop(struct local *l, struct glint_error *error)
     return 0;
 }
 
-static int start_executor(struct local *l, struct glint_error *error)
+static int start_local_executor(struct local *l, struct glint_error *error)
 {
     const struct context_config *c = &l->g->config;
     struct executor_config config = {.slots = c->slots,
@@ -197,7 +197,7 @@ int local_transport_create(struct glint *g, struct transport *out)
     pthread_mutex_init(&l->lock, NULL);
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
     if (r == 0) r = start_loop(l, &g->error);
-    if (r == 0) r = start_executor(l, &g->error);
+    if (r == 0) r = start_local_executor(l, &g->error);
     if (r != 0) {
         local_destroy(l);
         return r;

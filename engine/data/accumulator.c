@@ -41,7 +41,7 @@ void acc_pool_fini(struct acc_pool *p)
     arena_fini(&p->arena);
 }
 
-static bool is_large(const struct glint_acc *acc)
+static bool is_large_value(const struct glint_acc *acc)
 {
     return acc->capacity > ACC_LARGE_BYTES;
 }
@@ -49,7 +49,7 @@ static bool is_large(const struct glint_acc *acc)
 void acc_free_large(struct glint_acc *acc)
 {
     struct acc_pool *pool = acc->memory;
-    if (is_large(acc)) {
+    if (is_large_value(acc)) {
         assert(pool->large_bytes >= acc->capacity);
         pool->large_bytes -= acc->capacity;
         mem_free(glint_acc_bytes(acc));
@@ -62,7 +62,7 @@ void acc_swap_buffer(struct glint_acc *acc, struct buffer *bytes)
     struct acc_pool *pool = acc->memory;
     struct buffer old = {NULL, 0, 0};
     assert(bytes->capacity > ACC_LARGE_BYTES);
-    if (is_large(acc)) old = (struct buffer){glint_acc_bytes(acc), 0, acc->capacity};
+    if (is_large_value(acc)) old = (struct buffer){glint_acc_bytes(acc), 0, acc->capacity};
     pool->large_bytes += bytes->capacity - old.capacity;
     acc->value.bytes = (struct glint_slice){bytes->data, bytes->size};
     acc->capacity = bytes->capacity;

@@ -41,7 +41,7 @@ double codec_decode_f64(uint64_t bits)
     return v;
 }
 
-static bool append_text(struct buffer *out, const char *text)
+static bool append_cell_text(struct buffer *out, const char *text)
 {
     return buffer_append(out, text, strlen(text));
 }
@@ -68,7 +68,7 @@ static unsigned utf8_length(const uint8_t *p, const uint8_t *end)
 static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t size, bool text)
 {
     const uint8_t *end = p + size;
-    if (!append_text(out, "\"")) return false;
+    if (!append_cell_text(out, "\"")) return false;
     while (p < end) {
         unsigned n = text ? utf8_length(p, end) : *p < 0x80;
         char escaped[8] = "";
@@ -80,11 +80,11 @@ static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t si
             text_format(escaped, sizeof escaped, "\\%c", *p == '\n' ? 'n' : *p == '\t' ? 't' : 'r');
         else if (*p < 0x20 || *p == 0x7f)
             text_format(escaped, sizeof escaped, "\\u%04x", (unsigned)*p);
-        bool ok = escaped[0] != '\0' ? append_text(out, escaped) : buffer_append(out, p, n);
+        bool ok = escaped[0] != '\0' ? append_cell_text(out, escaped) : buffer_append(out, p, n);
         if (!ok) return false;
         p += n > 0 ? n : 1;
     }
-    return append_text(out, "\"");
+    return append_cell_text(out, "\"");
 }
 
 static bool append_json_number(struct buffer *out, const struct msgpack_head *h)
@@ -97,8 +97,8 @@ static bool append_json_number(struct buffer *out, const struct msgpack_head *h)
     else if (isfinite(h->f64))
         text_format_f64(text, h->f64);
     else
-        return append_text(out, "null"); /* JSON has no NaN and no infinity */
-    return append_text(out, text);
+        return append_cell_text(out, "null"); /* JSON has no NaN and no infinity */
+    return append_cell_text(out, text);
 }
 
 static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, const uint8_t *end,
@@ -123,18 +123,18 @@ static const uint8_t *append_json_container(struct buffer *out, const struct msg
                                             const uint8_t *p, const uint8_t *end, unsigned depth)
 {
     const bool map = h->kind == MSGPACK_KIND_MAP;
-    bool ok = append_text(out, map ? "{" : "[");
+    bool ok = append_cell_text(out, map ? "{" : "[");
     for (uint64_t i = 0; ok && i < h->count; i++) {
-        ok = i == 0 || append_text(out, ", ");
+        ok = i == 0 || append_cell_text(out, ", ");
         if (ok && map) {
             p = append_json_key(out, p, end, depth + 1);
-            ok = p != NULL && append_text(out, ": ");
+            ok = p != NULL && append_cell_text(out, ": ");
         }
         if (!ok) break;
         p = append_json_value(out, p, end, depth + 1);
         ok = p != NULL;
     }
-    return ok && append_text(out, map ? "}" : "]") ? p : NULL;
+    return ok && append_cell_text(out, map ? "}" : "]") ? p : NULL;
 }
 
 static bool append_json_ext(struct buffer *out, const struct msgpack_head *h,
@@ -142,8 +142,8 @@ static bool append_json_ext(struct buffer *out, const struct msgpack_head *h,
 {
     char text[TEXT_NUMBER_MAX + 16];
     text_format(text, sizeof text, "{\"type\": %d, \"data\": ", h->ext_type);
-    return append_text(out, text) && append_json_string(out, content, h->size, false) &&
-           append_text(out, "}");
+    return append_cell_text(out, text) && append_json_string(out, content, h->size, false) &&
+           append_cell_text(out, "}");
 }
 
 /* Prints the value at p. msgpack_validate has accepted it, so the recursion is bounded. Returns the
@@ -157,8 +157,8 @@ static const uint8_t *append_json_value(struct buffer *out, const uint8_t *p, co
     assert(ok);
     p += h.head_size;
     switch (h.kind) {
-    case MSGPACK_KIND_NIL: ok = append_text(out, "null"); break;
-    case MSGPACK_KIND_BOOL: ok = append_text(out, h.boolean ? "true" : "false"); break;
+    case MSGPACK_KIND_NIL: ok = append_cell_text(out, "null"); break;
+    case MSGPACK_KIND_BOOL: ok = append_cell_text(out, h.boolean ? "true" : "false"); break;
     case MSGPACK_KIND_UINT:
     case MSGPACK_KIND_INT:
     case MSGPACK_KIND_FLOAT: ok = append_json_number(out, &h); break;

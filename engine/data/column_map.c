@@ -18,7 +18,7 @@ struct column_index {
     uint8_t separator;
 };
 
-static int compare_names(struct glint_slice a, struct glint_slice b)
+static int compare_column_names(struct glint_slice a, struct glint_slice b)
 {
     const uint64_t size = a.size < b.size ? a.size : b.size;
     const int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
@@ -28,7 +28,7 @@ static int compare_names(struct glint_slice a, struct glint_slice b)
 static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
-    const int order = compare_names(a->name, b->name);
+    const int order = compare_column_names(a->name, b->name);
     return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
 }
 
@@ -48,8 +48,7 @@ struct column_index *column_index_create(struct glint_slice header, uint8_t sepa
         return NULL;
     }
     x->separator = separator;
-    for (uint64_t i = 0; i < x->count; i++)
-        x->sorted[i] = (struct named){x->names[i], (uint32_t)i};
+    for (uint64_t i = 0; i < x->count; i++) x->sorted[i] = (struct named){x->names[i], (uint32_t)i};
     qsort(x->sorted, x->count, sizeof *x->sorted, compare_named);
     return x;
 }
@@ -79,12 +78,12 @@ uint32_t column_index_find(const struct column_index *x, struct glint_slice name
     uint32_t found = 0;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
-        if (compare_names(x->sorted[middle].name, name) < 0)
+        if (compare_column_names(x->sorted[middle].name, name) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < x->count && compare_names(x->sorted[low].name, name) == 0; low++) found++;
+    for (; low < x->count && compare_column_names(x->sorted[low].name, name) == 0; low++) found++;
     return found;
 }
 
@@ -96,7 +95,7 @@ static void match_names(const struct column_index *x, const struct column_index 
     for (uint64_t i = 0; i < x->count; i++) {
         int order = 1;
         while (at < file->count &&
-               (order = compare_names(file->sorted[at].name, x->sorted[i].name)) < 0)
+               (order = compare_column_names(file->sorted[at].name, x->sorted[i].name)) < 0)
             at++;
         const bool found = at < file->count && order == 0;
         out[x->sorted[i].column] = found ? file->sorted[at].column : COLUMN_EMPTY;
@@ -112,9 +111,9 @@ struct run_list {
 static bool add_to_runs(struct run_list *l, uint32_t from)
 {
     struct column_run *last = l->count > 0 ? &l->runs[l->count - 1] : NULL;
-    if (last != NULL && (from == COLUMN_EMPTY ? last->from == COLUMN_EMPTY
-                                              : last->from != COLUMN_EMPTY &&
-                                                    from == last->from + last->count)) {
+    if (last != NULL &&
+        (from == COLUMN_EMPTY ? last->from == COLUMN_EMPTY
+                              : last->from != COLUMN_EMPTY && from == last->from + last->count)) {
         last->count++;
         return true;
     }

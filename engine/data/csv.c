@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define QUOTE '"'
+#define QUOTE         '"'
 #define FIELD_IS_MARK "a field is the byte 0x1d"
 
 static bool begins_field(const struct csv_scan *s, uint8_t before)
@@ -67,8 +67,8 @@ void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
 }
 
 /* Copies a quoted field without its quotes; *at is after the first one. */
-static const char *copy_quoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                               bool nulls, uint8_t **out)
+static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                                     bool nulls, uint8_t **out)
 {
     const uint8_t *const begin = *out;
     for (;;) {
@@ -115,8 +115,9 @@ const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
     for (;;) {
         const bool quoted = at < end && *at == QUOTE;
         at += quoted;
-        const char *problem = quoted ? copy_quoted(&at, end, delimiter, nulls.data != NULL, &to)
-                                     : copy_unquoted(&at, end, delimiter, nulls, &to);
+        const char *problem = quoted
+                                  ? copy_quoted_field(&at, end, delimiter, nulls.data != NULL, &to)
+                                  : copy_unquoted(&at, end, delimiter, nulls, &to);
         if (problem != NULL) return problem;
         if (at == end) break;
         at++;
@@ -154,8 +155,8 @@ uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *o
     return field.size;
 }
 
-static bool append_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
-                         struct glint_slice nulls)
+static bool append_csv_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
+                             struct glint_slice nulls)
 {
     if (nulls.data != NULL && field.size == 1 && *field.data == ROW_NULL)
         return buffer_append(out, nulls.data + 1, nulls.size - 1);
@@ -173,7 +174,7 @@ bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimite
     for (;;) {
         const uint8_t *stop = at < end ? memchr(at, CSV_SEPARATOR, (size_t)(end - at)) : NULL;
         const uint64_t size = (uint64_t)((stop != NULL ? stop : end) - at);
-        if (!append_field(out, (struct glint_slice){at, size}, delimiter, nulls)) return false;
+        if (!append_csv_field(out, (struct glint_slice){at, size}, delimiter, nulls)) return false;
         if (stop == NULL) return true;
         if (!buffer_append(out, &delimiter, 1)) return false;
         at = stop + 1;

@@ -15,9 +15,9 @@
 
 /* The states, with the function of each change:
  *
- *     BETWEEN_FRAMES -> IN_FRAME       [next_frame]
+ *     BETWEEN_FRAMES -> IN_FRAME       [next_compressed_frame]
  *     IN_FRAME       -> BETWEEN_FRAMES [decode_some]
- *     BETWEEN_FRAMES -> ENDED          [next_frame, skip_padding] */
+ *     BETWEEN_FRAMES -> ENDED          [next_compressed_frame, skip_padding] */
 enum decompressor_state { BETWEEN_FRAMES, IN_FRAME, ENDED };
 
 struct decompressor {
@@ -29,7 +29,7 @@ struct decompressor {
     uint64_t to;    /* 0: none */
     bool past;      /* the frame that ends at `to` is done */
     bool file_ended;
-    uint64_t frames; /* started so far */
+    uint64_t frames;   /* started so far */
     uint64_t frame_at; /* offset of the last one */
     uint64_t in_size;
     const uint8_t *next; /* the unread part of `in` */
@@ -184,7 +184,7 @@ static int skip_padding(struct decompressor *z, struct glint_error *error)
     return 0;
 }
 
-static int next_frame(struct decompressor *z, struct glint_error *error)
+static int next_compressed_frame(struct decompressor *z, struct glint_error *error)
 {
     assert(z->state == BETWEEN_FRAMES);
     int r = z->left == 0 ? refill_input(z, error) : 0;
@@ -248,7 +248,7 @@ int64_t decompressor_read(struct decompressor *z, void *out, uint64_t size,
         } else {
             n = check_past(z, error);
             if (n > 0) break;
-            if (n == 0) n = next_frame(z, error);
+            if (n == 0) n = next_compressed_frame(z, error);
         }
         if (n < 0) return n;
         done += (uint64_t)n;

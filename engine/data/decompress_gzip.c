@@ -26,7 +26,7 @@ static enum decode_result gzip_begin(void *state)
     return DECODE_MORE;
 }
 
-static enum decode_result read_header(struct gzip_state *s, struct decode *d)
+static enum decode_result read_gzip_header(struct gzip_state *s, struct decode *d)
 {
     while (d->in_size > 0 && s->header.phase != HEADER_DONE) {
         d->problem = gzip_header_parse_byte(&s->header, *d->in);
@@ -55,7 +55,7 @@ static const char *inflate_problem(int result)
 static enum decode_result gzip_decode(void *state, struct decode *d)
 {
     struct gzip_state *s = state;
-    if (s->header.phase != HEADER_DONE) return read_header(s, d);
+    if (s->header.phase != HEADER_DONE) return read_gzip_header(s, d);
     const uint32_t room = d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
     s->inflate.next_in = (uint8_t *)d->in;
     s->inflate.avail_in = (uint32_t)d->in_size;

@@ -225,8 +225,8 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
 
 /* Adds the cell to a column that has rows already: a number, or bytes of the memory that they refer
  * to. Returns false if emit_record must. */
-static inline bool column_add(const struct glint_emitter *e, struct emit_column *c,
-                              const union glint_value *v)
+static inline bool emitter_column_add(const struct glint_emitter *e, struct emit_column *c,
+                                      const union glint_value *v)
 {
     if (!codec_type_is_bytes(c->column.type)) {
         if (c->i64 != NULL) memcpy(&c->i64[e->rows], v, sizeof(int64_t));
@@ -248,7 +248,8 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
     if (!e->numbers) {
         const bool changes = e->keep_key || e->keep_value || e->struct_size != 0;
         if (e->rows == 0 || e->flow != FLOW_MORE || changes ||
-            !column_add(e, &e->key, &record->key) || !column_add(e, &e->value, &record->value)) {
+            !emitter_column_add(e, &e->key, &record->key) ||
+            !emitter_column_add(e, &e->value, &record->value)) {
             emit_record(e, record);
             return;
         }
@@ -284,7 +285,7 @@ __attribute__((noinline)) static void fail_types(struct glint_emitter *e, struct
 }
 
 /* Of a cell and its column; a cell that an operator keeps from its input replaces any other. */
-static bool type_fits(enum glint_type emitted, enum glint_type type, bool kept)
+static bool emitted_type_fits(enum glint_type emitted, enum glint_type type, bool kept)
 {
     emitted = codec_column_type(emitted);
     return emitted == type || (codec_type_is_bytes(type) && codec_type_is_bytes(emitted)) || kept;
@@ -298,8 +299,9 @@ void glint_emit_typed(struct glint_emitter *e, struct glint_schema types,
         const enum glint_type key = e->key.column.type, value = e->value.column.type;
         /* An element has no room for a key, but no bytes are none. */
         const bool no_key = key == GLINT_NONE && codec_type_is_bytes(types.key);
-        if (!(type_fits(types.key, key, e->keep_key) || (no_key && record->key.bytes.size == 0)) ||
-            !type_fits(types.value, value, e->keep_value)) {
+        if (!(emitted_type_fits(types.key, key, e->keep_key) ||
+              (no_key && record->key.bytes.size == 0)) ||
+            !emitted_type_fits(types.value, value, e->keep_value)) {
             fail_types(e, types);
             return;
         }

@@ -9,8 +9,8 @@
 #define FIRST_READ_BYTES (4 * KIB)
 
 /* Returns the LF at the end of the line, or NULL; *scanned and *quotes: how far it was searched. */
-static const uint8_t *find_end(const struct buffer *line, uint64_t *scanned,
-                               struct csv_scan *quotes)
+static const uint8_t *find_line_end(const struct buffer *line, uint64_t *scanned,
+                                    struct csv_scan *quotes)
 {
     const uint8_t *at = line->data + *scanned, *end = line->data + line->size;
     *scanned = line->size;
@@ -48,7 +48,7 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
         *out_found |= n > 0;
         out->size += (uint64_t)n;
         if (scanned == 0) cut_byte_order_mark(out);
-        lf = find_end(out, &scanned, &quotes);
+        lf = find_line_end(out, &scanned, &quotes);
         if (lf == NULL && out->size > size_max + 1) return too_long(s, size_max); /* + 1: a CR */
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);

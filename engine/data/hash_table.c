@@ -91,7 +91,7 @@ static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
 }
 
 /* Grows the buckets if needed, so that they are at most half full after `extra` more keys. */
-static bool reserve_buckets(struct hash_table *t, uint32_t extra)
+static bool reserve_table_buckets(struct hash_table *t, uint32_t extra)
 {
     uint64_t count = buckets_for(t, (uint64_t)t->slots + extra);
     if (count == t->bucket_count) return true;
@@ -152,9 +152,9 @@ static void hash_group(const struct hash_table *t, struct key_group *g, uint32_t
             g->short_key[i] = make_short_key(g->data[i], g->size[i]);
     for (uint32_t i = 0; i < rows; i++) {
         const bool is_short = g->size[i] <= HASH_TABLE_SHORT_KEY;
-        const uint64_t hash =
-            is_short ? hash_seeded(&g->short_key[i], sizeof g->short_key[i], t->seed)
-                     : hash_seeded(g->data[i], g->size[i], t->seed);
+        const uint64_t hash = is_short
+                                  ? hash_seeded(&g->short_key[i], sizeof g->short_key[i], t->seed)
+                                  : hash_seeded(g->data[i], g->size[i], t->seed);
         g->hash[i] = (uint32_t)(hash >> 32);
     }
 }
@@ -201,7 +201,7 @@ static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint
                                  uint32_t *out_slots)
 {
     assert(rows <= GROUP_ROWS);
-    if (!reserve_buckets(t, rows)) return false;
+    if (!reserve_table_buckets(t, rows)) return false;
     hash_group(t, g, rows);
     if (t->bucket_count > PREFETCH_BUCKETS) return find_or_insert_far(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
@@ -217,8 +217,7 @@ static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
         const uint64_t bits[2] = {codec_encode_i64(key)};
-        const struct hash_table_key number =
-            make_short_key((const uint8_t *)bits, sizeof bits[0]);
+        const struct hash_table_key number = make_short_key((const uint8_t *)bits, sizeof bits[0]);
         uint32_t slot = insert_short_key(t, &number);
         if (slot == UINT32_MAX) return slot;
         t->direct[key] = slot + 1;

@@ -189,7 +189,7 @@ static int record_directory(struct input_walk *w, const char *path, const struct
     return 0;
 }
 
-static int add_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
+static int add_local_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
 {
     struct name_list names;
     int r = input_names_list(&names, w, dir, NULL);
@@ -310,7 +310,7 @@ static int add_null_device(struct input_walk *w, const char *path, const struct 
 static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
-    if (stat->kind == ENV_DIRECTORY) return add_directory(w, path, stat);
+    if (stat->kind == ENV_DIRECTORY) return add_local_directory(w, path, stat);
     if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
     if (is_null_device(w, stat)) return add_null_device(w, path, stat);
     return record_bad_kind(w, path, "not a regular file");
@@ -374,19 +374,19 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
     return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
 }
 
-static int add_path(struct input_walk *w, const char *text);
+static int add_input_path(struct input_walk *w, const char *text);
 
 /* Each alternative is a path of its own: one that does not exist is an error. */
 static int add_alternatives(struct input_walk *w, const char *text)
 {
     struct name_list paths = {.walk = w};
     int r = input_expand_braces(w, text, &paths);
-    for (uint64_t i = 0; r == 0 && i < paths.count; i++) r = add_path(w, paths.items[i]);
+    for (uint64_t i = 0; r == 0 && i < paths.count; i++) r = add_input_path(w, paths.items[i]);
     input_names_fini(&paths);
     return r;
 }
 
-static int add_path(struct input_walk *w, const char *text)
+static int add_input_path(struct input_walk *w, const char *text)
 {
     struct env_stat stat;
     const char *path = text;
@@ -437,7 +437,8 @@ static int add_path_list(struct input_walk *w, const char *paths)
         char path[PATH_MAX];
         bool fits;
         p = next_path(p, path, &fits);
-        r = fits ? add_path(w, path) : input_record_failed_call(w, -ENAMETOOLONG, "open", path);
+        r = fits ? add_input_path(w, path)
+                 : input_record_failed_call(w, -ENAMETOOLONG, "open", path);
     }
     return r;
 }
@@ -461,7 +462,7 @@ int input_list_resolve(struct env *env, const char *paths, enum input_content co
     const bool one = strchr(paths, ',') == NULL || /* or a comma in its name */
                      find_saved_output(&w, path_from_file_url(paths)) != NULL ||
                      env->stat(env, path_from_file_url(paths), &stat) == 0;
-    int r = one ? add_path(&w, paths) : add_path_list(&w, paths);
+    int r = one ? add_input_path(&w, paths) : add_path_list(&w, paths);
     if (r == 0) r = copy_pipes(&w);
     return r < 0 ? r : report_bad_paths(&w);
 }

@@ -32,14 +32,14 @@ static int collect_name(void *arg, const char *name)
     return input_names_add(n, name) == 0 ? 0 : -ENOMEM;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 void input_names_sort(struct name_list *n)
 {
-    if (n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_names);
+    if (n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_file_names);
 }
 
 int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,

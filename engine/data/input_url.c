@@ -150,7 +150,7 @@ static int add_listed(void *arg, const struct listed_object *object)
     return 0;
 }
 
-static int compare_entries(const void *a, const void *b)
+static int compare_listed(const void *a, const void *b)
 {
     return strcmp(((const struct url_entry *)a)->name, ((const struct url_entry *)b)->name);
 }
@@ -171,7 +171,7 @@ static void start_entry(struct url_list *l, struct url_entry *e)
     remote_reader_start(e->reader, l->group, FORMAT_HEAD_BYTES);
 }
 
-static int add_entry(struct url_list *l, struct url_entry *e)
+static int add_listed_object(struct url_list *l, struct url_entry *e)
 {
     struct input_walk *w = l->walk;
     struct input_file file = {.path = NULL};
@@ -198,12 +198,12 @@ static int add_entries(struct url_list *l)
     struct glint_error ignored = {.code = GLINT_OK};
     uint64_t next = 0;
     int r = 0;
-    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_entries);
+    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_listed);
     if (l->count > 1) l->group = remote_group_open(&ignored);
     for (uint64_t i = 0; r == 0 && i < l->count; i++) {
         for (; next < l->count && next - i < REMOTE_AHEAD_MAX; next++)
             start_entry(l, &l->entries[next]);
-        r = add_entry(l, &l->entries[i]);
+        r = add_listed_object(l, &l->entries[i]);
     }
     for (uint64_t i = 0; i < next; i++) remote_reader_destroy(l->entries[i].reader);
     remote_group_close(l->group);
@@ -211,7 +211,8 @@ static int add_entries(struct url_list *l)
 }
 
 /* Adds the objects in the directory `url`, in the order of their names. */
-static int add_directory(struct input_walk *w, const char *url, const char *pattern, bool recursive)
+static int add_url_directory(struct input_walk *w, const char *url, const char *pattern,
+                             bool recursive)
 {
     struct glint_error problem = {.code = GLINT_OK};
     struct url_list l = {.walk = w, .url = url, .pattern = pattern, .recursive = recursive};
@@ -240,7 +241,7 @@ static int add_pattern(struct input_walk *w, char *url)
         return input_record_bad_path(w, GLINT_E_INPUT_URL, url, "a pattern that cannot be listed",
                                      "a pattern is in the last component of a URL");
     }
-    return add_directory(w, url, recursive ? NULL : slash + 1, recursive);
+    return add_url_directory(w, url, recursive ? NULL : slash + 1, recursive);
 }
 
 /* `url` is of s3 or webhdfs: an object, or a directory of objects. */
@@ -261,7 +262,7 @@ static int add_stored(struct input_walk *w, const char *text)
             return append_object(w, url, url, &file);
         if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
     }
-    return add_directory(w, url, NULL, false);
+    return add_url_directory(w, url, NULL, false);
 }
 
 /* ---- */

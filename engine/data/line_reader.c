@@ -49,10 +49,8 @@ static uint64_t body_end(const struct line_reader *l)
 
 int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split)
 {
-    *l = (struct line_reader){.task = task,
-                              .split = split,
-                              .ahead = {.split = split},
-                              .index = newlines_index_for_cpu()};
+    *l = (struct line_reader){
+        .task = task, .split = split, .ahead = {.split = split}, .index = newlines_index_for_cpu()};
     l->capacity = FRONT_BYTES + READ_BLOCK_BYTES;
     l->buffer = mem_alloc(l->capacity);
     l->row_start = mem_alloc(INDEX_WORDS * sizeof *l->row_start);
@@ -210,7 +208,7 @@ static int check_decompressed_format(struct line_reader *l)
 }
 
 /* Reads the start of a compressed file, which may be several frames. */
-static int read_head(struct line_reader *l)
+static int read_line_head(struct line_reader *l)
 {
     int r = 0;
     while (r == 0 && l->fill - l->line < FORMAT_HEAD_BYTES && !l->source.ended) {
@@ -237,7 +235,7 @@ static int begin_piece(struct line_reader *l)
     l->disk_start = input_stream_disk_offset(&l->source);
     if (piece->offset > 0) return skip_to_first_line(l);
     if (l->source.ended) return 0;
-    r = l->source.compression != COMPRESSION_NONE ? read_head(l) : fill_buffer(l);
+    r = l->source.compression != COMPRESSION_NONE ? read_line_head(l) : fill_buffer(l);
     if (r != 0) return r;
     l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
     l->scanned = l->line;

@@ -103,7 +103,8 @@ static enum msgpack_validity read_long_head(const uint8_t *data, uint64_t size,
 }
 
 /* Reads a head without checking its content. h->head_size is set even if it is truncated. */
-static enum msgpack_validity read_head(const uint8_t *data, uint64_t size, struct msgpack_head *h)
+static enum msgpack_validity read_msgpack_head(const uint8_t *data, uint64_t size,
+                                               struct msgpack_head *h)
 {
     *h = (struct msgpack_head){.kind = MSGPACK_KIND_NIL, .head_size = 1};
     if (size == 0) return MSGPACK_TRUNCATED;
@@ -112,7 +113,7 @@ static enum msgpack_validity read_head(const uint8_t *data, uint64_t size, struc
 
 bool msgpack_read_head(const uint8_t *data, uint64_t size, struct msgpack_head *out)
 {
-    if (read_head(data, size, out) != MSGPACK_COMPLETE) return false;
+    if (read_msgpack_head(data, size, out) != MSGPACK_COMPLETE) return false;
     uint64_t left = size - out->head_size;
     switch (out->kind) {
     case MSGPACK_KIND_STR:
@@ -132,7 +133,7 @@ enum msgpack_validity msgpack_validate_prefix(const uint8_t *data, uint64_t size
     uint64_t at = 0, remaining = 0; /* remaining: the sum of `open` */
     do {
         struct msgpack_head h;
-        enum msgpack_validity read = read_head(data + at, size - at, &h);
+        enum msgpack_validity read = read_msgpack_head(data + at, size - at, &h);
         if (read == MSGPACK_INVALID) return MSGPACK_INVALID;
         at += h.head_size;
         if (depth > 0) {

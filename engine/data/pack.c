@@ -101,8 +101,8 @@ struct unpacker unpack_begin(struct glint_slice data)
 
 /* Reads the head of the next field and passes over it. If the field is missing or has neither of
  * these kinds, the unpacker has failed. */
-static bool next_field(struct unpacker *u, enum msgpack_kind kind, enum msgpack_kind other,
-                       struct msgpack_head *h)
+static bool next_packed_field(struct unpacker *u, enum msgpack_kind kind, enum msgpack_kind other,
+                              struct msgpack_head *h)
 {
     if (u->failed || u->next >= u->count ||
         !msgpack_read_head(u->at, (uint64_t)(u->end - u->at), h) ||
@@ -127,7 +127,7 @@ static const uint8_t *skip_content(struct unpacker *u, uint64_t size)
 uint64_t unpack_u64(struct unpacker *u, uint64_t max)
 {
     struct msgpack_head h;
-    if (!next_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_UINT, &h)) return 0;
+    if (!next_packed_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_UINT, &h)) return 0;
     if (h.u64 > max) u->failed = true;
     return u->failed ? 0 : h.u64;
 }
@@ -136,7 +136,7 @@ uint64_t unpack_u64(struct unpacker *u, uint64_t max)
 int64_t unpack_i64(struct unpacker *u)
 {
     struct msgpack_head h;
-    if (!next_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_INT, &h)) return 0;
+    if (!next_packed_field(u, MSGPACK_KIND_UINT, MSGPACK_KIND_INT, &h)) return 0;
     if (h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX) u->failed = true;
     return u->failed ? 0 : h.i64;
 }
@@ -144,7 +144,7 @@ int64_t unpack_i64(struct unpacker *u)
 double unpack_f64(struct unpacker *u)
 {
     struct msgpack_head h;
-    if (!next_field(u, MSGPACK_KIND_FLOAT, MSGPACK_KIND_FLOAT, &h)) return 0;
+    if (!next_packed_field(u, MSGPACK_KIND_FLOAT, MSGPACK_KIND_FLOAT, &h)) return 0;
     if (h.head_size != 1 + sizeof h.f64) u->failed = true; /* a float of 32 bits */
     return u->failed ? 0 : h.f64;
 }
@@ -152,7 +152,7 @@ double unpack_f64(struct unpacker *u)
 struct glint_slice unpack_bytes(struct unpacker *u)
 {
     struct msgpack_head h;
-    if (!next_field(u, MSGPACK_KIND_BIN, MSGPACK_KIND_BIN, &h))
+    if (!next_packed_field(u, MSGPACK_KIND_BIN, MSGPACK_KIND_BIN, &h))
         return (struct glint_slice){NULL, 0};
     return (struct glint_slice){skip_content(u, h.size), h.size};
 }
@@ -161,7 +161,7 @@ void unpack_text(struct unpacker *u, char *out, size_t capacity)
 {
     struct msgpack_head h;
     out[0] = '\0';
-    if (!next_field(u, MSGPACK_KIND_STR, MSGPACK_KIND_NIL, &h) || h.kind == MSGPACK_KIND_NIL)
+    if (!next_packed_field(u, MSGPACK_KIND_STR, MSGPACK_KIND_NIL, &h) || h.kind == MSGPACK_KIND_NIL)
         return;
     const uint8_t *text = skip_content(u, h.size);
     /* A NUL byte would cut the text: a path would then name another file. */
@@ -178,7 +178,7 @@ struct unpacker unpack_array(struct unpacker *u)
     struct unpacker inner = {.failed = true};
     struct msgpack_head h;
     struct unpacker whole = *u;
-    if (!next_field(u, MSGPACK_KIND_ARRAY, MSGPACK_KIND_ARRAY, &h)) return inner;
+    if (!next_packed_field(u, MSGPACK_KIND_ARRAY, MSGPACK_KIND_ARRAY, &h)) return inner;
     inner = (struct unpacker){.at = u->at, .count = h.count};
     unpack_skip(&whole);
     assert(!whole.failed && whole.at >= inner.at);

@@ -11,7 +11,7 @@
 
 #include <lz4.h>
 
-#define LZ4_RATIO_MAX     255u
+#define LZ4_RATIO_MAX 255u
 
 static int set_reader_corrupt(struct run_reader *r, const char *what)
 {
@@ -95,7 +95,7 @@ static int decompress_block(struct run_reader *r, const uint8_t *payload, struct
     return 0;
 }
 
-static int read_block(struct run_reader *r)
+static int read_run_block(struct run_reader *r)
 {
     const uint8_t *block = NULL;
     uint64_t left = r->part.bytes - r->stored_at;
@@ -132,7 +132,7 @@ static int reread_block(struct run_reader *r)
     r->ahead_size = 0;
     task->error.code = GLINT_OK;
     task->failed_source = NULL;
-    int e = read_block(r);
+    int e = read_run_block(r);
     if (e == GLINT_E_SHUFFLE_CORRUPT)
         text_format(task->error.cause, sizeof task->error.cause, "%s; the second read failed too",
                     first.cause);
@@ -145,7 +145,7 @@ static int load_block(struct run_reader *r)
     assert(r->at == r->limit);
     if (task_is_cancelled(r->task))
         return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-    int e = read_block(r);
+    int e = read_run_block(r);
     return e == GLINT_E_SHUFFLE_CORRUPT ? reread_block(r) : e;
 }
 

@@ -40,7 +40,7 @@ void run_writer_expect(struct run_writer *w, uint64_t bytes)
     if (!w->compress && bytes <= w->memory_max) buffer_reserve(&w->stored, bytes);
 }
 
-static int create_file(struct run_writer *w)
+static int create_run_file(struct run_writer *w)
 {
     assert(w->file < 0 && w->path == NULL);
     struct glint_task *task = w->task;
@@ -89,7 +89,7 @@ static bool reserve_run_memory(struct run_writer *w, uint64_t size)
 static int flush_stored(struct run_writer *w)
 {
     if (w->file < 0) {
-        int r = create_file(w);
+        int r = create_run_file(w);
         if (r < 0) return r;
     }
     int r = env_write_all(w->task->env, w->file, w->stored.data, w->stored.size);

@@ -24,8 +24,8 @@ static struct glint_slice key_of(const struct sorter *s, const struct sort_entry
 }
 
 /* Returns a positive number if `a` sorts after `b`. */
-static int compare_entries(const struct sorter *s, const struct sort_entry *a,
-                           const struct sort_entry *b)
+static int compare_sort_entries(const struct sorter *s, const struct sort_entry *a,
+                                const struct sort_entry *b)
 {
     uint32_t pa = sort_entry_partition(a), pb = sort_entry_partition(b);
     if (pa != pb) return pa > pb ? 1 : -1;
@@ -42,7 +42,7 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
     for (uint64_t i = 1; i < count; i++) {
         struct sort_entry x = e[i];
         uint64_t at = i;
-        for (; at > 0 && compare_entries(s, &e[at - 1], &x) > 0; at--) e[at] = e[at - 1];
+        for (; at > 0 && compare_sort_entries(s, &e[at - 1], &x) > 0; at--) e[at] = e[at - 1];
         e[at] = x;
     }
 }
@@ -51,11 +51,11 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
 static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
                          uint64_t count)
 {
-    if (compare_entries(s, &e[middle - 1], &e[middle]) <= 0) return;
+    if (compare_sort_entries(s, &e[middle - 1], &e[middle]) <= 0) return;
     memcpy(s->scratch, e, middle * sizeof *e);
     uint64_t a = 0, b = middle, to = 0;
     while (a < middle && b < count)
-        e[to++] = compare_entries(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
+        e[to++] = compare_sort_entries(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
     memcpy(e + to, s->scratch + a, (middle - a) * sizeof *e);
 }
 

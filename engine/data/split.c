@@ -42,8 +42,8 @@ static int begin_split(struct split_builder *p)
     return 0;
 }
 
-static int add_piece(struct split_builder *p, const struct input_file *file, uint64_t offset,
-                     uint64_t length)
+static int add_split_piece(struct split_builder *p, const struct input_file *file, uint64_t offset,
+                           uint64_t length)
 {
     assert(length > 0);
     if (p->count == UINT32_MAX)
@@ -68,10 +68,10 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
     const uint64_t most = file->remote != NULL ? SPLIT_OBJECTS_MAX : SPLIT_FILES_MAX;
     const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
     const bool fits = !p->apart && p->split_count > 0 && p->used_pieces < most &&
-                      p->used_runs + runs <= COLUMN_RUNS_MAX &&
-                      p->used_bytes <= p->split_bytes && bytes <= p->split_bytes - p->used_bytes;
+                      p->used_runs + runs <= COLUMN_RUNS_MAX && p->used_bytes <= p->split_bytes &&
+                      bytes <= p->split_bytes - p->used_bytes;
     int r = fits ? 0 : begin_split(p);
-    if (r == 0) r = add_piece(p, file, offset, length);
+    if (r == 0) r = add_split_piece(p, file, offset, length);
     p->used_bytes += bytes;
     p->used_pieces++;
     p->used_runs += runs;
@@ -84,7 +84,7 @@ static uint64_t whole_length(const struct input_file *file)
     return to_end ? SPLIT_TO_END : file->size;
 }
 
-static int add_any_file(struct split_builder *p, const struct input_file *file)
+static int add_uncut_file(struct split_builder *p, const struct input_file *file)
 {
     return add_piece_to_split(p, file, 0, whole_length(file), file->size);
 }
@@ -93,7 +93,7 @@ static int add_any_file(struct split_builder *p, const struct input_file *file)
 static int add_file_as_split(struct split_builder *p, const struct input_file *file)
 {
     const int r = begin_split(p);
-    return r == 0 ? add_piece(p, file, 0, whole_length(file)) : r;
+    return r == 0 ? add_split_piece(p, file, 0, whole_length(file)) : r;
 }
 
 /* A compressed file of 0 bytes has lost its content: its task reports that. */
@@ -105,7 +105,7 @@ static bool is_empty(const struct input_file *file)
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
-    return is_empty(file) && !p->apart ? 0 : add_any_file(p, file);
+    return is_empty(file) && !p->apart ? 0 : add_uncut_file(p, file);
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -289,7 +289,7 @@ int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, st
                          bool with_empty, struct glint_error *error)
 {
     return add_files(NULL, list, split_bytes, out, error,
-                     with_empty ? add_any_file : add_whole_file);
+                     with_empty ? add_uncut_file : add_whole_file);
 }
 
 int splits_make_of_each_file(const struct input_list *list, struct splits *out,
@@ -302,8 +302,8 @@ int splits_make_of_each_file(const struct input_list *list, struct splits *out,
 struct line_splitter {
     struct split_builder *builder;
     struct input_file file; /* with what was detected */
-    uint64_t lines, left; /* lines per split; lines until the next cut */
-    uint64_t start;       /* offset of the current piece */
+    uint64_t lines, left;   /* lines per split; lines until the next cut */
+    uint64_t start;         /* offset of the current piece */
     struct csv_scan quotes; /* CSV: after the bytes that were read */
 };
 
@@ -313,7 +313,7 @@ static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
     const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
     int r = begin_split(c->builder);
-    if (r == 0) r = add_piece(c->builder, &c->file, c->start, length);
+    if (r == 0) r = add_split_piece(c->builder, &c->file, c->start, length);
     c->start = offset;
     c->left = c->lines;
     return r;

@@ -72,7 +72,7 @@ struct glint_task {
     /* Those of its functions (shuffle/task_accumulators.h); NULL: none. The task's owner calls
      * task_free_accumulators. */
     struct task_accumulators *accumulators;
-    void (*accumulators_fini)(struct glint_task *task);
+    void (*free_accumulators)(struct glint_task *task);
     uint32_t partition;  /* of the current operator */
     uint64_t attempt_id; /* unique in this process; part of the names of spill files */
     uint32_t attempt;    /* the driver's number; part of the names of part files */
@@ -113,7 +113,7 @@ struct glint_task {
 /* Frees the accumulators of a task that has ended. */
 static inline void task_free_accumulators(struct glint_task *task)
 {
-    if (task->accumulators != NULL) task->accumulators_fini(task);
+    if (task->accumulators != NULL) task->free_accumulators(task);
 }
 /* Whether the task was cancelled. Cheap enough to call once per batch or block. */
 bool task_is_cancelled(const struct glint_task *task);

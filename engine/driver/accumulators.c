@@ -21,7 +21,7 @@ struct accumulator_part {
     uint64_t at, size; /* in `bytes` */
 };
 
-static uint32_t find_index(const struct accumulators *a, const char *name)
+static uint32_t find_accumulator_index(const struct accumulators *a, const char *name)
 {
     uint32_t i = 0;
     while (i < a->count && strcmp(a->items[i].name, name) != 0) i++;
@@ -47,7 +47,7 @@ static int create(struct accumulators *a, struct glint *g, const struct counter_
 static int add_part(struct accumulators *a, struct glint *g, const struct counter_entry *e,
                     struct accumulator_part part)
 {
-    part.accumulator = find_index(a, e->name);
+    part.accumulator = find_accumulator_index(a, e->name);
     if (part.accumulator == a->count && create(a, g, e) != 0) return g->error.code;
     const struct glint_function *fn = a->items[part.accumulator].function;
     if (strcmp(fn->name, e->function) != 0)
@@ -145,12 +145,12 @@ static bool get_value(const struct accumulator *a, struct glint_cell *out)
 
 bool accumulators_find(const struct accumulators *a, const char *name, struct glint_cell *out)
 {
-    const uint32_t i = find_index(a, name);
+    const uint32_t i = find_accumulator_index(a, name);
     *out = (struct glint_cell){.type = GLINT_NONE};
     return i < a->count && get_value(&a->items[i], out);
 }
 
-static int compare_names(const void *x, const void *y)
+static int compare_accumulator_names(const void *x, const void *y)
 {
     return strcmp(((const struct glint_answer *)x)->name, ((const struct glint_answer *)y)->name);
 }
@@ -165,7 +165,7 @@ const struct glint_answer *accumulators_list(struct accumulators *a)
         used += get_value(&a->items[i], &a->list[used].value);
     }
     if (used == 0) return NULL;
-    qsort(a->list, used, sizeof *a->list, compare_names);
+    qsort(a->list, used, sizeof *a->list, compare_accumulator_names);
     for (uint32_t i = 0; i + 1 < used; i++) a->list[i].next = &a->list[i + 1];
     return a->list;
 }

@@ -65,7 +65,7 @@ static bool action_is_done(const struct action_run *a)
     return a->stages[a->stage_count - 1].finished;
 }
 
-static int run_tasks(struct driver *d)
+static int run_until_done(struct driver *d)
 {
     struct action_run *a = d->action_run;
     int r = 0;
@@ -115,7 +115,7 @@ static int run_stages(struct driver *d)
     event_log_listener_on_action_start(d);
     /* Outputs that were lost between actions, or that no stage of the last action needed. */
     if (r == 0) results_retry_lost_map_outputs(d, NULL);
-    if (r == 0) r = run_tasks(d);
+    if (r == 0) r = run_until_done(d);
     stage_runs_record_unfinished(d);
     if (a->sched != NULL) send_stage_release(d);
     return r == 0 ? complete_outputs(d) : r;

@@ -30,7 +30,7 @@ struct served_broadcast {
 };
 
 /* Both threads. The loop's thread may use the result without the lock, as only that removes. */
-static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint64_t id)
+static struct served_broadcast *find_served_broadcast(struct cluster_transport *r, uint64_t id)
 {
     pthread_mutex_lock(&r->lock);
     struct served_broadcast *v = r->broadcasts;
@@ -42,7 +42,7 @@ static struct served_broadcast *find_broadcast(struct cluster_transport *r, uint
 int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
                          struct glint_error *error)
 {
-    if (find_broadcast(r, id) != NULL) return 0; /* sent to another executor before */
+    if (find_served_broadcast(r, id) != NULL) return 0; /* sent to another executor before */
     uint32_t blocks = broadcast_block_count(size);
     struct served_broadcast *v = mem_zalloc(sizeof *v);
     if (v != NULL) {
@@ -70,7 +70,7 @@ int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *d
 
 void broadcast_server_remove(struct cluster_transport *r, uint64_t id, void *data)
 {
-    struct served_broadcast *v = find_broadcast(r, id);
+    struct served_broadcast *v = find_served_broadcast(r, id);
     if (v == NULL) { /* it was small, or never sent */
         mem_free(data);
         return;
@@ -142,10 +142,10 @@ static struct glint_slice encoded_block(struct served_broadcast *v, uint32_t blo
     return (struct glint_slice){b->packed.data, b->packed.size};
 }
 
-static void find_block(void *arg, const struct get_request *g, struct fetch_found *out,
-                       struct glint_error *why)
+static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,
+                                 struct glint_error *why)
 {
-    struct served_broadcast *v = find_broadcast(arg, g->id);
+    struct served_broadcast *v = find_served_broadcast(arg, g->id);
     if (v != NULL && g->block < broadcast_block_count(v->size)) {
         out->bytes = encoded_block(v, g->block);
         out->ref = v;
@@ -165,7 +165,7 @@ static void release_block(void *arg, void *ref)
 
 struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
-    return (struct fetch_source){.find = find_block,
+    return (struct fetch_source){.find = find_broadcast_block,
                                  .release = release_block,
                                  .arg = r,
                                  .bytes_sent = &r->broadcast_bytes};
@@ -211,7 +211,7 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
     struct block_assignment assignment = {.id = 0};
     int r = block_request_decode(payload, &request, error);
     if (r != 0) return r;
-    struct served_broadcast *v = find_broadcast(l->r, request.id);
+    struct served_broadcast *v = find_served_broadcast(l->r, request.id);
     /* It was removed while the request was on its way. */
     if (v == NULL && l->joined && request.id <= last_served(l->r)) return 0;
     if (v == NULL || !l->joined)

@@ -73,7 +73,7 @@ static bool set_has(const uint64_t *set, uint32_t i)
     return (set[i / 64] >> (i % 64) & 1) != 0;
 }
 
-static void set_add(uint64_t *set, uint32_t i)
+static void block_set_add(uint64_t *set, uint32_t i)
 {
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
@@ -114,7 +114,7 @@ uint64_t tracker_blocks_sent_by_driver(const struct tracker *t)
 /* ---- Executors */
 
 /* NULL: lost or unknown. */
-static struct broadcast_peer *find_peer(const struct tracker *t, uint32_t number)
+static struct broadcast_peer *find_tracked_peer(const struct tracker *t, uint32_t number)
 {
     struct broadcast_peer *r = number < t->capacity ? t->peers[number] : NULL;
     return r != &lost_peer ? r : NULL;
@@ -135,7 +135,7 @@ static bool grow_peers(struct tracker *t, uint32_t number)
 }
 
 /* Also true for one that is known or lost. False: out of memory. */
-static bool add_peer(struct tracker *t, uint32_t number)
+static bool add_tracked_peer(struct tracker *t, uint32_t number)
 {
     if (!grow_peers(t, number)) return false;
     if (t->peers[number] != NULL) return true;
@@ -209,7 +209,7 @@ static void transfer_begin(struct tracker *t, struct broadcast_peer *r,
     assert(r->transfer_count < TRANSFERS_MAX && !set_has(r->received, transfer.block));
     assert(!set_has(r->requested, transfer.block));
     r->transfers[r->transfer_count++] = transfer;
-    set_add(r->requested, transfer.block);
+    block_set_add(r->requested, transfer.block);
     t->sources[transfer.block].in_flight++;
     if (transfer.from == EXECUTOR_ID_DRIVER) {
         r->from_driver++;
@@ -217,7 +217,7 @@ static void transfer_begin(struct tracker *t, struct broadcast_peer *r,
         t->driver_blocks++;
         return;
     }
-    struct broadcast_peer *source = find_peer(t, transfer.from);
+    struct broadcast_peer *source = find_tracked_peer(t, transfer.from);
     assert(source != NULL && source->uploads < UPLOADS_MAX);
     if (++source->uploads == UPLOADS_MAX) update_free_sources(t, source, false);
 }
@@ -237,7 +237,7 @@ static void transfer_end(struct tracker *t, struct broadcast_peer *r, uint32_t i
         r->from_driver--;
         return;
     }
-    struct broadcast_peer *source = find_peer(t, transfer.from); /* NULL: lost meanwhile */
+    struct broadcast_peer *source = find_tracked_peer(t, transfer.from); /* NULL: lost meanwhile */
     if (source != NULL && source->uploads-- == UPLOADS_MAX) update_free_sources(t, source, true);
 }
 
@@ -259,7 +259,7 @@ static void on_block_received(struct tracker *t, struct broadcast_peer *r, uint3
     assert(h->count < h->capacity && !set_has(r->received, block));
     h->numbers[h->count++] = r->number;
     h->free += r->uploads < UPLOADS_MAX;
-    set_add(r->received, block);
+    block_set_add(r->received, block);
     r->received_count++;
 }
 
@@ -270,8 +270,8 @@ static void on_block_failed(struct tracker *t, struct broadcast_peer *r, uint32_
     uint32_t from = r->transfers[i].from;
     transfer_end(t, r, i);
     /* The driver cannot be excluded; a lost source will not be picked again anyway. */
-    if (from == EXECUTOR_ID_DRIVER || find_peer(t, from) == NULL) return;
-    set_add(r->failed_before, block);
+    if (from == EXECUTOR_ID_DRIVER || find_tracked_peer(t, from) == NULL) return;
+    block_set_add(r->failed_before, block);
     r->excluded[r->excluded_next++ % EXCLUDED_MAX] = from;
 }
 
@@ -308,7 +308,8 @@ static uint32_t pick_source(struct tracker *t, const struct broadcast_peer *r, u
     struct block_sources *h = &t->sources[block];
     uint32_t best = EXECUTOR_ID_DRIVER, least = UPLOADS_MAX;
     for (uint32_t i = 0; i < h->count && least > 0; i++) {
-        const struct broadcast_peer *source = find_peer(t, h->numbers[(h->cursor + i) % h->count]);
+        const struct broadcast_peer *source =
+            find_tracked_peer(t, h->numbers[(h->cursor + i) % h->count]);
         assert(source != NULL && set_has(source->received, block));
         if (source->uploads >= least || is_excluded_source(r, source->number)) continue;
         best = source->number;
@@ -364,8 +365,8 @@ bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct
     assert(in->received_count <= BLOCK_REQUEST_MAX && in->failed_count <= BLOCK_REQUEST_MAX);
     assert(executor < EXECUTORS_MAX);
     out->count = 0;
-    if (!add_peer(t, executor) || !reserve_sources(t, in)) return false;
-    struct broadcast_peer *r = find_peer(t, executor);
+    if (!add_tracked_peer(t, executor) || !reserve_sources(t, in)) return false;
+    struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return true; /* lost: the request crossed with the loss */
     wait_queue_remove(t, r);
     for (uint32_t i = 0; i < in->received_count; i++) on_block_received(t, r, in->received[i]);
@@ -388,7 +389,7 @@ static void remove_source(struct block_sources *h, uint32_t number, bool was_fre
 
 void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
 {
-    struct broadcast_peer *r = find_peer(t, executor);
+    struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return;
     wait_queue_remove(t, r);
     while (r->transfer_count > 0) transfer_end(t, r, r->transfer_count - 1);

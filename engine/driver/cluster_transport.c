@@ -18,7 +18,7 @@
 
 /* ---- The loop's thread */
 
-static void on_timer(void *arg)
+static void on_transport_timer(void *arg)
 {
     struct cluster_transport *r = arg;
     assert(!r->stopping);
@@ -216,7 +216,7 @@ static int create_daemon_conns(struct cluster_transport *r, struct glint_error *
  * handles must be closed by a last run of it, since libuv frees them asynchronously. */
 static int start_loop(struct cluster_transport *r, struct glint_error *error)
 {
-    deadline_init(&r->timer, &r->loop, on_timer, r);
+    deadline_init(&r->timer, &r->loop, on_transport_timer, r);
     int code = 0;
     int uv = uv_async_init(&r->loop, &r->wakeup, on_wakeup);
     bool wakeup_open = uv == 0;

@@ -208,7 +208,7 @@ static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f
     }
 }
 
-static int send_request(struct daemon_conn *p, struct conn *c, struct glint_error *error)
+static int send_executor_request(struct daemon_conn *p, struct conn *c, struct glint_error *error)
 {
     struct cluster_transport *r = p->r;
     const char *name = r->g->config.job_name;
@@ -247,7 +247,7 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
         acquisition_order_enforce(r); /* it was the last response that the order waited for */
         return;
     }
-    if (why.code != GLINT_OK || send_request(p, c, &why) != 0) daemon_conn_fail(p, &why);
+    if (why.code != GLINT_OK || send_executor_request(p, c, &why) != 0) daemon_conn_fail(p, &why);
 }
 
 static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_error *why)

@@ -33,7 +33,7 @@ struct launched_daemon {
 
 /* Creates all directories of `path` up to the last slash, with mode 0700. Existing ones are kept.
  * Returns 0 or a negative errno. */
-static int make_directories(struct env *env, const char *path)
+static int make_launch_directories(struct env *env, const char *path)
 {
     char directory[PATH_MAX];
     for (const char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
@@ -58,7 +58,7 @@ static int open_log(struct env *env, const struct cluster *c, const char *path,
                     struct glint_error *error)
 {
     struct env_stat stat;
-    int r = make_directories(env, path);
+    int r = make_launch_directories(env, path);
     int file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
     if (file >= 0 && c->log_bytes_max > 0 && stat.size > c->log_bytes_max) {
         env->close(env, file);
@@ -156,7 +156,7 @@ static int build_self_command(struct arguments *w, const struct cluster *c, uint
 
 /* ---- The process */
 
-static void on_closed(void *arg)
+static void on_launch_closed(void *arg)
 {
     struct launched_daemon *p = arg;
     assert(p->open_handles > 0);
@@ -165,13 +165,13 @@ static void on_closed(void *arg)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    on_closed(handle->data);
+    on_launch_closed(handle->data);
 }
 
 static void close_handles(struct launched_daemon *p)
 {
     p->open_handles = 1;
-    if (spawn_close(&p->process, on_closed)) p->open_handles++;
+    if (spawn_close(&p->process, on_launch_closed)) p->open_handles++;
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
 }
 
@@ -211,8 +211,8 @@ static char **build_environment(const struct cluster *c)
 
 /* Returns 0 or a negative errno. The timer is open in either case, so it must be closed by the loop
  * before `p` is freed. */
-static int spawn_process(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
-                         struct arguments *w, int log)
+static int spawn_daemon(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
+                        struct arguments *w, int log)
 {
     char **variables = build_environment(c);
     const struct spawn_program program = {.path = w->items[0],
@@ -255,7 +255,7 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                                             : build_launch_command(&w, cluster, executor, error);
     if (r == 0) {
         log = open_log(env, cluster, p->log, error);
-        r = log < 0 ? log : spawn_process(p, loop, cluster, &w, log);
+        r = log < 0 ? log : spawn_daemon(p, loop, cluster, &w, log);
         if (r != 0 && log >= 0) spawn_set_error(error, GLINT_E_SYSTEM, r, w.items[0]);
     }
     if (log >= 0) env->close(env, log); /* the process has its own descriptor */

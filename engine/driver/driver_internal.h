@@ -60,7 +60,7 @@ struct stage_run {
 
 /* The result of a task of the last stage. Results are consumed in order of the partitions, so one
  * that arrives early is buffered here. */
-struct task_result {
+struct buffered_result {
     struct buffer body, counters;
     uint32_t executor;
     bool arrived;
@@ -75,7 +75,7 @@ struct action_run {
     struct stage_run *stages;          /* parents first, the action's stage last */
     uint32_t number;                   /* among the job's actions, from 0 */
     uint32_t stage_count, first_stage; /* stage i has the id first_stage + i in messages */
-    struct task_result *results;       /* per task of the last stage */
+    struct buffered_result *results;   /* per task of the last stage */
     uint32_t next_result;              /* the first one that is not consumed */
     uint64_t buffered_bytes;           /* of the results that are not consumed */
     int64_t bad_rows_before;           /* the job's count when the action started */
@@ -106,7 +106,7 @@ struct driver {
     const char **published; /* paths of the published outputs, for the summary */
     struct job_metrics metrics;
     struct accumulators accumulators;
-    struct event_log *log;                     /* NULL: none */
+    struct event_log *log; /* NULL: none */
     /* What the log and its sink know: values of cached_changes and of accumulators.merges. */
     uint64_t cached_logged, cached_shown, merges_logged;
     void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */

@@ -50,7 +50,7 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
     return l;
 }
 
-static void on_deadline_closed(void *arg)
+static void on_loss_deadline_closed(void *arg)
 {
     struct executor_conn *l = arg;
     task_result_fetch_fini(l);
@@ -72,7 +72,7 @@ static void executor_conn_free_if_unused(struct executor_conn *l)
     assert(r->executor_conn_count > 0);
     r->executor_conn_count--;
     l->freeing = true;
-    deadline_close(&l->deadline, on_deadline_closed);
+    deadline_close(&l->deadline, on_loss_deadline_closed);
 }
 
 /* ---- Failure and loss */

@@ -109,8 +109,8 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 
 /* An address given by the user may belong to a router or a container's host: then the driver
  * listens on all of its addresses. */
-static struct listener *listen_on(struct cluster_transport *r, const char *host,
-                                  struct port_range ports, struct glint_error *error)
+static struct listener *listen_for_executors(struct cluster_transport *r, const char *host,
+                                             struct port_range ports, struct glint_error *error)
 {
     struct listener *listener = listener_open_in_range(&r->net, host, ports, on_accepted, r, error);
     if (listener != NULL || r->cluster->driver_host == NULL || host_is_loopback(host))
@@ -131,7 +131,7 @@ static struct driver_listener *add_listener(struct cluster_transport *r, const c
         error_no_memory(error);
         return NULL;
     }
-    added->listener = listen_on(r, host, ports, error);
+    added->listener = listen_for_executors(r, host, ports, error);
     if (added->listener == NULL) {
         mem_free(added);
         return NULL;

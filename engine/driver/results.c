@@ -97,15 +97,14 @@ static int add_task_counters(struct driver *d, uint32_t stage, uint32_t task,
 static int consume_result(struct driver *d, uint32_t task)
 {
     struct action_run *a = d->action_run;
-    struct task_result *result = &a->results[task];
+    struct buffered_result *result = &a->results[task];
     assert(result->arrived && !a->over && a->on_result_code == 0);
     uint32_t partition = stage_run_partition(a, a->stage_count - 1, task);
     struct glint_slice body = {result->body.data, result->body.size};
     assert(a->buffered_bytes >= body.size);
     a->buffered_bytes -= body.size;
-    int r = a->action->internal
-                ? 0
-                : add_task_counters(d, a->stage_count - 1, task, &result->counters);
+    int r =
+        a->action->internal ? 0 : add_task_counters(d, a->stage_count - 1, task, &result->counters);
     if (r == 0 && a->commit_count > 0)
         r = commit_task_outputs(d, partition, result->executor, body);
     if (r == 0 && a->action->on_result != NULL)
@@ -157,7 +156,7 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     if (r != 0) return r;
     if (number + 1 != a->stage_count) return on_map_output(d, executor, number, m);
     stage_progress_add_task(d, number, m);
-    a->results[m->task] = (struct task_result){m->body, m->counters, executor, true};
+    a->results[m->task] = (struct buffered_result){m->body, m->counters, executor, true};
     m->body = m->counters = (struct buffer){NULL, 0, 0}; /* moved, not copied */
     /* The limit also bounds results that wait for an earlier partition. */
     a->buffered_bytes += a->results[m->task].body.size;

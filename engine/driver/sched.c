@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-
 struct sched *sched_create(bool speculate)
 {
     struct sched *s = mem_zalloc(sizeof *s);
@@ -56,7 +55,7 @@ static bool reserve_nodes(struct sched *s, uint32_t count)
 
 /* Reserves the buckets for executors with up to `room` slots or queued tasks. Done when an executor
  * is added, so that no event needs memory and can fail. */
-static bool reserve_buckets(struct sched *s, uint32_t room)
+static bool reserve_task_buckets(struct sched *s, uint32_t room)
 {
     uint32_t most = room > s->bucket_limit ? room : s->bucket_limit;
     uint32_t executors = (uint32_t)s->executor_capacity;
@@ -75,7 +74,7 @@ bool sched_add_executor(struct sched *s, uint32_t node, uint32_t slots, uint32_t
     if (!reserve_nodes(s, node + 1) ||
         !array_reserve(&s->executors, &s->executor_capacity, s->executor_count + 1,
                        sizeof *s->executors) ||
-        !reserve_buckets(s, slots > prefetch ? slots : prefetch))
+        !reserve_task_buckets(s, slots > prefetch ? slots : prefetch))
         return false;
     struct sched_executor e = {.node = node, .slots = slots, .prefetch = prefetch};
     /* All attempts that the executor can have at a time, so that starting one needs no memory. */

@@ -61,7 +61,7 @@ void stage_progress_add_task(struct driver *d, uint32_t number, const struct mes
     stage->bytes_read += bytes;
 }
 
-static void report(struct driver *d, const struct progress *p)
+static void report_stage_progress(struct driver *d, const struct progress *p)
 {
     if (d->g->config.progress != NULL) d->g->config.progress(d->g->config.progress_arg, p);
     if (d->transport.progress != NULL) d->transport.progress(d->transport.arg, p);
@@ -72,26 +72,28 @@ void stage_progress_report(struct driver *d, uint32_t number)
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
     assert(number < a->stage_count);
-    if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
+    if (!stage->started)
+        return; /* an earlier action has made its outputs: nothing to report_stage_progress */
     uint32_t rdds = 0;
     const struct cached_sums cached = cached_rdds_sum(d->cached, &rdds);
-    report(d, &(struct progress){.name = stage->name,
-                                 .stage = stage->number,
-                                 .tasks_done = sched_done_task_count(a->sched, number),
-                                 .tasks = stage->tasks,
-                                 .tasks_running = sched_busy_slots(a->sched),
-                                 .job_stages = d->metrics.stages_started,
-                                 .job_tasks = d->metrics.tasks,
-                                 .job_retries = d->metrics.retries,
-                                 .rows_read = stage->rows_read,
-                                 .bytes_read = stage->bytes_read,
-                                 .bytes_total = stage->bytes_total,
-                                 .cached_rdds = rdds,
-                                 .cached_blocks = cached.blocks,
-                                 .cached_memory_bytes = cached.memory_bytes,
-                                 .cached_disk_bytes = cached.disk_bytes,
-                                 .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
-                                 .stage_ended = stage->finished});
+    report_stage_progress(d,
+                          &(struct progress){.name = stage->name,
+                                             .stage = stage->number,
+                                             .tasks_done = sched_done_task_count(a->sched, number),
+                                             .tasks = stage->tasks,
+                                             .tasks_running = sched_busy_slots(a->sched),
+                                             .job_stages = d->metrics.stages_started,
+                                             .job_tasks = d->metrics.tasks,
+                                             .job_retries = d->metrics.retries,
+                                             .rows_read = stage->rows_read,
+                                             .bytes_read = stage->bytes_read,
+                                             .bytes_total = stage->bytes_total,
+                                             .cached_rdds = rdds,
+                                             .cached_blocks = cached.blocks,
+                                             .cached_memory_bytes = cached.memory_bytes,
+                                             .cached_disk_bytes = cached.disk_bytes,
+                                             .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
+                                             .stage_ended = stage->finished});
 }
 
 /* `glint status` shows the last one that is reported, so later stages come last. */
@@ -104,5 +106,5 @@ void stage_progress_report_all(struct driver *d)
 
 void stage_progress_report_action_end(struct driver *d)
 {
-    report(d, &(struct progress){.action_ended = true});
+    report_stage_progress(d, &(struct progress){.action_ended = true});
 }

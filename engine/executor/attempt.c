@@ -52,7 +52,7 @@ static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *ou
     return 0;
 }
 
-static void release_broadcasts(struct attempt *a)
+static void release_attempt_broadcasts(struct attempt *a)
 {
     for (struct held_broadcast *b = a->broadcasts; b != NULL; b = b->next)
         if (b->stored != NULL)
@@ -86,7 +86,7 @@ static bool is_local_input(const struct fetch_input *in, uint32_t partition)
     return in->local != NULL && partition < in->local->partitions;
 }
 
-static int open_inputs(struct attempt *a, uint32_t partition)
+static int open_attempt_inputs(struct attempt *a, uint32_t partition)
 {
     uint32_t lost = UINT32_MAX;
     a->fetch = fetch_open(a->task, a->config->fetcher, a->shuffle, partition, a->inputs,
@@ -111,7 +111,7 @@ static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uin
         if (mine ? !is_local_input(&a->inputs[i], partition) : a->config->fetcher == NULL)
             r = set_fetch_failed(a, i);
     }
-    if (r == 0) r = open_inputs(a, partition);
+    if (r == 0) r = open_attempt_inputs(a, partition);
     *out = a->slices;
     *out_count = a->slice_count;
     if (r == 0) return 0;
@@ -242,7 +242,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     task->stage = NULL;
     if (stage != NULL) store_release_stage(store, stage);
     task->broadcast_arg = NULL;
-    release_broadcasts(&a);
+    release_attempt_broadcasts(&a);
     assert(a.inputs == NULL && a.fetch == NULL);
     task_free_accumulators(task);
     if (blocks != NULL) add_block_changes(blocks, outcome);

@@ -36,7 +36,8 @@ static uint32_t bucket_of(uint32_t rdd, uint32_t partition)
     return (rdd * 31 + partition) % BLOCK_BUCKETS;
 }
 
-static struct cached_block **find_block(struct block_store *s, uint32_t rdd, uint32_t partition)
+static struct cached_block **find_cached_block(struct block_store *s, uint32_t rdd,
+                                               uint32_t partition)
 {
     struct cached_block **link = &s->buckets[bucket_of(rdd, partition)];
     while (*link != NULL && ((*link)->rdd != rdd || (*link)->partition != partition))
@@ -71,7 +72,7 @@ static void report_change(struct block_store *s, const struct cached_block *b)
 }
 
 /* Returns the block if the caller must free it, without the lock. */
-static struct cached_block *remove_block(struct block_store *s, struct cached_block **link)
+static struct cached_block *remove_cached_block(struct block_store *s, struct cached_block **link)
 {
     struct cached_block *b = *link;
     assert(!b->removed);
@@ -113,7 +114,7 @@ void block_store_remove_rdd(struct block_store *s, uint32_t rdd)
                 link = &(*link)->next;
                 continue;
             }
-            struct cached_block *b = remove_block(s, link);
+            struct cached_block *b = remove_cached_block(s, link);
             if (b == NULL) continue;
             b->next = removed;
             removed = b;
@@ -151,7 +152,7 @@ uint32_t block_store_take_changes(struct block_store *s, struct cached_block_sta
 struct cached_block *block_store_acquire(struct block_store *s, uint32_t rdd, uint32_t partition)
 {
     pthread_mutex_lock(&s->lock);
-    struct cached_block *b = *find_block(s, rdd, partition);
+    struct cached_block *b = *find_cached_block(s, rdd, partition);
     if (b != NULL) {
         b->refs++;
         unlink_use(s, b);
@@ -180,7 +181,7 @@ bool block_store_add(struct block_store *s, struct cached_block *b)
 {
     assert(b->refs == 1 && !b->removed && b->in_memory == (b->path == NULL));
     pthread_mutex_lock(&s->lock);
-    struct cached_block **link = find_block(s, b->rdd, b->partition);
+    struct cached_block **link = find_cached_block(s, b->rdd, b->partition);
     const bool added = *link == NULL;
     if (added) {
         *link = b;
@@ -195,7 +196,7 @@ void block_store_remove(struct block_store *s, struct cached_block *b)
 {
     pthread_mutex_lock(&s->lock);
     assert(b->refs > 0);
-    if (!b->removed) remove_block(s, find_block(s, b->rdd, b->partition));
+    if (!b->removed) remove_cached_block(s, find_cached_block(s, b->rdd, b->partition));
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -224,7 +225,7 @@ static void evict(struct block_store *s, struct glint_task *task, struct cached_
         b->drop_memory = true;
         if (!b->removed) report_change(s, b);
     } else if (!b->removed) {
-        remove_block(s, find_block(s, b->rdd, b->partition)); /* freed below */
+        remove_cached_block(s, find_cached_block(s, b->rdd, b->partition)); /* freed below */
     }
     pthread_mutex_unlock(&s->lock);
     block_store_release(s, b);
@@ -235,11 +236,9 @@ bool block_store_reserve(struct block_store *s, struct glint_task *task, uint32_
 {
     for (;;) {
         pthread_mutex_lock(&s->lock);
-        const bool fits =
-            bytes <= s->memory_max && s->memory_bytes <= s->memory_max - bytes;
+        const bool fits = bytes <= s->memory_max && s->memory_bytes <= s->memory_max - bytes;
         if (fits) s->memory_bytes += bytes;
-        struct cached_block *victim =
-            !fits && bytes <= s->memory_max ? find_victim(s, rdd) : NULL;
+        struct cached_block *victim = !fits && bytes <= s->memory_max ? find_victim(s, rdd) : NULL;
         pthread_mutex_unlock(&s->lock);
         if (victim == NULL) return fits;
         evict(s, task, victim);

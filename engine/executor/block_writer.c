@@ -23,8 +23,8 @@ struct block_writer {
 
 /* ---- Files */
 
-static int create_file(struct block_store *s, struct cached_block *b, char **out_path,
-                       struct glint_error *error)
+static int create_block_file(struct block_store *s, struct cached_block *b, char **out_path,
+                             struct glint_error *error)
 {
     char path[PATH_MAX];
     pthread_mutex_lock(&s->lock);
@@ -55,7 +55,7 @@ static int write_chunk(struct block_store *s, int file, struct block_chunk *c, c
 static int write_new_file(struct block_store *s, struct cached_block *b, char **out_path,
                           struct glint_error *error)
 {
-    const int file = create_file(s, b, out_path, error);
+    const int file = create_block_file(s, b, out_path, error);
     int r = file < 0 ? file : 0;
     for (uint64_t i = 0; r == 0 && i < b->chunk_count; i++)
         r = write_chunk(s, file, &b->chunks[i], *out_path, error);
@@ -80,8 +80,8 @@ int cached_block_write_file(struct block_store *s, struct cached_block *b, char 
 
 /* ---- The writer */
 
-struct block_writer *block_writer_open(struct block_store *s, struct glint_task *task,
-                                       uint32_t rdd, uint32_t partition, unsigned level,
+struct block_writer *block_writer_open(struct block_store *s, struct glint_task *task, uint32_t rdd,
+                                       uint32_t partition, unsigned level,
                                        struct glint_schema schema)
 {
     assert((level & ~(unsigned)(GLINT_MEMORY | GLINT_DISK)) == 0 && level != 0);
@@ -150,7 +150,7 @@ static bool reserve(struct block_writer *w, uint64_t size)
     return true;
 }
 
-static void add_chunk(struct block_writer *w, const struct glint_batch *batch)
+static void add_block_chunk(struct block_writer *w, const struct glint_batch *batch)
 {
     struct cached_block *b = w->block;
     struct glint_error error = {.code = GLINT_OK};
@@ -187,7 +187,7 @@ static void flush_collector(struct block_writer *w)
     struct glint_batch batch;
     if (w->collector.rows == 0) return;
     batch_collector_take(&w->collector, &batch);
-    if (w->block != NULL) add_chunk(w, &batch);
+    if (w->block != NULL) add_block_chunk(w, &batch);
 }
 
 void block_writer_push(struct block_writer *w, const struct glint_batch *batch)
@@ -199,7 +199,7 @@ void block_writer_push(struct block_writer *w, const struct glint_batch *batch)
     /* A batch that is nearly full is encoded as it is. */
     if (batch->rows > BATCH_ROWS_MAX / 2 || !batch_collector_fits(&w->collector, batch)) {
         flush_collector(w);
-        if (w->block != NULL) add_chunk(w, batch);
+        if (w->block != NULL) add_block_chunk(w, batch);
     } else if (!batch_collector_add(&w->collector, batch)) {
         give_up(w, NULL);
     }
@@ -264,8 +264,9 @@ static enum flow push_chunk(const struct block_cursor *to, struct glint_task *ta
     return FLOW_FAIL;
 }
 
-static enum flow read_file(struct block_store *s, const struct cached_block *b,
-                           struct glint_task *task, const struct block_cursor *to, bool *out_bad)
+static enum flow read_block_file(struct block_store *s, const struct cached_block *b,
+                                 struct glint_task *task, const struct block_cursor *to,
+                                 bool *out_bad)
 {
     enum flow flow = FLOW_MORE;
     uint64_t offset = 0, largest = 0;
@@ -301,7 +302,7 @@ enum flow cached_block_read(struct block_store *s, struct cached_block *b, struc
     const bool in_memory = b->in_memory;
     pthread_mutex_unlock(&s->lock);
     if (!in_memory) {
-        flow = read_file(s, b, task, &to, &bad);
+        flow = read_block_file(s, b, task, &to, &bad);
         if (bad) block_store_remove(s, b);
         return flow;
     }

@@ -89,7 +89,7 @@ broadcast_client_create(struct env *env, const struct fetcher *fetcher, uint64_t
     return v;
 }
 
-static void broadcast_free(struct broadcast *broadcast)
+static void free_fetched_broadcast(struct broadcast *broadcast)
 {
     assert(broadcast->requests_in_flight == 0);
     for (uint32_t b = 0; b < broadcast->block_count; b++) buffer_fini(&broadcast->blocks[b].packed);
@@ -102,7 +102,7 @@ void broadcast_client_destroy(struct broadcast_client *v)
     if (v == NULL) return;
     for (struct broadcast *broadcast = v->first, *next; broadcast != NULL; broadcast = next) {
         next = broadcast->next;
-        broadcast_free(broadcast);
+        free_fetched_broadcast(broadcast);
     }
     pthread_cond_destroy(&v->changed);
     pthread_mutex_destroy(&v->lock);
@@ -116,7 +116,7 @@ void broadcast_client_release(struct broadcast_client *v, void *ref)
     assert(broadcast->owner == v && broadcast->refs > 0);
     const bool last = --broadcast->refs == 0 && broadcast->removed;
     pthread_mutex_unlock(&v->lock);
-    if (last) broadcast_free(broadcast);
+    if (last) free_fetched_broadcast(broadcast);
 }
 
 /* Loop thread: needs no lock, because only it changes the list. Others hold the lock. */
@@ -140,7 +140,7 @@ static void broadcast_fail(struct broadcast *broadcast, const struct glint_error
     pthread_mutex_unlock(&v->lock);
 }
 
-static void send_block_request(struct broadcast *broadcast, struct block_request *t)
+static void ask_peer_for_block(struct broadcast *broadcast, struct block_request *t)
 {
     t->id = broadcast->id;
     bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
@@ -188,7 +188,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.id = id};
-    if (!broadcast->complete) send_block_request(broadcast, &t);
+    if (!broadcast->complete) ask_peer_for_block(broadcast, &t);
     return 0;
 }
 
@@ -207,7 +207,7 @@ void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
     broadcast->removed = true;
     const bool last = broadcast->refs == 0;
     pthread_mutex_unlock(&v->lock);
-    if (last) broadcast_free(broadcast);
+    if (last) free_fetched_broadcast(broadcast);
 }
 
 /* A block is verified and in place. Takes ownership of `packed`. */
@@ -228,7 +228,7 @@ static void block_arrived(struct broadcast *broadcast, uint32_t block, struct bu
     if (broadcast->complete) pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.received_count = 1, .received = {block}};
-    send_block_request(broadcast, &t);
+    ask_peer_for_block(broadcast, &t);
 }
 
 static void block_failed(struct broadcast *broadcast, uint32_t block, struct buffer *packed,
@@ -239,10 +239,10 @@ static void block_failed(struct broadcast *broadcast, uint32_t block, struct buf
     b->state = BLOCK_MISSING;
     if (++b->failures >= BLOCK_TRIES_MAX) broadcast_fail(broadcast, why);
     struct block_request t = {.failed_count = 1, .failed = {block}};
-    send_block_request(broadcast, &t);
+    ask_peer_for_block(broadcast, &t);
 }
 
-static void on_done(struct fetch_request *fetch)
+static void on_broadcast_block(struct fetch_request *fetch)
 {
     struct block_fetch *r = fetch->arg;
     struct broadcast *broadcast = r->broadcast;
@@ -329,7 +329,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
                               .block = block,
                               .size = size},
                       .into = broadcast->data + block * broadcast_block_bytes(broadcast->size),
-                      .done = on_done,
+                      .done = on_broadcast_block,
                       .arg = request}};
         broadcast->blocks[block].state = BLOCK_REQUESTED;
         broadcast->requests_in_flight++;
@@ -400,9 +400,8 @@ static int check_broadcast(const struct broadcast_client *v, const struct broadc
                      broadcast->block_count, (unsigned long long)limit_ms);
 }
 
-void *broadcast_client_wait(struct broadcast_client *v, uint64_t id,
-                            const atomic_bool *cancel_flag, struct glint_slice *out,
-                            struct glint_error *error)
+void *broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_bool *cancel_flag,
+                            struct glint_slice *out, struct glint_error *error)
 {
     uint64_t start_ns = v->env->now_ns(v->env), deadline_ns = 0;
     pthread_mutex_lock(&v->lock);

@@ -62,7 +62,7 @@ static void stop_runners_now(struct daemon *d)
         executor_runner_drain(w, true);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_daemon_signal(uv_signal_t *handle, int number)
 {
     struct daemon *d = handle->data;
     if (d->stopping) return;
@@ -163,7 +163,7 @@ static void open_signals(struct daemon *d)
         /* A signal ignored by the parent, e.g. SIGHUP under nohup, stays ignored. */
         bool ignored = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
         if (!ignored || numbers[i] == SIGTERM)
-            uv_signal_start(&d->signals[i], on_signal, numbers[i]);
+            uv_signal_start(&d->signals[i], on_daemon_signal, numbers[i]);
     }
 }
 

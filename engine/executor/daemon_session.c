@@ -102,7 +102,7 @@ static struct daemon_session *next_in_queue(struct daemon *d, uint64_t after_ord
 }
 
 /* Starts an executor for a queued driver, or rejects the driver. */
-static void start_executor(struct daemon *d, struct daemon_session *v)
+static void start_requested_executor(struct daemon *d, struct daemon_session *v)
 {
     struct glint_error error = {.code = GLINT_OK};
     v->state = SESSION_SERVED;
@@ -117,7 +117,7 @@ void job_queue_run(struct daemon *d)
     uint64_t queue_order = 0, queue_position = 0;
     if (d->stopping || d->draining) return;
     while (d->runner_count < d->cluster->drivers_max && (v = next_in_queue(d, 0)) != NULL)
-        start_executor(d, v);
+        start_requested_executor(d, v);
     while ((v = next_in_queue(d, queue_order)) != NULL) {
         queue_order = v->queue_order;
         queue_position++;

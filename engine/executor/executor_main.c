@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_executor_signal(uv_signal_t *handle, int number)
 {
     (void)number;
     executor_process_on_signal(handle->data);
@@ -105,8 +105,8 @@ int executor_process_run(const struct executor_process_config *config, struct gl
     struct glint_error why = {.code = GLINT_OK};
     restrict_process(config);
     if (executor_process_init(c, config->env, error) != 0) return error->code;
-    uv_signal_start(&c->terminate, on_signal, SIGTERM);
-    if (!config->from_daemon) uv_signal_start(&c->interrupt, on_signal, SIGINT);
+    uv_signal_start(&c->terminate, on_executor_signal, SIGTERM);
+    if (!config->from_daemon) uv_signal_start(&c->interrupt, on_executor_signal, SIGINT);
     if (config->from_daemon) watch_daemon(c, &why);
     if (why.code == GLINT_OK) executor_process_start(c, config, &why);
     if (why.code != GLINT_OK) executor_process_end(c, &why);

@@ -201,7 +201,7 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     return c->phase == PROCESS_SERVING ? next : now;
 }
 
-static void on_timer(void *arg)
+static void on_process_timer(void *arg)
 {
     struct executor_process *c = arg;
     uint64_t now = executor_process_now(c);
@@ -241,7 +241,7 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
     c->last_outcome = &c->first;
     if (event_loop_init(&c->loop, env, error) != 0) return error->code;
     pthread_mutex_init(&c->lock, NULL);
-    deadline_init(&c->timer, &c->loop, on_timer, c);
+    deadline_init(&c->timer, &c->loop, on_process_timer, c);
     int r = uv_async_init(&c->loop, &c->outcome_added, on_outcome_added);
     assert(r == 0); /* event_loop_init opened its descriptors */
     r = uv_signal_init(&c->loop, &c->terminate);

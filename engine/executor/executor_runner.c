@@ -83,7 +83,7 @@ static void runner_unref(struct executor_runner *w)
     mem_free(w);
 }
 
-static void on_handle_closed(void *arg)
+static void on_runner_handle_closed(void *arg)
 {
     runner_unref(arg);
 }
@@ -109,8 +109,8 @@ static void runner_close(struct executor_runner *w)
     if (w->session != NULL) session_on_executor_exited(w->session);
     w->session = NULL;
     close_pipe(w);
-    deadline_close(&w->deadline, on_handle_closed);
-    if (spawn_close(&w->process, on_handle_closed)) w->handles++;
+    deadline_close(&w->deadline, on_runner_handle_closed);
+    if (spawn_close(&w->process, on_runner_handle_closed)) w->handles++;
 }
 
 static void runner_finish(struct executor_runner *w)
@@ -176,7 +176,7 @@ static void arm_kill_deadline(struct executor_runner *w, uint64_t kill_ms)
     deadline_start(&w->deadline, kill_ms);
 }
 
-static void on_deadline(void *arg)
+static void on_start_deadline(void *arg)
 {
     struct executor_runner *w = arg;
     struct log_ids ids;
@@ -360,7 +360,7 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     w->oom_kills_before = oom_kill_count(d->env);
     uv_pipe_init(&d->loop, &w->pipe, 0); /* cannot fail: opens no descriptor */
     w->pipe.data = w;
-    deadline_init(&w->deadline, &d->loop, on_deadline, w);
+    deadline_init(&w->deadline, &d->loop, on_start_deadline, w);
     w->handles = 2;
     w->next = d->runners;
     d->runners = w;

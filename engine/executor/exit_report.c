@@ -15,7 +15,7 @@ size_t exit_report_format(const struct glint_error *why, char *out, size_t capac
 }
 
 /* Removes the first line from *rest and returns it without its end. */
-static struct glint_slice next_line(struct glint_slice *rest)
+static struct glint_slice next_report_line(struct glint_slice *rest)
 {
     const uint8_t *end = rest->size > 0 ? memchr(rest->data, '\n', rest->size) : NULL;
     uint64_t size = end != NULL ? (uint64_t)(end - rest->data) : rest->size;
@@ -28,7 +28,7 @@ static struct glint_slice next_line(struct glint_slice *rest)
 struct glint_slice exit_report_parse(struct glint_slice report, struct glint_error *out)
 {
     int64_t number;
-    struct glint_slice rest = report, cause = next_line(&rest), hint = {NULL, 0};
+    struct glint_slice rest = report, cause = next_report_line(&rest), hint = {NULL, 0};
     enum glint_code code = GLINT_E_EXECUTOR_LOST;
     memset(out, 0, sizeof *out);
     if (report.size == 0) return rest;
@@ -37,7 +37,7 @@ struct glint_slice exit_report_parse(struct glint_slice report, struct glint_err
     if (has_code) {
         if (error_is_known((enum glint_code) - number)) code = (enum glint_code) - number;
         cause = (struct glint_slice){cause.data + CODE_BYTES, cause.size - CODE_BYTES};
-        hint = next_line(&rest);
+        hint = next_report_line(&rest);
     }
     error_set(out, code, NULL, "%.*s", (int)cause.size, (const char *)cause.data);
     text_format(out->hint, sizeof out->hint, "%.*s", (int)hint.size, (const char *)hint.data);

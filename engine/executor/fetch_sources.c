@@ -4,8 +4,8 @@
 
 /* The index entry of each requested map output's segment, and the small segments themselves while
  * there is room. */
-static void find_index(void *arg, const struct get_request *g, struct fetch_found *out,
-                       struct glint_error *why)
+static void find_output_index(void *arg, const struct get_request *g, struct fetch_found *out,
+                              struct glint_error *why)
 {
     struct buffer bytes = {NULL, 0, 0};
     uint64_t room = g->size;
@@ -83,13 +83,11 @@ struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
                                          struct broadcast_client *broadcasts)
 {
     struct fetch_source sources[GET_KINDS_END] = {
-        [GET_INDEX] = {.find = find_index, .release = release_index, .arg = store},
+        [GET_INDEX] = {.find = find_output_index, .release = release_index, .arg = store},
         [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_map_output, .arg = store},
         [GET_RESULT] = {.find = find_result, .release = release_result, .arg = store}};
     if (broadcasts != NULL)
-        sources[GET_BROADCAST_BLOCK] =
-            (struct fetch_source){.find = find_broadcast_block,
-                                  .release = release_broadcast_block,
-                                  .arg = broadcasts};
+        sources[GET_BROADCAST_BLOCK] = (struct fetch_source){
+            .find = find_broadcast_block, .release = release_broadcast_block, .arg = broadcasts};
     return fetch_server_create(loop, sources);
 }

@@ -28,7 +28,7 @@ int pipeline_set_function_failed(struct pipeline *p)
                      "a user function failed without setting an error");
 }
 
-static int set_cancelled(struct pipeline *p)
+static int fail_as_cancelled(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
 }
@@ -39,7 +39,7 @@ static enum flow sink_push_action(void *state, const struct glint_batch *batch,
 {
     struct pipeline *p = state;
     if (!task_is_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
-    set_cancelled(p);
+    fail_as_cancelled(p);
     return FLOW_FAIL;
 }
 
@@ -57,7 +57,7 @@ static const struct stage_node *stage_root(const struct pipeline_input *input)
 
 /* Creates an emitter that pushes batches to the frame below, or to the sink. */
 struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk_frame *below,
-                                        struct glint_schema schema)
+                                          struct glint_schema schema)
 {
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
@@ -104,7 +104,7 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
 }
 
 void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
-                       struct walk_frame *below)
+                         struct walk_frame *below)
 {
     assert(node < p->input->stage->node_count && p->depth < 2 * p->input->stage->node_count);
     p->frames[p->depth++] = (struct walk_frame){
@@ -302,7 +302,8 @@ static int run_walk(struct pipeline *p)
     if (p->frames == NULL) return p->task->error.code;
     pipeline_frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
-    while (r == 0 && p->depth > 0) r = task_is_cancelled(p->task) ? set_cancelled(p) : walk_step(p);
+    while (r == 0 && p->depth > 0)
+        r = task_is_cancelled(p->task) ? fail_as_cancelled(p) : walk_step(p);
     /* An error set by a user function counts even if the function returned success. */
     if (r == 0) r = p->task->error.code;
     if (r != 0) unwind_frames(p);

@@ -4,8 +4,7 @@
 #include <assert.h>
 
 /* A persisted node's frame: copies the batch to its block and passes it on. */
-enum flow persisted_push(void *state, const struct glint_batch *batch,
-                         struct glint_emitter *out)
+enum flow persisted_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     block_writer_push(((struct walk_frame *)state)->writer, batch);
     glint_emit_batch(out, batch);
@@ -65,14 +64,15 @@ static enum flow emit_kept_batch(void *out, const struct glint_batch *batch)
     return ((struct glint_emitter *)out)->flow;
 }
 
-static int read_block(struct pipeline *p, struct walk_frame *f, struct cached_block *block)
+static int read_persisted_block(struct pipeline *p, struct walk_frame *f,
+                                struct cached_block *block)
 {
     int r = skip_splits(p, f);
     struct glint_emitter *out = r == 0 ? pipeline_emitter_to(p, f->below, f->node->schema) : NULL;
     enum flow flow = FLOW_FAIL;
     if (out != NULL)
-        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema,
-                                 emit_kept_batch, out);
+        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema, emit_kept_batch,
+                                 out);
     block_store_release(p->input->blocks, block);
     p->stopped = flow == FLOW_STOP;
     p->depth--;
@@ -87,7 +87,7 @@ int persisted_enter(struct pipeline *p, struct walk_frame *f)
     f->looked_up = true;
     struct cached_block *block = block_store_acquire(blocks, f->node->rdd, f->partition);
     p->task->counters.values[block != NULL ? COUNT_CACHE_HITS : COUNT_CACHE_MISSES]++;
-    if (block != NULL) return read_block(p, f, block);
+    if (block != NULL) return read_persisted_block(p, f, block);
     f->out = pipeline_emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->writer = block_writer_open(blocks, p->task, f->node->rdd, f->partition, f->node->persist,

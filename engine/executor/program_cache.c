@@ -91,7 +91,7 @@ struct cache_listing {
     struct cache_entry entries[NAMES_MAX];
 };
 
-static int add_entry(void *arg, const char *name)
+static int add_cached_program(void *arg, const char *name)
 {
     struct cache_listing *l = arg;
     char path[PATH_MAX];
@@ -129,15 +129,15 @@ static bool remove_unused(struct env *env, const char *path)
     return removed;
 }
 
-static int make_room(struct env *env, const char *directory, uint64_t bytes,
-                     struct glint_error *error)
+static int evict_programs(struct env *env, const char *directory, uint64_t bytes,
+                          struct glint_error *error)
 {
     struct cache_listing *l = mem_zalloc(sizeof *l);
     uint64_t total = bytes;
     if (l == NULL) return error_no_memory(error);
     l->env = env;
     l->directory = directory;
-    env_list_dir(env, directory, add_entry, l);
+    env_list_dir(env, directory, add_cached_program, l);
     qsort(l->entries, l->count, sizeof l->entries[0], compare_age);
     uint32_t left = 1;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -172,7 +172,7 @@ int program_cache_create(struct env *env, const struct program_info *program,
                          (unsigned long long)program->size,
                          (unsigned long long)PROGRAM_CACHE_BYTES);
     if (open_directory(env, directory, error) != 0) return error->code;
-    if (make_room(env, directory, program->size, error) != 0) return error->code;
+    if (evict_programs(env, directory, program->size, error) != 0) return error->code;
     if (env->random(env, &number, sizeof number) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     text_format(out->path, sizeof out->path, "%s/%016llx.part", directory,

@@ -58,7 +58,7 @@ static void free_if_unused(struct program_fetch *p)
     mem_free(p);
 }
 
-static void on_deadline_closed(void *arg)
+static void on_fetch_deadline_closed(void *arg)
 {
     struct program_fetch *p = arg;
     p->deadline_closed = true;
@@ -68,7 +68,7 @@ static void on_deadline_closed(void *arg)
 static void end(struct program_fetch *p)
 {
     p->state = PROGRAM_FETCH_DONE;
-    deadline_close(&p->deadline, on_deadline_closed);
+    deadline_close(&p->deadline, on_fetch_deadline_closed);
 }
 
 /* `why` NULL: the file is verified. */
@@ -254,7 +254,7 @@ void program_fetch_on_data(struct program_fetch *p, const struct frame *f)
 
 /* ---- Start */
 
-static void on_deadline(void *arg)
+static void on_program_deadline(void *arg)
 {
     struct program_fetch *p = arg;
     struct glint_error why = {.code = GLINT_OK};
@@ -279,7 +279,7 @@ struct program_fetch *program_fetch_start(struct net *net, struct conn *conn, ui
     p->file = PROGRAM_FILE_NONE;
     fetch_client_init(&p->client, net->env, fetch_ms);
     fetch_client_on_opened(&p->client, conn);
-    deadline_init(&p->deadline, net->loop, on_deadline, p);
+    deadline_init(&p->deadline, net->loop, on_program_deadline, p);
     deadline_start(&p->deadline, fetch_ms);
     conn_send(conn, FRAME_PROGRAM_REQUEST, 0, NULL); /* on failure the connection closes */
     return p;

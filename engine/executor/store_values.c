@@ -6,14 +6,14 @@
 
 /* ---- Broadcasts */
 
-static struct stored_broadcast **find_broadcast(struct store *s, uint64_t id)
+static struct stored_broadcast **find_stored_broadcast(struct store *s, uint64_t id)
 {
     struct stored_broadcast **link = &s->broadcasts;
     while (*link != NULL && (*link)->message->id != id) link = &(*link)->next;
     return link;
 }
 
-static void broadcast_free(struct stored_broadcast *v)
+static void free_stored_broadcast(struct stored_broadcast *v)
 {
     message_destroy(v->message);
     mem_free(v);
@@ -22,7 +22,7 @@ static void broadcast_free(struct stored_broadcast *v)
 void *store_acquire_broadcast(struct store *s, uint64_t id, struct glint_slice *out)
 {
     pthread_mutex_lock(&s->lock);
-    struct stored_broadcast *v = *find_broadcast(s, id);
+    struct stored_broadcast *v = *find_stored_broadcast(s, id);
     if (v != NULL) v->refs++;
     pthread_mutex_unlock(&s->lock);
     if (v != NULL) *out = (struct glint_slice){v->message->body.data, v->message->body.size};
@@ -36,20 +36,20 @@ void store_release_broadcast(struct store *s, void *ref)
     assert(v->refs > 0);
     const bool last = --v->refs == 0 && v->removed;
     pthread_mutex_unlock(&s->lock);
-    if (last) broadcast_free(v);
+    if (last) free_stored_broadcast(v);
 }
 
 void store_remove_broadcast(struct store *s, uint64_t id)
 {
     pthread_mutex_lock(&s->lock);
-    struct stored_broadcast **link = find_broadcast(s, id), *v = *link;
+    struct stored_broadcast **link = find_stored_broadcast(s, id), *v = *link;
     const bool last = v != NULL && v->refs == 0;
     if (v != NULL) {
         *link = v->next;
         v->removed = true;
     }
     pthread_mutex_unlock(&s->lock);
-    if (last) broadcast_free(v);
+    if (last) free_stored_broadcast(v);
 }
 
 int store_add_broadcast(struct store *s, struct message *m, struct glint_error *error)
@@ -132,7 +132,7 @@ void store_values_fini(struct store *s)
     while (s->broadcasts != NULL) {
         struct stored_broadcast *v = s->broadcasts;
         s->broadcasts = v->next;
-        broadcast_free(v);
+        free_stored_broadcast(v);
     }
     while (s->results != NULL) {
         struct stored_result *k = s->results;

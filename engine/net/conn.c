@@ -31,7 +31,7 @@ void conn_on_handle_closed(uv_handle_t *handle)
     mem_free(c);
 }
 
-static void close_handle(uv_handle_t *handle)
+static void close_conn_handle(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) uv_close(handle, conn_on_handle_closed);
 }
@@ -49,8 +49,8 @@ static void conn_end(struct conn *c)
     if (!c->has_opened) c->net->rejected++;
     conn_set_state(c, CONN_CLOSED);
     listener_remove_pending(c);
-    close_handle((uv_handle_t *)&c->tcp);
-    close_handle((uv_handle_t *)&c->timer);
+    close_conn_handle((uv_handle_t *)&c->tcp);
+    close_conn_handle((uv_handle_t *)&c->timer);
 }
 
 void conn_fail(struct conn *c, const struct glint_error *why)

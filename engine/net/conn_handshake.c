@@ -89,7 +89,7 @@ static void accept_conn(struct conn *c)
 
 /* A client secret is for the role CLIENT, the key of a job for its executors. Returns 0 or a code.
  */
-static int check_secret(const struct conn *c, struct glint_error *why)
+static int check_hello_secret(const struct conn *c, struct glint_error *why)
 {
     enum secret_kind kind =
         c->tls != NULL && !c->dialling ? tls_peer_secret_kind(c->tls) : SECRET_PEER;
@@ -116,7 +116,7 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
         /* The dialling side chooses the channel. */
         if (!c->dialling) c->channel = c->peer.channel;
         struct hello self = own_hello(c);
-        if (check_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
+        if (check_hello_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
     }
     /* Only the accepting side sends a REJECT; the dialling side just closes. */
     if (why.code != GLINT_OK && c->dialling)

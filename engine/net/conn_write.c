@@ -106,7 +106,7 @@ static void on_written(uv_write_t *write, int status)
 }
 
 /* The next frame to send, or NULL. Before OPEN only HELLO and REJECT may be sent. */
-static struct out_frame *next_frame(const struct conn *c)
+static struct out_frame *next_frame_to_send(const struct conn *c)
 {
     struct out_frame *f = STAILQ_FIRST(&c->queue);
     return f != NULL && (c->state == CONN_OPEN || f->early) ? f : NULL;
@@ -124,7 +124,7 @@ static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
     struct out_frame *f;
     uint64_t bytes = 0;
     unsigned n = 0;
-    while (bytes < WRITE_BYTES && n + 2 <= WRITE_BUFS && (f = next_frame(c)) != NULL) {
+    while (bytes < WRITE_BYTES && n + 2 <= WRITE_BUFS && (f = next_frame_to_send(c)) != NULL) {
         bufs[n++] = uv_buf_init((char *)f->header, sizeof f->header);
         if (f->bytes.size > 0)
             bufs[n++] = uv_buf_init((char *)(uintptr_t)f->bytes.data, (unsigned)f->bytes.size);
@@ -192,7 +192,7 @@ static int encrypt_frames(struct conn *c, struct glint_error *why)
     int code = 0;
     record.tls = c->tls;
     record.fill = 0;
-    while (code == 0 && room > 0 && (f = next_frame(c)) != NULL) {
+    while (code == 0 && room > 0 && (f = next_frame_to_send(c)) != NULL) {
         struct glint_slice part;
         room -= next_part(c, f, room, &part);
         code = record_append(&record, part, why);

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static void on_timer(uv_timer_t *timer)
+static void on_deadline_timer(uv_timer_t *timer)
 {
     struct deadline *d = timer->data;
     d->expired_by_ns = d->by_ns;
@@ -11,7 +11,7 @@ static void on_timer(uv_timer_t *timer)
     d->expired(d->arg);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_timer_closed(uv_handle_t *handle)
 {
     struct deadline *d = handle->data;
     if (d->closed != NULL) d->closed(d->arg);
@@ -29,7 +29,7 @@ void deadline_start(struct deadline *d, uint64_t ms)
 {
     /* libuv counts from its cached time, which is old after a long callback. */
     uv_update_time(d->timer.loop);
-    int failed = uv_timer_start(&d->timer, on_timer, ms, 0);
+    int failed = uv_timer_start(&d->timer, on_deadline_timer, ms, 0);
     assert(failed == 0); /* fails only while it is being closed */
 }
 
@@ -55,5 +55,5 @@ void deadline_stop(struct deadline *d)
 void deadline_close(struct deadline *d, void (*closed)(void *arg))
 {
     d->closed = closed;
-    uv_close((uv_handle_t *)&d->timer, on_closed);
+    uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

@@ -83,7 +83,7 @@ static void drop_conn(struct conn *c, const char *cause)
 }
 
 /* Drops a connection if the last one added to the class exceeds `max`; it may be the added one. */
-static void make_room(struct listener *g, enum pending_class class, uint32_t max)
+static void drop_over_limit(struct listener *g, enum pending_class class, uint32_t max)
 {
     if (pending_count(g, class) <= max) return;
     drop_conn(pending_conns_choose_victim(&g->pending, class),
@@ -96,7 +96,7 @@ void listener_on_known_key(struct conn *c)
     struct listener *g = c->listener;
     if (g == NULL || c->pending_class == PENDING_KNOWN) return;
     pending_conns_mark_known(&g->pending, c);
-    make_room(g, PENDING_KNOWN, PENDING_MAX);
+    drop_over_limit(g, PENDING_KNOWN, PENDING_MAX);
 }
 
 /* Reserves descriptors for authenticated connections and files. Descriptors are numbered from the
@@ -112,7 +112,7 @@ static bool descriptors_are_short(struct conn *c)
 
 /* ---- Listening */
 
-static void on_handle_closed(uv_handle_t *handle)
+static void on_listener_handle_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
     /* The handle of a connection rejected without memory closes while the listener goes on. */
@@ -167,7 +167,7 @@ static void on_port_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
     if (g->closed) {
-        on_handle_closed(handle);
+        on_listener_handle_closed(handle);
         return;
     }
     g->handles--;
@@ -190,7 +190,7 @@ static void on_rejected_closed(uv_handle_t *handle)
     /* The other connection is still pending in libuv, which reports no more until it
      * is accepted. */
     if (another_pending && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
-    on_handle_closed(handle);
+    on_listener_handle_closed(handle);
 }
 
 static void reject_without_memory(struct listener *g)
@@ -229,7 +229,7 @@ static void on_connection(uv_stream_t *stream, int status)
     conn_set_peer_address(c);
     c->listener = g;
     pending_conns_add(&g->pending, c);
-    make_room(g, PENDING_UNKNOWN, g->unknown_max);
+    drop_over_limit(g, PENDING_UNKNOWN, g->unknown_max);
     uint32_t unknown = pending_count(g, PENDING_UNKNOWN);
     if (unknown > 0 && c->state != CONN_CLOSED && descriptors_are_short(c)) {
         /* Later connections then displace pending ones instead of taking more descriptors. */
@@ -356,10 +356,10 @@ void listener_close(struct listener *g)
     /* conn_close removes the connection from its list. */
     for (unsigned class = 0; class < PENDING_CLASSES; class ++)
         while (pending_count(g, class) > 0) conn_close(g->pending.classes[class].list[0], false);
-    uv_close((uv_handle_t *)&g->accept_backoff, on_handle_closed);
-    uv_close((uv_handle_t *)&g->plaintext_warning, on_handle_closed);
+    uv_close((uv_handle_t *)&g->accept_backoff, on_listener_handle_closed);
+    uv_close((uv_handle_t *)&g->plaintext_warning, on_listener_handle_closed);
     /* During a backoff g->tcp is already closing or closed. */
-    if (!g->backing_off) uv_close((uv_handle_t *)&g->tcp, on_handle_closed);
+    if (!g->backing_off) uv_close((uv_handle_t *)&g->tcp, on_listener_handle_closed);
 }
 
 bool host_is_loopback(const char *host)

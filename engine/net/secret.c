@@ -45,7 +45,7 @@ static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
 }
 
 /* Parses one line and appends it to *out. Returns NULL, or what is wrong. */
-static const char *parse_line(const uint8_t *text, uint64_t size, struct secrets *out)
+static const char *parse_secret_line(const uint8_t *text, uint64_t size, struct secrets *out)
 {
     static const uint64_t word = sizeof CLIENT_WORD - 1;
     bool client = size > word && memcmp(text, CLIENT_WORD, word) == 0;
@@ -71,7 +71,7 @@ static const char *parse_secrets(const uint8_t *text, uint64_t size, struct secr
         while (end < size && text[end] != '\n') end++;
         uint64_t n = end - at;
         if (n > 0 && text[end - 1] == '\r') n--;
-        if (n > 0) wrong = parse_line(text + at, n, out);
+        if (n > 0) wrong = parse_secret_line(text + at, n, out);
     }
     return wrong == NULL && out->count == 0 ? "not 64 varied hexadecimal digits" : wrong;
 }
@@ -176,7 +176,7 @@ bool secret_derive_client_secret(const struct secret *secret, struct secret *out
 /* ---- The default secret file */
 
 /* Creates the missing directories of `path`. Returns 0 or a negative errno. */
-static int make_directories(struct env *env, char *path)
+static int make_secret_directories(struct env *env, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -206,7 +206,7 @@ static int create_temp_secret(struct env *env, const char *path, char temp[PATH_
 static int create_default_secret(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
     char temp[PATH_MAX];
-    int r = make_directories(env, path);
+    int r = make_secret_directories(env, path);
     if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "create the directory of", path);
     if (create_temp_secret(env, path, temp, error) != 0) return error->code;
     r = env->rename(env, ENV_CWD, temp, ENV_CWD, path, ENV_RENAME_NOREPLACE);

@@ -55,7 +55,7 @@ int spawn_set_error(struct glint_error *error, enum glint_code code, int failed,
                      "cannot start %s: " NULL_DEVICE ", its standard input, was not found", name);
 }
 
-static int spawn_process(struct spawn *s, const struct spawn_program *p)
+static int spawn_with_pidfd(struct spawn *s, const struct spawn_program *p)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -149,7 +149,7 @@ int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *pr
     *s = (struct spawn){
         .file = -1, .exited = exited, .arg = arg, .end_session = program->end_session};
     assert(program->own_session || !program->end_session);
-    int r = spawn_process(s, program);
+    int r = spawn_with_pidfd(s, program);
     if (r != 0) return r;
     s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* has close-on-exec */
     r = s->file >= 0 ? uv_poll_init(loop, &s->poll, s->file) : -errno;
@@ -170,7 +170,7 @@ void spawn_kill(struct spawn *s, int number)
     if (s->running) kill(s->pid, number); /* not reaped: the pid is still its own */
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_spawn_closed(uv_handle_t *handle)
 {
     struct spawn *s = handle->data;
     s->closed(s->arg);
@@ -182,7 +182,7 @@ bool spawn_close(struct spawn *s, void (*closed)(void *arg))
     assert(!uv_is_closing((uv_handle_t *)&s->poll));
     s->closed = closed;
     s->open = s->running = false;
-    uv_close((uv_handle_t *)&s->poll, on_closed);
+    uv_close((uv_handle_t *)&s->poll, on_spawn_closed);
     /* libuv has removed the descriptor from epoll in uv_close. */
     close(s->file);
     return true;

@@ -40,7 +40,7 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
     return NULL;
 }
 
-static bool type_fits(enum glint_type wanted, enum glint_type have)
+static bool function_type_fits(enum glint_type wanted, enum glint_type have)
 {
     wanted = codec_column_type(wanted);
     have = codec_column_type(have); /* of a stage that begins with a shuffle: the same function's */
@@ -54,7 +54,7 @@ static enum glint_type output_type(enum glint_type declared, enum glint_type in)
     return declared == GLINT_SAME || declared == GLINT_ANY ? in : codec_column_type(declared);
 }
 
-static bool is_number(enum glint_type type)
+static bool is_number_type(enum glint_type type)
 {
     return type == GLINT_I64 || type == GLINT_F64;
 }
@@ -96,15 +96,16 @@ int op_check_function(const struct op *op, const struct glint_function *fn, stru
     if (find_missing_callback(fn) != NULL)
         return error_set(error, GLINT_E_PLAN_FUNCTION, hint, "%s: %s has no callback %s", op->name,
                          name, find_missing_callback(fn));
-    const bool fits = op->takes_accumulators
-                          ? fn->out.value <= GLINT_SAME || type_fits(fn->out.value, in.value)
-                          : type_fits(fn->in.key, in.key) && type_fits(fn->in.value, in.value);
+    const bool fits =
+        op->takes_accumulators
+            ? fn->out.value <= GLINT_SAME || function_type_fits(fn->out.value, in.value)
+            : function_type_fits(fn->in.key, in.key) && function_type_fits(fn->in.value, in.value);
     if (!fits)
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "%s: %s takes (%s, %s), the RDD has (%s, %s)", op->name, name,
                          codec_type_name(fn->in.key), codec_type_name(fn->in.value),
                          codec_type_name(in.key), codec_type_name(in.value));
-    if (fn->chunk_bytes_max > 0 && is_number(in.value))
+    if (fn->chunk_bytes_max > 0 && is_number_type(in.value))
         return error_set(error, GLINT_E_PLAN_TYPE, hint,
                          "%s: %s has chunk_bytes_max, but its values are %s", op->name, name,
                          codec_type_name(in.value));

@@ -281,7 +281,7 @@ static void release_rdds(struct glint *g, const struct plan_scope *s)
     free_dead(dead);
 }
 
-static void release_broadcasts(struct glint *g, const struct plan_scope *s)
+static void release_rdd_broadcasts(struct glint *g, const struct plan_scope *s)
 {
     struct glint_broadcast *b = g->broadcasts, *next;
     for (; b != NULL && b->id >= s->first_broadcast; b = next) {
@@ -304,7 +304,7 @@ struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep)
     if (keep != NULL && rdd_check_usable(keep, "endScope") != 0) return NULL;
     if (keep != NULL && keep->scope == s->depth) keep->scope = s->depth - 1;
     release_rdds(g, s);
-    release_broadcasts(g, s);
+    release_rdd_broadcasts(g, s);
     for (; g->args != s->args; g->args = g->args->next) args_fini(g->args);
     g->scope = s->outer;
     arena_fini(&s->arena);

@@ -34,7 +34,7 @@ static struct source_set *set_create(struct glint *g, uint32_t capacity)
     return set;
 }
 
-static void set_add(struct source_set *set, struct source_size source)
+static void source_set_add(struct source_set *set, struct source_size source)
 {
     assert(set->count == 0 || set->items[set->count - 1].id < source.id);
     set->items[set->count++] = source;
@@ -49,7 +49,7 @@ static struct source_set *sources_of(struct glint_rdd *rdd)
         return rdd->sources;
     struct source_set *own = set_create(rdd->g, 1);
     if (own == NULL) return NULL;
-    set_add(own, (struct source_size){rdd->id, rdd->input_bytes});
+    source_set_add(own, (struct source_size){rdd->id, rdd->input_bytes});
     return rdd->sources = own;
 }
 
@@ -75,7 +75,7 @@ static struct source_set *merge_sets(struct glint *g, struct source_set *a, stru
         const struct source_size next = from_a ? a->items[i] : b->items[j];
         i += i < a->count && a->items[i].id == next.id;
         j += j < b->count && b->items[j].id == next.id;
-        set_add(both, next);
+        source_set_add(both, next);
     }
     return both;
 }

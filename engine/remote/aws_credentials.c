@@ -28,7 +28,7 @@ static const char *variable(const char *name)
 
 /* Reads a file of the user's directory .aws; `name` is a variable that names another one. Returns
  * the text, to be freed, or NULL. */
-static char *read_file(struct env *env, const char *name, const char *file)
+static char *read_credentials_file(struct env *env, const char *name, const char *file)
 {
     char path[PATH_MAX];
     const char *other = variable(name), *home = variable("HOME");
@@ -75,7 +75,7 @@ static const char *find_value(char *text, const char *section, const char *key)
 static bool read_value(struct env *env, const char *name, const char *file, const char *section,
                        const char *key, char *out, size_t capacity)
 {
-    char *text = read_file(env, name, file);
+    char *text = read_credentials_file(env, name, file);
     const bool fits = copy(out, capacity, text != NULL ? find_value(text, section, key) : NULL);
     mem_free(text);
     return fits;
@@ -85,7 +85,7 @@ static bool read_value(struct env *env, const char *name, const char *file, cons
 static bool has_value(struct env *env, const char *name, const char *file, const char *section,
                       const char *key)
 {
-    char *text = read_file(env, name, file);
+    char *text = read_credentials_file(env, name, file);
     const bool found = text != NULL && find_value(text, section, key) != NULL;
     mem_free(text);
     return found;

@@ -8,9 +8,9 @@
 
 #define STEP_BYTES (64 * KIB)
 
-static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max,
-                                    struct remote_retry *retry, struct buffer *out,
-                                    struct glint_error *error)
+static enum remote_result on_document_body(struct remote_transfer *t, uint64_t size_max,
+                                           struct remote_retry *retry, struct buffer *out,
+                                           struct glint_error *error)
 {
     enum remote_result result = REMOTE_OK;
     uint64_t n = 1;
@@ -31,17 +31,17 @@ static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max
     return result;
 }
 
-static enum remote_result read_once(struct env *env, enum remote_kind kind, const char *name,
-                                    const struct remote_request *request, uint64_t size_max,
-                                    struct remote_retry *retry, struct buffer *out,
-                                    struct glint_error *error)
+static enum remote_result read_document_once(struct env *env, enum remote_kind kind,
+                                             const char *name, const struct remote_request *request,
+                                             uint64_t size_max, struct remote_retry *retry,
+                                             struct buffer *out, struct glint_error *error)
 {
     struct remote_transfer t;
     enum remote_result result = remote_transfer_open(&t, env, name, request, error);
     if (result == REMOTE_OK && t.status != 200)
         result = remote_set_status_error(kind, name, &t, error);
     retry->wait_ms = t.retry_after_ms;
-    if (result == REMOTE_OK) result = read_body(&t, size_max, retry, out, error);
+    if (result == REMOTE_OK) result = on_document_body(&t, size_max, retry, out, error);
     remote_transfer_close(&t);
     return result;
 }
@@ -61,7 +61,7 @@ int remote_document_read(struct remote_target *target, struct env *env, const ch
         struct glint_error problem = {.code = GLINT_OK};
         out->size = before;
         const enum remote_result result =
-            read_once(env, target->kind, name, &request, size_max, &retry, out, &problem);
+            read_document_once(env, target->kind, name, &request, size_max, &retry, out, &problem);
         if (result == REMOTE_OK) return 0;
         if (!remote_retry_wait(&retry, env, result, true))
             return remote_retry_set_error(&retry, &problem, error);

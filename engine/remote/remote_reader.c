@@ -1,6 +1,6 @@
 /* The states, with the function of each change:
  *
- *     IDLE    -> WAITING [send_request]      it is on its way
+ *     IDLE    -> WAITING [send_range_request]      it is on its way
  *     WAITING -> ACTIVE  [await_response]    a response of the right version has arrived
  *     any     -> IDLE    [end_request]       it ended or failed, or bytes elsewhere are wanted
  *
@@ -195,8 +195,8 @@ static enum remote_result request_empty(struct remote_reader *r, struct glint_er
 }
 
 /* Asks for the bytes from `offset` to where they are expected to be read, at least `size`. */
-static enum remote_result send_request(struct remote_reader *r, uint64_t offset, uint64_t size,
-                                       struct glint_error *error)
+static enum remote_result send_range_request(struct remote_reader *r, uint64_t offset,
+                                             uint64_t size, struct glint_error *error)
 {
     const uint64_t limit = r->known ? r->identity.size : INT64_MAX;
     const bool whole = r->known && !r->identity.ranges;
@@ -263,7 +263,7 @@ static enum remote_result drop_until(struct remote_reader *r, uint64_t offset,
 static enum remote_result begin_request(struct remote_reader *r, uint64_t offset, uint64_t size,
                                         struct glint_error *error)
 {
-    enum remote_result result = send_request(r, offset, size, error);
+    enum remote_result result = send_range_request(r, offset, size, error);
     if (result == REMOTE_OK) result = await_response(r, error);
     if (result == REMOTE_OK && (!r->known || offset < r->identity.size))
         result = drop_until(r, offset, error);
@@ -271,8 +271,9 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
 }
 
 /* One attempt to read at `offset`. */
-static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t size,
-                                    uint64_t offset, uint64_t *out_size, struct glint_error *error)
+static enum remote_result read_range_once(struct remote_reader *r, void *out, uint64_t size,
+                                          uint64_t offset, uint64_t *out_size,
+                                          struct glint_error *error)
 {
     enum remote_result result = REMOTE_OK;
     *out_size = 0;
@@ -287,17 +288,16 @@ static enum remote_result read_once(struct remote_reader *r, void *out, uint64_t
     return result;
 }
 
-static int64_t read_some(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
-                         struct glint_error *error)
+static int64_t read_remote_some(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
+                                struct glint_error *error)
 {
     remote_retry_begin(&r->retry, r->env);
     for (;;) {
         struct glint_error problem = {.code = GLINT_OK};
         uint64_t n;
-        const enum remote_result result = read_once(r, out, size, offset, &n, &problem);
+        const enum remote_result result = read_range_once(r, out, size, offset, &n, &problem);
         if (result == REMOTE_OK) {
-            const int code =
-                remote_retry_received(&r->retry, r->env, r->name, r->received, error);
+            const int code = remote_retry_received(&r->retry, r->env, r->name, r->received, error);
             r->received = 0;
             return code < 0 ? code : (int64_t)n;
         }
@@ -316,7 +316,8 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
         memcpy(out, r->head + offset, done);
     }
     while (done < size && (!r->known || offset + done < r->identity.size)) {
-        const int64_t n = read_some(r, (uint8_t *)out + done, size - done, offset + done, error);
+        const int64_t n =
+            read_remote_some(r, (uint8_t *)out + done, size - done, offset + done, error);
         if (n < 0) return n;
         if (n == 0 && r->identity.size > 0)
             return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the server sent no bytes",
@@ -351,7 +352,7 @@ bool remote_reader_start(struct remote_reader *r, struct remote_session *group, 
     }
     r->ahead = true;
     r->group = group;
-    const bool sent = send_request(r, 0, size, &later) == REMOTE_OK;
+    const bool sent = send_range_request(r, 0, size, &later) == REMOTE_OK;
     if (!sent) end_request(r);
     return sent;
 }

@@ -93,7 +93,7 @@ struct text_out {
     bool ok;
 };
 
-static void put(struct text_out *o, const char *text, size_t size)
+static void put_url_text(struct text_out *o, const char *text, size_t size)
 {
     o->ok = o->ok && size < o->left;
     if (!o->ok) return;
@@ -109,13 +109,13 @@ static void put_query(struct text_out *o, const char *query)
     const char *p = query;
     while (*p != '\0') {
         const size_t name = strcspn(p, "=&");
-        put(o, p, name);
+        put_url_text(o, p, name);
         p += name;
         if (*p == '=') {
-            put(o, "=" HIDDEN, sizeof "=" HIDDEN - 1);
+            put_url_text(o, "=" HIDDEN, sizeof "=" HIDDEN - 1);
             p += strcspn(p, "&");
         }
-        if (*p == '&') put(o, p++, 1);
+        if (*p == '&') put_url_text(o, p++, 1);
     }
 }
 
@@ -126,15 +126,15 @@ bool remote_url_redact(const char *url, char *out, size_t capacity)
     assert(host != NULL && capacity > 0);
     struct text_out o = {.at = out, .left = capacity, .ok = true};
     out[0] = '\0';
-    put(&o, url, (size_t)(host - url));
+    put_url_text(&o, url, (size_t)(host - url));
     const char *at = userinfo_end(host);
     if (at != NULL) {
-        put(&o, HIDDEN, sizeof HIDDEN - 1);
+        put_url_text(&o, HIDDEN, sizeof HIDDEN - 1);
         host = at;
     }
     /* Names in stores of objects and files may contain a question mark. */
     const size_t path = kind == REMOTE_HTTP ? strcspn(host, "?#") : strlen(host);
-    put(&o, host, path);
+    put_url_text(&o, host, path);
     put_query(&o, host + path);
     return o.ok;
 }
@@ -156,7 +156,7 @@ bool remote_text_redact(const char *text, char *out, size_t capacity)
             o.at += n;
             o.left -= n;
         } else {
-            put(&o, text, 1);
+            put_url_text(&o, text, 1);
         }
         text += size;
     }
@@ -186,7 +186,7 @@ bool remote_url_encode(const char *text, size_t size, const char *keep, char *ou
         const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                            (c >= 'a' && c <= 'z') || (c != 0 && strchr("-._~", c) != NULL) ||
                            (c != 0 && strchr(keep, c) != NULL);
-        put(&o, plain ? text + i : escaped, plain ? 1 : 3);
+        put_url_text(&o, plain ? text + i : escaped, plain ? 1 : 3);
     }
     return o.ok;
 }

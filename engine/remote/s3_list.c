@@ -104,7 +104,7 @@ static void set_version(struct list_parser *p)
 }
 
 /* Ends an entry: its key, or common prefix, is in p->key. */
-static void add_entry(struct list_parser *p, bool is_prefix)
+static void add_s3_object(struct list_parser *p, bool is_prefix)
 {
     if (p->key[0] == '\0') {
         stop(p, -1);
@@ -137,7 +137,7 @@ static void on_end(void *arg, const char *name)
     if (ends(p, "Contents", "Size")) set_size(p);
     if (ends(p, "Contents", "ETag")) set_version(p);
     if (ends(p, NULL, "Contents") || ends(p, NULL, "CommonPrefixes"))
-        add_entry(p, strcmp(p->names[p->depth], "Contents") != 0);
+        add_s3_object(p, strcmp(p->names[p->depth], "Contents") != 0);
     if (ends(p, NULL, "NextContinuationToken")) {
         memcpy(p->token, p->text, p->size + 1);
         if (p->too_long) stop(p, -1);

@@ -14,7 +14,7 @@ static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
               "COMBINE_BUFFER_NO_VALUE is not the size of a value");
 
 /* Copies one record (byte form) with its partition. Returns 0, NO_MEMORY or VALUE_LIMIT. */
-static int add_record(struct combine_buffer *g, struct glint_slice key, struct glint_slice value)
+static int add_to_buffer(struct combine_buffer *g, struct glint_slice key, struct glint_slice value)
 {
     const uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
     return record_buffer_add(&g->records, g->task, partition, key, value);
@@ -115,7 +115,7 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
         acc->value.bytes.size < g->aggregator.chunk_bytes_max)
         return r;
     /* The chunk is full: emit it as a record, and let the next value start a new accumulator. */
-    r = add_record(g, hash_table_key(&g->table, slot), acc->value.bytes);
+    r = add_to_buffer(g, hash_table_key(&g->table, slot), acc->value.bytes);
     acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
     return r;
 }
@@ -178,7 +178,7 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
         struct glint_record record = glint_batch_record(batch, i);
         struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
         struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
-        int r = add_record(g, key, value);
+        int r = add_to_buffer(g, key, value);
         if (r < 0) return r;
         g->index++;
     }

@@ -102,8 +102,8 @@ struct buffered_record combine_buffer_get(const struct combine_buffer *g,
     return out;
 }
 
-static int write_record(struct combine_buffer *g, const struct sort_entry *e,
-                        struct run_writer *out)
+static int write_combined_record(struct combine_buffer *g, const struct sort_entry *e,
+                                 struct run_writer *out)
 {
     const struct buffered_record r = record_buffer_get(&g->records, sort_entry_reference(e));
     return run_writer_add(out, sort_entry_partition(e), r.key, r.value);
@@ -190,7 +190,7 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
             r = write_slot(g, slot++, complete, out);
         } else {
             record_buffer_prefetch(&g->records, record, order->records_end);
-            r = write_record(g, record++, out);
+            r = write_combined_record(g, record++, out);
         }
     }
     combine_buffer_reset(g);

@@ -80,7 +80,7 @@ static bool has_free_chunk(const struct fetch *f)
 }
 
 /* Returns false when out of memory. */
-static bool add_chunk(struct fetch *f)
+static bool add_fetched_chunk(struct fetch *f)
 {
     struct chunk *c = mem_alloc(sizeof *c + f->chunk_bytes);
     if (c == NULL) return false;
@@ -98,7 +98,7 @@ static bool request_next_chunk(struct fetch *f, struct remote_input *r)
 {
     uint64_t left = r->source.bytes - r->requested;
     assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
-    if (!has_free_chunk(f) || (f->free == NULL && !add_chunk(f))) return false;
+    if (!has_free_chunk(f) || (f->free == NULL && !add_fetched_chunk(f))) return false;
     struct chunk *c = f->free;
     const struct fetch_input *in = &f->inputs[r->input];
     struct fetch_request *q = &c->pending.request;
@@ -375,8 +375,8 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
     return 0;
 }
 
-static int open_inputs(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice **out,
-                       uint32_t *out_count)
+static int open_fetch_inputs(struct fetch *f, uint32_t partition, uint32_t count,
+                             struct run_slice **out, uint32_t *out_count)
 {
     struct run_slice *slices = task_alloc(f->task, (count + 1) * sizeof *slices);
     if (slices == NULL) return f->task->error.code;
@@ -407,7 +407,7 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
         .task = task, .shuffle = shuffle, .inputs = copy, .input_count = count, .lost = UINT32_MAX};
     f->to_submit_end = &f->to_submit;
     fetch_wait_init(&f->wait, task, fetcher);
-    if (open_inputs(f, partition, count, out, out_count) == 0) return f;
+    if (open_fetch_inputs(f, partition, count, out, out_count) == 0) return f;
     *out_lost = f->lost;
     fetch_close(f);
     return NULL;

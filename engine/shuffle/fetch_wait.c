@@ -38,7 +38,7 @@ void fetch_wait_fini(struct fetch_wait *w)
 
 /* Called on the loop's thread. After the unlock it must not touch the request or `w`: the slot's
  * thread may have seen `finished` and freed both. */
-static void on_done(struct fetch_request *r)
+static void on_fetch_done(struct fetch_request *r)
 {
     static_assert(offsetof(struct pending_fetch, request) == 0, "cast back from its first member");
     struct pending_fetch *a = (struct pending_fetch *)r;
@@ -60,7 +60,7 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
         a->wait = w;
         a->finished = a->ready = false;
         r->owner = w->task->attempt_id;
-        r->done = on_done;
+        r->done = on_fetch_done;
         r->error.code = GLINT_OK;
     }
     if (count == 0) return;

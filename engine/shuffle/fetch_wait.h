@@ -15,7 +15,7 @@
 
 /* A request and whether it has finished. */
 struct pending_fetch {
-    struct fetch_request request; /* first: on_done casts it back */
+    struct fetch_request request; /* first: on_fetch_done casts it back */
     struct fetch_wait *wait;
     bool finished; /* guarded by the lock */
     bool ready;    /* slot's thread only: it finished without error, no need to lock again */

@@ -9,7 +9,8 @@
 
 #define LOOK_RECORDS 1024u /* as many are looked at, and there must be as many */
 
-static struct glint_slice entry_key(const struct record_buffer *b, const struct sort_entry *e)
+static struct glint_slice frequent_entry_key(const struct record_buffer *b,
+                                             const struct sort_entry *e)
 {
     return record_buffer_get(b, sort_entry_reference(e)).key;
 }
@@ -27,12 +28,12 @@ static bool find_majority(const struct record_buffer *b, struct glint_slice *out
     uint32_t votes = 0, count = 0;
     struct glint_slice candidate = {NULL, 0};
     for (const struct sort_entry *e = begin; e < end; e++) {
-        const struct glint_slice key = entry_key(b, e);
+        const struct glint_slice key = frequent_entry_key(b, e);
         if (votes == 0) candidate = key;
         votes = votes == 0 || keys_equal(key, candidate) ? votes + 1 : votes - 1;
     }
     for (const struct sort_entry *e = begin; e < end; e++)
-        count += keys_equal(entry_key(b, e), candidate);
+        count += keys_equal(frequent_entry_key(b, e), candidate);
     *out = candidate;
     return count > LOOK_RECORDS / 2;
 }

@@ -174,7 +174,7 @@ static bool must_gather(const struct shuffle_reader *r)
     return !sorted || (r->count > 1 && gather_is_cheaper(r->task, r->inputs, r->count));
 }
 
-static int open_inputs(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+static int open_run_inputs(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
 {
     r->inputs = mem_alloc(count * sizeof *r->inputs);
     r->merged = mem_zalloc(count * sizeof *r->merged);
@@ -203,7 +203,8 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     r->state = state;
     r->builder.key.type = spec->key;
     r->builder.value.type = spec->acc;
-    if (combiner_init(&r->combiner, task, spec, state) < 0 || open_inputs(r, inputs, count) < 0) {
+    if (combiner_init(&r->combiner, task, spec, state) < 0 ||
+        open_run_inputs(r, inputs, count) < 0) {
         shuffle_reader_close(r);
         return NULL;
     }

@@ -1,5 +1,5 @@
 /* See task_accumulators.h. They are in the task's arena, but a value can own heap memory: the owner
- * of the task frees that through task->accumulators_fini. */
+ * of the task frees that through task->free_accumulators. */
 #include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>
@@ -50,12 +50,12 @@ static struct task_accumulators *get_or_create(struct glint_task *task)
     if (all == NULL) return NULL;
     *all = (struct task_accumulators){.count = 0};
     task->accumulators = all;
-    task->accumulators_fini = fini_accumulators;
+    task->free_accumulators = fini_accumulators;
     return all;
 }
 
-static int add_accumulator(struct glint_task *task, struct task_accumulators *all,
-                           const char *name, const struct glint_function *fn)
+static int add_accumulator(struct glint_task *task, struct task_accumulators *all, const char *name,
+                           const struct glint_function *fn)
 {
     const size_t size = strlen(name);
     struct task_accumulator *a = task_alloc(task, sizeof *a);

@@ -193,7 +193,7 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
 
-static bool is_large(const struct glint_batch *batch)
+static bool is_large_output(const struct glint_batch *batch)
 {
     const struct glint_column *k = &batch->key, *v = &batch->value;
     if (batch->rows != 1) return false;
@@ -244,10 +244,9 @@ static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *
         uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
         const struct glint_record record = glint_batch_record(batch, i);
         const struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
-        r = add_to_blocks(w,
-                          shuffle_partition_of(w->spec, key, w->task->partition,
-                                               w->combine_buffer.index++),
-                          key, codec_encode(batch->value.type, &record.value, value_number));
+        r = add_to_blocks(
+            w, shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++),
+            key, codec_encode(batch->value.type, &record.value, value_number));
     }
     if (r == 0 && partition_blocks_bytes(&w->blocks) > blocks_budget(w)) r = move_blocks(w);
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
@@ -259,7 +258,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
     if (task_is_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     if (batch->rows == 0) return 0;
-    if (is_large(batch)) return push_large(w, batch);
+    if (is_large_output(batch)) return push_large(w, batch);
     if (partition_blocks_are_used(&w->blocks)) return append_to_blocks(w, batch);
     int r = 0;
     /* Before the batch: spill if a new key in every row would exceed the budget. */

@@ -21,9 +21,9 @@ static int flush(struct stage_worker *w, struct glint_error *error)
                      strerror(-r));
 }
 
-static bool append(struct stage_worker *w, const char *format, ...)
+static bool append_emitted(struct stage_worker *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static bool append(struct stage_worker *w, const char *format, ...)
+static bool append_emitted(struct stage_worker *w, const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -59,7 +59,8 @@ static bool begin_line(struct record_lines *l, const char *rest_of_key)
     struct stage_worker *w = l->w;
     if (w->raw && !append_size(w, strlen(l->prefix) + strlen(rest_of_key))) return false;
     l->line_start = w->lines.size;
-    if (!append(w, "%s%s", l->prefix, rest_of_key) || (w->raw && !append_size(w, 0))) return false;
+    if (!append_emitted(w, "%s%s", l->prefix, rest_of_key) || (w->raw && !append_size(w, 0)))
+        return false;
     l->value_start = w->lines.size;
     return true;
 }
@@ -80,7 +81,7 @@ static bool finish_line(struct record_lines *l)
     return true;
 }
 
-static int end_line(struct record_lines *l, struct glint_error *error)
+static int end_emitted_line(struct record_lines *l, struct glint_error *error)
 {
     const struct buffer *lines = &l->w->lines;
     const uint64_t size = lines->size - l->line_start;
@@ -91,7 +92,8 @@ static int end_line(struct record_lines *l, struct glint_error *error)
     return l->w->lines.size >= FLUSH_BYTES ? flush(l->w, error) : 0;
 }
 
-static bool append_field(struct record_lines *l, enum glint_type type, struct glint_slice bytes)
+static bool append_stage_field(struct record_lines *l, enum glint_type type,
+                               struct glint_slice bytes)
 {
     struct buffer *lines = &l->w->lines;
     if (l->w->raw)
@@ -104,23 +106,24 @@ static int append_record(struct record_lines *l, uint32_t partition, struct glin
 {
     const bool open = l->line_start != UINT64_MAX;
     if (open && l->w->lines.size - l->line_start + key.size + value.size > STAGE_PIECE_BYTES &&
-        end_line(l, error) != 0)
+        end_emitted_line(l, error) != 0)
         return error->code;
     bool memory = l->line_start != UINT64_MAX || begin_record_line(l, partition);
-    memory = memory && append_field(l, l->types.key, key);
+    memory = memory && append_stage_field(l, l->types.key, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {
         memory =
-            append_field(l, l->types.value, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
+            append_stage_field(l, l->types.value,
+                               (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
             (l->w->raw ? append_size(l->w, RAW_CONTINUES) : buffer_append(&l->w->lines, "\t+", 2));
-        if (memory && end_line(l, error) != 0) return error->code;
+        if (memory && end_emitted_line(l, error) != 0) return error->code;
         memory = memory && begin_record_line(l, partition);
         value.data += STAGE_PIECE_BYTES;
         value.size -= STAGE_PIECE_BYTES;
     }
-    memory = memory && append_field(l, l->types.value, value);
+    memory = memory && append_stage_field(l, l->types.value, value);
     if (!memory) return error_no_memory(error);
     l->records++;
-    return l->w->lines.size - l->line_start >= STAGE_PIECE_BYTES ? end_line(l, error) : 0;
+    return l->w->lines.size - l->line_start >= STAGE_PIECE_BYTES ? end_emitted_line(l, error) : 0;
 }
 
 static int append_partition(struct record_lines *l, const struct run *run, uint32_t partition,
@@ -135,7 +138,7 @@ static int append_partition(struct record_lines *l, const struct run *run, uint3
         r = run_reader_value(&reader, &w->scratch, &value);
         if (r == 0) r = append_record(l, partition, reader.key, value, error);
     }
-    if (r == 0 && l->line_start != UINT64_MAX) r = end_line(l, error);
+    if (r == 0 && l->line_start != UINT64_MAX) r = end_emitted_line(l, error);
     run_reader_close(&reader);
     if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
     return r;
@@ -157,10 +160,10 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
     const bool memory =
         begin_line(&l, ".end") &&
-        append(w, "%s%016llx\t%u\t%llu\t%016llx", w->raw ? "" : "\t",
-               (unsigned long long)w->file->id, (uint32_t)(w->reader - w->file->stages),
-               (unsigned long long)l.records,
-               (unsigned long long)stage_line_checksum(l.checksum, fields)) &&
+        append_emitted(w, "%s%016llx\t%u\t%llu\t%016llx", w->raw ? "" : "\t",
+                       (unsigned long long)w->file->id, (uint32_t)(w->reader - w->file->stages),
+                       (unsigned long long)l.records,
+                       (unsigned long long)stage_line_checksum(l.checksum, fields)) &&
         buffer_append(&w->lines, fields.data, fields.size) && finish_line(&l);
     return memory ? 0 : error_no_memory(error);
 }
@@ -195,8 +198,9 @@ static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, u
                       struct glint_slice bytes, struct glint_error *error)
 {
     const uint64_t start = w->lines.size;
-    bool memory = append(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
-                  stage_text_append(&w->lines, GLINT_BYTES, bytes);
+    bool memory =
+        append_emitted(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
+        stage_text_append(&w->lines, GLINT_BYTES, bytes);
     p->count++;
     p->checksum = stage_line_checksum(
         p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
@@ -247,11 +251,11 @@ static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice
     for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
         r = emit_file(w, &p, i, result, error);
     if (r != 0) return r;
-    const bool memory = append(w, "%07u.end\t%016llx\t%llu\t%016llx", task,
-                               (unsigned long long)w->file->id, (unsigned long long)p.count,
-                               (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
-                        buffer_append(&w->lines, counters.data, counters.size) &&
-                        buffer_append(&w->lines, "\n", 1);
+    const bool memory =
+        append_emitted(w, "%07u.end\t%016llx\t%llu\t%016llx", task, (unsigned long long)w->file->id,
+                       (unsigned long long)p.count,
+                       (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
+        buffer_append(&w->lines, counters.data, counters.size) && buffer_append(&w->lines, "\n", 1);
     return memory ? 0 : error_no_memory(error);
 }
 

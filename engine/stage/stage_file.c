@@ -66,8 +66,8 @@ static int encode(const struct stage_file_head *head, struct glint_slice action,
     return packer_finish(&p, out, error);
 }
 
-static int write_all(struct env *env, int file, const char *path, struct glint_slice body,
-                     struct glint_error *error)
+static int write_stage_bytes(struct env *env, int file, const char *path, struct glint_slice body,
+                             struct glint_error *error)
 {
     uint8_t checksum[8];
     put_le64(checksum, XXH3_64bits(body.data, body.size));
@@ -79,8 +79,8 @@ static int write_all(struct env *env, int file, const char *path, struct glint_s
     return error->code;
 }
 
-static int write_file(struct env *env, const char *path, uint64_t id, struct glint_slice body,
-                      struct glint_error *error)
+static int write_stage_file(struct env *env, const char *path, uint64_t id, struct glint_slice body,
+                            struct glint_error *error)
 {
     char attempt[PATH_MAX];
     if (!text_format(attempt, sizeof attempt, "%s.attempt-%016llx", path, (unsigned long long)id))
@@ -92,7 +92,7 @@ static int write_file(struct env *env, const char *path, uint64_t id, struct gli
     int file = env->open(env, ENV_CWD, attempt, ENV_CREATE_PUBLIC);
     umask(before);
     if (file < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "create", attempt);
-    int r = write_all(env, file, path, body, error);
+    int r = write_stage_bytes(env, file, path, body, error);
     env->close(env, file);
     if (r == 0) {
         r = env->rename(env, ENV_CWD, attempt, ENV_CWD, path, ENV_RENAME_REPLACE);
@@ -108,7 +108,8 @@ int stage_file_write(struct env *env, const char *path, const struct stage_file_
     struct buffer body = {NULL, 0, 0};
     int r = encode(head, action, &body, error);
     if (r == 0)
-        r = write_file(env, path, head->id, (struct glint_slice){body.data, body.size}, error);
+        r = write_stage_file(env, path, head->id, (struct glint_slice){body.data, body.size},
+                             error);
     buffer_fini(&body);
     return r;
 }
@@ -252,8 +253,8 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
     return set_invalid(path, "its content is not valid", error);
 }
 
-static int read_bytes(struct env *env, const char *path, struct buffer *out,
-                      struct glint_error *error)
+static int read_stage_bytes(struct env *env, const char *path, struct buffer *out,
+                            struct glint_error *error)
 {
     struct env_stat stat;
     int file = env->open(env, ENV_CWD, path, ENV_READ);
@@ -283,7 +284,7 @@ int stage_file_read(struct env *env, const char *path, struct stage_file *out,
                     struct glint_error *error)
 {
     const struct buffer *b = &out->bytes;
-    if (read_bytes(env, path, &out->bytes, error) != 0) return error->code;
+    if (read_stage_bytes(env, path, &out->bytes, error) != 0) return error->code;
     if (b->size <= HEAD_BYTES || memcmp(b->data, magic, MAGIC_BYTES) != 0)
         return set_invalid(path, "it is not a stage file of this version", error);
     if (get_le64(b->data + MAGIC_BYTES) != XXH3_64bits(b->data + HEAD_BYTES, b->size - HEAD_BYTES))

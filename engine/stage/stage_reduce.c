@@ -40,12 +40,12 @@ static int fail(const struct reduce *r, struct glint_error *error, const char *w
     return line_input_fail(r->in, SORT_HINT, error, "%s", what);
 }
 
-static bool next_field(struct glint_slice *rest, struct glint_slice *out)
+static bool next_line_field(struct glint_slice *rest, struct glint_slice *out)
 {
     return glint_next_field(rest, '\t', out);
 }
 
-static bool parse_key(struct glint_slice key, struct record_key *out)
+static bool parse_record_key(struct glint_slice key, struct record_key *out)
 {
     uint64_t task, parent, map, partition = 0;
     if (!stage_key_number(&key, UINT32_MAX, &task) ||
@@ -102,7 +102,7 @@ static int end_map(struct reduce *r, struct glint_slice fields, struct glint_err
     uint64_t id, checksum;
     int64_t stage, records;
     for (int i = 0; i < 4; i++)
-        if (!next_field(&fields, &field[i])) return fail(r, error, "the line is cut");
+        if (!next_line_field(&fields, &field[i])) return fail(r, error, "the line is cut");
     const struct glint_slice counters = stage_text_rest(fields);
     if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &stage) ||
         !glint_parse_i64(field[2], &records) || !stage_text_hex(field[3], &checksum))
@@ -134,7 +134,7 @@ static struct glint_slice bytes_of(const struct buffer *b)
     return (struct glint_slice){b->data, b->size};
 }
 
-static int add_record(struct reduce *r, uint32_t partition, struct glint_error *error)
+static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_error *error)
 {
     if (!run_record_fits(bytes_of(&r->record_key), bytes_of(&r->value)))
         return fail(r, error, "the record is too large");
@@ -149,7 +149,7 @@ static int add_record(struct reduce *r, uint32_t partition, struct glint_error *
 static bool next_record_field(const struct reduce *r, struct glint_slice *fields,
                               struct glint_slice *out)
 {
-    if (!r->in->raw) return next_field(fields, out);
+    if (!r->in->raw) return next_line_field(fields, out);
     if (fields->size < 4 || get_be32(fields->data) > fields->size - 4) return false;
     *out = (struct glint_slice){fields->data + 4, get_be32(fields->data)};
     fields->size -= out->size + 4;
@@ -192,7 +192,7 @@ static int add_fields(struct reduce *r, uint32_t partition, struct glint_slice f
         if (!codec_decode(types.key, bytes_of(&r->record_key), &(union glint_value){.i64 = 0}) ||
             !codec_decode(types.value, bytes_of(&r->value), &(union glint_value){.i64 = 0}))
             return fail(r, error, "a value is not of its type");
-        if (add_record(r, partition, error) != 0) return error->code;
+        if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
     return 0;
 }
@@ -278,12 +278,12 @@ static int end_task(struct reduce *r, struct glint_error *error)
     return code;
 }
 
-static int add_line(struct reduce *r, struct glint_slice line, struct glint_error *error)
+static int add_map_output_line(struct reduce *r, struct glint_slice line, struct glint_error *error)
 {
     struct record_key key;
     const struct glint_slice whole = line;
     struct glint_slice first;
-    if (!line_input_take_key(r->in, &line, &first) || !parse_key(first, &key))
+    if (!line_input_take_key(r->in, &line, &first) || !parse_record_key(first, &key))
         return fail(r, error, "not a line of glint stage map");
     if (!r->open || key.task != r->key.task) {
         if (end_task(r, error) != 0 || begin_task(r, key.task, error) != 0) return error->code;
@@ -315,7 +315,7 @@ int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct gl
     struct glint_slice line;
     int code;
     while ((code = line_input_next(in, &line, error)) > 0)
-        if (add_line(&r, line, error) != 0) break;
+        if (add_map_output_line(&r, line, error) != 0) break;
     if (code == 0 && error->code == GLINT_OK) end_task(&r, error);
     if (r.writing) run_writer_abort(&r.writer);
     mem_free(r.inputs.items);

@@ -68,7 +68,7 @@ static int close_file(struct reading *r, struct glint_error *error)
 }
 
 /* The result of a task that saves is the name of its files. */
-static int create_file(struct reading *r, struct glint_error *error)
+static int create_part_file(struct reading *r, struct glint_error *error)
 {
     const struct buffer *name = &r->out->bodies[r->task];
     if (name->size == 0)
@@ -92,14 +92,14 @@ static int enter_file(struct reading *r, uint32_t file, struct glint_error *erro
         if (close_file(r, error) != 0) return error->code;
         r->file++;
         r->number = 0;
-        if (create_file(r, error) != 0) return error->code;
+        if (create_part_file(r, error) != 0) return error->code;
     }
     return 0;
 }
 
 /* ---- Lines */
 
-static int add_piece(struct reading *r, struct glint_slice field, struct glint_error *error)
+static int add_result_piece(struct reading *r, struct glint_slice field, struct glint_error *error)
 {
     struct buffer *to = r->file == 0 ? &r->out->bodies[r->task] : &r->scratch;
     if (r->file > 0) to->size = 0;
@@ -154,7 +154,7 @@ static int begin_task(struct reading *r, uint64_t task, struct glint_error *erro
     return 0;
 }
 
-static int add_line(struct reading *r, struct glint_slice line, struct glint_error *error)
+static int parse_result_line(struct reading *r, struct glint_slice line, struct glint_error *error)
 {
     const struct glint_slice whole = line;
     struct glint_slice key;
@@ -172,7 +172,7 @@ static int add_line(struct reading *r, struct glint_slice line, struct glint_err
     if (number != r->number)
         return line_input_fail(r->in, HINT, error, "lines are missing, or not in order");
     r->checksum = stage_line_checksum(r->checksum, whole);
-    return add_piece(r, line, error);
+    return add_result_piece(r, line, error);
 }
 
 static int check_complete(const struct reading *r, struct glint_error *error)
@@ -206,7 +206,7 @@ int stage_results_read(struct stage_results *out, struct line_input *in, uint64_
     r.done = mem_zalloc(tasks + 1u);
     if (out->bodies == NULL || r.done == NULL) code = error_no_memory(error);
     while (code == 0 && (code = line_input_next(in, &line, error)) > 0)
-        code = add_line(&r, line, error);
+        code = parse_result_line(&r, line, error);
     if (code == 0) code = check_complete(&r, error);
     if (code == 0) code = encode_counters(&r.totals, &out->counters, error);
     if (r.fd >= 0) env->close(env, r.fd);

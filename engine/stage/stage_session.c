@@ -136,7 +136,7 @@ static int check_inputs(struct stage_transport *t)
     return 0;
 }
 
-static int write_file(struct stage_transport *t, struct glint_slice action)
+static int write_session_file(struct stage_transport *t, struct glint_slice action)
 {
     const struct stage_session *s = t->session;
     const struct context_config *c = &t->g->config;
@@ -173,7 +173,7 @@ static int pack_and_stop(struct stage_transport *t, struct glint_slice action)
         return error_set(&t->g->error, GLINT_E_STAGE_ACTION,
                          "pack it: glint stage pack --next FILE -o FILE, and run its stages",
                          "the job has another action");
-    if (check_inputs(t) != 0 || write_file(t, action) != 0) return t->g->error.code;
+    if (check_inputs(t) != 0 || write_session_file(t, action) != 0) return t->g->error.code;
     t->session->packed = true;
     return error_set(&t->g->error, GLINT_E_INTERRUPTED, NULL, "packed");
 }

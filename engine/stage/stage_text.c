@@ -15,7 +15,7 @@
 
 /* ---- Fields */
 
-static bool append_text(struct buffer *out, struct glint_slice s)
+static bool append_escaped(struct buffer *out, struct glint_slice s)
 {
     static const char digits[] = "0123456789ABCDEF";
     if (!buffer_reserve(out, 3 * s.size)) return false;
@@ -54,7 +54,7 @@ bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_sl
     case GLINT_NONE: return true;
     case GLINT_I64: return buffer_append(out, number, text_format_i64(number, value.i64));
     case GLINT_F64: return buffer_append(out, number, text_format_f64(number, value.f64));
-    case GLINT_TEXT: return append_text(out, bytes);
+    case GLINT_TEXT: return append_escaped(out, bytes);
     default: return append_base64(out, bytes);
     }
 }

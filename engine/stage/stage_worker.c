@@ -65,8 +65,8 @@ static int send_stage(struct stage_worker *w, struct glint_error *error)
     return handle(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
 }
 
-static int start_executor(struct stage_worker *w, const struct context_config *registry,
-                          struct glint_error *error)
+static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
+                                struct glint_error *error)
 {
     const struct executor_config config = {.slots = 1,
                                            .options = w->options,
@@ -100,7 +100,7 @@ int stage_worker_open(struct stage_worker *w, struct env *env, const struct stag
     if (r == 0) r = make_plan(w, registry, error);
     w->options = file->options;
     w->options.work_dir = w->work_dir.path;
-    return r == 0 ? start_executor(w, registry, error) : r;
+    return r == 0 ? start_stage_executor(w, registry, error) : r;
 }
 
 void stage_worker_close(struct stage_worker *w)

@@ -140,8 +140,8 @@ static void on_file_read(struct file_read *r, int code)
 /* What start_response did: RESPONSE_BUSY: nothing, no buffer is free. */
 enum response_state { RESPONSE_STARTED, RESPONSE_FAILED, RESPONSE_BUSY };
 
-static enum response_state read_file(struct response *a, const struct run *file,
-                                     struct glint_error *why)
+static enum response_state read_served_file(struct response *a, const struct run *file,
+                                            struct glint_error *why)
 {
     a->file = (struct file_read){
         .run = file, .offset = a->get.offset, .size = a->get.size, .done = on_file_read, .arg = a};
@@ -172,7 +172,7 @@ static enum response_state start_response(struct response *a, struct glint_error
         error_set(why, GLINT_E_PROTOCOL, NULL, "requested range is outside the data");
         return RESPONSE_FAILED;
     }
-    if (found.file != NULL) return read_file(a, found.file, why);
+    if (found.file != NULL) return read_served_file(a, found.file, why);
     if (is_range) found.bytes = (struct glint_slice){found.bytes.data + g->offset, g->size};
     assert(found.bytes.size <= DATA_FRAME_BYTES_MAX);
     return send_bytes(a, found.bytes.data, found.bytes.size) ? RESPONSE_STARTED : RESPONSE_FAILED;

@@ -146,7 +146,7 @@ static void fail_requests(struct peer *l, const struct glint_error *why)
     fetch_client_fail(&l->client, &error);
 }
 
-static void on_opened(void *arg, struct conn *c)
+static void on_peer_opened(void *arg, struct conn *c)
 {
     struct peer *l = arg;
     /* A connection cut while it was idle is noticed by the missing TCP acknowledgement, within
@@ -155,7 +155,7 @@ static void on_opened(void *arg, struct conn *c)
     if (!l->peers->ended) fetch_client_on_opened(&l->client, c);
 }
 
-static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
+static void on_peer_closed(void *arg, struct conn *c, const struct glint_error *why)
 {
     struct peer *l = arg;
     struct peers *p = l->peers;
@@ -179,11 +179,11 @@ static void on_closed(void *arg, struct conn *c, const struct glint_error *why)
     l->redial_at_ns = clock_ns(p) + backoff_with_jitter(p->net->env, REDIAL_MS * NS_PER_MS);
 }
 
-static const struct conn_events peer_events = {.opened = on_opened,
+static const struct conn_events peer_events = {.opened = on_peer_opened,
                                                .frame = fetch_client_on_frame,
                                                .buffer_for = fetch_client_buffer_for,
                                                .data = fetch_client_on_data,
-                                               .closed = on_closed};
+                                               .closed = on_peer_closed};
 
 static void peer_connect(struct peer *l)
 {
@@ -218,7 +218,7 @@ static bool peer_on_timer(struct peer *l, uint64_t now)
     if (is_driver(l))
         fail_requests(l, &l->why);
     else
-        conn_close(l->conn, false); /* on_closed does the rest */
+        conn_close(l->conn, false); /* on_peer_closed does the rest */
     return true;
 }
 
@@ -283,7 +283,7 @@ void peers_set_driver_conn(struct peers *p, struct conn *conn)
 
 /* ---- Loop thread */
 
-static void on_handle_closed(uv_handle_t *handle)
+static void on_peers_handle_closed(uv_handle_t *handle)
 {
     struct peers *p = handle->data;
     assert(p->handles > 0);
@@ -291,7 +291,7 @@ static void on_handle_closed(uv_handle_t *handle)
     free_if_idle(p);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_peers_timer(uv_timer_t *timer)
 {
     struct peers *p = timer->data;
     bool busy = false;
@@ -345,9 +345,9 @@ static void on_request_added(uv_async_t *async)
     /* After all: what is cancelled at once is not sent. */
     for (uint32_t i = 0; i < p->capacity; i++)
         if (p->list[i] != NULL) peer_send(p->list[i]);
-    /* The timer stops itself when no peer needs it (on_timer). */
+    /* The timer stops itself when no peer needs it (on_peers_timer). */
     if (!uv_is_active((uv_handle_t *)&p->timer))
-        uv_timer_start(&p->timer, on_timer, TICK_MS, TICK_MS);
+        uv_timer_start(&p->timer, on_peers_timer, TICK_MS, TICK_MS);
 }
 
 struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_error *error)
@@ -402,8 +402,8 @@ void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(
         struct peer *l = p->list[i];
         if (l == NULL) continue;
         fetch_client_fail(&l->client, why);
-        if (l->conn != NULL) conn_close(l->conn, false); /* on_closed ends those arriving */
+        if (l->conn != NULL) conn_close(l->conn, false); /* on_peer_closed ends those arriving */
     }
-    uv_close((uv_handle_t *)&p->request_added, on_handle_closed);
-    uv_close((uv_handle_t *)&p->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&p->request_added, on_peers_handle_closed);
+    uv_close((uv_handle_t *)&p->timer, on_peers_handle_closed);
 }

@@ -176,7 +176,7 @@ void web_api_put_application(struct json *out, const struct web_model *m, bool a
 
 /* ---- Parts of a job */
 
-static const json_t *find_end(const json_t *ends, const char *field, json_int_t number)
+static const json_t *find_page_end(const json_t *ends, const char *field, json_int_t number)
 {
     for (size_t i = json_array_size(ends); i > 0; i--) {
         const json_t *o = json_array_get(ends, i - 1);
@@ -193,14 +193,13 @@ static void put_actions(struct json *out, const struct web_model *m)
     json_array_foreach(m->actions, i, o)
     {
         const json_int_t number = json_integer_value(json_object_get(o, "action"));
-        const json_t *end = find_end(m->action_ends, "action", number);
+        const json_t *end = find_page_end(m->action_ends, "action", number);
         const char *running = m->end == NULL ? "RUNNING" : status_of(m->end);
         json_begin(out, NULL, '{');
         json_i64(out, "jobId", number);
         web_api_put_field(out, "name", o, "name");
         web_api_put_field(out, "outputs", o, "outputs");
-        json_cstring(out, "status",
-                     end == NULL ? running : status_of(end));
+        json_cstring(out, "status", end == NULL ? running : status_of(end));
         json_begin(out, "stageIds", '[');
         for (uint32_t k = 0; k < m->stage_count; k++)
             if (m->stages[k].started &&
@@ -347,10 +346,15 @@ static void put_failures(struct json *out, const struct web_model *m)
 /* Of jobs that build or read Bloom filters. */
 static void put_filters(struct json *out, const struct web_model *m)
 {
-    static const char *const fields[][2] = {
-        {"key", "key"},       {"n", "n"},           {"m", "m"},
-        {"k", "k"},           {"scheme", "scheme"}, {"layout", "layout"},
-        {"bitsSet", "bits_set"}, {"fill", "fill"},  {"expectedRate", "expected_rate"}};
+    static const char *const fields[][2] = {{"key", "key"},
+                                            {"n", "n"},
+                                            {"m", "m"},
+                                            {"k", "k"},
+                                            {"scheme", "scheme"},
+                                            {"layout", "layout"},
+                                            {"bitsSet", "bits_set"},
+                                            {"fill", "fill"},
+                                            {"expectedRate", "expected_rate"}};
     size_t i;
     json_t *o;
     json_begin(out, NULL, '[');
@@ -369,11 +373,13 @@ static void put_filters(struct json *out, const struct web_model *m)
 /* Persisted RDDs. */
 static void put_storage(struct json *out, const struct web_model *m)
 {
-    static const char *const fields[][2] = {
-        {"id", "rdd"},                   {"name", "name"},
-        {"numPartitions", "partitions"}, {"numCachedPartitions", "blocks"},
-        {"storageLevel", "level"},       {"memoryUsed", "memory_bytes"},
-        {"diskUsed", "disk_bytes"}};
+    static const char *const fields[][2] = {{"id", "rdd"},
+                                            {"name", "name"},
+                                            {"numPartitions", "partitions"},
+                                            {"numCachedPartitions", "blocks"},
+                                            {"storageLevel", "level"},
+                                            {"memoryUsed", "memory_bytes"},
+                                            {"diskUsed", "disk_bytes"}};
     size_t i;
     json_t *o;
     json_begin(out, NULL, '[');
@@ -393,13 +399,10 @@ unsigned web_api_part(struct json *out, const struct web_model *m, const char *n
     static const struct {
         const char *name;
         void (*put)(struct json *out, const struct web_model *m);
-    } parts[] = {{"jobs", put_actions},
-                 {"stages", web_api_put_stages},
-                 {"failures", put_failures},
-                 {"executors", put_executors},
-                 {"environment", put_environment},
-                 {"filters", put_filters},
-                 {"storage/rdd", put_storage}};
+    } parts[] = {
+        {"jobs", put_actions},        {"stages", web_api_put_stages},   {"failures", put_failures},
+        {"executors", put_executors}, {"environment", put_environment}, {"filters", put_filters},
+        {"storage/rdd", put_storage}};
     uint64_t offset, length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, name) != 0) continue;

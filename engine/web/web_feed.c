@@ -28,8 +28,8 @@ void web_feed_fini(struct web_feed *f)
     buffer_fini(&f->taken);
 }
 
-static void append(struct web_feed *f, struct feed_header *h, const void *first, const void *second,
-                   uint64_t second_size)
+static void append_event(struct web_feed *f, struct feed_header *h, const void *first,
+                         const void *second, uint64_t second_size)
 {
     h->size = h->error_size + second_size;
     pthread_mutex_lock(&f->lock);
@@ -51,7 +51,7 @@ static void append(struct web_feed *f, struct feed_header *h, const void *first,
 static void on_line(void *arg, const void *data, uint64_t size)
 {
     struct feed_header h = {.is_line = true};
-    append(arg, &h, NULL, data, size);
+    append_event(arg, &h, NULL, data, size);
 }
 
 static void on_task(void *arg, const struct event_task *e, double start_ms, double end_ms)
@@ -70,7 +70,7 @@ static void on_task(void *arg, const struct event_task *e, double start_ms, doub
                                         .speculative = e->speculative}};
     if (e->outcome != OUTCOME_DONE && e->why != NULL) json_error(&why, NULL, e->why);
     if (!why.failed) h.error_size = (uint32_t)why.out.size;
-    append(arg, &h, why.out.data, e->counters.data, e->counters.size);
+    append_event(arg, &h, why.out.data, e->counters.data, e->counters.size);
     json_fini(&why);
 }
 

@@ -5,9 +5,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-static bool put(struct buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool put_metric_text(struct buffer *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static bool put(struct buffer *out, const char *format, ...)
+static bool put_metric_text(struct buffer *out, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -20,15 +21,16 @@ static bool put(struct buffer *out, const char *format, ...)
 bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
                     const char *help, uint64_t value)
 {
-    return put(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
-           (unit == NULL || put(out, "# UNIT %s %s\n", name, unit)) &&
-           put(out, "# HELP %s %s\n", name, help) &&
-           put(out, "%s%s %llu\n", name, counter ? "_total" : "", (unsigned long long)value);
+    return put_metric_text(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
+           (unit == NULL || put_metric_text(out, "# UNIT %s %s\n", name, unit)) &&
+           put_metric_text(out, "# HELP %s %s\n", name, help) &&
+           put_metric_text(out, "%s%s %llu\n", name, counter ? "_total" : "",
+                           (unsigned long long)value);
 }
 
 bool web_metrics_end(struct buffer *out)
 {
-    return put(out, "# EOF\n");
+    return put_metric_text(out, "# EOF\n");
 }
 
 static uint64_t counter_of(const struct web_model *m, const char *name)
@@ -43,10 +45,10 @@ static bool put_fetch_wait(struct buffer *out, const struct web_model *m)
 {
     static const char name[] = "glint_fetch_wait_seconds";
     const uint64_t us = counter_of(m, "fetch wait us");
-    return put(out, "# TYPE %s counter\n# UNIT %s seconds\n", name, name) &&
-           put(out, "# HELP %s Time that tasks waited for map outputs.\n", name) &&
-           put(out, "%s_total %llu.%06llu\n", name, (unsigned long long)(us / 1000000),
-               (unsigned long long)(us % 1000000));
+    return put_metric_text(out, "# TYPE %s counter\n# UNIT %s seconds\n", name, name) &&
+           put_metric_text(out, "# HELP %s Time that tasks waited for map outputs.\n", name) &&
+           put_metric_text(out, "%s_total %llu.%06llu\n", name, (unsigned long long)(us / 1000000),
+                           (unsigned long long)(us % 1000000));
 }
 
 /* Of the persisted RDDs. */
@@ -55,8 +57,8 @@ static uint64_t cached_bytes(const struct web_model *m, const char *field)
     uint64_t sum = 0;
     size_t i;
     const json_t *o;
-    json_array_foreach(json_object_get(m->storage, "rdds"), i, o)
-        sum += (uint64_t)json_integer_value(json_object_get(o, field));
+    json_array_foreach(json_object_get(m->storage, "rdds"), i, o) sum +=
+        (uint64_t)json_integer_value(json_object_get(o, field));
     return sum;
 }
 
@@ -86,13 +88,14 @@ static bool put_label(struct buffer *out, const char *text)
 static bool put_info(struct buffer *out, const struct web_model *m)
 {
     static const char *const fields[] = {"id", "name", "version", "master"};
-    bool kept = put(out, "# TYPE glint_job info\n# HELP glint_job The job.\nglint_job_info{");
+    bool kept =
+        put_metric_text(out, "# TYPE glint_job info\n# HELP glint_job The job.\nglint_job_info{");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0] && kept; i++) {
         const char *text = json_string_value(json_object_get(m->job, fields[i]));
-        kept = put(out, "%s%s=", i > 0 ? "," : "", fields[i]) &&
+        kept = put_metric_text(out, "%s%s=", i > 0 ? "," : "", fields[i]) &&
                put_label(out, text != NULL ? text : "");
     }
-    return kept && put(out, "} 1\n");
+    return kept && put_metric_text(out, "} 1\n");
 }
 
 bool web_metrics(struct buffer *out, const struct web_model *m)

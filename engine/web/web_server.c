@@ -64,8 +64,8 @@ static void set_address(struct web_access *a, const struct sockaddr *address, ui
 }
 
 /* Listens on the first port that is free. */
-static int listen_on(struct web_server *s, const struct web_config *c, struct sockaddr *address,
-                     struct glint_error *error)
+static int listen_for_browsers(struct web_server *s, const struct web_config *c,
+                               struct sockaddr *address, struct glint_error *error)
 {
     const unsigned tries = c->port == 0 ? 1 : WEB_PORT_TRIES;
     uint16_t *port = address->sa_family == AF_INET6
@@ -97,7 +97,7 @@ static int open_listener(struct web_server *s, const struct web_config *c,
     if (!s->access.loopback && c->token == NULL)
         r = error_set(error, GLINT_E_ADDRESS, "add --ui-token FILE, and put TLS in front of it",
                       "other hosts can connect to --ui %s, and there is no --ui-token", c->host);
-    if (r == 0) r = listen_on(s, c, found->ai_addr, error);
+    if (r == 0) r = listen_for_browsers(s, c, found->ai_addr, error);
     freeaddrinfo(found);
     return r;
 }
@@ -149,7 +149,7 @@ static void on_sockets(uv_poll_t *handle, int status, int events)
     run_http(handle->data);
 }
 
-static void on_timeout(uv_timer_t *handle)
+static void on_web_timeout(uv_timer_t *handle)
 {
     run_http(handle->data);
 }
@@ -160,7 +160,7 @@ static void run_http(struct web_server *s)
     if (ms < 0)
         uv_timer_stop(&s->timeout);
     else
-        uv_timer_start(&s->timeout, on_timeout, ms > 0 ? (uint64_t)ms : 1, 0);
+        uv_timer_start(&s->timeout, on_web_timeout, ms > 0 ? (uint64_t)ms : 1, 0);
 }
 
 static void take_events(struct web_server *s)
@@ -179,7 +179,7 @@ static void on_tick(uv_timer_t *handle)
     run_http(s);
 }
 
-static void close_handle(uv_handle_t *handle, void *arg)
+static void close_web_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
     if (!uv_is_closing(handle)) uv_close(handle, NULL);
@@ -190,7 +190,7 @@ static void end_loop(struct web_server *s)
     take_events(s);
     uv_poll_stop(&s->sockets);
     web_http_stop(&s->http);
-    uv_walk(&s->loop, close_handle, NULL);
+    uv_walk(&s->loop, close_web_handle, NULL);
 }
 
 static void on_stop(uv_async_t *handle)
@@ -198,7 +198,7 @@ static void on_stop(uv_async_t *handle)
     end_loop(handle->data);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_web_signal(uv_signal_t *handle, int number)
 {
     (void)number;
     end_loop(handle->data);
@@ -217,7 +217,7 @@ static void catch_signals(struct web_server *s)
     for (int i = 0; i < 2; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);
         s->signals[i].data = s;
-        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+        uv_signal_start(&s->signals[i], on_web_signal, numbers[i]);
     }
 }
 
@@ -246,8 +246,7 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
     json_set_alloc_funcs(mem_alloc, mem_free);
     s->live = config->jobs.find == NULL;
     s->http = (struct web_http){.env = config->env, .access = &s->access, .jobs = config->jobs};
-    if (s->live)
-        s->http.jobs = (struct web_jobs){.arg = s, .list = live_list, .find = live_find};
+    if (s->live) s->http.jobs = (struct web_jobs){.arg = s, .list = live_list, .find = live_find};
     s->http.library = web_library_load(error);
     int r = s->http.library != NULL ? 0 : error->code;
     if (r == 0) r = open_listener(s, config, error);

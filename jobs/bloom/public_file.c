@@ -135,7 +135,7 @@ static uint32_t key_head(const struct glint_bloom_entry *entry, uint8_t out[NUMB
 
 /* ---- reading ---- */
 
-static bool make_room(struct glint_bloom_file *file)
+static bool reserve_filter(struct glint_bloom_file *file)
 {
     if (file->count < file->capacity) return true;
     size_t capacity = file->capacity > 0 ? 2 * file->capacity : 16;
@@ -154,7 +154,7 @@ static int read_entry(struct glint_bloom_file *file, uint64_t *at)
 {
     const uint8_t *data = file->data + *at;
     uint64_t left = file->size - *at, key = 0, used;
-    if (!make_room(file)) return GLINT_BLOOM_ERR_MEMORY;
+    if (!reserve_filter(file)) return GLINT_BLOOM_ERR_MEMORY;
     struct glint_bloom_entry *entry = &file->entries[file->count];
     struct glint_bloom *filter = &file->filters[file->count];
     *entry = (struct glint_bloom_entry){.kind = GLINT_BLOOM_KEY_NONE};
@@ -195,7 +195,7 @@ static int read_all(int fd, uint8_t *data, size_t size)
     return GLINT_BLOOM_OK;
 }
 
-static int read_bytes(struct glint_bloom_file *file, int fd)
+static int read_file_bytes(struct glint_bloom_file *file, int fd)
 {
     struct stat stat;
     if (fstat(fd, &stat) != 0) return GLINT_BLOOM_ERR_IO;
@@ -225,7 +225,7 @@ int glint_bloom_open(const char *path, enum glint_bloom_open_mode mode, glint_bl
     if (file == NULL) return GLINT_BLOOM_ERR_MEMORY;
     file->mapped = mode == GLINT_BLOOM_MAP;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
-    int result = fd < 0 ? GLINT_BLOOM_ERR_IO : read_bytes(file, fd);
+    int result = fd < 0 ? GLINT_BLOOM_ERR_IO : read_file_bytes(file, fd);
     if (result == 0) result = read_entries(file);
     int why = errno;
     if (fd >= 0) close(fd);
@@ -283,7 +283,7 @@ const glint_bloom *glint_bloom_find_int(const glint_bloom_file *file, int64_t nu
 
 /* ---- writing ---- */
 
-static int write_all(int fd, const void *data, size_t size)
+static int write_all_bytes(int fd, const void *data, size_t size)
 {
     for (size_t at = 0; at < size;) {
         ssize_t n = write(fd, (const uint8_t *)data + at, size - at);
@@ -299,12 +299,12 @@ static int write_entry(int fd, const struct glint_bloom_entry *entry)
     uint8_t start[1 + NUMBER_MAX] = {PAIR}, header[BLOOM_HEADER_MAX];
     int result = GLINT_BLOOM_OK;
     if (entry->kind != GLINT_BLOOM_KEY_NONE)
-        result = write_all(fd, start, 1 + key_head(entry, start + 1));
+        result = write_all_bytes(fd, start, 1 + key_head(entry, start + 1));
     if (result == 0 && entry->kind == GLINT_BLOOM_KEY_TEXT)
-        result = write_all(fd, entry->text, entry->text_size);
+        result = write_all_bytes(fd, entry->text, entry->text_size);
     const struct bloom_filter *filter = &entry->filter->filter;
-    if (result == 0) result = write_all(fd, header, bloom_encode_header(filter, header));
-    if (result == 0) result = write_all(fd, filter->bits, bloom_bytes(filter->params.m));
+    if (result == 0) result = write_all_bytes(fd, header, bloom_encode_header(filter, header));
+    if (result == 0) result = write_all_bytes(fd, filter->bits, bloom_bytes(filter->params.m));
     return result;
 }
 

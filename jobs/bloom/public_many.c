@@ -199,8 +199,8 @@ static void piece_remove_absent(struct piece *piece, const struct glint_bloom_co
     piece->batch = kept;
 }
 
-static int add_piece(glint_bloom *filter, struct bloom_adder *adder, struct piece *piece,
-                     const struct glint_bloom_column *ids, uint64_t first)
+static int add_ids_piece(glint_bloom *filter, struct bloom_adder *adder, struct piece *piece,
+                         const struct glint_bloom_column *ids, uint64_t first)
 {
     if (!piece_fill(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
     const uint32_t singly = piece->batch;
@@ -226,7 +226,7 @@ int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *i
     if (result != 0) return result;
     bloom_adder_init(&adder, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
-        result = add_piece(filter, &adder, &piece, ids, ids->first + done);
+        result = add_ids_piece(filter, &adder, &piece, ids, ids->first + done);
     bloom_adder_flush(&adder);
     bloom_set_fini(&set);
     return result;

@@ -75,8 +75,8 @@ static enum bloom_result check_segment(const struct bloom_segment *s)
 }
 
 /* Reads everything before the bits; the reader is then at the bits. */
-static enum bloom_result read_header(struct coding_reader *reader, struct bloom_segment *s,
-                                     uint64_t *out_checked, uint64_t *out_checksum)
+static enum bloom_result read_segment_header(struct coding_reader *reader, struct bloom_segment *s,
+                                             uint64_t *out_checked, uint64_t *out_checksum)
 {
     const uint8_t *start = reader->at;
     if (!bloom_is_segment(start, (uint64_t)(reader->end - start))) return BLOOM_ERR_FORMAT;
@@ -107,7 +107,7 @@ static enum bloom_result decode_segment(const uint8_t *data, uint64_t size, bool
     struct bloom_segment s = {.size = 0};
     uint64_t checked, checksum;
     *out_view = (struct bloom_segment){.size = 0};
-    enum bloom_result result = read_header(&reader, &s, &checked, &checksum);
+    enum bloom_result result = read_segment_header(&reader, &s, &checked, &checksum);
     if (result == BLOOM_OK && bits) {
         const uint64_t count = bloom_segment_bits(&s);
         s.bits = coding_take(&reader, bloom_bytes(count));

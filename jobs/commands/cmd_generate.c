@@ -45,7 +45,7 @@ struct generate {
     struct glint_error *error;
 };
 
-static int write_rows(struct generate *g)
+static int write_generated_rows(struct generate *g)
 {
     const uint64_t capacity = (uint64_t)CHUNK_ROWS * g->table->row_bytes_max;
     uint8_t *chunk = mem_alloc(capacity);
@@ -64,8 +64,8 @@ static int write_rows(struct generate *g)
     return code;
 }
 
-static bool read_number(const struct cli_line *line, const char *name, uint64_t max, uint64_t *out,
-                        struct glint_error *error)
+static bool read_rows_option(const struct cli_line *line, const char *name, uint64_t max,
+                             uint64_t *out, struct glint_error *error)
 {
     const char *text = cli_line_option(line, name);
     uint64_t value = 0;
@@ -87,12 +87,12 @@ static void write_table(const struct generated_table *table, const struct cli_li
     const char *output = line->argument_count > 0 ? line->arguments[0] : NULL;
     struct generate g = {.table = table, .error = error};
     g.header = table->header != NULL && !cli_line_flag(line, "no-header");
-    if (!read_number(line, "skip", table->rows_max, &g.first, error) ||
-        !read_number(line, "rows", table->rows_max - g.first, &g.rows, error) ||
-        !read_number(line, "seed", UINT64_MAX, &g.seed, error))
+    if (!read_rows_option(line, "skip", table->rows_max, &g.first, error) ||
+        !read_rows_option(line, "rows", table->rows_max - g.first, &g.rows, error) ||
+        !read_rows_option(line, "seed", UINT64_MAX, &g.seed, error))
         return;
     if (output_file_open(&g.out, env_real(), output, cli_line_flag(line, "overwrite"), error) == 0)
-        output_file_close(&g.out, write_rows(&g));
+        output_file_close(&g.out, write_generated_rows(&g));
 }
 
 #define TABLE_OPTIONS(rows_)                                                                       \

@@ -92,8 +92,8 @@ static int write_contents(struct export *x, int file, const struct bloom_filter 
 }
 
 /* Writes either the filter or its segments. */
-static int write_file(struct export *x, const char *path, const struct bloom_filter *filter,
-                      const struct filter_whole *whole)
+static int write_export(struct export *x, const char *path, const struct bloom_filter *filter,
+                        const struct filter_whole *whole)
 {
     struct env *env = x->env;
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
@@ -140,7 +140,7 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
                          name);
     return x->format == BLOOM_FORMAT_BITS && !list_size(x, name, filter, whole)
                ? error_no_memory(&x->error)
-               : write_file(x, path, filter, whole);
+               : write_export(x, path, filter, whole);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -170,7 +170,7 @@ static int write_sizes(struct export *x)
 }
 
 /* Checks that the format can represent the filter. */
-static int check_format(struct export *x, const struct filter_record *record)
+static int check_export_format(struct export *x, const struct filter_record *record)
 {
     const struct bloom_params *params =
         filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
@@ -196,7 +196,7 @@ static int export_record(void *arg, struct filter_record *record)
 {
     struct export *x = arg;
     char from[PATH_MAX + 32];
-    if (check_format(x, record) != 0) return x->error.code;
+    if (check_export_format(x, record) != 0) return x->error.code;
     if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
     snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
     int code = export_filter(x, &record->key, from, &record->filter, NULL);

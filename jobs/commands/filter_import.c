@@ -29,9 +29,9 @@ struct import {
     struct env *env;
     struct source_file *sources;
     uint64_t count, capacity;
-    const char *key;     /* --key; NULL: from the file name */
+    const char *key;      /* --key; NULL: from the file name */
     const char *key_type; /* --key-type; NULL: numbers if all keys are */
-    struct buffer sizes; /* the list of sizes in the directory `sizes_of`, and its name */
+    struct buffer sizes;  /* the list of sizes in the directory `sizes_of`, and its name */
     char sizes_of[PATH_MAX];
     const char *listing; /* the directory being listed */
     enum bloom_format format;
@@ -134,7 +134,7 @@ static int add_listed(void *arg, const char *name)
 }
 
 /* Adds a file, or all files of a directory that have names as written by export. */
-static int add_path(struct import *x, const char *path)
+static int add_import_path(struct import *x, const char *path)
 {
     struct env_stat stat;
     const uint64_t before = x->count;
@@ -164,7 +164,7 @@ static int list_sources(struct import *x, const struct cli_line *line)
 {
     int code = GLINT_OK;
     for (uint32_t i = 0; code == 0 && i < line->argument_count; i++)
-        code = add_path(x, line->arguments[i]);
+        code = add_import_path(x, line->arguments[i]);
     if (code == 0) code = type_keys(x);
     if (code != 0) return code;
     assert(x->count > 0);
@@ -189,7 +189,7 @@ static int invalid_file(struct import *x, const char *path, uint64_t at, const c
 }
 
 /* Reads [0, size) of the file. */
-static int read_bytes(struct import *x, int file, const char *path, uint8_t *out, uint64_t size)
+static int read_bits(struct import *x, int file, const char *path, uint8_t *out, uint64_t size)
 {
     const int64_t n = env_read_full(x->env, file, out, size, 0);
     if (n < 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, (int)n, "read", path);
@@ -200,7 +200,7 @@ static int read_bytes(struct import *x, int file, const char *path, uint8_t *out
 
 /* Reads DIR/FILTER_SIZES_FILE of the file's directory, once for its files; without it the list is
  * empty. */
-static int read_sizes(struct import *x, const char *path)
+static int read_import_sizes(struct import *x, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const int size = slash != NULL ? (int)(slash - path) + 1 : 0;
@@ -221,7 +221,7 @@ static int read_sizes(struct import *x, const char *path)
                    ? GLINT_OK
                    : error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is no file", list);
     if (code == 0 && !buffer_reserve(&x->sizes, stat.size)) code = error_no_memory(&x->error);
-    if (code == 0) code = read_bytes(x, file, list, x->sizes.data + 1, stat.size);
+    if (code == 0) code = read_bits(x, file, list, x->sizes.data + 1, stat.size);
     if (code == 0) x->sizes.size += stat.size;
     x->env->close(x->env, file);
     return code;
@@ -233,7 +233,7 @@ static int find_m(struct import *x, const char *path, uint64_t *out)
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     char line[PATH_MAX];
     int64_t m = 0;
-    if (read_sizes(x, path) != 0) return x->error.code;
+    if (read_import_sizes(x, path) != 0) return x->error.code;
     text_format(line, sizeof line, "\n%s\t", name);
     const uint8_t *end = x->sizes.data + x->sizes.size;
     const uint8_t *at = memmem(x->sizes.data, x->sizes.size, line, strlen(line));
@@ -262,7 +262,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "stat", path);
     if (stat.kind != ENV_FILE)
         return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
-    int code = read_bytes(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
+    int code = read_bits(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
     struct bloom_params params = x->params;
     if (x->format == BLOOM_FORMAT_BITS && params.m == 0) code = find_m(x, path, &params.m);
@@ -272,7 +272,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
         bloom_format_decode_head(x->format, head, stat.size, &out->params, &head_size, &at);
     if (wrong != NULL) return invalid_file(x, path, at, wrong);
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
-    code = read_bytes(x, file, path, bytes->data, stat.size);
+    code = read_bits(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
     bytes->size = stat.size;
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
@@ -303,8 +303,8 @@ static int check_params(struct import *x, const char *path, const struct bloom_p
                      bloom_strerror(result));
 }
 
-static int write_record(struct import *x, int file, const struct filter_key *key,
-                        const struct bloom_filter *filter)
+static int write_filter_record(struct import *x, int file, const struct filter_key *key,
+                               const struct bloom_filter *filter)
 {
     struct packer pair = {.failed = false};
     uint8_t header[BLOOM_HEADER_MAX];
@@ -339,13 +339,13 @@ static int import_source(struct import *x, int file, const struct source_file *s
     x->env->close(x->env, from);
     if (code == 0) code = set_n(x, source->path, &filter);
     if (code == 0) code = check_params(x, source->path, &filter.params);
-    if (code == 0) code = write_record(x, file, &source->key, &filter);
+    if (code == 0) code = write_filter_record(x, file, &source->key, &filter);
     buffer_fini(&bytes);
     return code;
 }
 
 /* Creates a file of the output; `filled`: writes the filters to it. */
-static int write_file(struct import *x, const char *name, bool filled)
+static int write_imported(struct import *x, const char *name, bool filled)
 {
     struct env *env = x->env;
     char path[PATH_MAX];
@@ -362,8 +362,8 @@ static int write_file(struct import *x, const char *name, bool filled)
 }
 
 /* A whole number from 1 to `most`; 0 if the option is not given. */
-static int read_number(struct import *x, const struct cli_line *line, const char *name,
-                       uint64_t most, uint64_t *out)
+static int read_number_option(struct import *x, const struct cli_line *line, const char *name,
+                              uint64_t most, uint64_t *out)
 {
     const char *text = cli_line_option(line, name);
     int64_t number = 0;
@@ -387,8 +387,8 @@ static int read_bits_options(struct import *x, const struct cli_line *line)
             return error_set(&x->error, GLINT_E_USAGE, "use only one of them",
                              "--%s is for --format bits; files of --format %s have it", names[i],
                              bloom_format_name(x->format));
-    int code = read_number(x, line, "k", BLOOM_K_MAX, &k);
-    if (code == 0) code = read_number(x, line, "m", BLOOM_M_MAX, &x->params.m);
+    int code = read_number_option(x, line, "k", BLOOM_K_MAX, &k);
+    if (code == 0) code = read_number_option(x, line, "m", BLOOM_M_MAX, &x->params.m);
     if (code != 0 || x->format != BLOOM_FORMAT_BITS) return code;
     x->params.k = (uint32_t)k;
     if (scheme == NULL || k == 0)
@@ -405,7 +405,7 @@ static int read_options(struct import *x, const struct cli_line *line)
         return error_set(&x->error, GLINT_E_BAD_VALUE, "use one of: " BLOOM_FORMAT_NAMES,
                          "unknown --format \"%s\"", format);
     text_format(x->ending, sizeof x->ending, ".%s", format);
-    int code = read_number(x, line, "n", INT64_MAX, &x->params.n);
+    int code = read_number_option(x, line, "n", INT64_MAX, &x->params.n);
     if (code == 0) code = read_bits_options(x, line);
     if (code != 0) return code;
     x->key = cli_line_option(line, "key");
@@ -424,8 +424,8 @@ static int import_all(struct import *x, const struct cli_line *line)
     if (code == 0)
         code = atomic_output_open_dir(&x->dir, x->env, cli_line_option(line, "output"), &x->error);
     if (code != 0) return code;
-    code = write_file(x, "part-00000", true);
-    if (code == 0) code = write_file(x, "_SUCCESS", false);
+    code = write_imported(x, "part-00000", true);
+    if (code == 0) code = write_imported(x, "_SUCCESS", false);
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
@@ -463,11 +463,10 @@ const struct cli_command filter_import = {
     .summary = "convert the filters of other programs",
     .syntax = {.command = "glint filter import",
                .summary = "Converts files KEY.FORMAT to filters, as bloom-build writes them.",
-               .help =
-                   "A PATH is a file, or a directory, of which all files *.FORMAT are read, as "
-                   "glint filter export writes them. File names are percent-encoded keys. They "
-                   "become numbers if all of them are integers, else text (--key-type). DIR is "
-                   "created atomically, at the end.",
+               .help = "A PATH is a file, or a directory, of which all files *.FORMAT are read, as "
+                       "glint filter export writes them. File names are percent-encoded keys. They "
+                       "become numbers if all of them are integers, else text (--key-type). DIR is "
+                       "created atomically, at the end.",
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,

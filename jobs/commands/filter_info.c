@@ -23,7 +23,7 @@ struct info_row {
     uint64_t segments; /* 0: not in segments */
 };
 
-struct info {
+struct filter_listing {
     struct info_row *rows;
     uint64_t count, capacity;
     struct arena arena; /* an allocation per key would need more memory than the key */
@@ -31,7 +31,8 @@ struct info {
     struct glint_error error;
 };
 
-static int add_row(struct info *info, const struct filter_key *key, const struct info_row *rest)
+static int add_listing_row(struct filter_listing *info, const struct filter_key *key,
+                           const struct info_row *rest)
 {
     if (!array_reserve(&info->rows, &info->capacity, info->count + 1, sizeof *info->rows))
         return error_no_memory(&info->error);
@@ -44,7 +45,7 @@ static int add_row(struct info *info, const struct filter_key *key, const struct
 }
 
 /* Copies the seeds, because the record is freed. */
-static int keep_seeds(struct info *info, struct info_row *row)
+static int keep_seeds(struct filter_listing *info, struct info_row *row)
 {
     const size_t size = row->params.k * BLOOM_SEED_BYTES;
     if (row->params.seeds == NULL) return 0;
@@ -57,20 +58,20 @@ static int keep_seeds(struct info *info, struct info_row *row)
 
 static int take_record(void *arg, struct filter_record *record)
 {
-    struct info *info = arg;
+    struct filter_listing *info = arg;
     if (filter_record_is_segment(record))
         return filter_parts_add(&info->parts, record, &info->error);
     struct info_row row = {.params = record->filter.params,
                            .bits_set = bloom_bits_set(&record->filter),
                            .fill_rate = bloom_rate_from_bits(&record->filter)};
     int code = keep_seeds(info, &row);
-    if (code == 0) code = add_row(info, &record->key, &row);
+    if (code == 0) code = add_listing_row(info, &record->key, &row);
     if (code == 0) filter_record_fini(record);
     return code;
 }
 
 /* Adds a row for each filter in segments. */
-static int add_up_parts(struct info *info)
+static int add_up_parts(struct filter_listing *info)
 {
     struct filter_whole whole;
     int code = filter_parts_check(&info->parts, &info->error);
@@ -80,7 +81,7 @@ static int add_up_parts(struct info *info)
         row.fill_rate = row.params.layout == BLOOM_CLASSIC
                             ? bloom_rate_from_fill(&row.params, row.bits_set)
                             : (double)NAN;
-        code = add_row(info, &whole.first->key, &row);
+        code = add_listing_row(info, &whole.first->key, &row);
     }
     return code;
 }
@@ -111,7 +112,7 @@ static int print_key(FILE *out, const struct filter_key *key)
     return width;
 }
 
-static void print_table(const struct info *info)
+static void print_table(const struct filter_listing *info)
 {
     static const char title[] = "KEY";
     int width = (int)sizeof title - 1, scheme = 10;
@@ -142,7 +143,7 @@ static void print_table(const struct info *info)
 }
 
 /* Says which filters cannot keep their rate because of their scheme's hashes. */
-static void print_notes(const struct info *info)
+static void print_notes(const struct filter_listing *info)
 {
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
@@ -171,7 +172,7 @@ static void put_seeds(struct json *j, const struct info_row *row)
     json_end(j, ']');
 }
 
-static void put_row(struct json *j, const struct info_row *row)
+static void put_listing_row(struct json *j, const struct info_row *row)
 {
     json_begin(j, NULL, '{');
     json_text(j, "key", row->key.text, row->key.size);
@@ -199,14 +200,14 @@ static void flush_json(struct json *j)
     j->out.size = 0;
 }
 
-static bool print_json(const struct info *info)
+static bool print_listing_json(const struct filter_listing *info)
 {
     struct json j = {.failed = false};
     json_begin(&j, NULL, '{');
     json_i64(&j, "schema", 1);
     json_begin(&j, "filters", '[');
     for (uint64_t i = 0; i < info->count; i++) {
-        put_row(&j, &info->rows[i]);
+        put_listing_row(&j, &info->rows[i]);
         if (j.out.size > JSON_BYTES) flush_json(&j);
     }
     json_end(&j, ']');
@@ -220,7 +221,7 @@ static bool print_json(const struct info *info)
 
 static void list_filters(const struct cli_line *line, struct glint_error *error)
 {
-    struct info info = {.parts.env = env_real()};
+    struct filter_listing info = {.parts.env = env_real()};
     int code = filter_each(env_real(), line->arguments, line->argument_count, take_record, &info,
                            &info.error);
     if (code == 0) code = add_up_parts(&info);
@@ -229,7 +230,7 @@ static void list_filters(const struct cli_line *line, struct glint_error *error)
         print_notes(&info);
         if (!cli_line_flag(line, "json"))
             print_table(&info);
-        else if (!print_json(&info))
+        else if (!print_listing_json(&info))
             error_no_memory(&info.error);
     }
     *error = info.error;

@@ -121,7 +121,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
     if (p->strategy == BUILD_SEGMENTS)
-        return segments_choose_size(p->g, &p->sizes, segment, &p->log2);
+        return segments_parse_size(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
     return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,
                        p->strategy == BUILD_PARTIALS && e.memory[BUILD_INDEXES] <= memory
@@ -278,9 +278,24 @@ const struct glint_job bloom_build_job = {
     .optional_with = "params",
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&bloom_rating_indexes, &bloom_text_indexes, &bloom_extend, &bloom_fill,
-                  &bloom_rating_partials, &bloom_text_partials, &bloom_or, &bloom_seal,
-                  &segments_lists_of_rows, &segments_fill, &segments_key_number, &segments_key_text,
-                  &size_counts_number, &size_counts_text, &size_params_number, &size_params_text,
-                  &ids_of_ratings, &ids_of_texts, &ids_fill, &filter_fill},
+    .functions = {&bloom_rating_indexes,
+                  &bloom_text_indexes,
+                  &bloom_extend,
+                  &bloom_fill,
+                  &bloom_rating_partials,
+                  &bloom_text_partials,
+                  &bloom_or,
+                  &bloom_seal,
+                  &segments_lists_of_rows,
+                  &segments_fill,
+                  &segments_key_number,
+                  &segments_key_text,
+                  &size_counts_number,
+                  &size_counts_text,
+                  &size_params_number,
+                  &size_params_text,
+                  &ids_of_ratings,
+                  &ids_of_texts,
+                  &ids_fill,
+                  &filter_fill},
     .run = build_run};

@@ -128,7 +128,7 @@ int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
 int bloom_input_key_number(const struct sizes *sizes, struct glint_task *task,
                            const union glint_value *key, uint32_t *out)
 {
-    *out = sizes_find(sizes, key);
+    *out = key_counts_find(sizes, key);
     if (*out != SIZES_NONE) return 0;
     return glint_fail(task, GLINT_E_COUNTS_INVALID, NULL, "a key of the shuffle has no count");
 }

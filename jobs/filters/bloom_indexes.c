@@ -223,7 +223,7 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
 }
 
-static bool set_bits(struct fill_state *s, uint32_t count)
+static bool set_index_bits(struct fill_state *s, uint32_t count)
 {
     return s->target.wide ? bloom_set_bits_wide(&s->target, 0, s->indexes, count)
                           : bloom_set_bits(&s->target, 0, (const uint32_t *)s->indexes, count);
@@ -239,7 +239,7 @@ static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const ui
     for (; at < end && count < FILL_INDEXES && size > 0; at += size, count++)
         size =
             wide ? get_varint(at, end, &s->indexes[count]) : get_varint_narrow(at, &narrow[count]);
-    return size > 0 && at <= end && set_bits(s, count) ? (uint64_t)(at - from) : 0;
+    return size > 0 && at <= end && set_index_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
 /* The same for Hadoop's encoding. */
@@ -256,7 +256,7 @@ static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint
         else
             narrow[count] = (uint32_t)index;
     }
-    return set_bits(s, count) ? (uint64_t)(at - from) : 0;
+    return set_index_bits(s, count) ? (uint64_t)(at - from) : 0;
 }
 
 /* The same for indexes that are not encoded. */
@@ -266,7 +266,7 @@ static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint
     const uint32_t count = left < FILL_INDEXES ? (uint32_t)left : FILL_INDEXES;
     assert(from < end && count * width <= sizeof s->indexes);
     memcpy(s->indexes, from, count * width);
-    return set_bits(s, count) ? count * width : 0;
+    return set_index_bits(s, count) ? count * width : 0;
 }
 
 /* A chunk ends at the end of a row's list, so no index is split. */

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-static void report(struct glint *g, const char *key, const struct bloom_params *p, uint64_t bits,
-                   double fill_rate)
+static void report_filters(struct glint *g, const char *key, const struct bloom_params *p,
+                           uint64_t bits, double fill_rate)
 {
     double least, most;
     bloom_predict_rate(p, &least, &most);
@@ -34,7 +34,8 @@ static void report(struct glint *g, const char *key, const struct bloom_params *
 void filter_report(struct glint *g, const char *key, const struct bloom_filter *filter)
 {
     if (glint_is_observed(g))
-        report(g, key, &filter->params, bloom_bits_set(filter), bloom_rate_from_bits(filter));
+        report_filters(g, key, &filter->params, bloom_bits_set(filter),
+                       bloom_rate_from_bits(filter));
 }
 
 /* ---- bloom.fill_of: what a task returns of a filter */
@@ -87,7 +88,7 @@ static int take_fill(void *arg, const struct glint_record *record)
         return glint_abort(s->g, GLINT_E_FILTER_INVALID, NULL, "a filter's fill has another size");
     memcpy(&fill, record->value.bytes.data, sizeof fill);
     bloom_show_key(s->text, &record->key, key, sizeof key);
-    report(s->g, key, &fill.params, fill.bits_set, fill.rate);
+    report_filters(s->g, key, &fill.params, fill.bits_set, fill.rate);
     return 0;
 }
 

@@ -91,8 +91,8 @@ static inline uint32_t segments_mask(const struct segments *s)
 
 /* Reads --segment-size and checks it against the sizes and the memory of a slot. Returns 0 or the
  * context's code. */
-int segments_choose_size(struct glint *g, const struct sizes *sizes, const char *bits,
-                         uint32_t *out_log2);
+int segments_parse_size(struct glint *g, const struct sizes *sizes, const char *bits,
+                        uint32_t *out_log2);
 /* Returns 0 if a slot's memory is enough for a segment and a copy of it as a value, else
  * MEMORY_LIMIT. */
 int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t log2);

@@ -213,8 +213,8 @@ int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t l
                        1ull << log2, (unsigned long long)need, (unsigned long long)have);
 }
 
-int segments_choose_size(struct glint *g, const struct sizes *sizes, const char *bits,
-                         uint32_t *out_log2)
+int segments_parse_size(struct glint *g, const struct sizes *sizes, const char *bits,
+                        uint32_t *out_log2)
 {
     int64_t size = 1 << SEGMENTS_LOG2_DEFAULT;
     if (bits != NULL &&

@@ -128,7 +128,7 @@ static int bits_each(struct glint_task *task, void *state, const struct glint_re
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "a segment: %s",
                           bloom_strerror(result));
-    const uint32_t key = sizes_find(&s->sizes, &in->key);
+    const uint32_t key = key_counts_find(&s->sizes, &in->key);
     if (key == SIZES_NONE || s->sizes.params[key].m != segment.params.m ||
         segment.size != segments_size(&s->segments))
         return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,

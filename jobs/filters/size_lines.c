@@ -54,9 +54,9 @@ static int fail_line(struct glint_task *task, bool params, struct glint_slice li
                           hint, reason);
 }
 
-static int parse_line(struct key_lines *lines, struct glint_task *task,
-                      const struct glint_record *in, bool params, bool text,
-                      struct glint_emitter *out)
+static int parse_size_line(struct key_lines *lines, struct glint_task *task,
+                           const struct glint_record *in, bool params, bool text,
+                           struct glint_emitter *out)
 {
     struct size_line size;
     struct glint_record record = {.value.bytes = {(const uint8_t *)&size, sizeof size}};
@@ -78,7 +78,7 @@ static int parse_line(struct key_lines *lines, struct glint_task *task,
     static int function_##_each(struct glint_task *task, void *state,                              \
                                 const struct glint_record *in, struct glint_emitter *out)          \
     {                                                                                              \
-        return parse_line(state, task, in, params_, key_ == GLINT_TEXT, out);                      \
+        return parse_size_line(state, task, in, params_, key_ == GLINT_TEXT, out);                 \
     }                                                                                              \
     const struct glint_function function_ = {.name = name_,                                        \
                                              .kind = GLINT_KIND_MAP,                               \

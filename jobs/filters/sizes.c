@@ -88,7 +88,7 @@ static uint32_t find_number(const struct sizes *s, int64_t key)
     return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
 }
 
-uint32_t sizes_find(const struct sizes *s, const union glint_value *key)
+uint32_t key_counts_find(const struct sizes *s, const union glint_value *key)
 {
     uint32_t i = s->text ? find_text(s, key->bytes) : find_number(s, key->i64);
     return i != SIZES_NONE && s->present[i] ? i : SIZES_NONE;
@@ -135,7 +135,7 @@ uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t
                                              f->text_end[row] - f->text_start[row]};
         else
             key.i64 = f->number[row];
-        out[row] = (uint16_t)sizes_find(s, &key);
+        out[row] = (uint16_t)key_counts_find(s, &key);
         missing += out[row] == SIZES_NONE;
     }
     return missing;

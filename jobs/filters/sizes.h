@@ -52,7 +52,7 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
 /* Task: opens the broadcast argument "sizes"; the memory is the task's, so there is no fini. */
 int sizes_open(struct glint_task *task, struct sizes *out);
 /* Task: returns the key's number if it is present, else SIZES_NONE. */
-uint32_t sizes_find(const struct sizes *s, const union glint_value *key);
+uint32_t key_counts_find(const struct sizes *s, const union glint_value *key);
 /* Finds the numbers of the keys of all parsed rows. Returns how many have none. */
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out);
 /* Driver: returns the key's number whether it is present or not, or SIZES_NONE. */

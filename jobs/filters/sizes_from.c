@@ -84,7 +84,7 @@ static int reserve_entry(struct entries *e, uint64_t text)
 
 /* Returns true if one more would be too many to broadcast: they may use as much of a slot's memory
  * as the build side of a join. */
-static bool is_full(const struct entries *e, uint64_t text)
+static bool filter_is_full(const struct entries *e, uint64_t text)
 {
     const uint64_t bytes =
         (e->count + 1) * (sizeof *e->items + sizeof(union glint_value)) + e->used;
@@ -92,12 +92,12 @@ static bool is_full(const struct entries *e, uint64_t text)
            (from_file(e) && bytes + text > glint_slot_memory(e->g) / MEMORY_SHARE);
 }
 
-static int add_entry(struct entries *e, const union glint_value *key,
-                     const struct bloom_params *params)
+static int add_key_size(struct entries *e, const union glint_value *key,
+                        const struct bloom_params *params)
 {
     uint64_t text = e->text ? key->bytes.size : 0;
-    if (is_full(e, text) && from_file(e)) return SIZES_TOO_MANY;
-    if (is_full(e, text))
+    if (filter_is_full(e, text) && from_file(e)) return SIZES_TOO_MANY;
+    if (filter_is_full(e, text))
         return glint_abort(e->g, GLINT_E_FILTER_LIMIT, NULL, "%s: more than %d keys", e->about,
                            BLOOM_SET_MAX);
     if (reserve_entry(e, text) != 0) return glint_error(e->g)->code;
@@ -164,7 +164,7 @@ static int add_example(struct entries *e, const struct glint_rdd *rdd)
     if (e->text) key.bytes = (struct glint_slice){(const uint8_t *)"key", 3};
     enum bloom_result result =
         bloom_params_for(BLOOM_SPARK, sizes_estimate_rows(rdd), 0.01, &params);
-    return result == BLOOM_OK ? add_entry(e, &key, &params) : sizes_fail(e->g, result, e->about);
+    return result == BLOOM_OK ? add_key_size(e, &key, &params) : sizes_fail(e->g, result, e->about);
 }
 
 /* Collects records with `row`, sorts them, and frees the collected entries. */
@@ -192,7 +192,7 @@ static int take_count(void *arg, const struct glint_record *record)
     struct entries *e = arg;
     if (record->value.i64 <= 0) return task_result_fail(e->g, "a count that is not positive");
     struct bloom_params params = {.n = (uint64_t)record->value.i64};
-    return add_entry(e, &record->key, &params);
+    return add_key_size(e, &record->key, &params);
 }
 
 int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
@@ -213,7 +213,7 @@ static int take_line(void *arg, const struct glint_record *record)
     if (!size_line_read(record->value.bytes, &line))
         return task_result_fail(e->g, "an invalid line of sizes");
     struct bloom_params params = {.n = line.n, .m = line.m, .k = line.k};
-    return add_entry(e, &record->key, &params);
+    return add_key_size(e, &record->key, &params);
 }
 
 int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
@@ -257,7 +257,7 @@ static int take_params(void *arg, const struct glint_record *record)
             e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
             "its scheme, layout, seeds or k do not match those of the other filters");
     filter.params.seeds = e->out->seeds; /* the record is freed */
-    return add_entry(e, &record->key, params);
+    return add_key_size(e, &record->key, params);
 }
 
 int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out)

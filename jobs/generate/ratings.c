@@ -79,7 +79,7 @@ static uint8_t *put_rating(uint8_t *out, uint32_t tenths)
     return out;
 }
 
-static uint8_t *put_row(uint8_t *out, uint64_t stream, uint64_t row)
+static uint8_t *put_rating_row(uint8_t *out, uint64_t stream, uint64_t row)
 {
     uint32_t id = (uint32_t)(row + 1);
     uint32_t id_digits = decimal_digits(id);
@@ -109,7 +109,8 @@ size_t ratings_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t 
     assert(capacity / RATINGS_ROW_BYTES_MAX >= rows);
     uint64_t stream = draw_stream(seed);
     uint8_t *at = out;
-    for (uint64_t row = first_row; row < first_row + rows; row++) at = put_row(at, stream, row);
+    for (uint64_t row = first_row; row < first_row + rows; row++)
+        at = put_rating_row(at, stream, row);
     assert((size_t)(at - out) <= capacity);
     return (size_t)(at - out);
 }

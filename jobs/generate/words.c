@@ -64,7 +64,7 @@ static uint8_t *put_chance(uint8_t *out, uint64_t random, uint32_t syllables)
     return out;
 }
 
-static uint8_t *put_number(uint8_t *out, uint64_t number)
+static uint8_t *put_word_number(uint8_t *out, uint64_t number)
 {
     for (uint32_t i = 0; i < DRAW_SYLLABLES; i++, number /= SYLLABLES)
         out = put_syllable(out, number % SYLLABLES);
@@ -72,14 +72,14 @@ static uint8_t *put_number(uint8_t *out, uint64_t number)
     return out;
 }
 
-static uint8_t *put_text(uint8_t *out, const char *text)
+static uint8_t *put_word_text(uint8_t *out, const char *text)
 {
     const size_t size = strlen(text);
     memcpy(out, text, size);
     return out + size;
 }
 
-static uint8_t *put_value(uint8_t *out, uint32_t value)
+static uint8_t *put_word_value(uint8_t *out, uint32_t value)
 {
     uint8_t digits[6];
     uint32_t n = 0;
@@ -101,7 +101,7 @@ size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *o
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) {
         at = put_chance(at, draw(stream, 2 * row), DRAW_SYLLABLES);
-        at = put_number(at, numbering.number);
+        at = put_word_number(at, numbering.number);
         at = put_chance(at, draw(stream, 2 * row + 1), DRAW_SYLLABLES);
         *at++ = '\n';
         numbering_next(&numbering);
@@ -119,14 +119,14 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) {
         const uint64_t path = draw(stream, 2 * row + 1);
-        at = put_text(at, "https://");
+        at = put_word_text(at, "https://");
         at = put_chance(at, draw(stream, 2 * row), URL_HOST_SYLLABLES);
-        at = put_text(at, ".example/");
+        at = put_word_text(at, ".example/");
         at = put_chance(at, path, DRAW_SYLLABLES);
         *at++ = '-';
-        at = put_number(at, numbering.number);
+        at = put_word_number(at, numbering.number);
         *at++ = '\t';
-        at = put_value(at, (uint32_t)(path % (URL_VALUE_MAX + 1)));
+        at = put_word_value(at, (uint32_t)(path % (URL_VALUE_MAX + 1)));
         *at++ = '\n';
         numbering_next(&numbering);
     }

@@ -283,7 +283,7 @@ struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *size
 }
 
 /* Builds one filter of the build side's keys if it fits; none if the side has no rows. */
-static int make_filter(const struct join *j, double p, struct key_filter *out)
+static int make_join_filter(const struct join *j, double p, struct key_filter *out)
 {
     struct sizes sizes = {.count = 0};
     *out = (struct key_filter){.keys = 0};
@@ -348,7 +348,7 @@ static struct glint_rdd *plan_join(struct join *j, double p, struct key_filter *
         if (lines != NULL || glint_error(j->g)->code != GLINT_OK) return lines;
         j->method = JOIN_BLOOM;
     }
-    if (j->method == JOIN_BLOOM && make_filter(j, p, filter) != 0) return NULL;
+    if (j->method == JOIN_BLOOM && make_join_filter(j, p, filter) != 0) return NULL;
     if (j->chosen && filter->broadcast == NULL) j->method = JOIN_SHUFFLE;
     return join_by_shuffle(j, filter);
 }

@@ -60,8 +60,8 @@ static const char *put_fields(const struct join_rows *r, const struct glint_slic
 }
 
 /* Appends the key of a row as key `at`. Returns 1, 0 if the row is left out, or a code. */
-static int put_key(struct join_rows *r, struct glint_task *task, struct glint_slice line,
-                   const struct glint_slice *fields, uint32_t at)
+static int put_join_key(struct join_rows *r, struct glint_task *task, struct glint_slice line,
+                        const struct glint_slice *fields, uint32_t at)
 {
     uint64_t size = r->key_columns + JOIN_SIDES;
     bool null = false;
@@ -105,7 +105,7 @@ static int build_keys(struct join_rows *r, struct glint_task *task)
             e = columns_find(&r->reader, task, line, fields);
         else
             fields[0] = join_rows_key(r, row);
-        if (e > 0) e = put_key(r, task, line, fields, kept);
+        if (e > 0) e = put_join_key(r, task, line, fields, kept);
         if (e < 0) return e;
         if (e == 0) continue;
         r->line_start[kept] = r->line_start[row];
@@ -121,9 +121,7 @@ static int build_keys(struct join_rows *r, struct glint_task *task)
 
 static bool has_null(const struct join_rows *r)
 {
-    if (!fields_any_size(r->key_start, r->key_end, r->rows,
-                         (uint32_t)r->null.size))
-        return false;
+    if (!fields_any_size(r->key_start, r->key_end, r->rows, (uint32_t)r->null.size)) return false;
     for (uint32_t row = 0; row < r->rows; row++)
         if (nulls_is(r->null, join_rows_key(r, row))) return true;
     return false;

@@ -59,7 +59,7 @@ static void find_lines(struct join_rows *r, const struct glint_column *lines)
 }
 
 /* The key as text in the lines. Returns 0 or a code. */
-static int parse_key(struct join_rows *r, struct glint_task *task)
+static int parse_join_key(struct join_rows *r, struct glint_task *task)
 {
     struct fields *f = &r->fields;
     int e = fields_parse(f, task, r->lines);
@@ -77,7 +77,7 @@ int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct g
     const struct glint_column *c = &lines->value;
     r->lines = lines;
     r->rows = lines->rows;
-    int e = r->key_columns == 1 ? parse_key(r, task) : 0;
+    int e = r->key_columns == 1 ? parse_join_key(r, task) : 0;
     if (e != 0) return e;
     assert(r->rows <= lines->rows && lines->rows <= FIELDS_ROWS_MAX);
     if (c->start == NULL) {
@@ -243,7 +243,7 @@ struct join_side_state {
     uint8_t hit[FIELDS_ROWS_MAX];
 };
 
-static int side_open(struct glint_task *task, void *state)
+static int join_side_open(struct glint_task *task, void *state)
 {
     struct join_side_state *s = state;
     int e = join_rows_open(task, &s->rows);
@@ -255,7 +255,7 @@ static int side_open(struct glint_task *task, void *state)
     return s->probed >= 0 && s->filtered_out >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static void side_close(struct glint_task *task, void *state)
+static void join_side_close(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct join_side_state *)state)->filter);
@@ -289,9 +289,8 @@ static int emit_side(struct join_side_state *s, struct glint_task *task,
 {
     int e = side_rows(s, task, in);
     if (e != 0) return e;
-    struct glint_batch batch = {.rows = s->rows.rows,
-                                .key = join_rows_keys(&s->rows),
-                                .origin = in->origin};
+    struct glint_batch batch = {
+        .rows = s->rows.rows, .key = join_rows_keys(&s->rows), .origin = in->origin};
     batch.value = lines ? join_rows_lines(&s->rows) : (struct glint_column){.type = GLINT_NONE};
     glint_emit_batch(out, &batch);
     return 0;
@@ -324,8 +323,8 @@ static int rejected_batch(struct glint_task *task, void *state, const struct gli
 #define SIDE_FUNCTION(name_, key_, value_, batch_)                                                 \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
-        .out = {key_, value_}, .state_size = sizeof(struct join_side_state), .open = side_open,    \
-        .batch = batch_, .close = side_close                                                       \
+        .out = {key_, value_}, .state_size = sizeof(struct join_side_state),                       \
+        .open = join_side_open, .batch = batch_, .close = join_side_close                          \
     }
 
 const struct glint_function join_side_rows =

@@ -47,8 +47,8 @@ static int keep_open(struct glint_task *task, void *state)
 }
 
 /* Finds the line of each parsed row: parsed rows are lines in order, without bad ones. */
-static uint32_t next_line(const struct fields *f, const struct glint_column *lines, uint32_t row,
-                          uint32_t line)
+static uint32_t next_admit_line(const struct fields *f, const struct glint_column *lines,
+                                uint32_t row, uint32_t line)
 {
     if (lines->start != NULL)
         while (lines->end[line] < f->id_start[row]) line++;
@@ -82,7 +82,7 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
     if (r != 0) return r;
     uint32_t kept = 0, line = 0;
     for (uint32_t row = 0; row < f->rows; row++, line++) {
-        line = f->rows == in->rows ? row : next_line(f, &in->value, row, line);
+        line = f->rows == in->rows ? row : next_admit_line(f, &in->value, row, line);
         out_rows[kept] = (uint16_t)line;
         kept += s->hit[row] == s->want;
     }
@@ -230,8 +230,9 @@ static int save_lines(struct glint_rdd *lines, const struct fields *fields,
 }
 
 /* Builds the filter from SAMPLE, or reads it from --filters. */
-static int make_filter(struct glint *g, const struct glint_job_args *args, const char *filters,
-                       const struct fields *fields, struct built_filter *out)
+static int make_admit_filter(struct glint *g, const struct glint_job_args *args,
+                             const char *filters, const struct fields *fields,
+                             struct built_filter *out)
 {
     struct one_filter choice;
     if (filters != NULL) return built_filter_read(g, filters, out);
@@ -254,7 +255,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     if (fields_id_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
-    if (r == 0) r = make_filter(g, args, filters, &fields, &filter);
+    if (r == 0) r = make_admit_filter(g, args, filters, &fields, &filter);
     if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter);
     if (r == 0) r = save_lines(lines, &fields, &filter, args, filters == NULL);
     if (r == 0) save_report(g, &filter, paths[1]);

@@ -86,8 +86,8 @@ static int measure_method(struct method_comparison *c, struct glint_rdd *lines,
     return r;
 }
 
-static void add_line(struct method_comparison *c, double p, uint32_t mappers,
-                     enum bloom_method method)
+static void add_method_line(struct method_comparison *c, double p, uint32_t mappers,
+                            enum bloom_method method)
 {
     struct measured *m = &c->methods[method];
     char times[128] = "";
@@ -126,7 +126,7 @@ static int compare_methods(struct method_comparison *c, const struct list_f64 *p
         for (enum bloom_method method = 0; r == 0 && method < BLOOM_METHODS; method++) {
             if (!c->wanted[method]) continue;
             r = measure_method(c, lines, method);
-            if (r == 0) add_line(c, probability, glint_partitions(lines), method);
+            if (r == 0) add_method_line(c, probability, glint_partitions(lines), method);
         }
     }
     return r;

@@ -9,7 +9,7 @@
 
 /* ---- elements.take */
 
-static int take_open(struct glint_task *task, void *state)
+static int take_elements_open(struct glint_task *task, void *state)
 {
     return fields_open(task, state, true);
 }
@@ -37,7 +37,7 @@ const struct glint_function elements_take = {.name = "elements.take",
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_NONE, GLINT_TEXT},
                                              .state_size = sizeof(struct fields),
-                                             .open = take_open,
+                                             .open = take_elements_open,
                                              .batch = take_batch};
 
 struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields *fields)
@@ -62,7 +62,7 @@ static void *grow_array(struct elements *e, void *old, uint64_t used, uint64_t n
     return data;
 }
 
-static int make_room(struct elements *e, uint64_t size)
+static int reserve_element(struct elements *e, uint64_t size)
 {
     const uint64_t need = e->size + size;
     const uint64_t bytes = need + (uint64_t)e->count * 2 * sizeof *e->start;
@@ -83,7 +83,7 @@ static int make_room(struct elements *e, uint64_t size)
 
 static int add_element(struct elements *e, const uint8_t *data, uint64_t size)
 {
-    int r = make_room(e, size);
+    int r = reserve_element(e, size);
     if (r != 0) return r;
     assert(e->size + size <= e->capacity);
     if (size > 0) memcpy(e->base + e->size, data, size);

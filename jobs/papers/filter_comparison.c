@@ -208,7 +208,7 @@ static int run_filter(struct filter_comparison *d, struct contender *contender)
 
 /* ---- The comparison */
 
-static int make_room(struct filter_comparison *d)
+static int alloc_comparison(struct filter_comparison *d)
 {
     const uint64_t count = d->elements.count;
     const uint64_t set = exact_set_bytes_max(d->n);
@@ -226,7 +226,7 @@ int filter_comparison_run(struct filter_comparison *d)
 {
     assert(d->n > 0 && d->n < d->elements.count && d->count > 0 && d->contenders[0].exact);
     assert(d->trials > 0 && d->trials <= TIMES_MAX);
-    int r = make_room(d);
+    int r = alloc_comparison(d);
     for (uint32_t trial = 0; r == 0 && trial < d->trials; trial++) {
         r = draw_members(d, trial);
         draw_seeds(d, trial);

@@ -42,7 +42,7 @@ static int read_layouts(struct glint *g, const struct glint_job_args *args, stru
     return 0;
 }
 
-static int read_sizes(struct glint *g, const struct glint_job_args *args, struct choice *out)
+static int read_set_sizes(struct glint *g, const struct glint_job_args *args, struct choice *out)
 {
     struct list_i64 m;
     out->per_element = glint_job_option(args, "bits-per-element") != NULL;
@@ -58,7 +58,7 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
     out->k = 0;
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
-    if (read_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
+    if (read_set_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
         list_schemes(g, args, "scheme", &out->scheme) != 0 ||
         sizes_seeds_option(g, args, &out->seeded) != 0)
         return glint_error(g)->code;

@@ -21,8 +21,8 @@ struct fpr_line {
     double rate, from_bits, textbook;
 };
 
-static void add_line(struct text_table *table, bool text, const union glint_value *key,
-                     const struct bloom_sizing *sizing, const struct fpr_line *l)
+static void add_fpr_line(struct text_table *table, bool text, const union glint_value *key,
+                         const struct bloom_sizing *sizing, const struct fpr_line *l)
 {
     text_table_add_key(table, text, key,
                        "%s\t%.9g\t%llu\t%llu\t%u\t%llu\t%llu\t%llu\t%.9g\t%.9g\t%.9g",
@@ -45,7 +45,7 @@ static void add_lines(struct text_table *table, const struct trial *t,
         assert(k->hits <= k->rows && k->bits_set <= p->m);
         struct fpr_line l = {p->n,    p->m,          k->bits_set,       k->rows,
                              k->hits, trial_rate(k), k->rate_from_bits, bloom_expected_rate(p)};
-        add_line(table, t->sizes.text, &t->sizes.keys[i], sizing, &l);
+        add_fpr_line(table, t->sizes.text, &t->sizes.keys[i], sizing, &l);
         all.n += l.n;
         all.m += l.m;
         all.bits_set += l.bits_set;
@@ -61,7 +61,7 @@ static void add_lines(struct text_table *table, const struct trial *t,
     all.rate /= tested;
     all.from_bits /= tested;
     all.textbook /= tested;
-    add_line(table, true, &average, sizing, &all);
+    add_fpr_line(table, true, &average, sizing, &all);
 }
 
 static int run_all(struct trial *t, const struct list_schemes *schemes, const struct list_f64 *p,

@@ -30,7 +30,7 @@ static int size_open(struct glint_task *task, void *state)
 }
 
 /* Formats the key for errors; a text may be truncated. */
-static void show_key(const struct size_state *s, const union glint_value *key, char out[256])
+static void format_key(const struct size_state *s, const union glint_value *key, char out[256])
 {
     if (s->text)
         text_format(out, 256, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
@@ -51,7 +51,7 @@ static int emit_size(struct glint_task *task, const struct size_state *s,
         struct bloom_sizing sizing;
         char why[256];
         const char *hint;
-        show_key(s, key, text);
+        format_key(s, key, text);
         if (bloom_sizing_for_rate((enum bloom_scheme)s->scheme, BLOOM_CLASSIC, p, &sizing) != 0)
             sizing = (struct bloom_sizing){.scheme = (enum bloom_scheme)s->scheme};
         sizes_limit_text(&sizing, (uint64_t)n, result, why, sizeof why, &hint);
@@ -83,7 +83,7 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid joined count");
     if (pair.right.type == GLINT_F64)
         return emit_size(task, state, &in->key, n, pair.right.value.f64, out);
-    show_key(state, &in->key, key);
+    format_key(state, &in->key, key);
     return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "write a line KEY TAB P for each key",
                       "the key %s, of %lld rows, has no probability in the file", key,
                       (long long)n);
@@ -103,8 +103,8 @@ static const struct glint_function size_own =
 /* ---- params.own_number, params.own_text: a line KEY TAB P -> (key, p);
  * params.own_once */
 
-static int own_each(struct key_lines *lines, struct glint_task *task,
-                    const struct glint_record *in, bool text, struct glint_emitter *out)
+static int own_each(struct key_lines *lines, struct glint_task *task, const struct glint_record *in,
+                    bool text, struct glint_emitter *out)
 {
     const struct glint_slice line = in->value.bytes;
     struct glint_record record;
@@ -185,8 +185,8 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     const char *file = glint_job_option(args, "p-file");
     if (file != NULL) {
         const struct glint_function *parse = text ? &own_text : &own_number;
-        struct glint_rdd *own = glint_map(key_lines_file(g, file, fields.csv), parse,
-                                          key_lines_args(g, fields.csv));
+        struct glint_rdd *own =
+            glint_map(key_lines_file(g, file, fields.csv), parse, key_lines_args(g, fields.csv));
         own = glint_reduce_by_key(own, &own_once, NULL);
         counts = glint_left_outer_join(counts, own);
     }

@@ -51,8 +51,8 @@ static struct glint_rdd *cut_input(const struct speedup_measurement *c, int64_t 
     return glint_coalesce(glint_with_split_bytes(lines, bytes), (uint32_t)parts);
 }
 
-static void add_line(struct speedup_measurement *c, enum work work, int64_t slots, int64_t counted,
-                     struct times *wall, struct times *cpu)
+static void add_speedup_line(struct speedup_measurement *c, enum work work, int64_t slots,
+                             int64_t counted, struct times *wall, struct times *cpu)
 {
     char times[192] = "";
     if (c->repeats > 0) {
@@ -81,7 +81,7 @@ static int measure_work(struct speedup_measurement *c, enum work work, int64_t s
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
-    if (r == 0) add_line(c, work, slots, counted, &wall, &cpu);
+    if (r == 0) add_speedup_line(c, work, slots, counted, &wall, &cpu);
     return r;
 }
 
@@ -107,7 +107,7 @@ static void time_loop(struct speedup_measurement *c, const struct elements *line
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
-    add_line(c, WORK_LOOP, c->slots.items[0], admitted, &wall, &cpu);
+    add_speedup_line(c, WORK_LOOP, c->slots.items[0], admitted, &wall, &cpu);
 }
 
 static int collect_file(const struct speedup_measurement *c, const char *paths,

@@ -25,7 +25,7 @@ enum glint_type fields_key_type(const struct fields *f)
 }
 
 /* --csv and --json-lines exclude each other, and lines of JSON have no delimiter. */
-static int check_format(struct glint *g, const struct glint_job_args *args, const char *option)
+static int check_row_format(struct glint *g, const struct glint_job_args *args, const char *option)
 {
     if (glint_job_option(args, "json-lines") == NULL) return glint_error(g)->code;
     if (glint_job_option(args, "csv") != NULL)
@@ -47,7 +47,7 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
     const uint8_t delimiter = tab ? '\t' : (uint8_t)text[0];
     *out = csv || json ? PLAIN_SEPARATOR : delimiter;
     *out_csv = json ? FIELDS_JSON : csv ? delimiter : 0;
-    if (check_format(g, args, option) != 0) return glint_error(g)->code;
+    if (check_row_format(g, args, option) != 0) return glint_error(g)->code;
     if (tab || (strlen(text) == 1 && strchr(csv ? "\n\"" : "\n", text[0]) == NULL))
         return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
@@ -68,8 +68,7 @@ static struct glint_rdd *source_of(struct glint_rdd *lines, const struct fields 
 {
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
-    if (f->csv == FIELDS_JSON)
-        lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
+    if (f->csv == FIELDS_JSON) lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
     return nulls_source(lines, &f->nulls);
 }
 

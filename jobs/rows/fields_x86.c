@@ -139,8 +139,9 @@ AVX512 static uint32_t find_avx512(struct fields_block *b, uint8_t delimiter, bo
 
 /* Compares a group of rows at once in the bits of 512 bytes, from the end of the first row on; a
  * larger group is compared row by row. */
-AVX512 static bool follow_avx512(const struct fields_block *b, const struct glint_column *lines,
-                                 uint32_t first, uint32_t rows)
+AVX512 static bool rows_adjacent_avx512(const struct fields_block *b,
+                                        const struct glint_column *lines, uint32_t first,
+                                        uint32_t rows)
 {
     const __m512i at = _mm512_set1_epi32((int)b->at), one = _mm512_set1_epi32(1);
     const uint32_t *start = lines->start + first + 1, *end = lines->end + first;
@@ -376,7 +377,7 @@ const struct fields_kernel *fields_kernel_avx512(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
                                                 .find = find_avx512,
-                                                .follow = follow_avx512,
+                                                .follow = rows_adjacent_avx512,
                                                 .ends = ends_avx512,
                                                 .places = places_avx2,
                                                 .ratings = ratings_avx2,
@@ -390,7 +391,7 @@ const struct fields_kernel *fields_kernel_vbmi2(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
                                                 .find = find_avx512,
-                                                .follow = follow_avx512,
+                                                .follow = rows_adjacent_avx512,
                                                 .ends = ends_avx512,
                                                 .places = places_vbmi2,
                                                 .ratings = ratings_vbmi2,

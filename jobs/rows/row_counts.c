@@ -9,7 +9,7 @@ struct row_counts_state {
     int64_t ones[FIELDS_ROWS_MAX];
 };
 
-static int count_open(struct glint_task *task, void *state)
+static int count_rows_open(struct glint_task *task, void *state)
 {
     struct row_counts_state *s = state;
     for (uint32_t i = 0; i < FIELDS_ROWS_MAX; i++) s->ones[i] = 1;
@@ -45,7 +45,7 @@ static int count_batch(struct glint_task *task, void *state, const struct glint_
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_I64}, .state_size = sizeof(struct row_counts_state),                   \
-        .open = count_open, .each = count_each, .batch = batch_                                    \
+        .open = count_rows_open, .each = count_each, .batch = batch_                               \
     }
 
 const struct glint_function count_number = COUNT_FUNCTION("count.number", GLINT_I64, count_batch);

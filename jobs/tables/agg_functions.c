@@ -149,7 +149,7 @@ static int64_t load_count(const uint8_t *acc, int64_t index)
     return count;
 }
 
-static void add_count(uint8_t *acc, int64_t index, int64_t by)
+static void add_agg_count(uint8_t *acc, int64_t index, int64_t by)
 {
     const int64_t count = load_count(acc, index) + by;
     memcpy(acc + (uint64_t)index * sizeof count, &count, sizeof count);
@@ -211,7 +211,7 @@ static int merge_merge(struct glint_task *task, void *state, struct glint_acc *a
     assert(acc->value.bytes.size == column_offset(p, p->numbers));
     memcpy(&distinct, value->bytes.data, sizeof distinct);
     if (distinct == AGG_NO_ROW) return 0;
-    add_count(bytes, distinct == AGG_ROW ? 0 : 1 + distinct, 1);
+    add_agg_count(bytes, distinct == AGG_ROW ? 0 : 1 + distinct, 1);
     for (uint32_t i = 0; distinct == AGG_ROW && i < p->numbers; i++) {
         memcpy(&number, value->bytes.data + AGG_HEAD_BYTES + i * sizeof number, sizeof number);
         memcpy(&column, bytes + column_offset(p, i), sizeof column);
@@ -241,7 +241,7 @@ static int merge_combine(struct glint_task *task, void *state, struct glint_acc 
     assert(acc->value.bytes.size == column_offset(p, p->numbers));
     assert(other->bytes.size == acc->value.bytes.size);
     for (int64_t i = 0; i <= p->distinct; i++)
-        add_count(bytes, i, load_count(other->bytes.data, i));
+        add_agg_count(bytes, i, load_count(other->bytes.data, i));
     for (uint32_t i = 0; i < p->numbers; i++) {
         memcpy(&column, bytes + column_offset(p, i), sizeof column);
         memcpy(&from, other->bytes.data + column_offset(p, i), sizeof from);

@@ -35,8 +35,8 @@ static int key_open(struct glint_task *task, void *state)
 }
 
 /* Returns 1, 0 if the row was bad and skipped, or a code. */
-static int find_key(struct key_state *s, struct glint_task *task, struct glint_slice row,
-                    struct glint_slice *out)
+static int find_dedup_key(struct key_state *s, struct glint_task *task, struct glint_slice row,
+                          struct glint_slice *out)
 {
     struct glint_slice fields[COLUMNS_MAX];
     int e = columns_find(&s->reader, task, row, fields);
@@ -49,7 +49,7 @@ static int key_each(struct glint_task *task, void *state, const struct glint_rec
                     struct glint_emitter *out)
 {
     struct glint_record record = {.value = in->value};
-    int e = find_key(state, task, in->value.bytes, &record.key.bytes);
+    int e = find_dedup_key(state, task, in->value.bytes, &record.key.bytes);
     if (e > 0) glint_emit(out, &record);
     return e < 0 ? e : 0;
 }
@@ -96,7 +96,7 @@ static int unseen_open(struct glint_task *task, void *state)
 }
 
 /* Sets the bits of an id; returns how many were not set. */
-static uint32_t set_bits(struct unseen_state *s, struct glint_slice id)
+static uint32_t set_dedup_bits(struct unseen_state *s, struct glint_slice id)
 {
     uint64_t indexes[BLOOM_K_MAX];
     uint32_t fresh = 0;
@@ -123,10 +123,10 @@ static int unseen_each(struct glint_task *task, void *state, const struct glint_
 {
     struct unseen_state *s = state;
     struct glint_slice id;
-    int e = find_key(&s->key, task, in->value.bytes, &id);
+    int e = find_dedup_key(&s->key, task, in->value.bytes, &id);
     if (e <= 0) return e;
     glint_counter_add(task, s->seen, 1);
-    const uint32_t fresh = set_bits(s, id);
+    const uint32_t fresh = set_dedup_bits(s, id);
     if (fresh == 0) {
         glint_counter_add(task, s->dropped, 1);
         s->rows_dropped++;

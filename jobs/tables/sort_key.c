@@ -29,7 +29,7 @@ static int reserve_key(struct sort_keys *k, struct glint_task *task,
     return k->bytes != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static uint8_t *put_text(uint8_t *at, struct glint_slice text)
+static uint8_t *put_text_key(uint8_t *at, struct glint_slice text)
 {
     while (text.size > 0) {
         const uint8_t *zero = memchr(text.data, 0, text.size);
@@ -57,7 +57,7 @@ static uint8_t *put_null(uint8_t *at)
 }
 
 /* Returns NULL if the field is not a number. */
-static uint8_t *put_number(uint8_t *at, struct glint_slice text)
+static uint8_t *put_number_key(uint8_t *at, struct glint_slice text)
 {
     if (text.size > 0) {
         const uint32_t size = number_key(text, at);
@@ -106,8 +106,8 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
         const bool numeric = (c->letters[i] & SORT_NUMERIC) != 0;
         const bool null = nulls_is(k->reader.null, fields[i]);
         at = null      ? put_null(at)
-             : numeric ? put_number(at, fields[i])
-                       : put_text(at, fields[i]);
+             : numeric ? put_number_key(at, fields[i])
+                       : put_text_key(at, fields[i]);
         if (at == NULL)
             return columns_bad_value(&k->reader, task, row, i, fields[i],
                                      "a numeric column is not a number");

@@ -47,14 +47,14 @@ static int compare_keys(struct glint_slice a, struct glint_slice b)
     return r != 0 ? r : (a.size > b.size) - (a.size < b.size);
 }
 
-static struct glint_slice entry_key(const struct entry *e)
+static struct glint_slice top_entry_key(const struct entry *e)
 {
     return (struct glint_slice){e->bytes, e->key_size};
 }
 
 static bool is_worse(const struct entry *a, const struct entry *b)
 {
-    const int r = compare_keys(entry_key(a), entry_key(b));
+    const int r = compare_keys(top_entry_key(a), top_entry_key(b));
     return r != 0 ? r > 0 : a->index > b->index;
 }
 
@@ -136,7 +136,7 @@ static int best_each(struct glint_task *task, void *state, const struct glint_re
     if (e <= 0 || empty) return e < 0 ? e : 0;
     s->index++;
     if (s->count == (uint64_t)s->rows_max) {
-        if (compare_keys(key, entry_key(&s->heap[0])) >= 0) return 0;
+        if (compare_keys(key, top_entry_key(&s->heap[0])) >= 0) return 0;
         e = fill_entry(s, task, &s->heap[0], key, in->value.bytes);
         if (e == 0) sift_down(s->heap, s->count);
         return e;
@@ -158,7 +158,7 @@ static int best_end(struct glint_task *task, void *state, struct glint_emitter *
     }
     for (uint64_t i = 0; i < s->count; i++) {
         const struct entry *e = &s->heap[i];
-        const struct glint_record record = {.key.bytes = entry_key(e),
+        const struct glint_record record = {.key.bytes = top_entry_key(e),
                                             .value.bytes = {e->bytes + e->key_size, e->line_size}};
         glint_emit(out, &record);
     }

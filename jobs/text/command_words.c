@@ -12,7 +12,7 @@ struct splitter {
 };
 
 /* Copies up to the closing quote, and passes it. Returns false if there is none. */
-static bool copy_quoted(struct splitter *s, char quote)
+static bool copy_quoted_word(struct splitter *s, char quote)
 {
     while (*s->at != quote) {
         if (*s->at == '\0') return false;
@@ -33,7 +33,7 @@ static const char *copy_word(struct splitter *s)
         if (strchr("|&;<>`", *s->at) != NULL) return "no shell interprets | & ; < > `";
         char c = *s->at++;
         if (c == '\'' || c == '"') {
-            if (!copy_quoted(s, c)) return "a quote has no end";
+            if (!copy_quoted_word(s, c)) return "a quote has no end";
         } else if (c != '\\') {
             *s->out++ = c;
         } else {

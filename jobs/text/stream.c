@@ -22,8 +22,8 @@ static const struct glint_function split = GLINT_MAP(
     "stream.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT), split_key);
 
 /* The lines that the command of an option prints; NULL with the context's error set. */
-static struct glint_rdd *run_command(struct glint *g, struct glint_rdd *rdd, const char *option,
-                                     const char *text, const int *ok)
+static struct glint_rdd *add_stream_command(struct glint *g, struct glint_rdd *rdd,
+                                            const char *option, const char *text, const int *ok)
 {
     size_t size = strlen(text);
     char *bytes = glint_alloc(g, size + 2);
@@ -61,7 +61,7 @@ static int parse_statuses(struct glint *g, const char *text, int ok[STATUSES_MAX
 }
 
 /* With --csv, records as they are: the command reads CSV. */
-static struct glint_rdd *read_lines(struct glint *g, const struct glint_job_args *args)
+static struct glint_rdd *read_stream_lines(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines =
         glint_with_partitions_of_one_file(glint_text_file(g, args->positional[0]));
@@ -85,14 +85,14 @@ static int stream_run(struct glint *g, const struct glint_job_args *args)
         return glint_abort(g, GLINT_E_USAGE, NULL, "--combine needs --reduce");
     int r = parse_statuses(g, glint_job_option(args, "ok"), ok);
     if (r != 0) return r;
-    struct glint_rdd *lines = read_lines(g, args);
-    lines = run_command(g, lines, "map", map, ok);
+    struct glint_rdd *lines = read_stream_lines(g, args);
+    lines = add_stream_command(g, lines, "map", map, ok);
     if (combine != NULL)
-        lines = run_command(g, glint_map(lines, &split, NULL), "combine", combine, ok);
+        lines = add_stream_command(g, glint_map(lines, &split, NULL), "combine", combine, ok);
     if (reduce != NULL) {
         struct glint_rdd *pairs = glint_map(lines, &split, NULL);
         pairs = glint_repartition_and_sort_within_partitions(pairs, 0, true);
-        lines = run_command(g, pairs, "reduce", reduce, ok);
+        lines = add_stream_command(g, pairs, "reduce", reduce, ok);
     }
     return glint_save_as_text_file(lines, args->positional[1]);
 }

@@ -32,8 +32,8 @@ static const uint8_t *find_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-static int split_line(struct glint_task *task, void *state, const struct glint_record *line,
-                      struct glint_emitter *out)
+static int split_words(struct glint_task *task, void *state, const struct glint_record *line,
+                       struct glint_emitter *out)
 {
     const uint8_t *at = line->value.bytes.data, *end = at + line->value.bytes.size;
     (void)task, (void)state;
@@ -47,7 +47,7 @@ static int split_line(struct glint_task *task, void *state, const struct glint_r
 }
 
 static const struct glint_function split = GLINT_FLAT_MAP(
-    "wordcount.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_line);
+    "wordcount.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_I64), split_words);
 
 static int wordcount_run(struct glint *g, const struct glint_job_args *args)
 {
