@@ -75,7 +75,10 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     return BLOOM_OK;
 }
 
-uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size)
+/* With the instruction, if the target has it: the function that replaces it takes five times as
+ * long. */
+static inline __attribute__((always_inline)) uint64_t count_bits(const uint8_t *bytes,
+                                                                 uint64_t size)
 {
     uint64_t total = 0, at = 0;
     for (; at + 8 <= size; at += 8) {
@@ -85,6 +88,22 @@ uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size)
     }
     for (; at < size; at++) total += (uint64_t)__builtin_popcount(bytes[at]);
     return total;
+}
+
+#if defined(__x86_64__)
+static __attribute__((target("popcnt"))) uint64_t count_bits_popcnt(const uint8_t *bytes,
+                                                                    uint64_t size)
+{
+    return count_bits(bytes, size);
+}
+#endif
+
+uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("popcnt")) return count_bits_popcnt(bytes, size);
+#endif
+    return count_bits(bytes, size);
 }
 
 uint64_t bloom_bits_set(const struct bloom_filter *filter)

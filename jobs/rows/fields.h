@@ -34,16 +34,16 @@ struct fields {
     uint8_t csv;
     struct glint_slice json_paths[2]; /* in JSON; columns 1 and 2 of a row; driver only */
     uint32_t json_count;
-    struct glint_slice names; /* of the header that gave names their numbers; driver only */
+    struct glint_slice names;        /* of the header that gave names their numbers; driver only */
     struct glint_column_use uses[2]; /* with a header; driver only */
     uint32_t use_count;
-    bool whole;                         /* the id is the whole row, with any content; no columns */
-    struct nulls nulls;                 /* driver only */
-    bool header;                        /* the first line of each file is a header; driver only */
-    bool ids;                           /* the caller reads id_start and id_end */
-    struct glint_slice null;            /* what a null is in rows (nulls.h) */
-    bool keep_nulls; /* rows whose key or id is null are rows; else they are left out */
-    int null_rows;   /* counter of those */
+    bool whole;              /* the id is the whole row, with any content; no columns */
+    struct nulls nulls;      /* driver only */
+    bool header;             /* the first line of each file is a header; driver only */
+    bool ids;                /* the caller reads id_start and id_end */
+    struct glint_slice null; /* what a null is in rows (nulls.h) */
+    bool keep_nulls;         /* rows whose key or id is null are rows; else they are left out */
+    int null_rows;           /* counter of those */
     const char *key_label, *id_label;   /* of columns in messages; NULL: not known; tasks only */
     bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
@@ -161,14 +161,19 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id);
 /* Whether any of the fields may have this size, as all that are null have; reads up to FIELDS_SLACK
- * more entries. The inner loop is a few vector instructions. */
+ * more entries. */
 static inline bool fields_any_size(const uint32_t *start, const uint32_t *end, uint32_t rows,
                                    uint32_t size)
 {
-    uint32_t found = 0;
-    for (uint32_t row = 0; row < rows; row += 16)
-        for (uint32_t i = 0; i < 16; i++) found |= end[row + i] - start[row + i] == size;
-    return found != 0;
+    typedef uint32_t lanes __attribute__((vector_size(16)));
+    lanes found = {0};
+    for (uint32_t row = 0; row < rows; row += 4) {
+        lanes from, to;
+        memcpy(&from, start + row, sizeof from);
+        memcpy(&to, end + row, sizeof to);
+        found |= (lanes)(to - from == size);
+    }
+    return (found[0] | found[1] | found[2] | found[3]) != 0;
 }
 /* The line of a row of JSON lines. */
 struct glint_slice fields_json_line(struct glint_slice row);
