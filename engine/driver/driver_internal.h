@@ -7,6 +7,7 @@
 #include "engine/driver/cached_blocks.h"
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
+#include "engine/driver/executor_clock.h"
 #include "engine/driver/job_metrics.h"
 #include "engine/driver/map_outputs.h"
 #include "engine/driver/reachability.h"
@@ -35,6 +36,7 @@ struct executor_state {
      * + 1 of the map outputs that were sent, 0 for none. */
     bool *plan_sent;
     uint32_t *map_outputs_epoch_sent;
+    struct executor_clock clock;
 };
 
 /* One stage of the running action. */

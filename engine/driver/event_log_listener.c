@@ -259,16 +259,20 @@ void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
 
 /* ---- Attempts */
 
-/* `m`: the executor's DONE or FAILED, or NULL if the executor is lost. */
+/* `m`: the executor's DONE or FAILED, or NULL if the executor is lost. What then is not known of
+ * the attempt's start is what the scheduler assumes. */
 static void log_attempt(struct driver *d, const struct task_attempt *run,
                         enum event_outcome outcome, const struct glint_error *why,
                         const struct message *m)
 {
     const struct action_run *a = d->action_run;
-    uint64_t now = d->env->now_ns(d->env);
+    struct attempt_times t = {run->start_ns, d->env->now_ns(d->env)};
     struct glint_slice counters = {NULL, 0};
-    if (m != NULL) counters = (struct glint_slice){m->counters.data, m->counters.size};
-    assert(run->start_ns <= now);
+    if (m != NULL) {
+        counters = (struct glint_slice){m->counters.data, m->counters.size};
+        t = executor_clock_convert(&d->executors[run->executor].clock, m, run->sent_ns, t.end_ns);
+    }
+    assert(t.start_ns <= t.end_ns);
     event_log_task_end(
         d->log, &(struct event_task){.stage = stage_number(a, run->stage),
                                      .task = run->task,
@@ -276,8 +280,8 @@ static void log_attempt(struct driver *d, const struct task_attempt *run,
                                      .attempt = run->attempt,
                                      .executor = run->executor,
                                      .speculative = run->speculative,
-                                     .start_ns = run->start_ns,
-                                     .end_ns = now,
+                                     .start_ns = t.start_ns,
+                                     .end_ns = t.end_ns,
                                      .run_ns = m != NULL ? m->run_ns : 0,
                                      .outcome = outcome,
                                      .why = why,

@@ -19,6 +19,7 @@ void executors_finish_action(struct driver *d)
 void executors_fini(struct driver *d)
 {
     executors_finish_action(d);
+    for (uint32_t e = 0; e < d->executor_count; e++) executor_clock_fini(&d->executors[e].clock);
     mem_free(d->executors);
 }
 
@@ -60,6 +61,7 @@ static struct executor_state *executor_state_add(struct driver *d, const struct 
         return NULL;
     struct executor_state *m = &d->executors[d->executor_count];
     *m = (struct executor_state){.slots = info->slots, .node = d->executor_count};
+    if (!executor_clock_init(&m->clock, info->slots)) return NULL;
     text_format(m->name, sizeof m->name, "%s", info->name);
     text_format(m->host, sizeof m->host, "%s", info->host);
     /* A restarted executor gets a new number, but keeps its node, so that a task which failed there

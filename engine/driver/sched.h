@@ -57,7 +57,8 @@ struct sched;
 struct task_attempt {
     uint32_t executor, stage, task, attempt;
     bool speculative;  /* a speculative copy: another attempt of the task was running */
-    uint64_t start_ns; /* of a queued one: when it was queued */
+    uint64_t sent_ns;
+    uint64_t start_ns; /* of a queued one: sent_ns */
     bool queued;       /* prefetched: no slot of the executor is free for it yet */
     bool superseded;   /* another copy is done, or the task failed: the outcome is ignored */
 };

@@ -49,7 +49,7 @@ struct sched_attempt {
     struct sched_task *task;           /* NULL: unused */
     struct sched_attempt *next, *prev; /* candidate for a copy: the stage's ring, oldest first */
     struct sched_attempt *next_queued; /* the next one of the free list or of the queue */
-    uint64_t start_ns;                 /* queued: when it was queued */
+    uint64_t sent_ns, start_ns;        /* queued: start_ns is sent_ns */
     uint32_t executor, number, stage_attempt;
     bool superseded, speculative, queued, revoked;
 };
@@ -147,6 +147,7 @@ static inline struct task_attempt sched_attempt_info(const struct sched *s,
                                  .task = sched_task_number(s, a->task),
                                  .attempt = a->number,
                                  .speculative = a->speculative,
+                                 .sent_ns = a->sent_ns,
                                  .start_ns = a->start_ns,
                                  .queued = a->queued,
                                  .superseded = a->superseded};

@@ -180,6 +180,7 @@ struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t,
                                 .executor = executor,
                                 .number = t->attempts++,
                                 .stage_attempt = s->stages[t->stage].stage_attempt,
+                                .sent_ns = s->now_ns,
                                 .start_ns = s->now_ns,
                                 .speculative = t->run != NULL};
     if (queued)

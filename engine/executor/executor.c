@@ -182,9 +182,10 @@ static void *slot_main(void *arg)
         struct message *outcome = m->outcome;
         assert(outcome != NULL && outcome->error != NULL);
         m->outcome = NULL;
-        uint64_t start_ns = e->config.env->now_ns(e->config.env);
+        outcome->slot = (uint32_t)(slot - e->slots);
+        outcome->start_ns = e->config.env->now_ns(e->config.env);
         attempt_run(&e->config, e->store, e->blocks, &slot->task, m, outcome);
-        outcome->run_ns = e->config.env->now_ns(e->config.env) - start_ns;
+        outcome->run_ns = e->config.env->now_ns(e->config.env) - outcome->start_ns;
         pthread_mutex_lock(&e->lock);
         /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
         slot->running = NULL;

@@ -32,15 +32,17 @@ static const struct payload_format message_format = {
                FIELD_NUMBER(struct message, task, 0, UINT32_MAX),
                FIELD_NUMBER(struct message, attempt, 0, UINT32_MAX),
                FIELD_NUMBER(struct message, partition, 0, UINT32_MAX),
+               FIELD_NUMBER(struct message, slot, 0, SLOTS_MAX - 1),
                FIELD_NUMBER(struct message, id, 0, UINT64_MAX),
                FIELD_NUMBER(struct message, size, 0, UINT64_MAX),
+               FIELD_NUMBER(struct message, start_ns, 0, UINT64_MAX),
                FIELD_NUMBER(struct message, run_ns, 0, UINT64_MAX)},
 };
 
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error)
 {
     struct packer p = {.failed = false};
-    pack_array(&p, 12);
+    pack_array(&p, 14);
     payload_pack_fields(&p, &message_format, m);
     pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
     pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});

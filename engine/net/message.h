@@ -13,8 +13,8 @@
  *     RELEASE      stage: free its data; or id: free a task's result
  *     FREE         task: enum free_kind, id, partition: map tasks. Free what no action needs
  *   executor -> driver
- *     DONE         stage, task, attempt, run_ns, counters, body: result, blocks
- *     FAILED       stage, task, attempt, run_ns, error, body: fetch_failure, blocks
+ *     DONE         stage, task, attempt, slot, start_ns, run_ns, counters, body: result, blocks
+ *     FAILED       stage, task, attempt, slot, start_ns, run_ns, error, body: fetch_failure, blocks
  *
  * A DONE whose result is over RESULT_INLINE_BYTES_MAX has its `id` and `size`, and the XXH3-64 of
  * the result as body, until the driver's transport has fetched it. The body of a map task's DONE
@@ -61,9 +61,11 @@ enum free_kind {
 struct message {
     enum message_type type;
     uint32_t stage, task, attempt, partition;
+    uint32_t slot; /* DONE, FAILED: that ran it */
     uint64_t id;
-    uint64_t size;   /* BROADCAST, DONE: bytes not in the body, fetched separately */
-    uint64_t run_ns; /* DONE, FAILED: run time */
+    uint64_t size;     /* BROADCAST, DONE: bytes not in the body, fetched separately */
+    uint64_t start_ns; /* DONE, FAILED: on the executor's clock; 0 if it has not started */
+    uint64_t run_ns;   /* DONE, FAILED: run time */
     struct buffer body;
     bool body_borrowed;        /* the caller keeps the body until the message is destroyed */
     struct buffer counters;    /* DONE: task_counters_encode */

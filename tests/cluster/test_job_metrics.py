@@ -60,8 +60,20 @@ class JobMetrics(ClusterTest):
         self.assertEqual(code, 0, err)
         return out
 
+    def check_times(self):
+        """An attempt that is queued at its executor, which has one slot, does not run."""
+        attempts = self.events("task")
+        for executor in {e["executor"] for e in attempts}:
+            last = 0
+            for e in sorted((e for e in attempts if e["executor"] == executor), key=lambda e: (e["start_ms"], e["end_ms"])):
+                self.assertGreaterEqual(e["start_ms"], last, e)
+                last = e["end_ms"]
+                if e["outcome"] != "executor lost":
+                    self.assertLess(last - e["start_ms"], e["run_ms"] + 0.002, e)
+
     def compare(self, job, summary):
         """`summary`: stages, skipped, tasks, retries."""
+        self.check_times()
         end, = self.events("job_end")
         keys = ("stages", "stages_skipped", "tasks", "retries")
         self.assertEqual(summary, [end[key] for key in keys])

@@ -49,7 +49,7 @@ Test(sched, oldest_ready_stage_runs_first)
     cr_assert(sched_add_stage(s, 1, parents, 2));
     expect_next(s, 0, 0, 0, 0);
     cr_expect(
-        failed(s, (struct task_attempt){0, 0, 0, 0, false, 0, false, false}, SCHED_TASK_ERROR));
+        failed(s, (struct task_attempt){.executor = 0}, SCHED_TASK_ERROR));
     expect_next(s, 0, 0, 0, 1); /* before task 1, which is before stage 1 */
     cr_expect(sched_on_task_done(s, 0, 0, 0, 1, 0));
     expect_next(s, 0, 0, 1, 0);

@@ -264,7 +264,7 @@ Test(sched_retry, waiting_retries_do_not_block_other_tasks)
         if (runs[i].executor != 1) continue;
         cr_expect(done(s, runs[i]));
         expect_next(s, 1, 0, i - 1, 1);
-        struct task_attempt run = {1, 0, i - 1, 1, false, 0, false, false};
+        struct task_attempt run = {.executor = 1, .task = i - 1, .attempt = 1};
         cr_expect(done(s, run));
     }
     sched_destroy(s);

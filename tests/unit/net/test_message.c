@@ -17,6 +17,8 @@ static struct message *make(enum message_type type)
     m->partition = 70000;
     m->id = UINT64_MAX;
     m->size = UINT64_MAX / 2;
+    m->slot = SLOTS_MAX - 1;
+    m->start_ns = UINT64_MAX / 5;
     m->run_ns = UINT64_MAX / 3;
     if (type != MSG_CANCEL) cr_assert(buffer_append(&m->body, "a body\0with a zero", 18));
     if (type == MSG_DONE) cr_assert(buffer_append(&m->counters, "\x90", 1));
@@ -45,7 +47,8 @@ Test(message, every_type_round_trips)
         cr_assert_not_null(back);
         cr_expect(back->type == m->type && back->stage == m->stage && back->task == m->task);
         cr_expect(back->attempt == m->attempt && back->partition == m->partition);
-        cr_expect(back->id == m->id && back->size == m->size && back->run_ns == m->run_ns);
+        cr_expect(back->id == m->id && back->size == m->size && back->slot == m->slot);
+        cr_expect(back->start_ns == m->start_ns && back->run_ns == m->run_ns);
         cr_expect(same(&back->body, &m->body) && same(&back->counters, &m->counters));
         cr_expect_eq(back->error != NULL, type == MSG_FAILED);
         if (back->error != NULL) cr_expect_eq(memcmp(back->error, m->error, sizeof *m->error), 0);
@@ -85,7 +88,7 @@ Test(message, only_failed_messages_carry_an_error)
     for (int type = 1; type < MSG_TYPES_END; type++) {
         struct message *m = make((enum message_type)type);
         struct buffer bytes = encode(m);
-        cr_assert(bytes.data[1] == type && bytes.data[0] == 0x9c);
+        cr_assert(bytes.data[1] == type && bytes.data[0] == 0x9e);
         bytes.data[1] = type == MSG_FAILED ? MSG_DONE : MSG_FAILED;
         memset(&error, 0, sizeof error);
         cr_expect_null(message_decode(whole(&bytes), &error));

@@ -179,14 +179,16 @@ Test(protocol_doc, lists_the_fields_of_messages)
     m->task = 3;
     m->attempt = 4;
     m->partition = 5;
-    m->id = 6;
-    m->size = 7;
-    m->run_ns = 8;
-    cr_assert(buffer_append(&m->body, "\x09", 1) && buffer_append(&m->counters, "\x0a", 1) &&
-              buffer_append(&m->blocks, "\x0b", 1));
+    m->slot = 6;
+    m->id = 7;
+    m->size = 8;
+    m->start_ns = 9;
+    m->run_ns = 10;
+    cr_assert(buffer_append(&m->body, "\x0b", 1) && buffer_append(&m->counters, "\x0c", 1) &&
+              buffer_append(&m->blocks, "\x0d", 1));
     cr_assert_eq(message_encode(m, &encoded, &error), 0);
-    expect_fields("type, stage, task, attempt, partition, id, size, run, body, counters, "
-                  "blocks, error");
+    expect_fields("type, stage, task, attempt, partition, slot, id, size, start, run, "
+                  "body, counters, blocks, error");
     message_destroy(m);
 }
 
