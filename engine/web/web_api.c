@@ -168,7 +168,7 @@ void web_api_put_application(struct json *out, const struct web_model *m, bool a
     json_end(out, '}');
     json_end(out, ']');
     put_sum(out, m, "numTasks", "tasks", t.tasks);
-    json_u64(out, "numCompletedTasks", t.done);
+    json_u64(out, "numCompletedTasks", t.done_tasks);
     json_u64(out, "numFailedTasks", t.failed);
     json_u64(out, "numLostTasks", t.lost);
     if (all) put_details(out, m, &t);

@@ -106,6 +106,7 @@ static void put_stage(struct json *out, const struct web_model *m, const struct 
     json_u64(out, "numTasks", s->tasks);
     json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));
     json_u64(out, "numCompleteTasks", s->done);
+    json_u64(out, "numCompletedIndices", web_stage_done_tasks(s));
     json_u64(out, "numFailedTasks", s->failed);
     json_u64(out, "numKilledTasks", s->killed);
     json_u64(out, "numLostTasks", s->lost);

@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const metric_names[WEB_METRICS] = {
@@ -32,6 +33,7 @@ static void free_stage(struct web_stage *s)
     json_decref(s->start);
     json_decref(s->end);
     buffer_fini(&s->run_ms);
+    buffer_fini(&s->done_tasks);
     for (int i = 0; i < WEB_METRICS; i++) buffer_fini(&s->metrics[i]);
     for (uint32_t i = 0; i < s->counter_count; i++) mem_free((char *)s->counters[i].name);
     mem_free(s->counters);
@@ -148,7 +150,9 @@ static int add_done(struct web_stage *s, const struct web_attempt *a,
                 !put_metric(&s->metrics[k], s->done, (uint64_t)counters[i].value))
                 r = error_no_memory(error);
     }
-    if (r == 0 && !buffer_append(&s->run_ms, &ms, sizeof ms)) r = error_no_memory(error);
+    if (r == 0 && (!buffer_append(&s->run_ms, &ms, sizeof ms) ||
+                   !buffer_append(&s->done_tasks, &a->task, sizeof a->task)))
+        r = error_no_memory(error);
     s->done++;
     return r;
 }
@@ -344,6 +348,26 @@ uint64_t web_model_slots(const struct web_model *m)
     return slots;
 }
 
+static int compare_tasks(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Only after a retry can a task be done twice: its output was lost. */
+uint64_t web_stage_done_tasks(const struct web_stage *s)
+{
+    const uint64_t attempts = s->done_tasks.size / sizeof(uint32_t);
+    uint32_t *sorted = s->retries > 0 && attempts > 0 ? mem_alloc(s->done_tasks.size) : NULL;
+    uint64_t tasks = 0;
+    if (sorted == NULL) return attempts;
+    memcpy(sorted, s->done_tasks.data, s->done_tasks.size);
+    qsort(sorted, attempts, sizeof *sorted, compare_tasks);
+    for (uint64_t i = 0; i < attempts; i++) tasks += i == 0 || sorted[i] != sorted[i - 1];
+    mem_free(sorted);
+    return tasks;
+}
+
 int64_t web_stage_counter(const struct web_stage *s, const char *name)
 {
     for (uint32_t i = 0; i < s->counter_count; i++)
@@ -367,10 +391,12 @@ struct web_totals web_model_totals(const struct web_model *m)
         const struct web_stage *s = &m->stages[i];
         t.tasks += s->tasks;
         t.done += s->done;
+        t.done_tasks += web_stage_done_tasks(s);
         t.failed += s->failed;
         t.killed += s->killed;
         t.lost += s->lost;
     }
-    t.pending = m->end == NULL && t.tasks > t.done + t.active ? t.tasks - t.done - t.active : 0;
+    const uint64_t started = t.done_tasks + t.active;
+    t.pending = m->end == NULL && t.tasks > started ? t.tasks - started : 0;
     return t;
 }

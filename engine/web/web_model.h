@@ -46,6 +46,7 @@ struct web_stage {
     double start_ms, end_ms;
     uint64_t done, failed, killed, lost, speculative, retries;
     struct buffer run_ms;               /* a double for each done attempt */
+    struct buffer done_tasks;           /* a uint32_t each: its task, which may be done again */
     struct buffer metrics[WEB_METRICS]; /* a uint64_t each; those at the end may be missing, as 0 */
     struct web_counter *counters;       /* sums of the done attempts; names are owned */
     uint32_t counter_count;
@@ -92,11 +93,13 @@ int web_model_add_attempt(struct web_model *m, const struct web_attempt *a, json
                           struct glint_error *error);
 /* Sums over all stages. */
 struct web_totals {
-    uint64_t tasks, active, pending, done, failed, killed, lost;
+    uint64_t tasks, done_tasks, pending;         /* tasks */
+    uint64_t active, done, failed, killed, lost; /* attempts */
 };
 struct web_totals web_model_totals(const struct web_model *m);
 /* Slots of all executors that are not lost. */
 uint64_t web_model_slots(const struct web_model *m);
+uint64_t web_stage_done_tasks(const struct web_stage *s); /* each once, however often it ran */
 int64_t web_stage_counter(const struct web_stage *s, const char *name); /* 0: it has none */
 uint64_t web_model_running_in(const struct web_model *m, uint32_t stage); /* attempts */
 bool web_executor_is_lost(const struct web_executor *e);

@@ -63,7 +63,7 @@ class Answers:
                               "duration": self.events[-1]["ms"], "completed": bool(self.end)}],
                 "numTasks": sum(s["tasks"] for s in self.stages_started()),
                 "numCompletedTasks": len({(t["stage"], t["task"]) for t in self.tasks if t["outcome"] == "done"}),
-                "numFailedTasks": self.count("failed")}
+                "numFailedTasks": self.count("failed"), "numLostTasks": self.count("executor lost")}
 
     def application(self):
         job, end, overview = self.job, self.end, self.overview()
@@ -74,7 +74,7 @@ class Answers:
                 "argumentCount": job["argument_count"], "numStages": len(self.stages_started()),
                 "numSkippedStages": sum(len(a["skipped"]) for a in of_kind(self.events, "action")),
                 "numActiveTasks": len(self.running), "numPendingTasks": 0 if end else waiting,
-                "numKilledTasks": self.count("killed"), "numLostTasks": self.count("executor lost"),
+                "numKilledTasks": self.count("killed"),
                 "numAttempts": len(self.tasks), "numRetries": len(of_kind(self.events, "retry")),
                 "numLostExecutors": sum(e["state"] == "lost" for e in executors),
                 "counters": end["counters"] if end else self.counters(self.tasks),
@@ -112,7 +112,8 @@ class Answers:
             yield {"stageId": s["stage"], "jobId": s["action"], "name": s["name"], "parentIds": s["parents"],
                    "status": "ACTIVE" if not end else "FAILED" if end["error"] else "COMPLETE", "numTasks": s["tasks"],
                    "numActiveTasks": sum(t["stage"] == s["stage"] for t in self.running),
-                   "numCompleteTasks": len({t["task"] for t in done}), "numFailedTasks": sum(t["outcome"] == "failed" for t in tasks),
+                   "numCompleteTasks": len(done), "numCompletedIndices": len({t["task"] for t in done}),
+                   "numFailedTasks": sum(t["outcome"] == "failed" for t in tasks),
                    "numKilledTasks": sum(t["outcome"] == "killed" for t in tasks),
                    "numLostTasks": sum(t["outcome"] == "executor lost" for t in tasks),
                    "numSpeculativeTasks": sum(t["speculative"] for t in tasks),

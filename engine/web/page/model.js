@@ -104,7 +104,7 @@ function stageOf(s) {
         operators: s.numOperators || (s.details || []).length,
         tasks: s.numTasks,
         running: s.numActiveTasks || 0,
-        done: s.numCompleteTasks || 0,
+        done: s.numCompletedIndices || 0,
         failed: (s.numFailedTasks || 0) + (s.numLostTasks || 0),
         killed: s.numKilledTasks || 0,
         retries: s.numRetries || 0,

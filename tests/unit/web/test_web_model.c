@@ -95,6 +95,22 @@ Test(web_model, repeated_counters_take_no_room)
     expect_records_read((const json_int_t[]){COUNTERS_MAX, COUNTERS_MAX, COUNTERS_MAX});
 }
 
+/* A list and the page of a job show it as done of all. */
+Test(web_model, tasks_that_ran_again_are_done_once)
+{
+    for (uint32_t i = 0; i < 2; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
+    add_event("{\"event\":\"retry\",\"ms\":2,\"stage\":0,\"task\":0,\"attempt\":0,"
+              "\"executor\":0,\"error\":null}");
+    cr_assert_eq(add_done(0, NULL, 0), 0);
+    const struct web_totals t = web_model_totals(&m);
+    cr_expect(t.tasks == 3 && t.done_tasks == 2 && t.done == 3 && t.pending == 1);
+    json_t *stages = part("stages", 200);
+    const json_t *stage = json_array_get(stages, 0);
+    cr_expect_eq(json_integer_value(json_object_get(stage, "numCompletedIndices")), 2);
+    cr_expect_eq(json_integer_value(json_object_get(stage, "numCompleteTasks")), 3);
+    json_decref(stages);
+}
+
 Test(web_model, pages_of_tasks)
 {
     for (uint32_t i = 0; i < 3; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
