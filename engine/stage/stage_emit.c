@@ -35,95 +35,76 @@ static bool append_emitted(struct stage_worker *w, const char *format, ...)
 
 /* ---- A map output */
 
-/* The lines for one task of the reader. */
+/* The lines for one task of the reader. w->records has the records of the next line. */
 struct record_lines {
     struct stage_worker *w;
-    struct glint_schema types;
     char prefix[64]; /* of the key, up to the partition */
     uint64_t records, checksum;
-    uint64_t number;      /* of the next line of the partition */
-    uint64_t line_start;  /* in w->lines; UINT64_MAX: no line is open */
-    uint64_t value_start; /* of a pair */
+    uint32_t partition;
+    uint64_t number; /* of the next line of the partition */
 };
 
-static bool append_size(struct stage_worker *w, uint64_t size)
+static bool append_size(struct buffer *out, uint64_t size)
 {
     uint8_t bytes[4];
     put_be32(bytes, (uint32_t)size);
-    return buffer_append(&w->lines, bytes, sizeof bytes);
+    return buffer_append(out, bytes, sizeof bytes);
 }
 
-/* Starts a line with its key, or a pair whose second size is not known yet. */
-static bool begin_line(struct record_lines *l, const char *rest_of_key)
+static bool append_sized(struct buffer *out, struct glint_slice bytes)
+{
+    return append_size(out, bytes.size) && buffer_append(out, bytes.data, bytes.size);
+}
+
+/* Writes a line: its key is that of `l` with `rest`, its fields are `text`, or else the records. */
+static int emit_line(struct record_lines *l, const char *rest, const struct glint_slice *text,
+                     struct glint_error *error)
 {
     struct stage_worker *w = l->w;
-    if (w->raw && !append_size(w, strlen(l->prefix) + strlen(rest_of_key))) return false;
-    l->line_start = w->lines.size;
-    if (!append_emitted(w, "%s%s", l->prefix, rest_of_key) || (w->raw && !append_size(w, 0)))
-        return false;
-    l->value_start = w->lines.size;
-    return true;
+    struct buffer *out = &w->lines;
+    const struct glint_slice records = {w->records.data, w->records.size};
+    bool memory = !w->raw || append_size(out, strlen(l->prefix) + strlen(rest));
+    const uint64_t start = out->size;
+    memory = memory && append_emitted(w, "%s%s", l->prefix, rest);
+    if (w->raw)
+        memory = memory && append_sized(out, text != NULL ? *text : records);
+    else
+        memory = memory && buffer_append(out, "\t", 1) &&
+                 (text != NULL ? buffer_append(out, text->data, text->size)
+                               : stage_text_append(out, records));
+    if (!memory) return error_no_memory(error);
+    l->checksum = stage_line_checksum(l->checksum,
+                                      (struct glint_slice){out->data + start, out->size - start});
+    if (!w->raw && !buffer_append(out, "\n", 1)) return error_no_memory(error);
+    w->records.size = 0;
+    return out->size >= FLUSH_BYTES ? flush(w, error) : 0;
 }
 
-static bool begin_record_line(struct record_lines *l, uint32_t partition)
+static int emit_records(struct record_lines *l, struct glint_error *error)
 {
     char rest[40];
-    text_format(rest, sizeof rest, ".%07u.%010llu", partition, (unsigned long long)l->number++);
-    return begin_line(l, rest);
+    text_format(rest, sizeof rest, ".%07u.%010llu", l->partition, (unsigned long long)l->number++);
+    return emit_line(l, rest, NULL, error);
 }
 
-/* The rest of a line: its end, or the size of a pair's value. */
-static bool finish_line(struct record_lines *l)
+static int append_record(struct record_lines *l, struct glint_slice key, struct glint_slice value,
+                         struct glint_error *error)
 {
-    struct buffer *lines = &l->w->lines;
-    if (!l->w->raw) return buffer_append(lines, "\n", 1);
-    put_be32(lines->data + l->value_start - 4, (uint32_t)(lines->size - l->value_start));
-    return true;
-}
-
-static int end_emitted_line(struct record_lines *l, struct glint_error *error)
-{
-    const struct buffer *lines = &l->w->lines;
-    const uint64_t size = lines->size - l->line_start;
-    if (!finish_line(l)) return error_no_memory(error);
-    l->checksum =
-        stage_line_checksum(l->checksum, (struct glint_slice){lines->data + l->line_start, size});
-    l->line_start = UINT64_MAX;
-    return l->w->lines.size >= FLUSH_BYTES ? flush(l->w, error) : 0;
-}
-
-static bool append_stage_field(struct record_lines *l, enum glint_type type,
-                               struct glint_slice bytes)
-{
-    struct buffer *lines = &l->w->lines;
-    if (l->w->raw)
-        return append_size(l->w, bytes.size) && buffer_append(lines, bytes.data, bytes.size);
-    return buffer_append(lines, "\t", 1) && stage_text_append(lines, type, bytes);
-}
-
-static int append_record(struct record_lines *l, uint32_t partition, struct glint_slice key,
-                         struct glint_slice value, struct glint_error *error)
-{
-    const bool open = l->line_start != UINT64_MAX;
-    if (open && l->w->lines.size - l->line_start + key.size + value.size > STAGE_PIECE_BYTES &&
-        end_emitted_line(l, error) != 0)
+    struct buffer *records = &l->w->records;
+    if (records->size > 0 && records->size + key.size + value.size > STAGE_PIECE_BYTES &&
+        emit_records(l, error) != 0)
         return error->code;
-    bool memory = l->line_start != UINT64_MAX || begin_record_line(l, partition);
-    memory = memory && append_stage_field(l, l->types.key, key);
+    bool memory = append_sized(records, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {
-        memory =
-            append_stage_field(l, l->types.value,
-                               (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
-            (l->w->raw ? append_size(l->w, RAW_CONTINUES) : buffer_append(&l->w->lines, "\t+", 2));
-        if (memory && end_emitted_line(l, error) != 0) return error->code;
-        memory = memory && begin_record_line(l, partition);
+        memory = append_sized(records, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
+                 append_size(records, STAGE_CONTINUES);
+        if (memory && emit_records(l, error) != 0) return error->code;
         value.data += STAGE_PIECE_BYTES;
         value.size -= STAGE_PIECE_BYTES;
     }
-    memory = memory && append_stage_field(l, l->types.value, value);
-    if (!memory) return error_no_memory(error);
+    if (!memory || !append_sized(records, value)) return error_no_memory(error);
     l->records++;
-    return l->w->lines.size - l->line_start >= STAGE_PIECE_BYTES ? end_emitted_line(l, error) : 0;
+    return records->size >= STAGE_PIECE_BYTES ? emit_records(l, error) : 0;
 }
 
 static int append_partition(struct record_lines *l, const struct run *run, uint32_t partition,
@@ -133,12 +114,13 @@ static int append_partition(struct record_lines *l, const struct run *run, uint3
     struct run_reader reader = {.records_left = 0};
     struct glint_slice value;
     int r = run_reader_open(&reader, &w->io, run_slice(run, partition));
+    l->partition = partition;
     l->number = 0;
     while (r == 0 && (r = run_reader_next(&reader)) > 0) {
         r = run_reader_value(&reader, &w->scratch, &value);
-        if (r == 0) r = append_record(l, partition, reader.key, value, error);
+        if (r == 0) r = append_record(l, reader.key, value, error);
     }
-    if (r == 0 && l->line_start != UINT64_MAX) r = end_emitted_line(l, error);
+    if (r == 0 && w->records.size > 0) r = emit_records(l, error);
     run_reader_close(&reader);
     if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
     return r;
@@ -149,23 +131,24 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
                          const struct stage_inputs *inputs, const struct glint_slice *counters,
                          struct glint_error *error)
 {
-    const struct stage_node *root = &w->plan.nodes[w->plan.node_count - 1];
-    struct record_lines l = {.w = w, .types = root->schema, .line_start = UINT64_MAX};
+    struct record_lines l = {.w = w};
+    char end[128];
     int r = 0;
     text_format(l.prefix, sizeof l.prefix, "%07u.%03u.%07u", task, w->reader_parent, map);
+    w->records.size = 0;
     for (uint32_t i = 0; i < inputs->count && r == 0; i++)
         if (inputs->items[i].shuffle == w->stage->shuffle)
             r = append_partition(&l, run, inputs->items[i].partition, error);
     if (r != 0) return r;
     const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
-    const bool memory =
-        begin_line(&l, ".end") &&
-        append_emitted(w, "%s%016llx\t%u\t%llu\t%016llx", w->raw ? "" : "\t",
-                       (unsigned long long)w->file->id, (uint32_t)(w->reader - w->file->stages),
-                       (unsigned long long)l.records,
-                       (unsigned long long)stage_line_checksum(l.checksum, fields)) &&
-        buffer_append(&w->lines, fields.data, fields.size) && finish_line(&l);
-    return memory ? 0 : error_no_memory(error);
+    text_format(end, sizeof end, "%016llx\t%u\t%llu\t%016llx", (unsigned long long)w->file->id,
+                (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records,
+                (unsigned long long)stage_line_checksum(l.checksum, fields));
+    w->records.size = 0;
+    if (!buffer_append(&w->records, end, strlen(end)) ||
+        !buffer_append(&w->records, fields.data, fields.size))
+        return error_no_memory(error);
+    return emit_line(&l, ".end", &(struct glint_slice){w->records.data, w->records.size}, error);
 }
 
 /* The counters go to the first task that gets lines, which passes them on. */
@@ -200,7 +183,7 @@ static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, u
     const uint64_t start = w->lines.size;
     bool memory =
         append_emitted(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
-        stage_text_append(&w->lines, GLINT_BYTES, bytes);
+        stage_text_append(&w->lines, bytes);
     p->count++;
     p->checksum = stage_line_checksum(
         p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
@@ -264,11 +247,10 @@ int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct messag
 {
     struct buffer counters = {NULL, 0, 0};
     int r = 0;
-    const bool memory =
-        buffer_append(&counters, "\t", 1) &&
-        stage_text_append(&counters, GLINT_BYTES,
-                          (struct glint_slice){done->counters.data, done->counters.size}) &&
-        buffer_append(&counters, forwarded.data, forwarded.size);
+    const bool memory = buffer_append(&counters, "\t", 1) &&
+                        stage_text_append(&counters, (struct glint_slice){done->counters.data,
+                                                                          done->counters.size}) &&
+                        buffer_append(&counters, forwarded.data, forwarded.size);
     const struct glint_slice fields = {counters.data, counters.size};
     if (!memory)
         r = error_no_memory(error);

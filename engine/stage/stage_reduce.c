@@ -30,8 +30,8 @@ struct reduce {
     bool writing;
     uint64_t records, checksum; /* of this map task */
     uint64_t lines;             /* of this partition */
-    bool continues;             /* the last field was "+" */
-    struct buffer record_key, value, forwarded;
+    bool continues;             /* the last value goes on */
+    struct buffer records_of_line, record_key, value, forwarded;
     uint32_t attempt; /* of the map outputs in the store: one more for each task */
 };
 
@@ -145,11 +145,9 @@ static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_
     return error->code;
 }
 
-/* Cuts a field of a record off; *fields has no data after the last one. */
-static bool next_record_field(const struct reduce *r, struct glint_slice *fields,
-                              struct glint_slice *out)
+/* Cuts a key or value off; *fields has no data after the last one. */
+static bool next_record_field(struct glint_slice *fields, struct glint_slice *out)
 {
-    if (!r->in->raw) return next_line_field(fields, out);
     if (fields->size < 4 || get_be32(fields->data) > fields->size - 4) return false;
     *out = (struct glint_slice){fields->data + 4, get_be32(fields->data)};
     fields->size -= out->size + 4;
@@ -157,37 +155,21 @@ static bool next_record_field(const struct reduce *r, struct glint_slice *fields
     return true;
 }
 
-/* Whether this is the mark after a value that the next line continues. */
-static bool is_continued(const struct reduce *r, struct glint_slice fields)
-{
-    if (fields.data == NULL) return false;
-    if (r->in->raw) return fields.size == 4 && get_be32(fields.data) == RAW_CONTINUES;
-    return fields.size == 1 && fields.data[0] == '+';
-}
-
-static int parse_field(const struct reduce *r, struct glint_slice field, enum glint_type type,
-                       struct buffer *out, struct glint_error *error)
-{
-    if (!r->in->raw) return stage_text_parse(field, type, out, error);
-    return buffer_append(out, field.data, field.size) ? 0 : error_no_memory(error);
-}
-
-/* Fields are keys and values in turn; a value may go on in the next line. */
-static int add_fields(struct reduce *r, uint32_t partition, struct glint_slice fields,
-                      struct glint_error *error)
+/* Keys and values in turn; a value may go on in the next line. */
+static int add_records(struct reduce *r, uint32_t partition, struct glint_slice fields,
+                       struct glint_error *error)
 {
     const struct glint_schema types = shuffle_node(r)->schema;
     struct glint_slice key, value;
     while (fields.data != NULL) {
         if (!r->continues) {
             r->record_key.size = r->value.size = 0;
-            if (!next_record_field(r, &fields, &key)) return fail(r, error, "the line is cut");
-            if (parse_field(r, key, types.key, &r->record_key, error) != 0) return error->code;
+            if (!next_record_field(&fields, &key)) return fail(r, error, "the line is cut");
+            if (!buffer_append(&r->record_key, key.data, key.size)) return error_no_memory(error);
         }
-        r->continues = false;
-        if (!next_record_field(r, &fields, &value)) return fail(r, error, "the line is cut");
-        if (parse_field(r, value, types.value, &r->value, error) != 0) return error->code;
-        r->continues = is_continued(r, fields);
+        if (!next_record_field(&fields, &value)) return fail(r, error, "the line is cut");
+        if (!buffer_append(&r->value, value.data, value.size)) return error_no_memory(error);
+        r->continues = fields.size == 4 && get_be32(fields.data) == STAGE_CONTINUES;
         if (r->continues) return 0;
         if (!codec_decode(types.key, bytes_of(&r->record_key), &(union glint_value){.i64 = 0}) ||
             !codec_decode(types.value, bytes_of(&r->value), &(union glint_value){.i64 = 0}))
@@ -195,6 +177,16 @@ static int add_fields(struct reduce *r, uint32_t partition, struct glint_slice f
         if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
     return 0;
+}
+
+/* Adds the records of a line, or of a pair. */
+static int add_line_records(struct reduce *r, uint32_t partition, struct glint_slice field,
+                            struct glint_error *error)
+{
+    if (r->in->raw) return add_records(r, partition, field, error);
+    r->records_of_line.size = 0;
+    if (stage_text_parse(field, &r->records_of_line, error) != 0) return error->code;
+    return add_records(r, partition, bytes_of(&r->records_of_line), error);
 }
 
 static bool reads_partition(const struct reduce *r, uint32_t partition)
@@ -306,7 +298,7 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
         return fail(r, error, "lines are missing, or not sorted");
     r->key.partition = key.partition;
     r->checksum = stage_line_checksum(r->checksum, whole);
-    return add_fields(r, key.partition, line, error);
+    return add_line_records(r, key.partition, line, error);
 }
 
 int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct glint_error *error)
@@ -319,6 +311,7 @@ int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct gl
     if (code == 0 && error->code == GLINT_OK) end_task(&r, error);
     if (r.writing) run_writer_abort(&r.writer);
     mem_free(r.inputs.items);
+    buffer_fini(&r.records_of_line);
     buffer_fini(&r.record_key);
     buffer_fini(&r.value);
     buffer_fini(&r.forwarded);

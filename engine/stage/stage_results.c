@@ -35,7 +35,7 @@ static int add_counters(struct reading *r, struct glint_slice field, struct glin
 {
     struct glint_error damaged = {.code = GLINT_OK};
     r->scratch.size = 0;
-    if (stage_text_parse(field, GLINT_BYTES, &r->scratch, error) != 0) return error->code;
+    if (stage_text_parse(field, &r->scratch, error) != 0) return error->code;
     const struct glint_slice bytes = {r->scratch.data, r->scratch.size};
     const int code = job_metrics_add_task_counters(&r->totals, bytes, &damaged);
     if (code == GLINT_E_NO_MEMORY) return error_no_memory(error);
@@ -103,7 +103,7 @@ static int add_result_piece(struct reading *r, struct glint_slice field, struct 
 {
     struct buffer *to = r->file == 0 ? &r->out->bodies[r->task] : &r->scratch;
     if (r->file > 0) to->size = 0;
-    if (stage_text_parse(field, GLINT_BYTES, to, error) != 0) return error->code;
+    if (stage_text_parse(field, to, error) != 0) return error->code;
     r->number++;
     r->pieces++;
     if (r->file == 0) return 0;

@@ -3,10 +3,8 @@
 
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
-#include "engine/data/codec.h"
 #include "engine/net/crypto_library.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -15,24 +13,7 @@
 
 /* ---- Fields */
 
-static bool append_escaped(struct buffer *out, struct glint_slice s)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    if (!buffer_reserve(out, 3 * s.size)) return false;
-    for (uint64_t i = 0; i < s.size; i++) {
-        const uint8_t c = s.data[i];
-        if (c >= ' ' && c < 0x7f && c != '%') {
-            out->data[out->size++] = c;
-            continue;
-        }
-        out->data[out->size++] = '%';
-        out->data[out->size++] = (uint8_t)digits[c >> 4];
-        out->data[out->size++] = (uint8_t)digits[c & 15];
-    }
-    return true;
-}
-
-static bool append_base64(struct buffer *out, struct glint_slice s)
+bool stage_text_append(struct buffer *out, struct glint_slice s)
 {
     const uint64_t step = UINT64_C(3) << 28; /* the library counts in ints */
     struct glint_error unused = {.code = GLINT_OK};
@@ -41,36 +22,6 @@ static bool append_base64(struct buffer *out, struct glint_slice s)
     for (uint64_t at = 0; at < s.size; at += step) {
         const uint64_t n = s.size - at < step ? s.size - at : step;
         out->size += (uint64_t)EVP_EncodeBlock(out->data + out->size, s.data + at, (int)n);
-    }
-    return true;
-}
-
-bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_slice bytes)
-{
-    union glint_value value = {.i64 = 0};
-    char number[TEXT_NUMBER_MAX];
-    if (!codec_decode(type, bytes, &value)) return append_base64(out, bytes);
-    switch (type) {
-    case GLINT_NONE: return true;
-    case GLINT_I64: return buffer_append(out, number, text_format_i64(number, value.i64));
-    case GLINT_F64: return buffer_append(out, number, text_format_f64(number, value.f64));
-    case GLINT_TEXT: return append_escaped(out, bytes);
-    default: return append_base64(out, bytes);
-    }
-}
-
-static bool parse_text(struct glint_slice field, struct buffer *out)
-{
-    for (uint64_t i = 0; i < field.size; i++) {
-        uint8_t c = field.data[i];
-        if (c == '%') {
-            const int high = i + 2 < field.size ? text_hex_digit(field.data[i + 1]) : -1;
-            const int low = i + 2 < field.size ? text_hex_digit(field.data[i + 2]) : -1;
-            if (high < 0 || low < 0) return false;
-            c = (uint8_t)(high << 4 | low);
-            i += 2;
-        }
-        out->data[out->size++] = c;
     }
     return true;
 }
@@ -88,49 +39,13 @@ static bool parse_base64(struct glint_slice field, struct buffer *out)
     return true;
 }
 
-static bool parse_f64(struct glint_slice field, double *out)
+int stage_text_parse(struct glint_slice field, struct buffer *out, struct glint_error *error)
 {
-    static const struct {
-        const char *text;
-        double value;
-    } others[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        *out = others[i].value;
-        if (field.size == strlen(others[i].text) &&
-            memcmp(field.data, others[i].text, field.size) == 0)
-            return true;
-    }
-    return text_parse_f64(field.data, field.size, out);
-}
-
-static bool parse_number(struct glint_slice field, enum glint_type type, struct buffer *out)
-{
-    union glint_value value;
-    uint8_t scratch[CODEC_NUMBER_BYTES];
-    if (type == GLINT_I64 ? !text_parse_i64(field.data, field.size, &value.i64)
-                          : !parse_f64(field, &value.f64))
-        return false;
-    const struct glint_slice bytes = codec_encode(type, &value, scratch);
-    memcpy(out->data + out->size, bytes.data, bytes.size);
-    out->size += bytes.size;
-    return true;
-}
-
-int stage_text_parse(struct glint_slice field, enum glint_type type, struct buffer *out,
-                     struct glint_error *error)
-{
-    bool valid;
-    if (!buffer_reserve(out, field.size + CODEC_NUMBER_BYTES)) return error_no_memory(error);
-    if (type == GLINT_NONE)
-        valid = field.size == 0;
-    else if (type == GLINT_I64 || type == GLINT_F64)
-        valid = parse_number(field, type, out);
-    else
-        valid = type == GLINT_TEXT ? parse_text(field, out) : parse_base64(field, out);
-    if (valid) return 0;
+    if (!buffer_reserve(out, field.size)) return error_no_memory(error);
+    if (parse_base64(field, out)) return 0;
     return error_set(error, GLINT_E_STAGE_LINES, "the engine must pass lines on unchanged",
-                     "not a value of type %s: %.*s", codec_type_name(type),
-                     (int)(field.size < 60 ? field.size : 60), (const char *)field.data);
+                     "not base64: %.*s", (int)(field.size < 60 ? field.size : 60),
+                     (const char *)field.data);
 }
 
 /* ---- Lines */

@@ -1,15 +1,14 @@
-/* The text form of the records and results that another engine carries between tasks, one line
- * each: KEY TAB FIELD TAB FIELD ... Lines are ASCII, and LC_ALL=C sort of the keys is their order.
+/* The lines in which another engine carries records and results between tasks: KEY TAB FIELD TAB
+ * FIELD ... Lines are ASCII, and LC_ALL=C sort of the keys is their order.
  *
- *     TASK.PARENT.MAP.PARTITION.NUMBER   records for a task of the next stage: key, value, ...; a
- *                                        last field "+": the value goes on in the next line
+ *     TASK.PARENT.MAP.PARTITION.NUMBER   records for a task of the next stage, in base64
  *     TASK.PARENT.MAP.end                pack's id, stage, records, checksum, counters
- *     TASK.FILE.NUMBER                   a piece of what a task of the last stage made: file 00 is
- *                                        its result, others are files that it saved
+ *     TASK.FILE.NUMBER                   a piece, in base64, of what a task of the last stage made:
+ *                                        file 00 is its result, others are files that it saved
  *     TASK.end                           pack's id, lines, checksum, counters
  *
- * Numbers are in decimal, text has % and all that is no printable ASCII as %XX, bytes are in
- * base64.
+ * Records are keys and values in turn, each its size in 4 bytes, big-endian, and its byte form
+ * (data/codec.h). STAGE_CONTINUES as the last size: the value goes on in the next line.
  *
  * With --io rawbytes records are pairs instead, as Hadoop Streaming calls the format:
  *
@@ -17,8 +16,7 @@
  *     size of KEY           size of VALUE
  *         |      KEY            |      VALUE
  *
- * KEY is the same. VALUE has the fields of the line; of records, each field is its size in 4 bytes,
- * big-endian, and the byte form itself (data/codec.h), and RAW_CONTINUES is the mark "+". */
+ * KEY is the same. VALUE is the records without base64, or the fields of a line that ends them. */
 #ifndef GLINT_STAGE_STAGE_TEXT_H
 #define GLINT_STAGE_STAGE_TEXT_H
 
@@ -28,16 +26,15 @@
 #include "engine/limits.h"
 
 #define STAGE_PIECE_BYTES (48 * KIB) /* of a value or file, in one line: 64 KiB in base64 */
-/* A line ends before the record that makes it larger; a key has up to KEY_BYTES_MAX, escaped. */
+/* A line ends before the record that makes it larger; a key has up to KEY_BYTES_MAX. */
 #define STAGE_LINE_BYTES_MAX (64 * MIB)
 #define RAW_KEY_BYTES_MAX    256u
-#define RAW_CONTINUES        UINT32_MAX
+#define STAGE_CONTINUES      UINT32_MAX
 
-/* Appends a value in byte form (data/codec.h) as a field. Returns false when out of memory. */
-bool stage_text_append(struct buffer *out, enum glint_type type, struct glint_slice bytes);
-/* Appends the byte form of a field. Returns 0, STAGE_LINES if it is not valid, or NO_MEMORY. */
-int stage_text_parse(struct glint_slice field, enum glint_type type, struct buffer *out,
-                     struct glint_error *error);
+/* Appends bytes as a field, in base64. Returns false when out of memory. */
+bool stage_text_append(struct buffer *out, struct glint_slice bytes);
+/* Appends the bytes of such a field. Returns 0, STAGE_LINES if it is not valid, or NO_MEMORY. */
+int stage_text_parse(struct glint_slice field, struct buffer *out, struct glint_error *error);
 
 /* Reads lines of a descriptor; bounded memory. Zeros, but the first four. */
 struct line_input {

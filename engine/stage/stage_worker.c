@@ -112,6 +112,7 @@ void stage_worker_close(struct stage_worker *w)
     stage_plan_fini(&w->reader_plan);
     buffer_fini(&w->plan_bytes);
     buffer_fini(&w->lines);
+    buffer_fini(&w->records);
     buffer_fini(&w->scratch);
     mem_free(w->done);
     arena_fini(&w->io.arena);

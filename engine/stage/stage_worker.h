@@ -34,7 +34,7 @@ struct stage_worker {
     atomic_uint_fast64_t run_memory;
     int out;  /* where lines go */
     bool raw; /* records are pairs: --io rawbytes */
-    struct buffer lines, scratch;
+    struct buffer lines, records, scratch;
     struct glint_slice fed;      /* splits of the current task; NULL: those of the file */
     bool *done;                  /* [task_count]: to reject a task that comes twice */
     struct job_metrics counters; /* of all tasks */
