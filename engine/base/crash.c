@@ -1,9 +1,10 @@
 /* The handler only calls async-signal-safe functions, on a separate signal stack. If it hangs,
- * SIGALRM ends the process after REPORT_S. The first backtrace() allocates memory, so threads that
- * run tasks call it once before. */
+ * SIGALRM ends the process after REPORT_S. The first backtrace() allocates memory, so it is
+ * called once before. */
 #include "engine/base/crash.h"
 
 #include "engine/base/child_groups.h"
+#include "engine/base/crash_symbols.h"
 #include "engine/base/exit_dirs.h"
 #include "engine/base/log.h"
 #include "engine/base/utf8.h"
@@ -79,6 +80,11 @@ void crash_text_append_u64(struct crash_text *t, uint64_t number)
     append_number(t, number, 10);
 }
 
+void crash_text_append_hex(struct crash_text *t, uint64_t number)
+{
+    append_number(t, number, 16);
+}
+
 static void describe_crash(int number, const siginfo_t *info, struct crash_text *out)
 {
     const char *name = sigdescr_np(number);
@@ -95,7 +101,7 @@ static void describe_crash(int number, const siginfo_t *info, struct crash_text 
     }
     if (number == SIGSEGV || number == SIGBUS) {
         crash_text_append(out, " at address 0x");
-        append_number(out, (uint64_t)(uintptr_t)info->si_addr, 16);
+        crash_text_append_hex(out, (uintptr_t)info->si_addr);
     }
     crash_text_append(out, ", ");
     if (self.describe_crash != NULL)
@@ -104,19 +110,26 @@ static void describe_crash(int number, const siginfo_t *info, struct crash_text 
         crash_text_append(out, "not in a task");
 }
 
-/* Goes through a pipe, because backtrace_symbols_fd only writes to descriptors. Returns the number
- * of bytes. */
+static void end_line(struct crash_text *t)
+{
+    t->size -= t->size == sizeof t->text;
+    t->text[t->size++] = '\n';
+}
+
+/* One line per frame. Returns the number of bytes. */
 static size_t add_backtrace(char *out, size_t capacity)
 {
     void *frames[FRAMES_MAX];
-    int ends[2], count = atomic_load(&loaded) ? backtrace(frames, FRAMES_MAX) : 0;
+    const int count = atomic_load(&loaded) ? backtrace(frames, FRAMES_MAX) : 0;
     size_t size = 0;
-    if (count <= FRAMES_OURS || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return 0;
-    backtrace_symbols_fd(frames + FRAMES_OURS, count - FRAMES_OURS, ends[1]);
-    close(ends[1]);
-    for (ssize_t n = 1; n > 0 && size<capacity; size += n> 0 ? (size_t)n : 0)
-        n = read(ends[0], out + size, capacity - size);
-    close(ends[0]);
+    for (int i = FRAMES_OURS; i < count; i++) {
+        struct crash_text line = {.size = 0};
+        crash_symbols_append(&line, frames[i], i > FRAMES_OURS);
+        end_line(&line);
+        if (line.size > capacity - size) break;
+        memcpy(out + size, line.text, line.size);
+        size += line.size;
+    }
     return size;
 }
 
@@ -155,8 +168,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     signal(SIGALRM, SIG_DFL);
     alarm(REPORT_S);
     describe_crash(number, info, &line);
-    line.size -= line.size == sizeof line.text;
-    line.text[line.size++] = '\n';
+    end_line(&line);
     memcpy(report, line.text, line.size);
     report_sink(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
     child_groups_kill_all();
@@ -166,7 +178,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 
 /* ---- Setup */
 
-/* Loads libgcc, which takes about 0.1 ms: not at program start, only when tasks run. */
+/* Loads libgcc, which takes about 0.1 ms: only when a job runs. */
 static void load_backtrace(void)
 {
     void *frame;
@@ -207,7 +219,7 @@ void crash_handler_enter_thread(void (*describe_thread)(void *arg, struct crash_
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     assert(self.stack == NULL);
-    if (job != NULL && describe_thread != NULL) pthread_once(&once, load_backtrace);
+    if (job != NULL) pthread_once(&once, load_backtrace);
     self.describe_crash = describe_thread;
     self.arg = arg;
     install_signal_stack();

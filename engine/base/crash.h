@@ -5,6 +5,7 @@
 #ifndef GLINT_BASE_CRASH_H
 #define GLINT_BASE_CRASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,10 @@ struct crash_text {
     char text[CRASH_TEXT_MAX]; /* not NUL-terminated */
     size_t size;
 };
-/* Append text, with unprintable bytes escaped, or a decimal number. */
+/* Append text, with unprintable bytes escaped, or a decimal or hexadecimal number. */
 void crash_text_append(struct crash_text *t, const char *text);
 void crash_text_append_u64(struct crash_text *t, uint64_t number);
+void crash_text_append_hex(struct crash_text *t, uint64_t number);
 
 /* Main thread, once. `name` is the job's or the executor's, and must stay valid. `report` is called
  * in the signal handler with one line about the crash and the backtrace, one line per frame, if

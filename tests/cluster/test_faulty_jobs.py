@@ -4,6 +4,7 @@ The program is tests/mistakes/main.c, a complete glint with one job."""
 import os
 import re
 import signal
+import subprocess
 import unittest
 
 from cluster import GLINT, ClusterTest, free_port, until
@@ -13,6 +14,7 @@ SANITIZED = os.environ.get("GLINT_SANITIZED")
 CRASHES = {"segv": signal.SIGSEGV, "bus": signal.SIGBUS, "fpe": signal.SIGFPE, "ill": signal.SIGILL,
            "abort": signal.SIGABRT}
 LINES = 50000
+FRAME = r"\((make_mistake[.a-z0-9]*|map_each)\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\s"  # static functions
 
 
 class FaultyJobTest(ClusterTest):
@@ -62,7 +64,7 @@ class Crashes(FaultyJobTest):
                 self.assertEqual(job.wait(), -number, job.err)
                 self.assertRegex(job.err, "^mistake crashed: ")
                 self.assert_tells(job.err, number)
-                self.assertRegex(job.err, r"\n.*mistakes\(\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\n")
+                self.assertRegex(job.err, FRAME)
                 self.assertEqual(self.left(), [])
 
     def test_control_characters_in_input_path_are_escaped(self):
@@ -94,7 +96,21 @@ class Crashes(FaultyJobTest):
         job = self.start("job", *self.words("job-segv"))
         self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
         self.assertRegex(job.err, r"mistake crashed: signal 11 \(.*\) at address 0x0, not in a task\n")
+        self.assertRegex(job.err, r"mistakes\(run\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\n")
         self.assertEqual(self.left(), [])
+
+    def test_crash_of_a_driver_has_a_backtrace(self):
+        self.executor("e1")
+        job = self.start("job", *self.words("job-segv", "--cluster", self.config))
+        self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
+        self.assertRegex(job.err, r"mistakes\(run\+0x[0-9a-f]+\)\[0x[0-9a-f]+\]\n")
+
+    def test_addresses_of_a_backtrace_are_those_of_addr2line(self):
+        job = self.start("job", *self.words("segv"))
+        self.assertEqual(job.wait(), -signal.SIGSEGV, job.err)
+        found = re.search(r"mistakes\(map_each\+0x[0-9a-f]+\)\[(0x[0-9a-f]+)\]\n", job.err)
+        done = subprocess.run(["addr2line", "-fie", self.program, found[1]], capture_output=True, text=True, check=True)
+        self.assertIn("map_each", done.stdout)
 
     def test_signal_from_another_process_is_named(self):
         job = self.start("job", *self.words(f"wait:{self.directory}/go"))
@@ -124,7 +140,7 @@ class Crashes(FaultyJobTest):
         until(lambda: not any(e.children() for e in executors), "processes of the job have ended")
         logs = "".join(e.err for e in executors)
         self.assert_tells(logs, signal.SIGSEGV)
-        self.assertRegex(logs, r"job=[0-9a-f]+: backtrace: .*glint\(\+0x[0-9a-f]+\)")
+        self.assertRegex(logs, r"job=[0-9a-f]+: backtrace: .*" + FRAME)
         self.assertEqual(self.left(), [])
 
     def test_crash_of_joined_executor_is_reported(self):
