@@ -103,8 +103,9 @@ static int check_line(struct json_rows *j, struct glint_slice line)
     if (problem == NULL) return 1;
     if (json_line_is_blank(line)) return 0;
     const uint64_t shown = at > 2 * SHOWN_BEFORE ? at - SHOWN_BEFORE : 0;
-    return glint_bad_row(j->task, (struct glint_slice){line.data + shown, line.size - shown},
-                         problem);
+    const char *hint = json_line_hint(line, problem, task_row_is_first(j->task, line.data));
+    return task_bad_row(j->task, (struct glint_slice){line.data + shown, line.size - shown},
+                        problem, hint);
 }
 
 static enum flow emit_json_lines(struct json_rows *j)

@@ -13,10 +13,13 @@
 #define FORMAT_HEAD_BYTES   4096u /* bytes examined: one page, one read */
 #define FORMAT_REASON_BYTES 128u
 
+enum { BYTE_ORDER_MARK_BYTES = 3 };
 /* The size of the byte order mark of UTF-8 at the start of a text, or 0. */
 static inline uint64_t byte_order_mark_size(const uint8_t *text, uint64_t size)
 {
-    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    return size >= BYTE_ORDER_MARK_BYTES && memcmp(text, "\xef\xbb\xbf", BYTE_ORDER_MARK_BYTES) == 0
+               ? BYTE_ORDER_MARK_BYTES
+               : 0;
 }
 
 /* Returns the compression of the file that starts with `head`; no text starts like this. */

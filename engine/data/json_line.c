@@ -273,8 +273,7 @@ static const char *scan_value(struct scan *s, uint64_t matched)
     } else {
         end = word_end(s->at, s->end);
         if (end == NULL)
-            return s->at < s->end ? "JSON: a value is not valid"
-                                  : "JSON: the line ends before the object does";
+            return s->at < s->end ? "JSON: a value is not valid" : JSON_LINE_ENDS;
     }
     if (end != NULL) {
         value.kind = first == 'n' ? JSON_KIND_NULL : JSON_KIND_LITERAL;
@@ -321,7 +320,7 @@ static const char *begin_next(struct scan *s, bool *out_closed)
         s->at++;
         s->depth--;
     } else if (s->at == s->end) {
-        return "JSON: the line ends before the object does";
+        return JSON_LINE_ENDS;
     } else if (!s->first) {
         if (*s->at != ',')
             return array ? "JSON: neither , nor ] after an element"
@@ -337,14 +336,12 @@ static const char *next_member(struct scan *s)
 {
     struct json_value name;
     if (peek(s) != '"')
-        return s->at < s->end ? "JSON: a name is not a string"
-                              : "JSON: the line ends before the object does";
+        return s->at < s->end ? "JSON: a name is not a string" : JSON_LINE_ENDS;
     const char *problem = scan_string(s, &name);
     if (problem != NULL) return problem;
     skip_space(s);
     if (peek(s) != ':')
-        return s->at < s->end ? "JSON: no colon after a name"
-                              : "JSON: the line ends before the object does";
+        return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
     s->at++;
     skip_space(s);
     return scan_value(s, match(s, &name));
@@ -374,6 +371,25 @@ static const char *scan_object(struct scan *s)
     return s->at == s->end ? NULL : "JSON: more text after the object";
 }
 
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+const char *json_line_hint(struct glint_slice line, const char *problem, bool first)
+{
+    const uint8_t *from = line.data, *to = line.data + line.size;
+    while (from < to && is_blank(*from)) from++;
+    while (from < to && is_blank(to[-1])) to--;
+    assert(from < to && problem != NULL);
+    const uint8_t begin = *from, end = to[-1];
+    const bool ends = strcmp(problem, JSON_LINE_ENDS) == 0;
+    if ((first && begin == '[') || (begin == '{' && end == ',' && !ends)) return JSON_ARRAY_HINT;
+    const bool part = begin == '{' ? ends && (first || to - from == 1)
+                                   : end == ',' || memchr("\"}]", begin, 3) != NULL;
+    return part ? "an object over several lines? jq -c . FILE writes each on a line" : NULL;
+}
+
 const char *json_line_scan(const struct json_paths *paths, struct glint_slice line,
                            struct json_value *values, uint64_t *out_at)
 {
@@ -391,7 +407,7 @@ const char *json_line_scan(const struct json_paths *paths, struct glint_slice li
 bool json_line_is_blank(struct glint_slice line)
 {
     for (uint64_t i = 0; i < line.size; i++)
-        if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r') return false;
+        if (!is_blank(line.data[i])) return false;
     return true;
 }
 

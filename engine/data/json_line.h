@@ -40,6 +40,13 @@ bool json_line_is_blank(struct glint_slice line);
  * the offset of the mistake. */
 const char *json_line_scan(const struct json_paths *paths, struct glint_slice line,
                            struct json_value *values, uint64_t *out_at);
+/* The problem of a line that is the start of an object, and what helps with an array. */
+#define JSON_LINE_ENDS  "JSON: the line ends before the object does"
+#define JSON_ARRAY_HINT "an array? jq -c '.[]' FILE writes its elements as lines"
+/* Returns the hint for a line with this problem that is most probably a part of an array, or of an
+ * object over several lines; to skip such lines would lose data. NULL: the line is neither.
+ * `first`: it is the first of its file. */
+const char *json_line_hint(struct glint_slice line, const char *problem, bool first);
 /* Writes the text between quotes, which was scanned, without its escapes. Returns its size, at most
  * raw.size. */
 uint64_t json_text_decode(struct glint_slice raw, uint8_t *out);

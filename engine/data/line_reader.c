@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/data/format.h"
+#include "engine/data/json_line.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -88,7 +89,9 @@ static int set_line_too_long(struct line_reader *l, uint64_t at)
         text_format(after, sizeof after, " after the frame at byte %" PRIu64,
                     current_piece(l)->frames_start);
     return error_set(
-        &l->task->error, GLINT_E_LINE_TOO_LONG, "check that the input is text, or raise --max-line",
+        &l->task->error, GLINT_E_LINE_TOO_LONG,
+        current_piece(l)->json.data != NULL ? JSON_ARRAY_HINT "; or raise --max-line"
+                                            : "check that the input is text, or raise --max-line",
         "%s, byte %" PRIu64 "%s: a line of more than %" PRIu64 " bytes begins here",
         current_piece(l)->path, file_offset(l, at), after, l->task->options->line_bytes_max);
 }

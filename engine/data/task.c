@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/data/csv.h"
+#include "engine/data/format.h"
 #include "engine/data/json_line.h"
 #include "engine/data/line_reader.h"
 
@@ -77,6 +78,18 @@ void task_describe_row_location(struct glint_task *task, const uint8_t *row, cha
         text_format(out, capacity, "%s:%" PRId64, o->path, number);
     else
         text_format(out, capacity, "%s, byte %" PRIu64, o->path, offset);
+}
+
+bool task_row_is_first(const struct glint_task *task, const uint8_t *row)
+{
+    const struct glint_origin *o = task->origin;
+    const uintptr_t at = (uintptr_t)row, base = o != NULL ? (uintptr_t)o->base : 0;
+    if (o == NULL || o->piece == NULL || o->piece->header || o->frames_start > 0) return false;
+    if (at < base || at - base >= o->size) return false;
+    const uint64_t in_input = offset_in_input(o, at - base), offset = o->offset + in_input;
+    /* After a byte order mark; or it is the second row, after a short one. */
+    return offset == 0 || (offset == BYTE_ORDER_MARK_BYTES &&
+                           line_number_at(task->env, o, in_input) == 1);
 }
 
 void *task_alloc(struct glint_task *task, uint64_t size)
@@ -244,42 +257,56 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
     return fail_with_row(task, code, row, hint, reason, NULL);
 }
 
-/* Counts bad rows and returns 0 if they are skipped; else a code, *out_code and *out_hint of the
- * error. */
+/* Counts bad rows and returns 0 if they are skipped; else a code, *code and *hint of the error. A
+ * hint of the caller stays. */
 static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *reason,
-                           enum glint_code *out_code, const char **out_hint)
+                           enum glint_code *code, const char **hint)
 {
     const struct task_options *options = task->options;
-    *out_hint = *out_code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
-                           ? "count the same input with the same options, in the same form of rows"
-                           : "use --bad-rows skip to count and skip such rows";
-    if (!options->skip_bad_rows) return *out_code;
+    if (*hint == NULL)
+        *hint = *code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
+                    ? "count the same input with the same options, in the same form of rows"
+                    : "use --bad-rows skip to count and skip such rows";
+    if (!options->skip_bad_rows) return *code;
     int r = skip_bad_rows(task, reason, rows);
     if (r < 0) return r;
     if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
         return 0;
-    *out_hint = "raise --max-bad-rows, or check the input";
-    return *out_code = GLINT_E_TOO_MANY_BAD_ROWS;
+    *hint = "raise --max-bad-rows, or check the input";
+    return *code = GLINT_E_TOO_MANY_BAD_ROWS;
 }
 
 static int add_bad_rows(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                        int64_t rows, const char *reason, const char *shown)
+                        int64_t rows, const char *reason, const char *shown, const char *hint)
 {
-    const char *hint;
     assert(code < 0);
     const int r = add_to_bad_rows(task, rows, reason, &code, &hint);
     return r == 0 ? 0 : fail_with_row(task, code, row, hint, reason, shown);
+}
+
+static bool is_first_of_table(const struct glint_task *task, const uint8_t *row)
+{
+    return task_row_is_first(task, row) && task->origin->piece->json.data == NULL;
+}
+
+/* To skip the first row of a table is wrong if it is a header, or if no row has the columns. */
+static const char *hint_of_first_row(bool missing)
+{
+    return missing ? "line 1: check --delimiter and --csv; or is it a header? add --header"
+                   : "line 1: is it a header? add --header";
 }
 
 int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
                     const char *column, struct glint_slice value)
 {
     enum glint_code code = GLINT_E_BAD_ROW;
-    const char *hint;
+    const char *hint = NULL;
     char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
     const int r = add_to_bad_rows(task, 1, reason, &code, &hint);
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
     const struct glint_slice input = row_in_input(task, row);
+    if (code == GLINT_E_BAD_ROW && is_first_of_table(task, row.data))
+        hint = hint_of_first_row(value.data == NULL);
     task_describe_row_location(task, row.data, location, sizeof location);
     format_row(value, false, shown, sizeof shown);
     format_row(input, task->origin == NULL, whole, sizeof whole);
@@ -295,14 +322,20 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
 int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
                             const char *reason, const char *shown)
 {
-    return add_bad_rows(task, code, row, 1, reason, shown);
+    return add_bad_rows(task, code, row, 1, reason, shown, NULL);
+}
+
+int task_bad_row(struct glint_task *task, struct glint_slice row, const char *reason,
+                 const char *hint)
+{
+    return add_bad_rows(task, GLINT_E_BAD_ROW, row, 1, reason, NULL, hint);
 }
 
 int task_bad_record(struct glint_task *task, struct glint_slice record, const char *reason)
 {
     int64_t lines = 1;
     for (uint64_t i = 0; i + 1 < record.size; i++) lines += record.data[i] == '\n';
-    return add_bad_rows(task, GLINT_E_BAD_ROW, record, lines, reason, NULL);
+    return add_bad_rows(task, GLINT_E_BAD_ROW, record, lines, reason, NULL, NULL);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)

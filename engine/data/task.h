@@ -129,6 +129,11 @@ static inline const struct glint_function *task_set_function(struct glint_task *
 /* As glint_bad_row, for a record of CSV; counts each of its lines, most probably rows after
  * a quote that is not closed. */
 int task_bad_record(struct glint_task *task, struct glint_slice record, const char *reason);
+/* As glint_bad_row, with the hint of the error; NULL: to skip such rows. */
+int task_bad_row(struct glint_task *task, struct glint_slice row, const char *reason,
+                 const char *hint);
+/* Whether the row, of the origin's memory, begins its file, which was read without a header. */
+bool task_row_is_first(const struct glint_task *task, const uint8_t *row);
 /* Writes the location of a row, such as "ratings.tsv:17", into `out`. If the row is not inside the
  * origin's memory, only the path or the partition is known. Reads the file to count lines: for
  * errors only. */

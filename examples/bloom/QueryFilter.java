@@ -1,7 +1,8 @@
 /* Queries a filter that glint built with Spark's own class. The class is in every Spark, in jars/spark-sketch_*.jar:
  *
- *     glint submit count-keys ratings.tsv counts
- *     glint submit bloom-build --format spark 0.01 ratings.tsv counts filters
+ *     glint generate ratings --rows 1000000 ratings.tsv
+ *     glint submit count-keys --header ratings.tsv counts
+ *     glint submit bloom-build --header --format spark 0.01 ratings.tsv counts filters
  *     glint filter export --format spark --output files filters
  *     java -cp "$SPARK_HOME/jars/*" QueryFilter.java files/7.spark tt0000001 tt0000002
  *

@@ -1,8 +1,9 @@
 """Queries a filter that glint built with rbloom, Bloom filters for Python.
 
     pip install rbloom mmh3
-    glint submit count-keys ratings.tsv counts
-    glint submit bloom-build --format rbloom 0.01 ratings.tsv counts filters
+    glint generate ratings --rows 1000000 ratings.tsv
+    glint submit count-keys --header ratings.tsv counts
+    glint submit bloom-build --header --format rbloom 0.01 ratings.tsv counts filters
     glint filter export --format rbloom --output files filters
     python query_filter.py files/7.rbloom tt0000001 tt0000002
 
