@@ -183,9 +183,7 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
     if (run->settings.graph != GRAPH_NONE && error->code == GLINT_OK) print_graph(run, error);
-    if (error->code == GLINT_E_STDOUT_IO)
-        cli_fail(error); /* silent if the reader has ended */
-    else if (error->code != GLINT_OK)
+    if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (run->stage != NULL && run->stage->packed)
         print_pack_summary(run);
@@ -329,6 +327,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     }
     stdout_restore(run);
     if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &error);
+    if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
     report_result(run, &summary, &error);
     bool stuck = g != NULL && g->runner->stuck;
     glint_destroy(g);

@@ -124,10 +124,15 @@ static bool reader_is_gone(void)
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
+bool cli_reader_has_ended(const struct glint_error *error)
+{
+    return error->code == GLINT_E_STDOUT_IO && reader_is_gone();
+}
+
 int cli_fail(const struct glint_error *error)
 {
-    bool silent = error->code == GLINT_E_STDOUT_IO && reader_is_gone();
-    if (!silent) print_error(stderr, error, print_color_enabled(PRINT_COLOR_AUTO));
+    if (cli_reader_has_ended(error)) return 0;
+    print_error(stderr, error, print_color_enabled(PRINT_COLOR_AUTO));
     return glint_code_exit_status(error->code);
 }
 

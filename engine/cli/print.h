@@ -37,8 +37,11 @@ struct json;
  * failed, having printed nothing. */
 bool print_json_object(FILE *out, struct json *j);
 
-/* Prints the error to standard error and returns its exit status. Prints nothing for a failed write
- * to a pipe without a reader, as with `| head`. */
+/* Whether the error is a failed write to a pipe whose reader has ended, as with `| head`. That is
+ * no failure of the command. */
+bool cli_reader_has_ended(const struct glint_error *error);
+/* Prints the error to standard error and returns its exit status; 0, having printed nothing, if
+ * cli_reader_has_ended. */
 int cli_fail(const struct glint_error *error);
 /* Call it after printing to standard output. If output was lost, prints an error and returns
  * STDOUT_IO's exit status (a non-zero `status` takes precedence); otherwise returns `status`. */

@@ -17,7 +17,8 @@ static int flush(struct stage_worker *w, struct glint_error *error)
     const int r = env_write_all(w->env, w->out, w->lines.data, w->lines.size);
     w->lines.size = 0;
     if (r == 0) return 0;
-    return error_set(error, GLINT_E_STDOUT_IO, NULL, "cannot write to standard output: %s",
+    /* Not STDOUT_IO: that the engine has stopped reading is an error of its task. */
+    return error_set(error, GLINT_E_OUTPUT_IO, NULL, "cannot write to standard output: %s",
                      strerror(-r));
 }
 
