@@ -27,17 +27,20 @@ struct format {
     const char *name, *hint;
 };
 
-#define CONVERT_HINT                                                                               \
-    "convert it to text first, one row per line; jobs read text, plain or compressed"
+/* DuckDB reads Parquet and Avro; of ORC another program must make CSV. */
+#define DUCKDB             "duckdb -csv -nullvalue '\\N' -c"
+#define PIPE_HINT(program) "pipe it: " program " | glint submit JOB --csv --header - OUT"
 
 static const struct format formats[] = {
     {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
      .hint = "decompress it first (lz4 -d)"},
     /* 0x15 starts the first page's header, or the footer if the file has no rows. */
-    {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = CONVERT_HINT},
-    {BYTES("ORC", 0), .binary = true, .name = "an ORC file", .hint = CONVERT_HINT},
+    {BYTES("PAR1\x15", 0), .name = "a Parquet file",
+     .hint = PIPE_HINT(DUCKDB " \"FROM 'FILE'\"")},
+    {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
+     .hint = PIPE_HINT("a program that prints it as CSV")},
     {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
-     .hint = CONVERT_HINT},
+     .hint = PIPE_HINT(DUCKDB " \"FROM read_avro('FILE')\"")},
     {BYTES("PK\x03\x04", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("PK\x05\x06", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("ustar", 257), .binary = true, .name = "a tar archive",

@@ -15,11 +15,13 @@
 
 #define SKIP_BYTES (64 * KIB)
 
-static int set_input_changed(struct input_stream *s, const char *what)
+/* `grown`: most probably a log, to which a process always writes. */
+static int set_input_changed(struct input_stream *s, const char *what, bool grown)
 {
     return error_set(s->error, GLINT_E_INPUT_CHANGED,
-                     "run the job again when no process writes to its input", "%s: %s",
-                     s->piece->path, what);
+                     grown ? "what it has now can be piped: cat FILE | glint submit JOB - OUT"
+                           : "run the job again when no process writes to its input",
+                     "%s: %s", s->piece->path, what);
 }
 
 int input_stream_check_unchanged(struct input_stream *s)
@@ -36,9 +38,10 @@ int input_stream_check_unchanged(struct input_stream *s)
     if (now.kind != ENV_FILE && !null)
         return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
                          s->piece->path);
-    if (now.size != s->piece->file_size) return set_input_changed(s, "its size has changed");
+    if (now.size > s->piece->file_size) return set_input_changed(s, "it has grown", true);
+    if (now.size < s->piece->file_size) return set_input_changed(s, "it was truncated", false);
     if (now.mtime_ns != s->piece->mtime_ns)
-        return set_input_changed(s, "it was modified during the job");
+        return set_input_changed(s, "it was modified during the job", false);
     return 0;
 }
 
@@ -180,7 +183,7 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
     if (size > left) size = left;
     const int64_t n = input_source_read(&s->source, out, size, s->at, s->error);
     if (n < 0) return n;
-    if ((uint64_t)n < size) return set_input_changed(s, "it was truncated");
+    if ((uint64_t)n < size) return set_input_changed(s, "it was truncated", false);
     s->at += size;
     s->ended = s->at == s->piece->file_size;
     return n;
