@@ -24,11 +24,19 @@ void input_names_fini(struct name_list *n)
     mem_free(n->items);
 }
 
+/* Whether a name matches a component of a pattern; NULL: any. A name that begins with _ or . is
+ * hidden unless the component begins so, too. */
+static bool name_matches(const char *pattern, const char *name)
+{
+    const bool hidden = name[0] == '_' || name[0] == '.';
+    if (hidden && (pattern == NULL || pattern[0] != name[0])) return false;
+    return pattern == NULL || fnmatch(pattern, name, FNM_PERIOD) == 0;
+}
+
 static int collect_name(void *arg, const char *name)
 {
     struct name_list *n = arg;
-    if (name[0] == '_' || name[0] == '.') return 0;
-    if (n->pattern != NULL && fnmatch(n->pattern, name, FNM_PERIOD) != 0) return 0;
+    if (!name_matches(n->pattern, name)) return 0;
     return input_names_add(n, name) == 0 ? 0 : -ENOMEM;
 }
 
@@ -133,6 +141,72 @@ static int glob_step(struct input_walk *w, const struct name_list *from, char *n
     }
     return r;
 }
+
+/* ---- Paths of a list */
+
+void input_glob_init(struct input_glob *g, char *pattern)
+{
+    *g = (struct input_glob){.count = 0};
+    for (char *p = pattern; p != NULL && g->count < GLOB_COMPONENTS_MAX; g->count++) {
+        g->names[g->count] = p;
+        p = strchr(p, '/');
+        if (p != NULL) *p++ = '\0';
+        g->too_long = p != NULL;
+    }
+    assert(g->count > 0);
+    if (g->names[g->count - 1][0] == '\0') g->names[g->count - 1] = "*";
+}
+
+static bool is_tree(const struct input_glob *g, uint32_t i)
+{
+    return strcmp(g->names[i], "**") == 0;
+}
+
+/* Adds the states in which ** has matched nothing; the last one matches a name at least. */
+static uint64_t skip_trees(const struct input_glob *g, uint64_t states)
+{
+    for (uint32_t i = 0; i + 1 < g->count; i++)
+        if ((states >> i & 1) != 0 && is_tree(g, i)) states |= UINT64_C(2) << i;
+    return states;
+}
+
+/* Bit i of `states`: the first i components have matched what is before the name. */
+static uint64_t match_name(const struct input_glob *g, uint64_t states, const char *name)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if ((states >> i & 1) == 0) continue;
+        if (!is_tree(g, i))
+            next |= name_matches(g->names[i], name) ? UINT64_C(2) << i : 0;
+        else if (name_matches(NULL, name))
+            next |= UINT64_C(1) << i | (i + 1 == g->count ? UINT64_C(2) << i : 0);
+    }
+    return skip_trees(g, next);
+}
+
+bool input_glob_is_deep(const struct input_glob *g)
+{
+    return g->count > 1 || is_tree(g, 0);
+}
+
+enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory)
+{
+    const uint64_t all = UINT64_C(1) << g->count;
+    const bool files = is_tree(g, g->count - 1); /* all that match are files */
+    uint64_t states = skip_trees(g, 1);
+    char name[PATH_MAX];
+    for (const char *p = path; p != NULL && states != 0;) {
+        const size_t size = strcspn(p, "/");
+        if (!text_format(name, sizeof name, "%.*s", (int)size, p)) return GLOB_NONE;
+        states = match_name(g, states, name);
+        p = p[size] == '/' ? p + size + 1 : NULL;
+        if ((states & all) != 0 && !files && (p != NULL || directory)) return GLOB_DIRECTORY;
+    }
+    if (directory) return states != 0 ? GLOB_BEGIN : GLOB_NONE;
+    return (states & all) != 0 ? GLOB_FILE : GLOB_NONE;
+}
+
+/* ---- */
 
 int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out)
 {

@@ -10,10 +10,11 @@
 #include "engine/remote/remote_url.h"
 
 #include <assert.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ALL_FILES "*" /* of a directory */
 
 /* Records why the object cannot be read. A server that cannot be reached ends the walk: each of its
  * other objects would wait as long. */
@@ -109,30 +110,22 @@ struct url_list {
     struct input_walk *walk;
     struct url_entry *entries;
     uint64_t count, capacity;
-    const char *url, *pattern;
-    bool recursive;
+    const char *url;
+    struct input_glob glob;
+    uint64_t nested; /* objects in directories that match */
     struct remote_session *group;
 };
-
-/* Whether a component of the name starts with _ or . */
-static bool is_hidden(const char *name)
-{
-    for (const char *p = name; p != NULL; p = strchr(p, '/')) {
-        p += *p == '/';
-        if (*p == '_' || *p == '.') return true;
-    }
-    return false;
-}
 
 static int add_listed(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
     char path[PATH_MAX];
-    if (is_hidden(object->name)) return 0;
-    if (object->is_directory && l->recursive) return 1;
-    if (l->pattern != NULL && fnmatch(l->pattern, object->name, FNM_PATHNAME) != 0) return 0;
+    const enum glob_match match = input_glob_match(&l->glob, object->name, object->is_directory);
+    if (match == GLOB_NONE) return 0;
+    if (match == GLOB_BEGIN) return 1;
+    if (match == GLOB_DIRECTORY && !object->is_directory && l->nested++ > 0) return 0;
     const bool fits = text_format(path, sizeof path, "%s/%s", l->url, object->name);
-    if (object->is_directory)
+    if (match == GLOB_DIRECTORY)
         return input_record_bad_path(l->walk, GLINT_E_INPUT_KIND, fits ? path : "",
                                      "a nested directory",
                                      "a URL that ends in /** reads nested directories, too");
@@ -210,38 +203,39 @@ static int add_entries(struct url_list *l)
     return r;
 }
 
-/* Adds the objects in the directory `url`, in the order of their names. */
-static int add_url_directory(struct input_walk *w, const char *url, const char *pattern,
-                             bool recursive)
+/* Adds the objects below the directory `url` that match, in the order of their names. */
+static int add_url_directory(struct input_walk *w, const char *url, const char *pattern)
 {
     struct glint_error problem = {.code = GLINT_OK};
-    struct url_list l = {.walk = w, .url = url, .pattern = pattern, .recursive = recursive};
+    struct url_list l = {.walk = w, .url = url};
     const uint64_t bad_before = w->bad_count;
-    int r = remote_list(w->env, url, url, recursive, w->list->cancelled, add_listed, &l, &problem);
+    char names[PATH_MAX], begin[PATH_MAX], path[PATH_MAX];
+    text_format(names, sizeof names, "%s", pattern);
+    text_format(begin, sizeof begin, "%.*s", (int)strcspn(pattern, "*?[\\"), pattern);
+    if (!text_format(path, sizeof path, "%s/%s", url, pattern)) path[0] = '\0';
+    input_glob_init(&l.glob, names);
+    if (l.glob.too_long)
+        return input_record_bad_path(w, GLINT_E_INPUT_URL, path, "too many names in a pattern",
+                                     NULL);
+    int r = remote_list(w->env, url, begin, input_glob_is_deep(&l.glob), w->list->cancelled,
+                        add_listed, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
     if (r == 0) r = add_entries(&l);
-    if (r == 0 && pattern != NULL && l.count == 0 && w->bad_count == bad_before) {
-        char path[PATH_MAX];
-        if (!text_format(path, sizeof path, "%s/%s", url, pattern)) path[0] = '\0';
+    if (r == 0 && strcmp(pattern, ALL_FILES) != 0 && l.count == 0 && w->bad_count == bad_before)
         r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
-    }
     mem_free(l.entries);
     return r;
 }
 
-/* A URL of s3 or webhdfs with a pattern: it may be in the last component, or be ** there. */
+/* A URL of s3 or webhdfs with a pattern. What precedes its first component with one is listed. */
 static int add_pattern(struct input_walk *w, char *url)
 {
-    char *slash = strrchr(url, '/');
     const char *path = remote_url_place(url).path;
-    *slash = '\0';
-    const bool recursive = strcmp(slash + 1, "**") == 0;
-    if (slash < path || input_is_glob(path)) {
-        *slash = '/';
-        return input_record_bad_path(w, GLINT_E_INPUT_URL, url, "a pattern that cannot be listed",
-                                     "a pattern is in the last component of a URL");
-    }
-    return add_url_directory(w, url, recursive ? NULL : slash + 1, recursive);
+    char *slash = url + (path - url), *end = slash + strcspn(slash, "*?[");
+    assert(*slash == '/' && *end != '\0');
+    while (end > slash && *end != '/') end--;
+    *end = '\0';
+    return add_url_directory(w, url, end + 1);
 }
 
 /* `url` is of s3 or webhdfs: an object, or a directory of objects. */
@@ -262,7 +256,7 @@ static int add_stored(struct input_walk *w, const char *text)
             return append_object(w, url, url, &file);
         if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
     }
-    return add_url_directory(w, url, NULL, false);
+    return add_url_directory(w, url, ALL_FILES);
 }
 
 /* ---- */

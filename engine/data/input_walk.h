@@ -61,6 +61,28 @@ bool input_has_braces(const char *text);
  * empty. Returns 0 or a code. */
 int input_expand_braces(struct input_walk *w, const char *text, struct name_list *out);
 bool input_is_glob(const char *text);
+#define GLOB_COMPONENTS_MAX 63u
+
+/* The components of a pattern, for paths that a store lists. */
+struct input_glob {
+    const char *names[GLOB_COMPONENTS_MAX];
+    uint32_t count;
+    bool too_long; /* it has more components */
+};
+enum glob_match {
+    GLOB_NONE,
+    GLOB_BEGIN,     /* a path below the directory may match */
+    GLOB_FILE,      /* the file matches */
+    GLOB_DIRECTORY, /* the directory matches, or one that the path is in */
+};
+
+/* Cuts `pattern`, which the glob borrows, into its components. A slash at its end means all files
+ * of the directory. */
+void input_glob_init(struct input_glob *g, char *pattern);
+/* Whether a match may be in a directory of the listed one. */
+bool input_glob_is_deep(const struct input_glob *g);
+/* Matches a path by the rules of input_glob_expand. */
+enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory);
 /* Expands `pattern` component by component; `out` is empty. The paths may not exist. Returns 0 or a
  * code. */
 int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out);

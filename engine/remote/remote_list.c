@@ -151,14 +151,14 @@ static int list_hdfs(struct hdfs_walk *w, struct remote_target *t, struct env *e
     return r;
 }
 
-int remote_list(struct env *env, const char *url, const char *name, bool recursive, int cancelled,
+int remote_list(struct env *env, const char *url, const char *begin, bool recursive, int cancelled,
                 listed_object_call *entry, void *arg, struct glint_error *error)
 {
     struct remote_target *t = mem_alloc(sizeof *t);
     char prefix[REMOTE_URL_BYTES];
     if (t == NULL) return error_no_memory(error);
     const char *path = remote_url_place(url).path;
-    int r = remote_target_open(t, env, url, name, cancelled, error);
+    int r = remote_target_open(t, env, url, url, cancelled, error);
     assert(r < 0 || t->kind != REMOTE_HTTP);
     if (r == 0 && t->kind == REMOTE_WEBHDFS) {
         struct hdfs_walk walk = {.url = url,
@@ -171,13 +171,13 @@ int remote_list(struct env *env, const char *url, const char *name, bool recursi
     } else if (r == 0) {
         struct s3_names names = {.entry = entry, .arg = arg};
         if (path[0] == '/') path++;
-        if (!text_format(prefix, sizeof prefix, "%s%s", path, path[0] != '\0' ? "/" : ""))
-            r = set_list_error(name, "it is too long", error);
-        names.prefix_size = strlen(prefix);
-        if (r == 0) r = list_s3(t, env, name, prefix, recursive, &names, error);
-        if (r == 0 && names.keys == 0 && path[0] != '\0')
-            r = error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s: no object has this name",
-                          name);
+        const char *slash = path[0] != '\0' ? "/" : "";
+        if (!text_format(prefix, sizeof prefix, "%s%s%s", path, slash, begin))
+            r = set_list_error(url, "it is too long", error);
+        names.prefix_size = strlen(path) + strlen(slash);
+        if (r == 0) r = list_s3(t, env, url, prefix, recursive, &names, error);
+        if (r == 0 && names.keys == 0 && path[0] != '\0' && begin[0] == '\0')
+            r = error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s: no object has this name", url);
     }
     mem_free(t);
     return r;

@@ -2,6 +2,7 @@
 #include "engine/base/cancel.h"
 #include "engine/data/input.h"
 #include "engine/data/input_spool.h"
+#include "engine/data/input_walk.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>
@@ -108,6 +109,42 @@ Test(input, dirs_are_sorted_without_hidden_files)
     expect_files("d/_SUCCESS", "d/_SUCCESS"); /* named explicitly */
 }
 
+Test(input, globs_match_paths_of_a_list)
+{
+    static const struct {
+        const char *pattern, *path;
+        bool directory;
+        enum glob_match match;
+    } cases[] = {
+        {"*", "a", false, GLOB_FILE},          {"*", "_a", false, GLOB_NONE},
+        {"*", "a/b", false, GLOB_DIRECTORY},   {"*", "a", true, GLOB_DIRECTORY},
+        {"_*", "_a", false, GLOB_FILE},        {"_*", ".a", false, GLOB_NONE},
+        {"a*/b", "a1/b", false, GLOB_FILE},    {"a*/b", "a1", true, GLOB_BEGIN},
+        {"a*/b", "c/b", false, GLOB_NONE},     {"a*/b", "c", true, GLOB_NONE},
+        {"a*/b", "a1/b/c", false, GLOB_DIRECTORY}, {"a*/b", "a1", false, GLOB_NONE},
+        {"a*/", "a1/x", false, GLOB_FILE},     {"a*/", "a1/_x", false, GLOB_NONE},
+        {"**", "a/b/c", false, GLOB_FILE},     {"**", "a/_b/c", false, GLOB_NONE},
+        {"**", "a", true, GLOB_BEGIN},         {"**", "_a", true, GLOB_NONE},
+        {"**/b", "b", false, GLOB_FILE},       {"**/b", "a/a/b", false, GLOB_FILE},
+        {"**/b", "a/b/c", false, GLOB_DIRECTORY}, {"**/_b/**", "a/_b/c/d", false, GLOB_FILE},
+        {"**/a/**/b", "a/x/a/y/b", false, GLOB_FILE}, {"**/a/**/b", "x/b", false, GLOB_NONE},
+        {"a*//b", "a//b", false, GLOB_FILE},   {"a*/b", "a//b", false, GLOB_NONE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct input_glob glob;
+        char pattern[32];
+        snprintf(pattern, sizeof pattern, "%s", cases[i].pattern);
+        input_glob_init(&glob, pattern);
+        cr_expect_eq(input_glob_match(&glob, cases[i].path, cases[i].directory), cases[i].match,
+                     "%s %s", cases[i].pattern, cases[i].path);
+    }
+    char many[2 * GLOB_COMPONENTS_MAX + 2];
+    for (uint32_t i = 0; i + 1 < sizeof many; i++) many[i] = i % 2 == 0 ? '*' : '/';
+    many[sizeof many - 1] = '\0';
+    struct input_glob glob;
+    input_glob_init(&glob, many);
+    cr_expect(glob.too_long);
+}
+
 Test(input, globs_match_sorted_paths)
 {
     expect_files("d/part-*", "d/part-1.gz d/part-10 d/part-2");
@@ -124,7 +161,8 @@ Test(input, globs_match_sorted_paths)
     snprintf(wanted, sizeof wanted, "%s/b.gz", scratch_dir);
     expect_files(absolute, wanted);
     expect_bad("x*", GLINT_E_INPUT_NOT_FOUND, "x*: no file matches");
-    expect_bad("d/_*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
+    expect_files("d/_*", "d/_SUCCESS"); /* its name begins so */
+    expect_bad("d/[_]*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
     expect_bad("*/part-[", GLINT_E_INPUT_NOT_FOUND, "no file matches");
     expect_bad("a.tsv/*", GLINT_E_INPUT_NOT_FOUND, "no file matches");
 }
