@@ -262,6 +262,29 @@ class Looks(PageTest):
                 out = page.evaluate("""() => [...document.querySelectorAll("section")].filter((e) =>
                     e.getBoundingClientRect().right > 400).map((e) => e.id)""")
                 self.assertEqual(out, [])
+                page.close()  # before its server
+
+    def test_1400_pixels(self):
+        """No table has columns beyond the edge of its card. One that has at a smaller width shows a shadow there."""
+        for answers in (Answers(logs.many(500)), busy()):
+            with self.subTest(answers.job["name"]), Server(answers) as server:
+                page = self.open(server.url, width=1400)
+                cut = page.evaluate("""() => [...document.querySelectorAll(".scroll")].filter((e) =>
+                    e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label"))""")
+                self.assertEqual(cut, [])
+                self.assertIn("gradient", page.evaluate("getComputedStyle(document.querySelector('#stages .scroll')).backgroundImage"))
+
+    def test_columns_without_values(self):
+        """They are left out until a stage has one."""
+        heads = "all => all.map((e) => e.textContent)"
+        with Server(Answers(logs.many(5))) as server:
+            page = self.open(server.url)
+            self.assertFalse({"Spilled", "Fetch wait"} & set(page.eval_on_selector_all("#stages thead th", heads)))
+        with Server(busy()) as server:
+            page = self.open(server.url)
+            shown = page.eval_on_selector_all("#stages thead th", heads)
+            self.assertLess({"Spilled", "Fetch wait"}, set(shown))
+            self.assertEqual({page.locator(f"#stage-{n} > *").count() for n in range(4)}, {len(shown)})
 
     def test_colours_have_contrast(self):
         backs = {}

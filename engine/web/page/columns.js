@@ -15,6 +15,7 @@ function spreadColumn(name, label, hint, format) {
         label,
         hint,
         numeric: true,
+        optional: true,
         sort: (s) => (s[name] ? s[name].max : null),
         cell: (s) => {
             if (!s[name]) return exact("", null);
@@ -92,6 +93,7 @@ export const stageColumns = [
     {
         name: "name",
         label: "Name",
+        wide: "name",
         sort: (s) => s.name,
         cell: (s) =>
             html(
@@ -193,7 +195,7 @@ export const failureColumns = [
     {
         name: "error",
         label: "Error",
-        wide: true,
+        wide: "wide",
         sort: (a) => (a.error ? a.error.code : ""),
         cell: (a) => errorCell(a.error),
     },
@@ -264,7 +266,7 @@ export const executorColumns = [
     {
         name: "error",
         label: "Error",
-        wide: true,
+        wide: "wide",
         cell: (e) => (e.error ? errorCell(e.error) : null),
     },
 ];
@@ -369,7 +371,7 @@ export const actionColumns = [
     {
         name: "outputs",
         label: "Outputs",
-        wide: true,
+        wide: "wide",
         cell: (a) => (a.outputs || []).map((o) => html("span", { class: "line" }, o)),
     },
 ];
@@ -460,7 +462,7 @@ export const accumulatorColumns = [
     {
         name: "value",
         label: "Value",
-        wide: true,
+        wide: "wide",
         cell: (a) => html("span", { "data-accumulator": a.name }, String(a.value)),
     },
 ];
@@ -504,7 +506,7 @@ export const optionColumns = [
     {
         name: "value",
         label: "Value",
-        wide: true,
+        wide: "wide",
         cell: (o) =>
             o.value === null
                 ? html("span", { class: "none" }, "not set")
@@ -565,7 +567,7 @@ export const jobColumns = [
     {
         name: "file",
         label: "File",
-        wide: true,
+        wide: "wide",
         sort: (j) => j.file || "",
         cell: (j) => j.file || "",
     },

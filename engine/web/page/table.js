@@ -8,15 +8,17 @@ import { count } from "./format.js";
 const ROWS_SHOWN = 200;
 
 export class Table {
-    /* columns: {name, label, hint, numeric, cell(row), sort(row)}; without `sort` there is no
-     * button. key(row): identifies a row; sign(row): a text that changes when the row does. */
+    /* columns: {name, label, hint, numeric, optional, cell(row), sort(row)}; without `sort` there
+     * is no button; `optional`: not shown while it is null in all rows. key(row): identifies a row; sign(row): a text that changes when the row does. */
     constructor(place, { caption, columns, key, sign, row_id, empty, sorted }) {
         Object.assign(this, { columns, key, sign, row_id, empty });
+        this.shown = columns;
         this.rows = [];
         this.kept = new Map();
         this.limit = ROWS_SHOWN;
         this.by = sorted || null; /* {name, down} */
         this.heads = columns.map((column) => this.makeHead(column));
+        this.head = html("tr", {}, this.heads);
         this.body = html("tbody");
         this.none = html("p", { class: "empty", hidden: true }, empty);
         this.more = html("button", {
@@ -35,7 +37,7 @@ export class Table {
                 "table",
                 {},
                 html("caption", { class: "unseen" }, caption),
-                html("thead", {}, html("tr", {}, this.heads)),
+                html("thead", {}, this.head),
                 this.body,
             ),
         );
@@ -84,6 +86,17 @@ export class Table {
         this.show();
     }
 
+    /* Other columns than before: all cells are made again. */
+    chooseColumns() {
+        const shown = this.columns.filter(
+            (column) => !column.optional || this.rows.some((row) => column.sort(row) !== null),
+        );
+        if (shown.length === this.shown.length && shown.every((c, i) => c === this.shown[i])) return;
+        this.shown = shown;
+        this.head.replaceChildren(...shown.map((c) => this.heads[this.columns.indexOf(c)]));
+        for (const kept of this.kept.values()) kept.sign = null;
+    }
+
     ordered() {
         const column = this.by && this.columns.find((c) => c.name === this.by.name);
         if (!column) return this.rows;
@@ -100,6 +113,7 @@ export class Table {
     }
 
     show() {
+        this.chooseColumns();
         const rows = this.ordered(),
             shown = rows.slice(0, this.limit),
             used = new Set();
@@ -119,7 +133,7 @@ export class Table {
                 const open = kept.element.querySelector("details[open]") !== null;
                 const focused = kept.element.contains(document.activeElement);
                 kept.element.replaceChildren(
-                    ...this.columns.map((column) => this.makeCell(column, row)),
+                    ...this.shown.map((column) => this.makeCell(column, row)),
                 );
                 kept.sign = sign;
                 const details = kept.element.querySelector("details");
@@ -149,7 +163,7 @@ export class Table {
         return html(
             tag,
             {
-                class: column.numeric ? "number" : column.wide ? "wide" : null,
+                class: column.numeric ? "number" : column.wide || null,
                 scope: column.head ? "row" : null,
             },
             content,
