@@ -68,7 +68,7 @@ static void print_totals(FILE *out, const struct glint_summary *s, const char *j
 {
     double seconds = (double)s->elapsed_ns / 1e9,
            bytes = (double)counter_value(s, COUNT_BYTES_READ);
-    fprintf(out, "%s %016llx: %lld rows, ", job, (unsigned long long)s->job_id,
+    fprintf(out, "%s %016llx: %lld rows read, ", job, (unsigned long long)s->job_id,
             (long long)counter_value(s, COUNT_ROWS_READ));
     fprintf(out, bytes < 1e6 ? "%.0f bytes" : "%.1f MB", bytes < 1e6 ? bytes : bytes / 1e6);
     fprintf(out, " in %.3f s", seconds);

@@ -55,17 +55,15 @@ void web_api_put_field(struct json *out, const char *name, const json_t *event, 
 
 /* ---- Jobs */
 
-bool web_api_has_failed(const json_t *end)
+const char *web_api_status(const json_t *end)
 {
-    return json_is_object(json_object_get(end, "error"));
-}
-
-/* Of a job or an action that has ended. One that the user cancelled has not failed. */
-static const char *status_of(const json_t *end)
-{
-    const char *name = json_string_value(json_object_get(json_object_get(end, "error"), "name"));
-    if (!web_api_has_failed(end)) return "SUCCEEDED";
-    return name != NULL && strcmp(name, "INTERRUPTED") == 0 ? "CANCELLED" : "FAILED";
+    static const char *const ways_to_cancel[] = {"INTERRUPTED", "TERMINATED", "CANCELLED"};
+    const json_t *error = json_object_get(end, "error");
+    const char *name = text_of(error, "name");
+    if (!json_is_object(error)) return "SUCCEEDED";
+    for (size_t i = 0; name != NULL && i < sizeof ways_to_cancel / sizeof ways_to_cancel[0]; i++)
+        if (strcmp(name, ways_to_cancel[i]) == 0) return "CANCELLED";
+    return "FAILED";
 }
 
 static void put_counters(struct json *out, const struct web_model *m)
@@ -153,7 +151,7 @@ static void put_details(struct json *out, const struct web_model *m, const struc
 void web_api_put_application(struct json *out, const struct web_model *m, bool all)
 {
     const struct web_totals t = web_model_totals(m);
-    const char *status = m->end != NULL ? status_of(m->end) : m->live ? "RUNNING" : "UNKNOWN";
+    const char *status = m->end != NULL ? web_api_status(m->end) : m->live ? "RUNNING" : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
     web_api_put_field(out, "id", m->job, "id");
     web_api_put_field(out, "name", m->job, "name");
@@ -194,12 +192,12 @@ static void put_actions(struct json *out, const struct web_model *m)
     {
         const json_int_t number = json_integer_value(json_object_get(o, "action"));
         const json_t *end = find_page_end(m->action_ends, "action", number);
-        const char *running = m->end == NULL ? "RUNNING" : status_of(m->end);
+        const char *running = m->end == NULL ? "RUNNING" : web_api_status(m->end);
         json_begin(out, NULL, '{');
         json_i64(out, "jobId", number);
         web_api_put_field(out, "name", o, "name");
         web_api_put_field(out, "outputs", o, "outputs");
-        json_cstring(out, "status", end == NULL ? running : status_of(end));
+        json_cstring(out, "status", end == NULL ? running : web_api_status(end));
         json_begin(out, "stageIds", '[');
         for (uint32_t k = 0; k < m->stage_count; k++)
             if (m->stages[k].started &&

@@ -11,8 +11,8 @@ void web_api_put_value(struct json *out, const char *name, const json_t *value);
 void web_api_put_field(struct json *out, const char *name, const json_t *event, const char *field);
 /* Milliseconds as the event log has them; a negative number: not known. */
 void web_api_put_ms(struct json *out, const char *name, double ms);
-/* The event has an error. */
-bool web_api_has_failed(const json_t *end);
+/* Of a job, an action or a stage that has ended; one that the user cancelled has not failed. */
+const char *web_api_status(const json_t *end);
 
 /* web_api_stages.c */
 void web_api_put_stages(struct json *out, const struct web_model *m);

@@ -91,17 +91,19 @@ static void put_distributions(struct json *out, const struct web_stage *s)
 
 static void put_stage(struct json *out, const struct web_model *m, const struct web_stage *s)
 {
-    const bool over = s->end != NULL || m->end != NULL;
-    const bool failed = web_api_has_failed(s->end) || (s->end == NULL && m->end != NULL);
+    /* One without an end has ended with the job. */
+    const char *ended = web_api_status(s->end != NULL ? s->end : m->end);
+    const bool done = strcmp(ended, "SUCCEEDED") == 0;
     json_begin(out, NULL, '{');
     json_u64(out, "stageId", s->number);
     web_api_put_field(out, "jobId", s->start, "action");
     web_api_put_field(out, "name", s->start, "name");
     json_cstring(out, "status",
-                 failed        ? "FAILED"
-                 : over        ? "COMPLETE"
-                 : s->started  ? "ACTIVE"
-                               : "PENDING");
+                 !done            ? ended
+                 : s->end != NULL ? "COMPLETE"
+                 : m->end != NULL ? "FAILED"
+                 : s->started     ? "ACTIVE"
+                                  : "PENDING");
     web_api_put_field(out, "parentIds", s->start, "parents");
     json_u64(out, "numTasks", s->tasks);
     json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));

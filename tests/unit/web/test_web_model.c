@@ -2,6 +2,7 @@
 #include "engine/web/web_api.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct web_model m;
@@ -93,6 +94,39 @@ Test(web_model, repeated_counters_take_no_room)
     for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = (struct web_counter){"rows read", 1};
     cr_assert_eq(add_done(0, many, COUNTERS_MAX), 0);
     expect_records_read((const json_int_t[]){COUNTERS_MAX, COUNTERS_MAX, COUNTERS_MAX});
+}
+
+static void expect_status(json_t *o, const char *want)
+{
+    cr_expect_str_eq(json_string_value(json_object_get(o, "status")), want);
+}
+
+static void expect_ended(const char *error, const char *want)
+{
+    char end[200];
+    snprintf(end, sizeof end, "{\"event\":\"job_end\",\"ms\":9,\"error\":{\"name\":\"%s\"}}",
+             error);
+    add_event(end);
+    struct json out = {.failed = false};
+    json_begin(&out, NULL, '{');
+    web_api_put_application(&out, &m, false);
+    json_end(&out, '}');
+    json_t *job = json_loadb((const char *)out.out.data, out.out.size, 0, NULL);
+    json_t *stages = part("stages", 200);
+    expect_status(job, want);
+    expect_status(json_array_get(stages, 0), want);
+    json_decref(stages);
+    json_decref(job);
+    json_fini(&out);
+}
+
+/* By Ctrl-C, by SIGTERM, by glint cancel. */
+Test(web_model, cancelled_jobs_have_not_failed)
+{
+    expect_ended("INTERRUPTED", "CANCELLED");
+    expect_ended("TERMINATED", "CANCELLED");
+    expect_ended("CANCELLED", "CANCELLED");
+    expect_ended("BAD_ROW", "FAILED");
 }
 
 /* A list and the page of a job show it as done of all. */
