@@ -108,10 +108,13 @@ int glint_stats(struct glint_rdd *rdd, struct glint_stats *out);
  * not counted. The `buckets` + 1 bounds must ascend. */
 int glint_histogram(struct glint_rdd *rdd, const double *bounds, uint32_t buckets,
                     int64_t *out_counts);
-/* Computes the bounds of *buckets buckets of equal width, from the least to the greatest value;
- * sets *buckets to 1 if these are equal. `out_bounds` has room for *buckets + 1. EMPTY_COLLECTION
- * without values, BAD_VALUE if some are not finite. */
-int glint_histogram_bounds(struct glint_rdd *rdd, uint32_t *buckets, double *out_bounds);
+/* The same with *buckets buckets of equal width from the least to the greatest value, counted as
+ * PySpark does: value v is in bucket (v - least) / width, rounded down, the greatest in the last.
+ * Sets *buckets to 1 if both are equal. The *buckets + 1 bounds have the values' type, but those of
+ * i64 are f64 if the width is no whole number, except the last. EMPTY_COLLECTION without values,
+ * BAD_VALUE if the width is not finite. */
+int glint_histogram_even(struct glint_rdd *rdd, uint32_t *buckets, struct glint_cell *out_bounds,
+                         int64_t *out_counts);
 /* The values of one key. Reads a single partition if the RDD is partitioned by the key's hash. */
 int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows *out);
 int glint_is_empty(struct glint_rdd *rdd, bool *out);

@@ -87,6 +87,7 @@
     X(sum)                                                                                         \
     X(stats)                                                                                       \
     X(histogram)                                                                                   \
+    X(limits)                                                                                      \
     X(count_approx_distinct)                                                                       \
     X(lookup)                                                                                      \
     X(foreach)                                                                                     \

@@ -113,8 +113,7 @@ class Operators(Base):
             ints = sc.range(51, numSlices=3)
             self.assertEqual(ints.histogram(2), ([0, 25, 50], [25, 26]))
             self.assertEqual(ints.histogram([0, 5, 25, 50]), ([0, 5, 25, 50], [5, 20, 26]))
-            self.assertEqual(sc.parallelize([3, 3]).histogram(4), ([3, 3], [2]))
-            for bad in (0, [1], [2, 1]):
+            for bad in (0, [1], [2, 1], [0, 2**53 + 1]):
                 with self.assertRaises(ValueError):
                     ints.histogram(bad)
             for call in ("stats", "mean"):
@@ -128,6 +127,46 @@ class Operators(Base):
             for call in (lambda rdd: rdd.reduce("sum_i64"), lambda rdd: rdd.histogram(2)):
                 with self.assertRaisesRegex(ValueError, "the RDD is empty"):
                     call(sc.range(0))
+
+    def test_histograms_are_those_of_pyspark(self):
+        def expected(values, count):
+            """rdd.histogram(count) of PySpark 3.5."""
+            numbers = [value for value in values if value == value]
+            least, greatest = min(numbers), max(numbers)
+            if count == 1 or least == greatest:
+                return [least, greatest], [len(numbers)]
+            width = int((greatest - least) / count)
+            if width * count != greatest - least:
+                width = float(greatest - least) / count
+            counts = [0] * count
+            for value in numbers:
+                counts[min(int((value - least) / width), count - 1)] += 1
+            return [i * width + least for i in range(count)] + [greatest], counts
+
+        drawn = random.Random(7)
+        with context() as sc:
+            for _ in range(300):
+                base = drawn.choice([0, -5, 2**53, 2**60 + 3, -(2**63)])
+                spread = 2 ** drawn.randrange(1, 62)
+                values = [base + drawn.randrange(spread) for _ in range(drawn.randrange(1, 60))]
+                kind = drawn.randrange(3)
+                if kind == 1:
+                    values = [float(value) for value in values] + [math.nan]
+                elif kind == 2:
+                    unit = 2.0 ** drawn.randrange(-60, 60)
+                    values = [(1 + drawn.randrange(40) * 2.0**-52) * unit for _ in values]
+                count = drawn.randrange(1, 12)
+                bounds, counts = sc.parallelize(values, drawn.randrange(1, 5)).histogram(count)
+                wanted = expected(values, count)
+                self.assertEqual((bounds, counts), wanted)
+                self.assertEqual(list(map(type, bounds)), list(map(type, wanted[0])))
+            edges = [bound * 2**58 - below for bound in range(1, 6)
+                     for below in (0, 1, 31, 32, 33, 64, 200)]
+            self.assertEqual(sc.parallelize([0] + edges, 2).histogram(5), expected([0] + edges, 5))
+            with self.assertRaisesRegex(ValueError, "only NaN"):
+                sc.parallelize([math.nan]).histogram(2)
+            self.fails("E0104", lambda: sc.parallelize([math.inf, 1.0]).histogram(2))
+            self.assertEqual(sc.parallelize([3, 3]).histogram(4), ([3, 3], [2]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 TestSuite(null_rdd, .init = scratch_open, .fini = scratch_close);
 
 static struct glint_rows rows;
+static struct glint_cell cells[2];
 static union glint_value value;
 
 static int each_row(void *arg, const struct glint_record *record)
@@ -97,7 +98,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("sum", glint_sum(NULL, &value))                                                              \
     X("stats", glint_stats(NULL, &(struct glint_stats){0}))                                        \
     X("histogram", glint_histogram(NULL, (double[]){0, 1}, 1, &value.i64))                         \
-    X("histogram", glint_histogram_bounds(NULL, &(uint32_t){1}, (double[2]){0}))                   \
+    X("histogram", glint_histogram_even(NULL, &(uint32_t){1}, cells, &value.i64))                  \
     X("takeSample", glint_take_sample(NULL, false, 3, 1, &rows))                                   \
     X("countApproxDistinct", glint_count_approx_distinct(NULL, &value.i64))                        \
     X("reduceByKeyLocally", glint_reduce_by_key_locally(NULL, fn("red.sum"), NULL, &rows))         \

@@ -102,7 +102,6 @@ struct plan {
     struct input in;
     double bounds[102];
     uint32_t buckets;
-    bool even; /* compute the bounds */
 };
 
 /* The rows are (lower bound, count). */
@@ -111,14 +110,31 @@ static int run_histogram(struct glint *g, void *arg, struct glint_rows *out)
     struct plan p = *(const struct plan *)arg;
     int64_t counts[101];
     struct glint_record rows[101];
-    struct glint_rdd *rdd = input_rdd(g, &p.in);
-    if (p.even && glint_histogram_bounds(rdd, &p.buckets, p.bounds) != 0)
+    if (glint_histogram(input_rdd(g, &p.in), p.bounds, p.buckets, counts) != 0)
         return glint_error(g)->code;
-    if (glint_histogram(rdd, p.bounds, p.buckets, counts) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < p.buckets; i++)
         rows[i] = (struct glint_record){real(p.bounds[i]), number(counts[i])};
     return glint_collect(
         glint_parallelize(g, (struct glint_schema){GLINT_F64, GLINT_I64}, rows, p.buckets, 1), out);
+}
+
+/* The same of even buckets; the upper bound follows, with the count -1. */
+static int run_even(struct glint *g, void *arg, struct glint_rows *out)
+{
+    struct plan p = *(const struct plan *)arg;
+    int64_t counts[101];
+    struct glint_cell bounds[102];
+    struct glint_record rows[102];
+    if (glint_histogram_even(input_rdd(g, &p.in), &p.buckets, bounds, counts) != 0)
+        return glint_error(g)->code;
+    const enum glint_type type = bounds[0].type;
+    for (uint32_t i = 0; i <= p.buckets; i++) {
+        const bool mixed = bounds[i].type != type; /* the last one */
+        rows[i].key = mixed ? real((double)bounds[i].value.i64) : bounds[i].value;
+        rows[i].value = number(i < p.buckets ? counts[i] : -1);
+    }
+    return glint_collect(
+        glint_parallelize(g, (struct glint_schema){type, GLINT_I64}, rows, p.buckets + 1, 1), out);
 }
 
 static struct table histogram_by_hand(const struct plan *p)
@@ -149,7 +165,7 @@ Test(statistics, histogram_counts_by_bounds)
         action_expect(run_histogram, &p, NULL, &expected);
         table_free(&expected);
     }
-    p = (struct plan){{.table = &reals, .maps = 3}, {0, 0.25, 3, 12.25}, 3, false};
+    p = (struct plan){{.table = &reals, .maps = 3}, {0, 0.25, 3, 12.25}, 3};
     struct table expected = histogram_by_hand(&p);
     action_expect(run_histogram, &p, NULL, &expected);
     table_free(&expected);
@@ -157,21 +173,137 @@ Test(statistics, histogram_counts_by_bounds)
     table_free(&t);
 }
 
-Test(statistics, even_buckets_cover_all_values)
+/* `expected`: of (bound, count), as run_even returns them. */
+static void expect_even(const struct table *values, uint32_t buckets, struct table expected)
 {
-    struct table t = {.schema = {GLINT_NONE, GLINT_I64}}, same = t;
+    struct table copy = *values;
+    for (uint32_t maps = 1; maps < 5; maps++) {
+        struct plan p = {.in = {.table = &copy, .maps = maps}, .buckets = buckets};
+        action_expect(run_even, &p, NULL, &expected);
+    }
+    table_free(&expected);
+}
+
+static struct table even_table(enum glint_type type, const union glint_value *bounds,
+                               const int64_t *counts, uint32_t buckets)
+{
+    struct table t = {.schema = {type, GLINT_I64}};
+    for (uint32_t i = 0; i <= buckets; i++)
+        table_add(&t, bounds[i], number(i < buckets ? counts[i] : -1));
+    return t;
+}
+
+/* The counts are those of PySpark 3.5. */
+Test(statistics, even_buckets_of_integers)
+{
+    const int64_t large = INT64_C(1) << 60;
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}}, near = t, far = t, edge = t, same = t;
     for (int i = 0; i <= 100; i++) table_add(&t, none(), number(i - 20));
-    for (int i = 0; i < 7; i++) table_add(&same, none(), number(3));
-    struct plan p = {{.table = &t, .maps = 4}, {-20, 5, 30, 55, 80}, 4, true};
-    struct table expected = histogram_by_hand(&p);
-    action_expect(run_histogram, &p, NULL, &expected);
-    table_free(&expected);
-    p.in.table = &same;
-    expected = (struct table){.schema = {GLINT_F64, GLINT_I64}};
-    table_add(&expected, real(3), number(7));
-    action_expect(run_histogram, &p, NULL, &expected);
-    table_free(&expected);
+    for (int i = 0; i <= 10; i++) table_add(&near, none(), number(large + i));
+    for (int i = -1; i <= 1; i++) table_add(&far, none(), number(i * INT64_MAX));
+    table_add(&far, none(), number(-2));
+    const int64_t edges[] = {0, large - 65, large - 64, large - 1, 2 * large};
+    for (int i = 0; i < 5; i++) table_add(&edge, none(), number(edges[i]));
+    for (int i = 0; i < 7; i++) table_add(&same, none(), number(large + 1));
+    expect_even(&t, 4,
+                even_table(GLINT_I64,
+                           (union glint_value[]){number(-20), number(5), number(30), number(55),
+                                                 number(80)},
+                           (int64_t[]){25, 25, 25, 26}, 4));
+    expect_even(&t, 3,
+                even_table(GLINT_F64,
+                           (union glint_value[]){real(-20), real(100 / 3. - 20),
+                                                 real(2 * (100 / 3.) - 20), real(80)},
+                           (int64_t[]){34, 33, 34}, 3));
+    expect_even(
+        &near, 5,
+        even_table(GLINT_I64,
+                   (union glint_value[]){number(large), number(large + 2), number(large + 4),
+                                         number(large + 6), number(large + 8), number(large + 10)},
+                   (int64_t[]){2, 2, 2, 2, 3}, 5));
+    const double rounded = (double)large; /* all bounds are equal, but values are counted */
+    expect_even(&near, 4,
+                even_table(GLINT_F64,
+                           (union glint_value[]){real(rounded), real(rounded), real(rounded),
+                                                 real(rounded), real(rounded)},
+                           (int64_t[]){3, 2, 3, 3}, 4));
+    /* The quotients of values just below a bound are rounded up to it. */
+    expect_even(&edge, 2,
+                even_table(GLINT_I64,
+                           (union glint_value[]){number(0), number(large), number(2 * large)},
+                           (int64_t[]){2, 3}, 2));
+    expect_even(&far, 2,
+                even_table(GLINT_F64, (union glint_value[]){real(-0x1p63), real(0), real(0x1p63)},
+                           (int64_t[]){1, 3}, 2));
+    expect_even(&same, 4,
+                even_table(GLINT_I64, (union glint_value[]){number(large + 1), number(large + 1)},
+                           (int64_t[]){7}, 1));
+    table_free(&t);
+    table_free(&near);
+    table_free(&far);
+    table_free(&edge);
     table_free(&same);
+}
+
+Test(statistics, even_buckets_of_doubles)
+{
+    struct table near = {.schema = {GLINT_NONE, GLINT_F64}}, odd = near, tiny = near;
+    const double ulp = 0x1p-52;
+    for (int i = 0; i <= 4; i++) table_add(&near, none(), real(1 + i * ulp));
+    table_add(&near, none(), real(NAN));
+    table_add(&odd, none(), real(-INFINITY));
+    for (int i = 0; i < 4; i++) table_add(&tiny, none(), real(i % 2 * 0x1p-1074));
+    expect_even(&near, 2,
+                even_table(GLINT_F64,
+                           (union glint_value[]){real(1), real(1 + 2 * ulp), real(1 + 4 * ulp)},
+                           (int64_t[]){2, 3}, 2));
+    expect_even(
+        &near, 8, /* half a unit wide: every second bucket is empty */
+        even_table(GLINT_F64,
+                   (union glint_value[]){real(1), real(1), real(1 + ulp), real(1 + 2 * ulp),
+                                         real(1 + 2 * ulp), real(1 + 2 * ulp), real(1 + 3 * ulp),
+                                         real(1 + 4 * ulp), real(1 + 4 * ulp)},
+                   (int64_t[]){1, 0, 1, 0, 1, 0, 1, 1}, 8));
+    expect_even(&odd, 3,
+                even_table(GLINT_F64, (union glint_value[]){real(-INFINITY), real(-INFINITY)},
+                           (int64_t[]){1}, 1));
+    table_add(&odd, none(), real(3));
+    expect_even(
+        &odd, 1,
+        even_table(GLINT_F64, (union glint_value[]){real(-INFINITY), real(3)}, (int64_t[]){2}, 1));
+    expect_even(&tiny, 2, /* the width is zero in double precision */
+                even_table(GLINT_F64, (union glint_value[]){real(0), real(0), real(0x1p-1074)},
+                           (int64_t[]){2, 2}, 2));
+    table_free(&near);
+    table_free(&odd);
+    table_free(&tiny);
+}
+
+/* A bound is compared with all digits of an integer. */
+Test(statistics, bounds_of_integers_are_exact)
+{
+    const int64_t large = INT64_C(1) << 53;
+    struct table t = {.schema = {GLINT_NONE, GLINT_I64}};
+    table_add(&t, none(), number(INT64_MIN));
+    for (int i = 0; i < 4; i++) table_add(&t, none(), number(large + i));
+    for (int i = 2; i < 4; i++) table_add(&t, none(), number(i));
+    table_add(&t, none(), number(INT64_MAX));
+    struct plan p = {{.table = &t, .maps = 2}, {(double)large, (double)large + 2}, 1};
+    struct table expected = {.schema = {GLINT_F64, GLINT_I64}};
+    table_add(&expected, real((double)large), number(3));
+    action_expect(run_histogram, &p, NULL, &expected);
+    table_free(&expected);
+    p = (struct plan){{.table = &t, .maps = 2}, {-1e300, -0x1p63, 0x1p53 + 2, 0x1p63, 1e300}, 4};
+    expected = (struct table){.schema = {GLINT_F64, GLINT_I64}};
+    const int64_t counts[] = {0, 5, 3, 0};
+    for (int i = 0; i < 4; i++) table_add(&expected, real(p.bounds[i]), number(counts[i]));
+    action_expect(run_histogram, &p, NULL, &expected);
+    table_free(&expected);
+    p = (struct plan){{.table = &t, .maps = 2}, {-1e300, 2.5}, 1};
+    expected = (struct table){.schema = {GLINT_F64, GLINT_I64}};
+    table_add(&expected, real(-1e300), number(2));
+    action_expect(run_histogram, &p, NULL, &expected);
+    table_free(&expected);
     table_free(&t);
 }
 
@@ -190,15 +322,15 @@ Test(statistics, errors_are_reported)
     table_add(&texts, none(), text("1"));
     table_add(&odd, none(), real(INFINITY));
     table_add(&odd, none(), real(0));
-    struct plan p = {{.table = &texts, .maps = 2}, {0, 1}, 1, false};
+    struct plan p = {{.table = &texts, .maps = 2}, {0, 1}, 1};
     action_expect_error(run_stats, &p.in, NULL, GLINT_E_PLAN_TYPE, "stats needs numbers");
     action_expect_error(run_histogram, &p, NULL, GLINT_E_PLAN_TYPE, "histogram needs numbers");
-    p.even = true;
+    action_expect_error(run_even, &p, NULL, GLINT_E_PLAN_TYPE, "histogram needs numbers");
     p.in.table = &empty;
-    action_expect_error(run_histogram, &p, NULL, GLINT_E_EMPTY_COLLECTION, "histogram of an empty");
+    action_expect_error(run_even, &p, NULL, GLINT_E_EMPTY_COLLECTION, "histogram of an empty");
     p.in.table = &odd;
-    action_expect_error(run_histogram, &p, NULL, GLINT_E_BAD_VALUE, "from 0 to inf");
-    p.even = false;
+    p.buckets = 2;
+    action_expect_error(run_even, &p, NULL, GLINT_E_BAD_VALUE, "from 0 to inf");
     static const double bad[][3] = {{1, 0, 2}, {1, 1, 2}, {NAN, 1, 2}, {0, NAN, 2}, {0, 1, NAN}};
     for (int i = 0; i < 5; i++) {
         memcpy(p.bounds, bad[i], sizeof bad[i]);
@@ -214,7 +346,7 @@ Test(statistics, errors_are_reported)
 Test(statistics, out_of_memory_fails_cleanly_or_is_retried)
 {
     struct table t = make_numbers(300, 1);
-    struct plan p = {{.table = &t, .maps = 2}, {0}, 4, true};
-    action_expect_no_memory(run_histogram, &p);
+    struct plan p = {{.table = &t, .maps = 2}, {0}, 4};
+    action_expect_no_memory(run_even, &p);
     table_free(&t);
 }

@@ -11,6 +11,7 @@ from typing import Any, Literal, Optional, Union
 
 from ._context import Context, Path, cstring
 from ._engine import engine
+from ._errors import Error
 from ._values import CHUNK, decode, decode_all, decode_many
 
 ReduceFunction = Literal[
@@ -172,25 +173,38 @@ class Actions:
 
     def histogram(self, buckets: Union[int, Sequence[float]]) -> tuple[list[float], list[int]]:
         """The bounds and the counts of so many buckets of equal width, or of those with these
-        bounds. A bucket contains its lower bound, the last one also its upper bound."""
+        bounds. A bucket contains its lower bound, the last one also its upper bound. NaN is in
+        none."""
         ffi, lib = engine()
         self._number_type("histogram")
         if isinstance(buckets, int):
-            if buckets < 1:
-                raise ValueError("a histogram has at least one bucket")
-            if self.isEmpty():
-                raise ValueError("the RDD is empty")
-            count, bounds = ffi.new("uint32_t *", buckets), ffi.new("double[]", buckets + 1)
-            self.context._run(lib.glint_histogram_bounds, self._pointer, count, bounds)
-            size = count[0]
-        else:
-            size = len(buckets) - 1
-            if size < 1 or not all(a < b for a, b in zip(buckets, buckets[1:])):
-                raise ValueError("the bounds of a histogram are at least two, and ascend")
-            bounds = ffi.new("double[]", list(buckets))
-        counts = ffi.new("int64_t[]", size)
+            return self._even_histogram(buckets)
+        size = len(buckets) - 1
+        if size < 1 or not all(a < b for a, b in zip(buckets, buckets[1:])):
+            raise ValueError("the bounds of a histogram are at least two, and ascend")
+        for bound in buckets:
+            if isinstance(bound, int) and float(bound) != bound:
+                raise ValueError(f"no float has exactly the bound {bound}")
+        bounds, counts = ffi.new("double[]", list(buckets)), ffi.new("int64_t[]", size)
         self.context._run(lib.glint_histogram, self._pointer, bounds, size, counts)
-        return list(bounds)[: size + 1], list(counts)
+        return list(bounds), list(counts)
+
+    def _even_histogram(self, buckets: int) -> tuple[list[float], list[int]]:
+        ffi, lib = engine()
+        if buckets < 1:
+            raise ValueError("a histogram has at least one bucket")
+        size, counts = ffi.new("uint32_t *", buckets), ffi.new("int64_t[]", buckets)
+        bounds = ffi.new("struct glint_cell[]", buckets + 1)
+        try:
+            self.context._run(lib.glint_histogram_even, self._pointer, size, bounds, counts)
+        except Error as error:
+            if error.name != "EMPTY_COLLECTION":
+                raise
+            raise ValueError("the RDD is empty, or has only NaN") from None
+        return [
+            bound.value.i64 if bound.type == lib.GLINT_I64 else bound.value.f64
+            for bound in bounds[0 : size[0] + 1]
+        ], list(counts)[: size[0]]
 
     def isEmpty(self) -> bool:
         return bool(self._result("glint_is_empty", "bool"))

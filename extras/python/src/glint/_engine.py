@@ -44,6 +44,11 @@ struct glint_record {
     union glint_value key, value;
 };
 
+struct glint_cell {
+    enum glint_type type;
+    union glint_value value;
+};
+
 struct glint_schema {
     enum glint_type key, value;
 };
@@ -196,7 +201,8 @@ struct glint_stats {
 int glint_stats(struct glint_rdd *rdd, struct glint_stats *out);
 int glint_histogram(struct glint_rdd *rdd, const double *bounds, uint32_t buckets,
                     int64_t *out_counts);
-int glint_histogram_bounds(struct glint_rdd *rdd, uint32_t *buckets, double *out_bounds);
+int glint_histogram_even(struct glint_rdd *rdd, uint32_t *buckets, struct glint_cell *out_bounds,
+                         int64_t *out_counts);
 int glint_is_empty(struct glint_rdd *rdd, bool *out);
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
