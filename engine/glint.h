@@ -210,10 +210,10 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
-/* Returns the first line of the first file that is not empty, whole; empty if all files are empty,
- * with an error set, and if the file cannot be read, which the tasks report. A line of more bytes
- * than --max-line fails the context. The context owns it. `lines` must be a source of text lines.
- */
+/* Returns the first line that is not empty of the first file that is not, whole; empty if all files
+ * are empty, with an error set, and if the file cannot be read, which the tasks report. A line of
+ * more bytes than --max-line fails the context. The context owns it. `lines` must be a source of
+ * text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors

@@ -368,7 +368,7 @@ int glint_histogram_even(struct glint_rdd *rdd, uint32_t *buckets, struct glint_
     memset(out_counts, 0, *buckets * sizeof *out_counts);
     if (rdd == NULL) return rdd_null_error("histogram");
     struct glint *g = rdd->g;
-    struct limits l;
+    struct limits l = LIMITS_OF_NONE;
     if (check_buckets(rdd, *buckets) != 0 || find_limits(rdd, &l) != 0) return g->error.code;
     if (l.least == l.greatest) *buckets = 1;
     const struct even e = even_buckets(rdd->schema.value, l, *buckets);

@@ -33,6 +33,20 @@ static int too_long(struct input_stream *s, uint64_t size_max)
                      size_max);
 }
 
+/* Returns how many bytes of empty lines were at the start. */
+static uint64_t cut_empty_lines(struct buffer *line)
+{
+    uint64_t cut = 0;
+    for (;;) {
+        const uint64_t lf = cut + (cut < line->size && line->data[cut] == '\r');
+        if (lf >= line->size || line->data[lf] != '\n') break;
+        cut = lf + 1;
+    }
+    line->size -= cut;
+    if (cut > 0) memmove(line->data, line->data + cut, line->size);
+    return cut;
+}
+
 /* Reads until the line ends, each time as much as there already is. Returns 0 or a code. */
 static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, struct buffer *out,
                      bool *out_found)
@@ -48,6 +62,10 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
         *out_found |= n > 0;
         out->size += (uint64_t)n;
         if (scanned == 0) cut_byte_order_mark(out);
+        if (cut_empty_lines(out) > 0) {
+            scanned = 0;
+            quotes = csv_scan_begin(csv);
+        }
         lf = find_line_end(out, &scanned, &quotes);
         if (lf == NULL && out->size > size_max + 1) return too_long(s, size_max); /* + 1: a CR */
     }

@@ -222,6 +222,18 @@ static int read_line_head(struct line_reader *l)
     return r == 0 ? check_decompressed_format(l) : r;
 }
 
+static int skip_header(struct line_reader *l)
+{
+    const uint8_t *at = l->buffer + l->line, *const end = l->buffer + l->fill;
+    if (end - at > 1 && *at == '\r') at++;
+    if (at < end && *at == '\n')
+        return error_set(&l->task->error, GLINT_E_INPUT_FORMAT,
+                         "delete the empty lines before it: sed '/[^\\r]/,$!d'",
+                         "%s:1: the first line, which is the header, is empty",
+                         current_piece(l)->path);
+    return skip_to_first_line(l);
+}
+
 static int begin_piece(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
@@ -242,7 +254,7 @@ static int begin_piece(struct line_reader *l)
     if (r != 0) return r;
     l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
     l->scanned = l->line;
-    return piece->header ? skip_to_first_line(l) : 0;
+    return piece->header ? skip_header(l) : 0;
 }
 
 /* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on. */

@@ -49,10 +49,10 @@ void line_reader_close(struct line_reader *l);
  * the file cannot be read. Reads the file up to there: for error messages only. */
 int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t offset);
 
-/* Reads the file's first line into `out`, whole, decompressed, without byte order mark and line
- * end. `csv` is the delimiter of CSV: it is a record, as a plain row; 0: a line. *out_found: the
- * file has one. Returns 0 or a code: LINE_TOO_LONG for more than `size_max` bytes, BAD_ROW,
- * INPUT_*, COMPRESSED_*, NO_MEMORY. */
+/* Reads the file's first line that is not empty into `out`, whole, decompressed, without byte order
+ * mark and line end. `csv` is the delimiter of CSV: it is a record, as a plain row; 0: a line.
+ * *out_found: the file has any byte. Returns 0 or a code: LINE_TOO_LONG for more than `size_max`
+ * bytes, BAD_ROW, INPUT_*, COMPRESSED_*, NO_MEMORY. */
 int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
                     struct buffer *out, bool *out_found, struct glint_error *error);
 

@@ -125,10 +125,12 @@ struct glint_rdd *join_lines(const struct join *j, enum join_side side)
 static struct fields one_column(const struct join *j, enum join_side side)
 {
     const struct table *t = &j->tables[side];
-    return (struct fields){.id_column = j->keys[side].number[0],
-                           .key_column = j->keys[side].number[0],
+    const uint32_t column = j->keys[side].number[0];
+    return (struct fields){.id_column = column,
+                           .key_column = column,
                            .delimiter = t->delimiter,
                            .csv = t->csv,
+                           .skip_empty = fields_skip_empty(t->lines, t->csv, t->delimiter, column),
                            .key = FIELDS_TEXT,
                            .keep_nulls = true,
                            .nulls = t->nulls};

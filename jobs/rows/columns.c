@@ -266,9 +266,24 @@ static void label_of(const struct table *t, uint32_t number, char *out)
         columns_label(t->names, t->delimiter, number, out);
 }
 
+/* Rows that are read as whole lines only keep those that are empty. */
+static bool skip_empty(const struct table *t, const struct columns *c)
+{
+    uint32_t last = 0, lines = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->number[i] == COLUMNS_LINE)
+            lines++;
+        else if (c->number[i] > last)
+            last = c->number[i];
+    }
+    return (c->count == 0 || lines < c->count) &&
+           fields_skip_empty(t->lines, t->csv, t->delimiter, last);
+}
+
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
 {
     glint_args_i64(args, "delimiter", t->delimiter);
+    glint_args_i64(args, "skip_empty", skip_empty(t, c));
     glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
     glint_args_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
@@ -300,8 +315,9 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
 {
     struct glint_slice numbers, letters, labels;
     struct columns *c = &r->columns;
-    int64_t delimiter;
+    int64_t delimiter, skip_empty;
     int e = glint_arg_i64(task, "delimiter", &delimiter);
+    if (e == 0) e = glint_arg_i64(task, "skip_empty", &skip_empty);
     if (e == 0) e = glint_arg_slice(task, "columns", &numbers);
     if (e == 0) e = glint_arg_slice(task, "letters", &letters);
     if (e == 0) e = nulls_open(task, &r->null);
@@ -313,6 +329,7 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a table's columns are out of range");
     r->delimiter = (uint8_t)delimiter;
     r->quotes = fields_may_quote(r->delimiter);
+    r->skip_empty = skip_empty != 0;
     c->count = (uint32_t)letters.size;
     if (c->count > 0) {
         memcpy(c->number, numbers.data, numbers.size);
@@ -334,6 +351,7 @@ int columns_find(const struct columns_reader *r, struct glint_task *task, struct
     const uint8_t *at = row.data, *const end = row.data + row.size;
     const uint8_t *stop = NULL; /* where the field at `at` ends; NULL: not searched yet */
     uint32_t column = 0;
+    if (row.size == 0 && r->skip_empty) return 0;
     if (r->quotes) {
         int e = fields_reject_quoted_row(task, row, r->delimiter);
         if (e != 0) return e;

@@ -76,14 +76,15 @@ struct columns_reader {
     uint8_t delimiter;
     struct glint_slice null;     /* what a null is in rows (nulls.h) */
     bool quotes;                 /* a field that begins with a quote is an error */
+    bool skip_empty;             /* empty rows are left out (fields_skip_empty) */
     uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
     const char *labels[COLUMNS_MAX];
 };
 
 /* Returns 0 or a code. */
 int columns_open(struct glint_task *task, struct columns_reader *r);
-/* Finds the field of each column: out[i] is that of columns.number[i]. Returns 1, 0 if the row was
- * bad and skipped, or a code. */
+/* Finds the field of each column: out[i] is that of columns.number[i]. Returns 1, 0 if the row is
+ * left out or was bad and skipped, or a code. */
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out);
 

@@ -127,6 +127,25 @@ static int format_options(struct glint *g, const struct glint_job_args *args, st
     return r == 0 ? nulls_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
 }
 
+bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter, uint32_t last)
+{
+    if (csv == FIELDS_JSON || last > 0) return csv != FIELDS_JSON;
+    const struct glint_slice line = glint_first_line(lines);
+    return line.size > 0 && memchr(line.data, delimiter, line.size) != NULL;
+}
+
+/* Completes the options with what depends on the columns. Returns the context's code. */
+static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
+{
+    const uint32_t last = f->id_column > f->key_column ? f->id_column : f->key_column;
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    assert(!f->whole && last < FIELDS_COLUMN_MAX);
+    struct glint_rdd *lines =
+        last == 0 ? fields_source(glint_text_file(g, paths), f->csv, f->header) : NULL;
+    f->skip_empty = fields_skip_empty(lines, f->csv, f->delimiter, last);
+    return glint_error(g)->code;
+}
+
 int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out)
 {
@@ -135,7 +154,7 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, const 
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
-    return glint_error(g)->code;
+    return columns_chosen(g, paths, out);
 }
 
 /* The type of the key, and its column unless it has none. */
@@ -143,7 +162,7 @@ static int key_options(struct glint *g, const struct glint_job_args *args, const
                        struct fields *out)
 {
     const char *key = glint_job_option(args, "key");
-    if (strcmp(key, "none") == 0) return glint_error(g)->code;
+    if (strcmp(key, "none") == 0) return columns_chosen(g, paths, out);
     out->key_column = fields_column(g, args, "key-column", paths, out);
     if (strcmp(key, "rating") == 0)
         out->key = FIELDS_RATING;
@@ -154,7 +173,7 @@ static int key_options(struct glint *g, const struct glint_job_args *args, const
     else
         glint_abort(g, GLINT_E_BAD_VALUE, "use rating, text, int or none", "unknown --key \"%s\"",
                     key);
-    return glint_error(g)->code;
+    return columns_chosen(g, paths, out);
 }
 
 int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,

@@ -40,6 +40,7 @@ struct fields {
     bool whole;              /* the id is the whole row, with any content; no columns */
     struct nulls nulls;      /* driver only */
     bool header;             /* the first line of each file is a header; driver only */
+    bool skip_empty;         /* empty rows are left out (fields_skip_empty) */
     bool ids;                /* the caller reads id_start and id_end */
     struct glint_slice null; /* what a null is in rows (nulls.h) */
     bool keep_nulls;         /* rows whose key or id is null are rows; else they are left out */
@@ -130,6 +131,10 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
  */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      uint8_t *out, uint8_t *out_csv);
+/* Whether rows without any byte are left out: of a table with several columns. It is one if the job
+ * reads another column than the first (`last` > 0), or if the first line has the delimiter. */
+bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter,
+                       uint32_t last);
 /* Checks that a column is a path in JSON and not a number. Returns 0 or the context's code. */
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path);
 /* Applies --csv, or --json-lines without paths, and --header to a source. */

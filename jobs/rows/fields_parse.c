@@ -1,8 +1,8 @@
 /* The task's part of reading a table, and parsing of single rows: those that the scan marks, and
  * batches that it cannot process. */
 #include "engine/batch.h"
-#include "jobs/rows/fields.h"
 #include "jobs/rows/columns.h"
+#include "jobs/rows/fields.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 
@@ -147,12 +147,13 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
         *id = row;
         return !f->keep_nulls && nulls_is(f->null, row) ? leave_out_null(f, task) : 1;
     }
+    if (row.size == 0 && f->skip_empty) return 0;
     if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
         return bad_column(f, task, row, (struct glint_slice){NULL, 0}, "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
     *id = (struct glint_slice){row.data + i.start, i.end - i.start};
-    if (!f->keep_nulls && ((f->key != FIELDS_NONE && nulls_is(f->null, text)) ||
-                           (f->ids && nulls_is(f->null, *id))))
+    if (!f->keep_nulls &&
+        ((f->key != FIELDS_NONE && nulls_is(f->null, text)) || (f->ids && nulls_is(f->null, *id))))
         return leave_out_null(f, task);
     if (f->key == FIELDS_TEXT) {
         key->bytes = text;
@@ -266,6 +267,17 @@ static void leave_out_nulls(struct fields *f, struct glint_task *task)
     glint_counter_add(task, f->null_rows, rows - kept);
 }
 
+/* Marks the empty rows: a scan has found the first column of each. */
+static void mark_empty(const struct glint_column *lines, uint32_t rows, uint64_t *odd)
+{
+    assert(lines->start != NULL && rows <= FIELDS_ROWS_MAX);
+    uint32_t row = rows & ~3u; /* the arrays may have no entries after the rows */
+    bool found = fields_any_size(lines->start, lines->end, row, 0);
+    for (; row < rows; row++) found |= lines->start[row] == lines->end[row];
+    for (row = 0; found && row < rows; row++)
+        odd[row / 64] |= (uint64_t)(lines->start[row] == lines->end[row]) << row % 64;
+}
+
 /* Returns true if a scan is worthwhile, provided that the rows are lines. */
 static bool scan_pays(const struct fields *f, const struct glint_column *lines, uint32_t rows)
 {
@@ -284,6 +296,8 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
     if (!scan_pays(f, &lines->value, lines->rows) ||
         !fields_scan(f, &lines->value, lines->rows, odd))
         return parse_rows(f, task, lines);
+    if (f->skip_empty && f->key_column == 0 && f->id_column == 0)
+        mark_empty(&lines->value, lines->rows, odd);
     r = parse_odd_rows(f, task, lines, odd);
     if (r == 0 && !f->keep_nulls) leave_out_nulls(f, task);
     return r;

@@ -309,7 +309,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     if (columns.count > 1)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--column: more than one column");
     struct glint_args *keep_args = glint_args(g);
-    columns_args(keep_args, &table, &columns);
+    if (columns.count > 0) columns_args(keep_args, &table, &columns);
     glint_args_text(keep_args, "pattern", paths[0]);
     glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
     glint_args_i64(keep_args, "flags", flags);
