@@ -21,7 +21,8 @@
 struct json_rows {
     struct glint_task *task;
     struct json_paths paths;
-    const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX];
+    const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX],
+        *unpaired[JSON_PATHS_MAX];
     struct json_value values[JSON_PATHS_MAX];
     struct row_batch out;
     struct glint_slice nulls; /* data/csv.h */
@@ -39,7 +40,9 @@ static int open_rows(struct json_rows *j, struct glint_slice pointers)
         j->missing[i] = arena_format(arena, "no value at %s", path);
         j->container[i] = arena_format(arena, "an object or array at %s", path);
         j->control[i] = arena_format(arena, "the byte 0x1d, 0x1e or 0x1f in the value at %s", path);
-        ok = j->missing[i] != NULL && j->container[i] != NULL && j->control[i] != NULL;
+        j->unpaired[i] = arena_format(arena, "half of a surrogate pair in the value at %s", path);
+        ok = j->missing[i] != NULL && j->container[i] != NULL && j->control[i] != NULL &&
+             j->unpaired[i] != NULL;
     }
     return ok ? 0 : error_no_memory(&j->task->error);
 }
@@ -60,6 +63,7 @@ static const char *put_json_value(const struct json_rows *j, uint32_t path, uint
     const bool missing = v->kind == JSON_KIND_MISSING;
     if (missing && !nulls_have_missing(j->nulls)) return j->missing[path];
     if (v->kind == JSON_KIND_CONTAINER) return j->container[path];
+    if (v->unpaired) return j->unpaired[path];
     *(*at)++ = CSV_SEPARATOR;
     if (missing || v->kind == JSON_KIND_NULL) {
         if (missing) glint_counter_add(j->task, j->missing_values, 1);

@@ -57,27 +57,34 @@ static int hex4(const uint8_t *at, const uint8_t *end)
     return value;
 }
 
-/* Returns the code point of the escape \uXXXX, or of a pair of them, and sets *out_size to its
- * bytes; -1: it is not valid. */
+static bool is_surrogate(int32_t code)
+{
+    return code >= 0xd800 && code <= 0xdfff;
+}
+
+/* Returns the code point of the escape \uXXXX, or of a pair of them, or half of a pair that has no
+ * other half, and sets *out_size to its bytes; -1: it is not valid. */
 static int32_t unicode_escape(const uint8_t *at, const uint8_t *end, unsigned *out_size)
 {
     const int high = end - at >= 6 ? hex4(at + 2, end) : -1;
     *out_size = 6;
-    if (high < 0xd800 || high > 0xdfff) return high;
+    if (!is_surrogate(high)) return high;
     const bool pair = high < 0xdc00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
     const int low = pair ? hex4(at + 8, end) : -1;
-    if (low < 0xdc00 || low > 0xdfff) return -1;
+    if (low < 0xdc00 || low > 0xdfff) return high;
     *out_size = 12;
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* Returns the size of the escape, 0: it is not valid. */
-static unsigned escape_size(const uint8_t *at, const uint8_t *end)
+/* Returns the size of the escape, 0: it is not valid. Sets *unpaired if it is half of a pair. */
+static unsigned escape_size(const uint8_t *at, const uint8_t *end, bool *unpaired)
 {
     unsigned size;
     if (end - at < 2 || at[1] == '\0') return 0;
-    if (at[1] == 'u') return unicode_escape(at, end, &size) >= 0 ? size : 0;
-    return strchr("\"\\/bfnrt", at[1]) != NULL ? 2 : 0;
+    if (at[1] != 'u') return strchr("\"\\/bfnrt", at[1]) != NULL ? 2 : 0;
+    const int32_t code = unicode_escape(at, end, &size);
+    *unpaired |= is_surrogate(code);
+    return code >= 0 ? size : 0;
 }
 
 /* Whether one of eight bytes is a quote, a backslash, a control character or not ASCII. */
@@ -105,15 +112,15 @@ static const char *scan_string(struct scan *s, struct json_value *out)
 {
     const uint8_t *const start = ++s->at;
     out->kind = JSON_KIND_TEXT;
-    out->escaped = false;
+    out->escaped = out->unpaired = false;
     for (;;) {
         s->at = skip_plain(s->at, s->end);
         if (s->at == s->end) return "JSON: a string has no closing quote";
         if (*s->at == '"') break;
         if (*s->at < 0x20) return "JSON: a control character in a string";
         const bool escape = *s->at == '\\';
-        const unsigned size =
-            escape ? escape_size(s->at, s->end) : utf8_size(s->at, (uint64_t)(s->end - s->at));
+        const unsigned size = escape ? escape_size(s->at, s->end, &out->unpaired)
+                                     : utf8_size(s->at, (uint64_t)(s->end - s->at));
         if (size == 0 && escape) return "JSON: an escape in a string is not valid";
         if (size == 0) return "JSON: a string is not UTF-8";
         out->escaped |= escape;
@@ -146,7 +153,7 @@ static uint64_t decode_escape(const uint8_t **at, const uint8_t *end, uint8_t *o
     unsigned size = 2;
     if (c == 'u') {
         const int32_t code = unicode_escape(*at, end, &size);
-        assert(code >= 0);
+        assert(code >= 0 && !is_surrogate(code));
         *at += size;
         return put_utf8((uint32_t)code, out);
     }
@@ -173,11 +180,12 @@ uint64_t json_text_decode(struct glint_slice raw, uint8_t *out)
     return size;
 }
 
-/* Whether a name, with its escapes, is `wanted`. */
+/* Whether a name, with its escapes, is `wanted`. One with half of a pair is no text. */
 static bool name_equals(const struct json_value *name, struct glint_slice wanted)
 {
     const uint8_t *at = name->raw.data, *end = at + name->raw.size;
     uint64_t equal = 0;
+    if (name->unpaired) return false;
     if (!name->escaped)
         return name->raw.size == wanted.size && memcmp(at, wanted.data, wanted.size) == 0;
     while (at < end) {

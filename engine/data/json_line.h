@@ -30,6 +30,7 @@ enum json_kind {
 struct json_value {
     enum json_kind kind;
     bool escaped;           /* TEXT: raw contains escapes */
+    bool unpaired;          /* TEXT: one of them is half of a surrogate pair: it is no Unicode */
     struct glint_slice raw; /* in the line */
 };
 
@@ -47,8 +48,8 @@ const char *json_line_scan(const struct json_paths *paths, struct glint_slice li
  * object over several lines; to skip such lines would lose data. NULL: the line is neither.
  * `first`: it is the first of its file. */
 const char *json_line_hint(struct glint_slice line, const char *problem, bool first);
-/* Writes the text between quotes, which was scanned, without its escapes. Returns its size, at most
- * raw.size. */
+/* Writes the text between quotes, which was scanned and is not `unpaired`, without its escapes.
+ * Returns its size, at most raw.size. */
 uint64_t json_text_decode(struct glint_slice raw, uint8_t *out);
 /* The line of a row, which is a line with values or one without. */
 struct glint_slice json_row_line(struct glint_slice row);
