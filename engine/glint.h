@@ -172,10 +172,10 @@ void glint_free(void *data);
 
 /* Reads the lines of text files, without line endings (LF or CRLF), as (none, text). `paths` is
  * either the name of an existing file or a comma-separated list of files, directories, globs and
- * file URLs. Names that start with _ or . are skipped inside directories and globs. gzip is
- * decompressed; other compression formats are an error. Files are read in the order of the list,
- * directories and globs in the order of names. Differs from Spark: CR is stripped only before LF; a
- * byte order mark at the start of a file is dropped. */
+ * URLs. Names that start with _ or . are skipped inside directories and globs. gzip, zstd, bzip2,
+ * xz and lz4 are decompressed. Files are read in the order of the list, directories and globs in
+ * the order of names. Differs from Spark: CR is stripped only before LF; a byte order mark at the
+ * start of a file is dropped. */
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
 /* Lines split at the first separator into (text, text). Without a separator the value is empty. */
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
