@@ -1,0 +1,55 @@
+"""The examples of the README, in their order, on small inputs."""
+
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+import glint
+
+README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
+FILES = {
+    "books/1": "a rose is a rose\n", "books/2": "is it\n",
+    "names.tsv": "id\tname\n" + "".join(f"tt{i}\tCarmencita {i}\n" for i in range(9)),
+    "votes.tsv": "tt1\t1000\ntt1\t967\ntt2\t5\n",
+    "upper.py": "import sys\nsys.stdout.write(sys.stdin.read().upper())\n",
+    "ratings.tsv": "tt0000001\t5.5\t10\ntt0000002\t6.5\t20\n",
+}
+
+
+class Readme(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(directory.name)
+        for name, text in FILES.items():
+            pathlib.Path(name).parent.mkdir(exist_ok=True)
+            pathlib.Path(name).write_text(text, encoding="utf-8")
+        glint.run("count-keys", "ratings.tsv", "ids", master="local[1]")
+        glint.run("bloom-build", 0.01, "ratings.tsv", "ids", "filters", master="local[1]")
+
+    @staticmethod
+    def words(output):
+        return pathlib.Path(output, "part-00000").read_text(encoding="utf-8").split()
+
+    def test_examples(self):
+        another = glint.Bloom(1_000_000, 0.01)
+        another.add("tt9")
+        place = {"ids": ["tt1", "tt2"], "other_ids": ["tt2", "none"], "another": another}
+        page = README.read_text(encoding="utf-8")
+        examples = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        self.assertEqual(len(examples), 3)
+        for example in examples:
+            exec(compile(example, str(README), "exec"), place)  # pylint: disable=exec-used
+        self.assertEqual(place["result"].counters["rows read"], 2)
+        self.assertEqual(sorted(self.words("counts")), sorted("a 2 is 2 it 1 rose 2".split()))
+        self.assertEqual(place["word"], "rose")
+        self.assertIn("CARMENCITA", self.words("upper"))
+        self.assertEqual(list(place["mask"]), [True, False])
+        self.assertTrue("tt9" in place["both"] and "tt1" in place["both"])
+
+
+if __name__ == "__main__":
+    unittest.main()
