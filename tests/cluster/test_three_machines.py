@@ -47,17 +47,16 @@ class Steps(NetworkTest):
 
     def test_steps(self):
         os.remove(os.path.join(self.directory, "secret"))
-        os.rename(self.ratings(1000), os.path.join(self.directory, "ratings.tsv"))
         self.shell("n1", self.block("cd /shared"))
         executors = self.start_executors()
         printed = self.shell("n3", self.block("glint status --cluster cluster.toml\n    glint submit"))
         self.assertEqual(printed.count(" idle "), 3, printed)
-        self.assertEqual(sum(int(line.split("\t")[1]) for line in printed.splitlines() if "\t" in line), 1000)
+        self.assertEqual(sum(int(line.split("\t")[1]) for line in printed.splitlines() if "\t" in line), 1_250_000)
         create, umask, keep, *steps = self.block("glint secret new new.secret").splitlines()
         self.shell("n1", "\n".join((create, umask, keep)))
         for number, step in enumerate(steps, 1):
             self.shell("n1", f"{umask}\n{step}")
-            self.shell("n2", "glint submit --cluster cluster.toml -q --overwrite count-keys ratings.tsv counts")
+            self.shell("n2", "glint submit --cluster cluster.toml -q --overwrite count-keys --header ratings.tsv counts")
             for executor in executors:  # which reads the file at the next connection
                 read = re.findall(r"(\d) secrets? read from", executor.err)
                 self.assertEqual(read, ["2", "2", "1"][:number], executor.err)
