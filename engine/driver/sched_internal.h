@@ -1,10 +1,7 @@
 /* Shared by the scheduler's files: its tables, and the few functions that change them.
  *
- * sched.c              creates the tables, getters
+ * sched.c        creates the tables; the next task; speculative copies; events
  * sched_state.c        state changes of tasks, attempts, stages, executors and nodes
- * sched_pick.c         the next task and its executor: sched_next_task, sched_revoke_queued
- * sched_speculation.c  speculative copies of slow attempts, sched_next_wakeup_ns
- * sched_event.c        events: sched_on_*
  *
  * Few events scan all tasks or all executors. Each stage has a bitmap of its waiting tasks, and per
  * executor a ring of the waiting tasks that prefer it. Each executor has a ring of the tasks whose
@@ -202,23 +199,11 @@ void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded);
  * rather than not at all. */
 bool sched_node_accepts_tasks(const struct sched *s, uint32_t node);
 
-/* ---- sched_pick.c */
-
-/* Returns the executor with the most free slots (the lowest number if several have as many) on a
- * node where the task may run: not on node `other_than`, and not where it failed while another node
- * accepts tasks. SCHED_NONE: no such executor. */
-uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t,
-                             uint32_t other_than);
-
-/* ---- sched_speculation.c: all of it does nothing if speculation is off */
+/* ---- sched.c: all of it does nothing if speculation is off */
 
 /* Candidates are running or queued attempts without another copy. Removing an attempt that is not
  * one is allowed. */
 void speculation_add_candidate(struct sched *s, struct sched_attempt *a);
 void speculation_remove_candidate(struct sched *s, struct sched_attempt *a);
-/* A task is done: its duration counts for the median of its stage. */
-void speculation_record_duration(struct sched *s, const struct sched_attempt *a, uint64_t now_ns);
-/* Returns a task whose only attempt is too slow, and the executor for its copy; NULL: none. */
-struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_executor);
 
 #endif

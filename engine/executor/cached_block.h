@@ -1,4 +1,4 @@
-/* A cached block and its store, for block_store.c and block_writer.c only. */
+/* A cached block and its store, for block_store.c and block_store.c only. */
 #ifndef GLINT_EXECUTOR_CACHED_BLOCK_H
 #define GLINT_EXECUTOR_CACHED_BLOCK_H
 
@@ -22,11 +22,11 @@ struct cached_block {
     unsigned level;
     struct block_chunk *chunks;
     uint64_t chunk_count, chunk_capacity;
-    uint64_t bytes;  /* of all chunks */
-    bool in_memory;  /* counted in the store's memory */
-    char *path;      /* of its file; NULL: none */
-    uint32_t refs;   /* under the lock, as the fields below */
-    bool removed;    /* not in a bucket: freed with the last reference */
+    uint64_t bytes;   /* of all chunks */
+    bool in_memory;   /* counted in the store's memory */
+    char *path;       /* of its file; NULL: none */
+    uint32_t refs;    /* under the lock, as the fields below */
+    bool removed;     /* not in a bucket: freed with the last reference */
     bool drop_memory; /* it is in its file now: the last reference frees its memory */
 };
 
@@ -41,22 +41,5 @@ struct block_store {
     struct cached_block_state *changes;
     uint64_t change_count, change_capacity;
 };
-
-/* Evicts until `bytes` more fit beside the blocks of `rdd`, and reserves them. Returns false if
- * that is not possible. Counts evictions in the task. */
-bool block_store_reserve(struct block_store *s, struct glint_task *task, uint32_t rdd,
-                         uint64_t bytes);
-void block_store_unreserve(struct block_store *s, uint64_t bytes);
-/* Takes ownership of a finished block, with one reference. Its reserved memory becomes the
- * block's. Returns false if the store has a block of that partition. */
-bool block_store_add(struct block_store *s, struct cached_block *b);
-/* Removes a block to which the caller has a reference. */
-void block_store_remove(struct block_store *s, struct cached_block *b);
-/* Writes all chunks to a new file and sets their checksums and *out_path. Returns 0
- * or a code with *error set, and no file. */
-int cached_block_write_file(struct block_store *s, struct cached_block *b, char **out_path,
-                            struct glint_error *error);
-/* Frees a block that is in no list and has no references; removes its file. */
-void cached_block_free(struct block_store *s, struct cached_block *b);
 
 #endif

@@ -6,12 +6,16 @@
  * start to wait after its requests were cancelled. */
 #include "engine/executor/executor.h"
 
+#include "engine/base/crash.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
+#include "engine/batch.h"
 #include "engine/data/pack.h"
+#include "engine/data/task.h"
 #include "engine/executor/attempt.h"
-#include "engine/executor/describe_task.h"
 #include "engine/executor/store.h"
+#include "engine/net/message.h"
+#include "engine/plan/stage_plan.h"
 #include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>
@@ -19,6 +23,50 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+
+/* ---- Names of operators and functions belong to the program, so they outlive tasks. Everything
+ * else here is read by the thread that owns it. */
+
+/* The name of the user function that is running; NULL: none. Any thread. */
+static const char *describe_task_function(struct glint_task *task)
+{
+    const struct glint_function *f = atomic_load_explicit(&task->function, memory_order_relaxed);
+    return f != NULL ? f->name : NULL;
+}
+
+static void crash_add_stage(struct crash_text *out, const struct stage_plan *stage)
+{
+    crash_text_append(out, " of stage ");
+    crash_text_append(out, stage->nodes[0].op->name);
+    if (stage->node_count == 1) return;
+    crash_text_append(out, "..");
+    crash_text_append(out, stage->nodes[stage->node_count - 1].op->name);
+}
+
+/* Appends e.g. "task 3 (attempt 0) of stage textFile..map, in function words.split, reading in.txt
+ * from byte 0". Task's own thread; async-signal-safe. */
+static void describe_task(const struct glint_task *task, const struct message *m,
+                          struct crash_text *out)
+{
+    const struct glint_function *f = atomic_load_explicit(&task->function, memory_order_relaxed);
+    const struct glint_origin *origin = task->origin;
+    crash_text_append(out, "task ");
+    crash_text_append_u64(out, m->partition);
+    crash_text_append(out, " (attempt ");
+    crash_text_append_u64(out, m->attempt);
+    crash_text_append(out, ")");
+    if (task->stage != NULL) crash_add_stage(out, task->stage);
+    crash_text_append(out, f != NULL ? ", in function " : ", in no function of the job");
+    if (f != NULL) crash_text_append(out, f->name);
+    if (origin == NULL || origin->path == NULL) return;
+    crash_text_append(out, ", reading ");
+    crash_text_append(out, origin->path);
+    crash_text_append(out, " from byte ");
+    crash_text_append_u64(out, origin->offset);
+    if (origin->compression != 0) crash_text_append(out, ", decompressed");
+}
+
+/* ---- Executor */
 
 #define SLOT_ARENA_KEEP_BYTES (4 * MIB)
 
@@ -233,9 +281,9 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     mem_keep_large_blocks(kept_memory_bytes(config));
     pthread_mutex_init(&e->lock, NULL);
     e->store = store_create();
-    e->blocks = block_store_create(config->env, config->options.work_dir,
-                                   config->options.memory_bytes * config->slots /
-                                       CACHED_MEMORY_SHARE);
+    e->blocks =
+        block_store_create(config->env, config->options.work_dir,
+                           config->options.memory_bytes * config->slots / CACHED_MEMORY_SHARE);
     int r = e->store == NULL || e->blocks == NULL ? error_no_memory(error) : 0;
     if (r == 0 && config->env->random(config->env, &e->table_seed, sizeof e->table_seed) != 0)
         r = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");

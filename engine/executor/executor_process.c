@@ -1,16 +1,16 @@
 /* Life cycle of an executor process, from opening the loop to the last free. What happens in
- * between comes from connections (driver_conn.c, inbound_peers.c) and slots (executor_outbox.c).
+ * between comes from connections (driver_conn.c) and slots.
  *
  * Shutdown has an order. Tasks are cancelled and connections closed at once; everything else closes
  * only when no task runs and no connection is open, because until then tasks may fetch and blocks
  * may be sent. A task that ignores its cancel flag for GRACE_MS is not waited for: the process
  * exits. */
-#include "engine/executor/executor_process_internal.h"
-
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
+#include "engine/executor/executor_process_internal.h"
 #include "engine/executor/exit_report.h"
+#include "engine/limits.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/net_init.h"
 
@@ -18,6 +18,151 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Task outcomes on their way to the driver. Slot threads queue them and wake the loop; the
+ * loop sends as many as the control connection has room for. Outcomes left when the driver is gone
+ * are dropped. */
+
+#define WINDOW_BYTES (CONN_QUEUE_BYTES_MAX / 2)
+#define AGAIN_NS     (10 * MS_NS)
+
+void executor_outbox_add(void *arg, struct message *m)
+{
+    struct executor_process *c = arg;
+    assert(m->next == NULL && (m->type == MSG_DONE || m->type == MSG_FAILED));
+    pthread_mutex_lock(&c->lock);
+    *c->last_outcome = m;
+    c->last_outcome = &m->next;
+    pthread_mutex_unlock(&c->lock);
+    uv_async_send(&c->outcome_added);
+}
+
+static struct message *pop_outcome(struct executor_process *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct message *m = c->first;
+    if (m != NULL) {
+        c->first = m->next;
+        if (c->first == NULL) c->last_outcome = &c->first;
+        m->next = NULL;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return m;
+}
+
+static bool executor_outbox_is_empty(struct executor_process *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool empty = c->first == NULL;
+    pthread_mutex_unlock(&c->lock);
+    return empty;
+}
+
+static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
+{
+    /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
+    static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
+                  "a frame sent within the window fits the send queue");
+    while (c->phase == PROCESS_SERVING && c->control != NULL) {
+        /* Beyond CONN_QUEUE_BYTES_MAX conn_send would close the connection; wait for the socket
+         * instead. */
+        if (conn_queued_bytes(c->control) >= WINDOW_BYTES)
+            return executor_outbox_is_empty(c) ? UINT64_MAX : now + AGAIN_NS;
+        struct message *m = pop_outcome(c);
+        if (m == NULL) break;
+        /* If it fails the connection closes by itself: driver_on_closed ends the process. */
+        conn_send_message(c->control, m);
+        message_destroy(m);
+    }
+    return UINT64_MAX;
+}
+
+/* Sends outcomes while the connection has room. Returns when to call it again; UINT64_MAX: all
+ * sent. */
+static void executor_outbox_fini(struct executor_process *c)
+{
+    for (struct message *m; (m = pop_outcome(c)) != NULL;) message_destroy(m);
+}
+
+/* ---- Connections accepted on an executor's port: of other executors of the job, which may only
+ * send GET frames. */
+
+#define INBOUND_PEERS_MAX (2 * CLUSTER_EXECUTORS_MAX)
+
+/* The handshake only proves that the peer belongs to the job: it may read blocks. */
+static int inbound_peer_on_frame(void *arg, struct conn *conn, const struct frame *f,
+                                 struct glint_slice payload, struct glint_error *error)
+{
+    struct inbound_peer *g = arg;
+    struct executor_process *c = g->executor_process;
+    if (c->phase >= PROCESS_ENDING) return 0;
+    if (f->type == FRAME_GET && c->fetch_server != NULL)
+        return fetch_server_on_get(c->fetch_server, conn, f, payload, error);
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame from an executor",
+                     frame_type_name(f->type));
+}
+
+static void inbound_peer_on_closed(void *arg, struct conn *conn, const struct glint_error *why)
+{
+    struct inbound_peer *g = arg;
+    struct executor_process *c = g->executor_process;
+    struct inbound_peer **at = &c->inbound_peers;
+    (void)why; /* the peer decides whether to reconnect */
+    assert(g->conn == conn && c->inbound_peer_count > 0);
+    while (*at != g) at = &(*at)->next;
+    *at = g->next;
+    c->inbound_peer_count--;
+    if (c->fetch_server != NULL) fetch_server_on_closed(c->fetch_server, conn);
+    mem_free(g);
+    /* The shutdown waits for the last connection. */
+    if (c->phase == PROCESS_ENDING) executor_process_arm_timer(c, executor_process_now(c));
+}
+
+static const struct conn_events inbound_peer_events = {.frame = inbound_peer_on_frame,
+                                                       .closed = inbound_peer_on_closed};
+
+static bool accept_inbound_peer(struct executor_process *c, struct conn *conn,
+                                struct glint_error *error)
+{
+    /* More than one per executor: an old connection may still be open when its peer has
+     * reconnected. */
+    if (c->inbound_peer_count == INBOUND_PEERS_MAX) {
+        error_set(error, GLINT_E_CONNECTION, NULL, "too many executor connections (max %u)",
+                  INBOUND_PEERS_MAX);
+        return false;
+    }
+    struct inbound_peer *g = mem_alloc(sizeof *g);
+    if (g == NULL) {
+        error_no_memory(error);
+        return false;
+    }
+    *g = (struct inbound_peer){c->inbound_peers, c, conn};
+    c->inbound_peers = g;
+    c->inbound_peer_count++;
+    conn_set_events(conn, &inbound_peer_events, g);
+    return true;
+}
+
+/* listener_open's `accepted`: another executor of the job. Returns false with *error set to
+ * reject. */
+static bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_error *error)
+{
+    struct executor_process *c = arg;
+    if (c->phase >= PROCESS_ENDING) {
+        error_set(error, GLINT_E_CONNECTION, NULL, "%s is shutting down", c->config.node);
+        return false;
+    }
+    /* With TLS only the job's key opens it: until the driver has sent that, the process still has
+     * the cluster's secret. */
+    bool of_job = c->net.tls == NULL || conn_secret_kind(conn) == SECRET_JOB;
+    if (conn_peer_hello(conn)->role == ROLE_EXECUTOR && of_job)
+        return accept_inbound_peer(c, conn, error);
+    error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses in cluster.toml",
+              "%s is an executor process, not a daemon", c->config.node);
+    return false;
+}
+
+/* ---- The process */
 
 #define GRACE_MS 3000u /* for tasks and connections, from PROCESS_ENDING */
 #define STUCK_TASK_DEADS                                                                           \

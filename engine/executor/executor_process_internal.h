@@ -3,8 +3,8 @@
  *    executor_main.c     start of the process, signals, and the pipe to its daemon
  *    executor_process.c  life cycle: start, deadlines, shutdown
  *    driver_conn.c       connections to the driver: dialling, frames, messages
- *    inbound_peers.c     connections of other executors
- *    executor_outbox.c   task outcomes, from slots' threads to the driver
+ *    executor_process.c     connections of other executors
+ *    executor_process.c   task outcomes, from slots' threads to the driver
  *    exit_report.c       what the process tells its daemon about its end
  *
  *    WAITING -> SERVING [driver_on_opened: both connections to the driver are open]
@@ -112,18 +112,10 @@ void driver_conn_dial(struct executor_process *c);
 void driver_conn_give_up(struct executor_process *c);
 void driver_conn_send_drain(struct executor_process *c);
 
-/* inbound_peers.c */
-/* listener_open's `accepted`: another executor of the job. Returns false with *error set to
- * reject. */
-bool executor_process_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
+/* executor_process.c */
 
-/* executor_outbox.c */
+/* executor_process.c */
 /* executor_config.deliver: queues an outcome and wakes the loop. */
 void executor_outbox_add(void *arg, struct message *m); /* any thread */
-/* Sends outcomes while the connection has room. Returns when to call it again; UINT64_MAX: all
- * sent. */
-uint64_t executor_outbox_send(struct executor_process *c, uint64_t now);
-bool executor_outbox_is_empty(struct executor_process *c);
-void executor_outbox_fini(struct executor_process *c);
 
 #endif

@@ -3,9 +3,11 @@
  * the connection owned, calls `closed` last, and frees the conn. */
 #include "engine/net/conn.h"
 
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/net/conn_internal.h"
 #include "engine/net/net_init.h"
+#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,9 +15,14 @@
 #include <signal.h>
 #include <string.h>
 
+static void on_connect(uv_connect_t *connect, int status);
+static void conn_dial_fini(struct conn *c);
+static void on_heartbeat_timer(uv_timer_t *timer);
+
 /* ---- Close */
 
-void conn_on_handle_closed(uv_handle_t *handle)
+/* libuv's close callback of both handles; the last one frees the conn. */
+static void conn_on_handle_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
     assert(c->handles > 0 && c->state == CONN_CLOSED);
@@ -36,7 +43,8 @@ static void close_conn_handle(uv_handle_t *handle)
     if (!uv_is_closing(handle)) uv_close(handle, conn_on_handle_closed);
 }
 
-void conn_set_state(struct conn *c, enum conn_state state)
+/* Writes `state`, after conn_create the only function that does; states only increase. */
+static void conn_set_state(struct conn *c, enum conn_state state)
 {
     assert(state > c->state);
     c->state = state;
@@ -96,13 +104,14 @@ static void on_close_timeout(uv_timer_t *timer)
 }
 
 /* libuv's cached time may be as old as the current callback, which would shorten the timeout. */
-void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
+static void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 {
     uv_update_time(c->net->loop);
     uv_timer_start(&c->timer, on_time, ms, 0);
 }
 
-void conn_close_gracefully(struct conn *c)
+/* As conn_close with flush, also in HANDSHAKE, where a REJECT is to be sent. */
+static void conn_close_gracefully(struct conn *c)
 {
     /* Nothing can be sent any more. */
     if (c->broken) conn_end(c);
@@ -293,4 +302,326 @@ void conn_set_events(struct conn *c, const struct conn_events *events, void *arg
 {
     c->events = events;
     c->arg = arg;
+}
+
+/* ---- Dialling: tries the addresses of a host one after another until the connect timeout. Numeric
+ * addresses need no lookup. A name is resolved on libuv's thread pool; such a request cannot always
+ * be cancelled, so it may outlive its connection. */
+
+static void on_connect(uv_connect_t *connect, int status);
+
+static void on_retry_closed(uv_handle_t *handle)
+{
+    struct conn *c = handle->data;
+    /* conn_end found this socket already closing, and counts on this callback. */
+    if (c->state == CONN_CLOSED) {
+        conn_on_handle_closed(handle);
+        return;
+    }
+    /* A socket whose connect failed cannot be reused; the next address needs a new one. */
+    int r = uv_tcp_init(c->net->loop, &c->tcp);
+    assert(r == 0 && c->next_address != NULL);
+    c->tcp.data = c;
+    const struct addrinfo *a = c->next_address;
+    c->next_address = a->ai_next;
+    r = uv_tcp_connect(&c->connect, &c->tcp, a->ai_addr, on_connect);
+    if (r != 0) on_connect(&c->connect, r);
+}
+
+static void on_connect(uv_connect_t *connect, int status)
+{
+    struct conn *c = connect->data;
+    /* Closing the socket cancels the connect; libuv still calls back. */
+    if (c->state == CONN_CLOSED) return;
+    if (status == 0)
+        conn_on_connected(c);
+    else if (c->next_address == NULL)
+        conn_fail_uv(c, status, "connect");
+    else /* try the next address on a new socket */
+        uv_close((uv_handle_t *)&c->tcp, on_retry_closed);
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    struct name_lookup *name_lookup = request->data;
+    struct conn *c = name_lookup->conn;
+    mem_free(name_lookup);
+    if (c != NULL) c->name_lookup = NULL;
+    /* The connection ended during the lookup. */
+    if (c == NULL || c->state == CONN_CLOSED) {
+        uv_freeaddrinfo(found);
+        return;
+    }
+    assert(c->state == CONN_DIALLING);
+    c->addresses = found;
+    if (status != 0) {
+        conn_fail_uv(c, status, "resolve the address");
+        return;
+    }
+    c->next_address = found->ai_next;
+    int r = uv_tcp_connect(&c->connect, &c->tcp, found->ai_addr, on_connect);
+    if (r != 0) on_connect(&c->connect, r);
+}
+
+/* Cancels the name lookup and frees the addresses. */
+static void conn_dial_fini(struct conn *c)
+{
+    if (c->name_lookup != NULL) {
+        /* on_resolved frees the request, since a running lookup cannot be cancelled. */
+        c->name_lookup->conn = NULL;
+        uv_cancel((uv_req_t *)&c->name_lookup->request); /* no effect if it is already running */
+    }
+    if (c->addresses != NULL) uv_freeaddrinfo(c->addresses);
+    c->name_lookup = NULL;
+    c->addresses = c->next_address = NULL;
+}
+
+static int start_resolving(struct conn *c, const char *host, uint16_t port)
+{
+    char service[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct name_lookup *r = mem_zalloc(sizeof *r);
+    if (r == NULL) return UV_ENOMEM;
+    text_format(service, sizeof service, "%u", port);
+    r->conn = c;
+    r->request.data = r;
+    int result = uv_getaddrinfo(c->net->loop, &r->request, on_resolved, host, service, &hints);
+    if (result == 0)
+        c->name_lookup = r;
+    else
+        mem_free(r);
+    return result;
+}
+
+static int start_dialling(struct conn *c, const char *host, uint16_t port)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    if (uv_ip4_addr(host, port, &v4) == 0)
+        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v4, on_connect);
+    if (uv_ip6_addr(host, port, &v6) == 0)
+        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v6, on_connect);
+    return start_resolving(c, host, port);
+}
+
+struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
+                       const uint8_t *expected_incarnation, const struct conn_events *events,
+                       void *arg, struct glint_error *error)
+{
+    struct conn *c = conn_create(net, true, error);
+    if (c == NULL) return NULL;
+    assert(channel > 0 && channel < CHANNELS_END && events != NULL);
+    text_format(c->address, sizeof c->address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
+    c->channel = channel;
+    if (expected_incarnation != NULL)
+        memcpy(c->expected_incarnation, expected_incarnation, sizeof c->expected_incarnation);
+    int r = start_dialling(c, host, port);
+    if (r == 0) {
+        conn_set_events(c, events, arg);
+        return c;
+    }
+    conn_fail_uv(c, r, "connect"); /* has no events yet: `closed` is not called */
+    *error = c->why;
+    return NULL;
+}
+
+/* ---- The handshake: exchange of hellos, or rejection. The dialling side sends its hello first.
+ * The accepting side queues its own when the peer's hello is compatible, then calls its owner;
+ * frames that the owner sends from inside `accepted` follow the hello. */
+
+static struct hello own_hello(const struct conn *c)
+{
+    struct hello h = c->net->self;
+    h.channel = c->channel;
+    memcpy(h.expected_incarnation, c->expected_incarnation, sizeof h.expected_incarnation);
+    return h;
+}
+
+static int queue_hello(struct conn *c, struct glint_error *why)
+{
+    struct hello h = own_hello(c);
+    struct buffer payload = {NULL, 0, 0};
+    int r = hello_encode(&h, &payload, why);
+    if (r == 0 && !conn_enqueue(c, FRAME_HELLO, 0, &payload)) r = error_no_memory(why);
+    buffer_fini(&payload);
+    return r;
+}
+
+void conn_start_handshake(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    conn_set_state(c, CONN_HANDSHAKE);
+    if (c->dialling && queue_hello(c, &why) != 0)
+        conn_fail(c, &why);
+    else
+        conn_flush(c);
+}
+
+/* Sends the reason to the peer, then closes. Our hello, if queued, is discarded: the peer gets
+ * either a hello or a REJECT. */
+static void send_reject(struct conn *c, const struct glint_error *why)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error ignored = {.code = GLINT_OK};
+    assert(why->code != GLINT_OK);
+    c->why = *why;
+    conn_discard_queue(c);
+    bool queued =
+        reject_encode(why, &payload, &ignored) == 0 && conn_enqueue(c, FRAME_REJECT, 0, &payload);
+    buffer_fini(&payload);
+    /* Without memory for the REJECT the peer only sees the close. */
+    if (queued)
+        conn_close_gracefully(c);
+    else
+        conn_fail(c, why);
+}
+
+static void finish_handshake(struct conn *c)
+{
+    struct hello self = own_hello(c);
+    /* Limits what the peer can make this process do to the frames of its role. */
+    c->expected = hello_allowed_frames(&self, &c->peer, c->dialling);
+    conn_set_state(c, CONN_OPEN);
+    uv_timer_stop(&c->timer);
+}
+
+/* The hellos are compatible; calls the listener's owner, which may send, close or reject. Corked,
+ * so that nothing is written before its decision: a REJECT can then still replace our hello. */
+static void accept_conn(struct conn *c)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    if (queue_hello(c, &why) != 0) {
+        conn_fail(c, &why);
+        return;
+    }
+    c->corked = true;
+    finish_handshake(c);
+    bool accepted = listener_accept(c, &why);
+    c->corked = false;
+    /* A rejected connection never calls the owner back. */
+    if (!accepted) conn_set_events(c, NULL, NULL);
+    if (c->state == CONN_CLOSED) return;
+    if (accepted) {
+        listener_remove_pending(c);
+        conn_flush(c);
+        return;
+    }
+    c->has_opened = false; /* never open for its owner: counts as rejected */
+    send_reject(c, &why);
+}
+
+/* A client secret is for the role CLIENT, the key of a job for its executors. Returns 0 or a code.
+ */
+static int check_hello_secret(const struct conn *c, struct glint_error *why)
+{
+    enum secret_kind kind =
+        c->tls != NULL && !c->dialling ? tls_peer_secret_kind(c->tls) : SECRET_PEER;
+    if (kind == SECRET_CLIENT && c->peer.role != ROLE_CLIENT)
+        return error_set(why, GLINT_E_NOT_PERMITTED, "name the file of the cluster's own secret",
+                         "%s has a client secret, which allows status requests only", c->peer.node);
+    if (kind == SECRET_JOB && c->peer.role != ROLE_EXECUTOR)
+        return error_set(why, GLINT_E_NOT_PERMITTED, NULL,
+                         "%s has the key of a job, which is for its executors only", c->peer.node);
+    return 0;
+}
+
+void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_slice payload)
+{
+    struct glint_error why = {.code = GLINT_OK};
+    assert(c->state == CONN_HANDSHAKE && (type == FRAME_HELLO || type == FRAME_REJECT));
+    if (type == FRAME_REJECT) {
+        /* Always sets `why`: to the peer's error, or to PROTOCOL. */
+        reject_decode(payload, &why);
+        conn_fail(c, &why);
+        return;
+    }
+    if (hello_decode(payload, &c->peer, &why) == 0) {
+        /* The dialling side chooses the channel. */
+        if (!c->dialling) c->channel = c->peer.channel;
+        struct hello self = own_hello(c);
+        if (check_hello_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
+    }
+    /* Only the accepting side sends a REJECT; the dialling side just closes. */
+    if (why.code != GLINT_OK && c->dialling)
+        conn_fail(c, &why);
+    else if (why.code != GLINT_OK)
+        send_reject(c, &why);
+    else if (!c->dialling)
+        accept_conn(c);
+    else {
+        finish_handshake(c);
+        /* Then sends also the frames that were queued before OPEN. */
+        if (c->events->opened != NULL) c->events->opened(c->arg, c);
+        conn_flush(c);
+    }
+}
+
+/* ---- Heartbeats of an open connection: sends a PING per interval, and watches for the peer's. Any
+ * frame of the peer counts as one. The connection's timer, which limited the handshake before,
+ * serves them until the connection closes. */
+
+static void on_heartbeat_timer(uv_timer_t *timer);
+
+static void start_heartbeat_timer(struct conn *c, uint64_t now, uint64_t at_ns)
+{
+    conn_start_timer(c, on_heartbeat_timer, ms_until(at_ns, now));
+}
+
+static void set_suspect(struct conn *c, bool suspect)
+{
+    if (c->suspect == suspect) return;
+    c->suspect = suspect;
+    if (c->events != NULL && c->events->suspect != NULL) c->events->suspect(c->arg, c, suspect);
+}
+
+static void send_ping(struct conn *c, uint64_t now)
+{
+    struct ping ping = {.sent_ns = now};
+    if (c->events->heartbeat != NULL) c->events->heartbeat(c->arg, c, &ping);
+    conn_send_payload(c, FRAME_PING, 0, &ping_format, &ping);
+}
+
+static void on_heartbeat_timer(uv_timer_t *timer)
+{
+    struct conn *c = timer->data;
+    struct glint_error why = {.code = GLINT_OK};
+    bool due = false;
+    uint64_t now = c->net->env->now_ns(c->net->env), next = UINT64_MAX;
+    assert(conn_is_open(c) && c->has_heartbeat);
+    enum life life = liveness_on_timer(&c->liveness, now, &due, &next);
+    if (life == LIFE_DEAD) {
+        error_set(&why, GLINT_E_CONNECTION, NULL, "no heartbeat for %llu ms",
+                  (unsigned long long)(c->liveness.limits->dead_ns / MS_NS));
+        if (c->net->self.role != ROLE_DRIVER) /* the driver tells the user */
+            log_line(LOG_WARN, &(struct log_ids){.peer = c->address},
+                     "%s: closing the connection of %s", why.cause, c->peer.node);
+        conn_fail(c, &why);
+        return;
+    }
+    start_heartbeat_timer(c, now, next);
+    set_suspect(c, life == LIFE_SUSPECT);
+    if (due && conn_is_open(c)) send_ping(c, now);
+}
+
+void conn_start_heartbeat(struct conn *c, const struct liveness_limits *limits)
+{
+    uint64_t now = c->net->env->now_ns(c->net->env);
+    /* After a failed send the connection is closing: nothing more happens then. */
+    assert(c->state >= CONN_OPEN && !c->has_heartbeat);
+    c->has_heartbeat = true;
+    liveness_init(&c->liveness, limits, now);
+    if (conn_is_open(c)) start_heartbeat_timer(c, now, now + limits->heartbeat_ns);
+}
+
+void conn_on_any_bytes(struct conn *c)
+{
+    if (!c->has_heartbeat || !conn_is_open(c)) return;
+    liveness_on_heartbeat(&c->liveness, c->net->env->now_ns(c->net->env));
+    set_suspect(c, c->liveness.life == LIFE_SUSPECT);
+}
+
+uint64_t conn_last_seen_ns(const struct conn *c)
+{
+    assert(c->has_heartbeat);
+    return c->liveness.last_seen_ns;
 }

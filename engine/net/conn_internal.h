@@ -1,5 +1,5 @@
-/* Internals of a connection, shared by conn.c (lifecycle), conn_dial.c, conn_handshake.c,
- * conn_heartbeat.c, conn_read.c, conn_write.c and listener.c.
+/* Internals of a connection, shared by conn.c (lifecycle), conn_read.c, conn_write.c and
+ * listener.c.
  *
  * An OPEN connection may be `ending` (conn_close with flush: discards received frames, sends its
  * queue, then FIN, and waits for the peer's FIN) or `broken` (a write failed: received bytes are
@@ -56,7 +56,7 @@ struct conn {
     struct glint_error why; /* reason for the end; OK: closed by this side */
     char host[HOST_TEXT_MAX];
     char address[HOST_TEXT_MAX + 8];
-    /* Dialling (conn_dial.c): the resolved addresses, and the next to try. */
+    /* Dialling (conn.c): the resolved addresses, and the next to try. */
     uv_connect_t connect;
     struct name_lookup *name_lookup;
     struct addrinfo *addresses, *next_address;
@@ -81,7 +81,7 @@ struct conn {
     bool busy;   /* `write` is in progress */
     bool corked; /* do not start a write: more frames will be queued now */
     bool shut;   /* `shutdown` was started */
-    /* Heartbeats (conn_heartbeat.c). */
+    /* Heartbeats (conn.c). */
     bool has_heartbeat, suspect;
     struct liveness liveness;
     /* Set from accept until OPEN or CLOSED (listener.c, pending_conns.c). */
@@ -103,32 +103,16 @@ void conn_on_connected(struct conn *c);
  * on the first received byte, so that an idle connection costs no TLS session. Returns false if the
  * connection failed. */
 bool conn_start_tls(struct conn *c);
-/* Writes `state`, after conn_create the only function that does; states only increase. */
-void conn_set_state(struct conn *c, enum conn_state state);
 /* Ends the connection. *why becomes its reason unless it already has one or is ending. */
 void conn_fail(struct conn *c, const struct glint_error *why);
 /* As conn_fail, for a failed libuv call with result `code`; the message is "cannot OPERATION". */
 void conn_fail_uv(struct conn *c, int code, const char *operation);
-/* As conn_close with flush, also in HANDSHAKE, where a REJECT is to be sent. */
-void conn_close_gracefully(struct conn *c);
 /* A write failed. Called from the loop only, since it calls `sent` callbacks. */
 void conn_on_write_error(struct conn *c, int code, const char *operation);
-/* libuv's close callback of both handles; the last one frees the conn. */
-void conn_on_handle_closed(uv_handle_t *handle);
-
-/* Starts the connection's one timer: for the handshake, then heartbeats, then the close. */
-void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms);
-
-/* conn_heartbeat.c */
 /* A frame has arrived, or a part of its payload: on a slow network a long one takes longer than the
  * peer may be silent. */
 void conn_on_any_bytes(struct conn *c);
 
-/* conn_dial.c */
-/* Cancels the name lookup and frees the addresses. */
-void conn_dial_fini(struct conn *c);
-
-/* conn_handshake.c */
 /* TLS is established, or not used: the dialling side sends its hello. */
 void conn_start_handshake(struct conn *c);
 /* Handles a HELLO or REJECT received in HANDSHAKE. */

@@ -58,8 +58,8 @@ struct glint_rdd {
     struct glint_rdd *parents[2];
     uint32_t parent_count;
     struct glint_schema schema;
-    bool grouped;         /* the records of a key are adjacent and form one group */
-    unsigned persist;     /* glint_persist: bits of enum glint_level; 0: not persisted */
+    bool grouped;     /* the records of a key are adjacent and form one group */
+    unsigned persist; /* glint_persist: bits of enum glint_level; 0: not persisted */
     /* Equal keys are in the same partition, which the last shuffle chose. Of a union: if it is
      * narrow, which is known when it is counted (partitioning.h). */
     bool key_partitioned;
@@ -68,8 +68,8 @@ struct glint_rdd {
      */
     bool narrow;
     bool partitioner_fixed; /* wide: the job chose its partitioner */
-    uint32_t maps;       /* wide, after rdd_cut_lineage: the partitions that its parent had */
-    uint64_t walk;       /* the last walk of a stage that found it */
+    uint32_t maps;          /* wide, after rdd_cut_lineage: the partitions that its parent had */
+    uint64_t walk;          /* the last walk of a stage that found it */
     /* Wide: the shuffle whose partitioner it has, if it is narrow or another RDD's `exchange`. */
     struct glint_rdd *partitioner_of;
     /* One of several inputs of a wide RDD: shuffles this input alone if others need no shuffle. */
@@ -123,7 +123,7 @@ struct glint_args {
     struct args_broadcast {
         struct glint_broadcast *broadcast;
         uint64_t id; /* another one: it was destroyed */
-    } *broadcasts;
+    } * broadcasts;
     uint64_t bound_bytes; /* of the function's state (glint_bind) */
     struct glint_args *next;
 };
@@ -223,7 +223,7 @@ struct glint {
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
     uint8_t csv;
-    bool noted_columns; /* a note said that files have other columns */
+    bool noted_columns;               /* a note said that files have other columns */
     struct glint_slice nulls;         /* of that input (data/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
@@ -279,7 +279,6 @@ struct glint_rdd *rdd_fail(struct glint_rdd *rdd, enum glint_code code, const ch
     __attribute__((format(printf, 3, 4)));
 /* Sets the sources and input_bytes of a new RDD from its parents. When out of memory, sets the
  * context's error. */
-void rdd_inherit_sources(struct glint_rdd *rdd);
 void source_set_unref(struct source_set *set); /* NULL is allowed */
 /* Returns the error code for a public call (`call` is its Spark name) that got NULL for an RDD: the
  * error that a context of this thread already has. If none has one, the job passed NULL by mistake,
@@ -320,8 +319,6 @@ static inline struct glint_rdd *rdd_ref(struct glint_rdd *rdd)
     rdd->refs++;
     return rdd;
 }
-/* Frees the RDD with its last reference, then those that only it needed. */
-void rdd_unref(struct glint_rdd *rdd);
 /* Ends the references of a shuffle, whose map outputs are complete and cannot be lost, on what it
  * was computed from: it is never computed again. Not while an action runs. */
 void rdd_cut_lineage(struct glint_rdd *shuffle);
@@ -376,7 +373,7 @@ void context_hint_saved_output(struct glint *g, const char *paths);
 /* Like glint_note, for a problem that did not fail the job. Also printed with --quiet. */
 void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* persist.c: "memory", "disk", "memory and disk". */
+/* release.c: "memory", "disk", "memory and disk". */
 const char *persist_level_name(unsigned level);
 
 #endif

@@ -82,8 +82,6 @@ struct buffered_record combine_buffer_get(const struct combine_buffer *g,
  * is merged into them. Returns 0 or a negative code with the task's error set. */
 int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_order *order,
                          bool complete, struct run_writer *out);
-/* Removes all keys and records; keeps the memory for the next ones. */
-void combine_buffer_reset(struct combine_buffer *g);
 /* Returns 0 or a negative code with the task's error set. */
 typedef int combine_buffer_add_fn(void *arg, uint32_t partition, struct glint_slice key,
                                   struct glint_slice value);

@@ -58,15 +58,6 @@ struct fetch_index {
     uint32_t request_count;
     uint32_t lost; /* after FETCH_FAILED: the index of the input that is lost */
 };
-/* Requests the locations from the inputs' executors, one GET_INDEX each, and waits for all. The
- * responses contain up to `bytes_max` bytes of small parts inline, all together. Arrays are in the
- * task's arena. Returns 0, or FETCH_FAILED, INTERRUPTED or NO_MEMORY with the task's error set;
- * call fetch_index_free in both cases. */
-int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t bytes_max,
-                        uint64_t shuffle, uint32_t partition, const struct fetch_input *inputs,
-                        uint32_t count);
-/* Frees the responses; slices of inline bytes become invalid. Zeros are fine. */
-void fetch_index_free(struct fetch_index *p);
 /* Sets and returns the task's error after a request failed with `why`: INTERRUPTED if the task was
  * cancelled, NO_MEMORY for want of local memory, else FETCH_FAILED, which makes the driver
  * recompute the map output. Also sets task->unreachable if the connection failed. */

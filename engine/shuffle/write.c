@@ -3,7 +3,7 @@
  *     rows --> combine buffer (table, records) --full--> .
  *     large values ------------------------------------> a run, while ascending --> final merge
  *
- * Rows that are not combined go to blocks of their partition instead (partition_blocks.h), until
+ * Rows that are not combined go to blocks of their partition instead (write.c), until
  * those take half of the budget: then they move to the combine buffer, which can spill them. At the
  * end, a large table that was never spilled moves to blocks.
  *
@@ -13,12 +13,324 @@
 #include "engine/shuffle/write.h"
 
 #include "engine/batch.h"
+#include "engine/data/bytes.h"
 #include "engine/data/codec.h"
+#include "engine/data/run.h"
 #include "engine/shuffle/combine_buffer.h"
-#include "engine/shuffle/partition_blocks.h"
-#include "engine/shuffle/spills.h"
+#include "engine/shuffle/merge_pass.h"
 
 #include <assert.h>
+
+struct spilled_run {
+    struct run run;
+    bool raw; /* its values are raw, not accumulators (aggregator.h) */
+};
+
+/* Owns the runs. Zeros are an empty list. */
+struct spills {
+    struct spilled_run *items;
+    uint32_t count;
+    uint64_t capacity;
+};
+
+struct partition_block;
+
+/* The open block of a partition. Zeros: none yet. */
+struct partition_tail {
+    uint8_t *at, *end; /* the next record goes to [at, end) */
+    uint64_t records;  /* of the partition */
+    struct partition_block *first, *last;
+};
+
+/* Zeros are not initialized. */
+struct partition_blocks {
+    struct partition_tail *tails; /* [partitions] */
+    uint32_t partitions;
+    uint64_t records, raw;       /* raw: of the blocks that are not open */
+    uint64_t slab_bytes;         /* of all slabs */
+    uint8_t *free_at, *free_end; /* of the last slab */
+    uint8_t **slabs;
+    uint64_t slab_count, slab_capacity;
+};
+static void spills_fini(struct spills *s);
+
+/* Returns false when out of memory. */
+static inline bool partition_blocks_are_used(const struct partition_blocks *b)
+{
+    return b->tails != NULL;
+}
+/* Makes room for a record of so many bytes. Returns false when out of memory. */
+bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uint64_t bytes);
+
+/* Appends a record, copied. Returns 0, NO_MEMORY or VALUE_LIMIT with the task's error set. */
+static inline int partition_blocks_add(struct partition_blocks *b, struct glint_task *task,
+                                       uint32_t partition, struct glint_slice key,
+                                       struct glint_slice value)
+{
+    struct partition_tail *t = &b->tails[partition];
+    const uint64_t bytes = RUN_RECORD_HEADER_MAX + key.size + value.size;
+    if ((uint64_t)(t->end - t->at) < bytes) {
+        if (!run_record_fits(key, value)) return run_set_record_too_large(task, key, value);
+        if (!partition_blocks_extend(b, partition, bytes)) return error_no_memory(&task->error);
+    }
+    uint8_t *at = t->at;
+    at += codec_put_varint(at, key.size);
+    at += codec_put_varint(at, value.size);
+    bytes_copy(at, key.data, key.size);
+    at += key.size;
+    bytes_copy(at, value.data, value.size);
+    t->at = at + value.size;
+    t->records++;
+    b->records++;
+    return 0;
+}
+
+/* The memory of the blocks. */
+static inline uint64_t partition_blocks_bytes(const struct partition_blocks *b)
+{
+    return b->slab_bytes - (uint64_t)(b->free_end - b->free_at);
+}
+/* The bytes of a run of all records, not compressed, at most. */
+static inline uint64_t partition_blocks_run_bytes(const struct partition_blocks *b)
+{
+    const uint64_t bytes = partition_blocks_bytes(b);
+    return bytes + (bytes / KIB + b->partitions) * RUN_BLOCK_HEADER_BYTES;
+}
+
+/* ---- See write.c. Adjacent spills are merged until at most MERGE_FAN_IN_MAX are left for the
+ * last merge. If the spec is sequential, only the first range may combine: the values of a later
+ * range must be merged one by one into the result of all earlier ones. */
+
+/* Finishes `w` and appends its run. On an error `w` is aborted and the code returned. */
+static int spills_add(struct spills *s, struct run_writer *w, bool raw)
+{
+    /* Reserve first: after run_writer_finish a failure would leave a run without an owner. */
+    struct glint_task *task = w->task;
+    int r = 0;
+    if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items))
+        r = error_no_memory(&task->error);
+    struct run run = {.path = NULL};
+    if (r == 0) r = run_writer_finish(w, &run);
+    if (r < 0) {
+        run_writer_abort(w);
+        return r;
+    }
+    s->items[s->count++] = (struct spilled_run){run, raw};
+    merge_pass_count_spill(task, &run);
+    return 0;
+}
+
+/* Merges `count` adjacent spills, starting at `first`, partition by partition. */
+static int merge_spill_range(struct merge_pass *c, const struct spilled_run *first, uint32_t count,
+                             enum merge_pass_mode mode, struct run_writer *out)
+{
+    assert(count <= MERGE_FAN_IN_MAX);
+    for (uint32_t p = 0; p < out->partitions; p++) {
+        struct run_slice slices[MERGE_FAN_IN_MAX];
+        bool raw[MERGE_FAN_IN_MAX];
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            slices[n] = run_slice(&first[i].run, p);
+            if (slices[n].part.records == 0) continue;
+            raw[n++] = first[i].raw;
+        }
+        if (n == 0) continue;
+        int r = merge_pass_run(c, mode, slices, raw, n, out, p);
+        if (r < 0) return r;
+    }
+    return 0;
+}
+
+/* Replaces each range of MERGE_FAN_IN_MAX spills with one merged run. On an error `s` contains the
+ * runs merged so far, and the caller frees them. */
+static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct shuffle_spec *spec,
+                            bool combines)
+{
+    struct glint_task *task = c->combiner.aggregator.task;
+    struct spills fewer = {NULL, 0, 0};
+    int r = 0;
+    for (uint32_t i = 0; i < s->count && r == 0; i += MERGE_FAN_IN_MAX) {
+        uint32_t n = s->count - i < MERGE_FAN_IN_MAX ? s->count - i : MERGE_FAN_IN_MAX;
+        bool combine = combines && (i == 0 || !aggregator_is_sequential(spec));
+        struct run_writer w;
+        /* Intermediate runs are always files: the shared run memory is for the outputs. */
+        r = run_writer_init(&w, task, spec->partitions, 0);
+        if (r < 0) break;
+        r = merge_spill_range(c, s->items + i, n, combine ? MERGE_PASS_COMBINE : MERGE_PASS_COPY,
+                              &w);
+        if (r == 0)
+            r = spills_add(&fewer, &w, !combine);
+        else
+            run_writer_abort(&w);
+        /* Now, not in spills_fini: limits the disk space to one range more than the input. */
+        for (uint32_t k = i; k < i + n; k++) run_destroy(&s->items[k].run);
+    }
+    spills_fini(s);
+    *s = fewer;
+    return r;
+}
+
+/* Merges all spills into *out, the map task's output, and frees them, also on an error. `combines`:
+ * the values of a key become one. The caller owns *out. Returns 0 or a negative code with the
+ * task's error set. */
+static int spills_merge(struct spills *s, struct glint_task *task, const struct shuffle_spec *spec,
+                        void *state, bool combines, struct run *out)
+{
+    struct merge_pass c;
+    struct run_writer w = {.task = NULL};
+    int r = merge_pass_init(&c, task, spec, state);
+    while (r == 0 && s->count > MERGE_FAN_IN_MAX) r = merge_all_ranges(s, &c, spec, combines);
+    if (r == 0) r = run_writer_init(&w, task, spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0)
+        r = merge_spill_range(&c, s->items, s->count,
+                              combines ? MERGE_PASS_COMBINE_FINAL : MERGE_PASS_COPY, &w);
+    if (r == 0) r = run_writer_finish(&w, out);
+    if (r < 0) run_writer_abort(&w);
+    merge_pass_fini(&c);
+    spills_fini(s);
+    return r;
+}
+
+/* Destroys all runs and removes their files. */
+static void spills_fini(struct spills *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) run_destroy(&s->items[i].run);
+    mem_free(s->items);
+    *s = (struct spills){NULL, 0, 0};
+}
+
+/* ---- See write.c. */
+
+#define BLOCK_BYTES_FIRST KIB
+#define SLAB_BYTES_FIRST  (256 * KIB)
+#define SLAB_BYTES_MAX    (16 * MIB)
+
+/* A block, its records behind it. */
+struct partition_block {
+    struct partition_block *next;
+    uint64_t size, capacity; /* of the records; size: set when the next block is opened */
+};
+
+static uint8_t *block_data(struct partition_block *block)
+{
+    return (uint8_t *)(block + 1);
+}
+
+static bool partition_blocks_init(struct partition_blocks *b, uint32_t partitions)
+{
+    assert(partitions > 0 && partitions <= PARTITIONS_MAX);
+    *b = (struct partition_blocks){.partitions = partitions};
+    b->tails = mem_zalloc(partitions * sizeof *b->tails);
+    return b->tails != NULL;
+}
+
+/* Slabs double, so that a small task takes little memory, and a large one few blocks of it. */
+static bool add_slab(struct partition_blocks *b, uint64_t bytes)
+{
+    uint64_t size = b->slab_count > 0 ? SLAB_BYTES_MAX : SLAB_BYTES_FIRST;
+    if (b->slab_count < 6) size = SLAB_BYTES_FIRST << b->slab_count;
+    if (size < bytes) size = bytes;
+    if (!array_reserve(&b->slabs, &b->slab_capacity, b->slab_count + 1, sizeof *b->slabs))
+        return false;
+    uint8_t *slab = mem_grow(NULL, 0, size);
+    if (slab == NULL) return false;
+    b->slabs[b->slab_count++] = slab;
+    b->slab_bytes += size;
+    b->free_at = slab;
+    b->free_end = slab + size;
+    return true;
+}
+
+static uint64_t open_size(const struct partition_tail *t)
+{
+    return t->last != NULL ? (uint64_t)(t->at - block_data(t->last)) : 0;
+}
+
+bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uint64_t bytes)
+{
+    struct partition_tail *t = &b->tails[partition];
+    uint64_t capacity = t->last != NULL ? 2 * t->last->capacity : BLOCK_BYTES_FIRST;
+    if (capacity > RUN_BLOCK_BYTES) capacity = RUN_BLOCK_BYTES;
+    if (capacity < bytes) capacity = bytes;
+    const uint64_t whole = (sizeof(struct partition_block) + capacity + 7) & ~(uint64_t)7;
+    if ((uint64_t)(b->free_end - b->free_at) < whole && !add_slab(b, whole)) return false;
+    struct partition_block *block = (struct partition_block *)(void *)b->free_at;
+    *block = (struct partition_block){.capacity = capacity};
+    b->free_at += whole;
+    if (t->last != NULL) {
+        t->last->size = open_size(t);
+        t->last->next = block;
+        b->raw += t->last->size;
+    } else {
+        t->first = block;
+    }
+    t->last = block;
+    t->at = block_data(block);
+    t->end = t->at + capacity;
+    return true;
+}
+
+/* The bytes of the records as in a run. */
+static uint64_t partition_blocks_raw(const struct partition_blocks *b)
+{
+    uint64_t raw = b->raw;
+    for (uint32_t p = 0; p < b->partitions; p++) raw += open_size(&b->tails[p]);
+    return raw;
+}
+
+/* Writes all records to `out`, which is empty. Returns 0 or a negative code with the task's error
+ * set. */
+static int partition_blocks_write(const struct partition_blocks *b, struct run_writer *out)
+{
+    int r = 0;
+    for (uint32_t p = 0; p < b->partitions && r == 0; p++) {
+        const struct partition_tail *t = &b->tails[p];
+        if (t->records > 0) r = run_writer_begin_records(out, p, t->records);
+        for (struct partition_block *block = t->first; block != NULL && r == 0; block = block->next)
+            r = run_writer_append_records(out, block_data(block),
+                                          block == t->last ? open_size(t) : block->size);
+    }
+    return r;
+}
+
+/* Calls `add` for each record, those of a partition in the order in which they were appended, until
+ * it returns a negative code. Returns that or 0. Key and value are valid until
+ * partition_blocks_fini. */
+static int partition_blocks_each(const struct partition_blocks *b,
+                                 int (*add)(void *arg, uint32_t partition, struct glint_slice key,
+                                            struct glint_slice value),
+                                 void *arg)
+{
+    for (uint32_t p = 0; p < b->partitions; p++) {
+        const struct partition_tail *t = &b->tails[p];
+        for (struct partition_block *block = t->first; block != NULL; block = block->next) {
+            const uint8_t *at = block_data(block);
+            const uint8_t *end = at + (block == t->last ? open_size(t) : block->size);
+            while (at < end) {
+                uint64_t key_size = 0, value_size = 0;
+                at += codec_get_varint(at, end, &key_size);
+                at += codec_get_varint(at, end, &value_size);
+                assert(key_size + value_size <= (uint64_t)(end - at));
+                const int r = add(arg, p, (struct glint_slice){at, key_size},
+                                  (struct glint_slice){at + key_size, value_size});
+                if (r < 0) return r;
+                at += key_size + value_size;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Frees everything. Zeros are fine. */
+static void partition_blocks_fini(struct partition_blocks *b)
+{
+    for (uint64_t i = 0; i < b->slab_count; i++) mem_free(b->slabs[i]);
+    mem_free(b->slabs);
+    mem_free(b->tails);
+    *b = (struct partition_blocks){.tails = NULL};
+}
+
+/* ---- The writer */
 
 /* After so many rows of which fewer than 1/64 had an earlier key, rows are no longer combined: a
  * lookup costs more than a record. The number is small, so that no spill comes before: whether rows

@@ -59,10 +59,6 @@ int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct gl
 /* Runs one task, whose inputs the executor has. Returns its DONE message, for message_destroy, or
  * NULL with *error set. */
 struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct glint_error *error);
-/* Runs one task, and writes what it made. */
-int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error);
-/* Whether the rows of a task come from standard input. */
-bool stage_task_reads_stdin(const struct stage_worker *w, uint32_t task);
 /* Writes what the task made as lines. `forwarded`: counters of map tasks, fields with a TAB before
  * each. */
 int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct message *done,
