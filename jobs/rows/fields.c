@@ -146,7 +146,7 @@ static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
     return glint_error(g)->code;
 }
 
-int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+static int id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out)
 {
     if (format_options(g, args, out) != 0 || nulls_missing_option(g, args, &out->nulls) != 0)
@@ -154,7 +154,14 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, const 
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
-    return columns_chosen(g, paths, out);
+    return glint_error(g)->code;
+}
+
+int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                      struct fields *out)
+{
+    int r = id_options(g, args, paths, out);
+    return r == 0 ? columns_chosen(g, paths, out) : r;
 }
 
 /* The type of the key, and its column unless it has none. */
@@ -179,7 +186,7 @@ static int key_options(struct glint *g, const struct glint_job_args *args, const
 int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                    struct fields *out)
 {
-    int r = fields_id_options(g, args, paths, out);
+    int r = id_options(g, args, paths, out);
     return r == 0 ? key_options(g, args, paths, out) : r;
 }
 
