@@ -84,8 +84,8 @@ int glint_reduce_by_key_locally(struct glint_rdd *rdd, const struct glint_functi
 /* Estimates the number of different records, with a standard error of 0.8 % (HyperLogLog of 2^14
  * registers, as HLL++ with p = 14). The same on every cluster. */
 int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out);
-/* The sum of i64 or f64 values; i64 sums wrap around, as in Spark. min and max compare (key,
- * value). */
+/* The sum of i64 or f64 values; VALUE_LIMIT if that of i64 values is no i64. min and max compare
+ * (key, value). */
 int glint_sum(struct glint_rdd *rdd, union glint_value *out);
 /* The exact sum of i64 values, which is high * 2^64 + low. */
 struct glint_wide_sum {

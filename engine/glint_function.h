@@ -116,10 +116,11 @@ struct glint_function {
     int (*combine)(struct glint_task *task, void *state, struct glint_acc *acc,
                    const union glint_value *other);
     /* REDUCE of i64, batch version: merges value[i] into acc[slot[i]], for i in order. */
-    void (*merge_i64)(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows);
-    /* REDUCE of i64, together with merge_i64: returns `acc` after merging `value` into it `times`
-     * times. Lets the engine count equal values without one call for each. */
-    int64_t (*repeat_i64)(int64_t acc, int64_t value, uint64_t times);
+    int (*merge_i64)(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                     const int64_t *value, uint32_t rows);
+    /* REDUCE of i64, together with merge_i64: merges `value` into *acc `times` times. Lets the
+     * engine count equal values without one call for each. */
+    int (*repeat_i64)(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times);
     /* REDUCE of bytes whose values may be cut into pieces: an accumulator that reaches this size is
      * emitted as its own record. A key's value is then a sequence of pieces, in order, and the
      * result is a grouped RDD. 0: values are never cut. */
@@ -228,7 +229,8 @@ struct glint_partition_members {
     GLINT_MEMBER(close);
 };
 
-/* Built-in functions of kind REDUCE. Sums of i64 wrap around, as in Spark. */
+/* Built-in functions of kind REDUCE. A sum of i64, also of some of the values, that is no i64 fails
+ * the job (VALUE_LIMIT). */
 extern const struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
 extern const struct glint_function GLINT_OR_I64; /* bitwise or: merges sets of flags */
 /* The least and the greatest value, in the order of sortByKey. */

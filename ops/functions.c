@@ -1,28 +1,41 @@
-/* Built-in functions, used by operators and available to jobs: glint.sum_i64 and others. Integer
- * sums wrap around, as in Spark; unsigned arithmetic avoids undefined behaviour. */
+/* Built-in functions, used by operators and available to jobs: glint.sum_i64 and others. */
 #include "engine/plan/context_config.h"
 #include "ops/ops.h"
 
 #include <math.h>
 #include <string.h>
 
+static int sum_too_large(struct glint_task *task)
+{
+    return glint_fail(task, GLINT_E_VALUE_LIMIT,
+                      "sum them as doubles (sum_f64); the sum of a whole RDD, glint_wide_sum or "
+                      "Python's sum(), is exact",
+                      "sum_i64: a sum is not between -2^63 and 2^63 - 1");
+}
+
 static int sum_i64(struct glint_task *task, void *state, struct glint_acc *acc,
                    const union glint_value *value)
 {
-    (void)task, (void)state;
-    acc->value.i64 = (int64_t)((uint64_t)acc->value.i64 + (uint64_t)value->i64);
+    (void)state;
+    if (!__builtin_add_overflow(acc->value.i64, value->i64, &acc->value.i64)) return 0;
+    return sum_too_large(task);
+}
+
+static int sum_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                        const int64_t *value, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (__builtin_add_overflow(acc[slot[i]], value[i], &acc[slot[i]]))
+            return sum_too_large(task);
     return 0;
 }
 
-static void sum_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int sum_i64_repeat(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
 {
-    for (uint32_t i = 0; i < rows; i++)
-        acc[slot[i]] = (int64_t)((uint64_t)acc[slot[i]] + (uint64_t)value[i]);
-}
-
-static int64_t sum_i64_repeat(int64_t acc, int64_t value, uint64_t times)
-{
-    return (int64_t)((uint64_t)acc + (uint64_t)value * times);
+    int64_t more;
+    if (__builtin_mul_overflow(value, times, &more) || __builtin_add_overflow(*acc, more, acc))
+        return sum_too_large(task);
+    return 0;
 }
 
 static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
@@ -42,14 +55,19 @@ static int or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-static void or_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int or_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                       const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++) acc[slot[i]] |= value[i];
+    return 0;
 }
 
-static int64_t or_i64_repeat(int64_t acc, int64_t value, uint64_t times)
+static int or_i64_repeat(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
 {
-    return times > 0 ? acc | value : acc;
+    (void)task;
+    if (times > 0) *acc |= value;
+    return 0;
 }
 
 static int min_i64(struct glint_task *task, void *state, struct glint_acc *acc,
@@ -68,16 +86,22 @@ static int max_i64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-static void min_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int min_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                        const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++)
         if (value[i] < acc[slot[i]]) acc[slot[i]] = value[i];
+    return 0;
 }
 
-static void max_i64_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int max_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                        const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++)
         if (value[i] > acc[slot[i]]) acc[slot[i]] = value[i];
+    return 0;
 }
 
 /* In the order of sortByKey: NaN is the largest. */
@@ -200,16 +224,20 @@ static int count_merge(struct glint_task *task, void *state, struct glint_acc *a
     return 0;
 }
 
-static void count_rows(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int count_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                      const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++) acc[slot[i]] = count_both(acc[slot[i]], value[i]);
+    return 0;
 }
 
-static int64_t count_repeat(int64_t acc, int64_t value, uint64_t times)
+static int count_repeat(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
 {
-    if (times == 0) return acc;
+    (void)task;
     /* A negative value decides, even if `value * times` would wrap around. */
-    return value < 0 ? -1 : count_both(acc, (int64_t)((uint64_t)value * times));
+    if (times > 0) *acc = value < 0 ? -1 : count_both(*acc, (int64_t)((uint64_t)value * times));
+    return 0;
 }
 
 const struct glint_function GLINT_SUM_I64 = {.name = "glint.sum_i64",
@@ -262,32 +290,19 @@ const struct glint_function GLINT_SUM_F64S =
 const struct glint_function GLINT_COUNT =
     GLINT_AGGREGATE("glint.count", GLINT_ANY, GLINT_I64, create_count, count_one, sum_i64);
 
-static const struct glint_function *const functions[] = {&GLINT_SUM_I64,
-                                                         &GLINT_SUM_F64,
-                                                         &GLINT_OR_I64,
-                                                         &GLINT_MIN_I64,
-                                                         &GLINT_MAX_I64,
-                                                         &GLINT_MIN_F64,
-                                                         &GLINT_MAX_F64,
-                                                         &GLINT_MIN_TEXT,
-                                                         &GLINT_MAX_TEXT,
-                                                         &GLINT_CONCAT_TEXT,
-                                                         &GLINT_FIRST,
-                                                         &GLINT_LAST_I64,
-                                                         &GLINT_LAST_F64,
-                                                         &GLINT_LAST_TEXT,
-                                                         &GLINT_SUM_F64S,
-                                                         &GLINT_COUNT,
-                                                         &GLINT_SPLIT_WORDS,
-                                                         &GLINT_PAIR_WITH_ONE,
-                                                         &GLINT_KEY_VALUE,
-                                                         &GLINT_PARSE_I64,
-                                                         &GLINT_PARSE_F64,
-                                                         &count_unless_negative,
-                                                         &mean_i64,
-                                                         &mean_f64,
-                                                         &mean_divide,
-                                                         NULL};
+static const struct glint_function *const functions[] = {&GLINT_SUM_I64,     &GLINT_SUM_F64,
+                                                         &GLINT_OR_I64,      &GLINT_MIN_I64,
+                                                         &GLINT_MAX_I64,     &GLINT_MIN_F64,
+                                                         &GLINT_MAX_F64,     &GLINT_MIN_TEXT,
+                                                         &GLINT_MAX_TEXT,    &GLINT_CONCAT_TEXT,
+                                                         &GLINT_FIRST,       &GLINT_LAST_I64,
+                                                         &GLINT_LAST_F64,    &GLINT_LAST_TEXT,
+                                                         &GLINT_SUM_F64S,    &GLINT_COUNT,
+                                                         &GLINT_SPLIT_WORDS, &GLINT_PAIR_WITH_ONE,
+                                                         &GLINT_KEY_VALUE,   &GLINT_PARSE_I64,
+                                                         &GLINT_PARSE_F64,   &count_unless_negative,
+                                                         &mean_i64,          &mean_f64,
+                                                         &mean_divide,       NULL};
 
 const struct glint_module ops_module = {"glint", functions};
 const struct glint_module *const builtin_modules[] = {&ops_module, NULL};

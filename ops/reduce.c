@@ -55,8 +55,9 @@ int reduce_open(void *state, const struct op_open *o)
     return start_from_zero(s, o->params);
 }
 
-/* For i64 columns: the first value starts the accumulator, all others are merged in one call. */
-static void push_column(struct combiner *c, const int64_t *values, uint32_t rows)
+/* For i64 columns: the first value starts the accumulator, all others are merged in one call.
+ * Returns 0 or the function's error. */
+static int push_column(struct combiner *c, const int64_t *values, uint32_t rows)
 {
     static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is only one accumulator */
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
@@ -65,7 +66,9 @@ static void push_column(struct combiner *c, const int64_t *values, uint32_t rows
         c->started = true;
         rows--;
     }
-    if (rows > 0) c->aggregator.spec->fn->merge_i64(&c->acc.value.i64, slots, values, rows);
+    return rows > 0
+               ? aggregator_merge_columns(&c->aggregator, &c->acc.value.i64, slots, values, rows)
+               : 0;
 }
 
 enum flow reduce_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
@@ -73,10 +76,8 @@ enum flow reduce_push(void *state, const struct glint_batch *batch, struct glint
     (void)out;
     struct reduce_state *s = state;
     struct combiner *c = &s->combiner;
-    if (aggregator_merges_columns(&s->spec)) {
-        push_column(c, batch->value.i64, batch->rows);
-        return FLOW_MORE;
-    }
+    if (aggregator_merges_columns(&s->spec))
+        return push_column(c, batch->value.i64, batch->rows) == 0 ? FLOW_MORE : FLOW_FAIL;
     for (uint32_t row = 0; row < batch->rows; row++) {
         union glint_value value = glint_column_value(&batch->value, row);
         int r = c->started ? aggregator_merge_value(&c->aggregator, &c->acc, &value, true)

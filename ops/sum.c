@@ -104,7 +104,10 @@ int glint_sum(struct glint_rdd *rdd, union glint_value *out)
                  codec_type_name(type));
     struct sum sum = {0, 0.0};
     int r = add_all(rdd, &sum);
-    if (r == 0 && type == GLINT_I64) out->i64 = (int64_t)(uint64_t)sum.i;
+    if (r == 0 && type == GLINT_I64 && sum.i != (int64_t)sum.i)
+        return glint_abort(rdd->g, GLINT_E_VALUE_LIMIT, "glint_wide_sum has the exact sum",
+                           "sum: it is not between -2^63 and 2^63 - 1");
+    if (r == 0 && type == GLINT_I64) out->i64 = (int64_t)sum.i;
     if (r == 0 && type == GLINT_F64) out->f64 = sum.f;
     return r;
 }

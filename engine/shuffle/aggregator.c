@@ -95,6 +95,17 @@ static int check_returned(const struct aggregator *f, int returned)
     return returned == 0 ? 0 : function_set_return_error(f->task, f->spec->fn, returned);
 }
 
+int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
+                             const int64_t *value, uint32_t rows)
+{
+    return check_returned(f, f->spec->fn->merge_i64(f->task, acc, slot, value, rows));
+}
+
+int aggregator_repeat_value(const struct aggregator *f, int64_t *acc, int64_t value, uint64_t times)
+{
+    return check_returned(f, f->spec->fn->repeat_i64(f->task, acc, value, times));
+}
+
 /* Calls fn->merge, or, for functions that have only the column form, fn->merge_i64 with one row. */
 static int merge_raw(const struct aggregator *f, struct glint_acc *acc,
                      const union glint_value *value)
@@ -102,9 +113,8 @@ static int merge_raw(const struct aggregator *f, struct glint_acc *acc,
     const struct glint_function *fn = f->spec->fn;
     if (fn->merge != NULL) return check_returned(f, fn->merge(f->task, f->state, acc, value));
     assert(fn->merge_i64 != NULL && f->spec->acc == GLINT_I64);
-    uint32_t slot = 0;
-    fn->merge_i64(&acc->value.i64, &slot, &value->i64, 1);
-    return 0;
+    const uint32_t slot = 0;
+    return aggregator_merge_columns(f, &acc->value.i64, &slot, &value->i64, 1);
 }
 
 int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,

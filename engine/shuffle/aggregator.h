@@ -48,6 +48,12 @@ int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *ac
 /* Whether a batch can be merged with one call of fn->merge_i64: values and accumulators are i64,
  * the mode is REDUCE or FOLD, and the function has the column form. */
 bool aggregator_merges_columns(const struct shuffle_spec *spec);
+/* Then: merges value[i] into acc[slot[i]]; or `value` into *acc, `times` times, for functions with
+ * repeat_i64. Both return 0 or the function's error. */
+int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
+                             const int64_t *value, uint32_t rows);
+int aggregator_repeat_value(const struct aggregator *f, int64_t *acc, int64_t value,
+                            uint64_t times);
 /* Whether raw values and accumulators have the same form (FIRST, REDUCE, FOLD). */
 static inline bool aggregator_values_are_accumulators(const struct shuffle_spec *spec)
 {

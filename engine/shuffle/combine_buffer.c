@@ -53,33 +53,35 @@ static bool reserve_values(struct combine_buffer *g)
                : array_reserve(&g->accs, &g->values_capacity, slots, sizeof *g->accs);
 }
 
-/* The fast path for a batch with one constant value and few slots, none of them new. Returns false
- * if it does not apply; then nothing has changed. */
-static bool combine_constant_batch(struct combine_buffer *g, const int64_t *values,
-                                   const uint32_t *slots, uint32_t rows)
+/* The fast path for a batch with one constant value and few slots, none of them new. Returns 1, 0
+ * if it does not apply, or the function's error. */
+static int combine_constant_batch(struct combine_buffer *g, const int64_t *values,
+                                  const uint32_t *slots, uint32_t rows)
 {
     const struct glint_function *fn = g->spec->fn;
     uint32_t count[SLOT_HISTOGRAM_SLOTS_MAX];
     if (fn->repeat_i64 == NULL || g->table.slots > SLOT_HISTOGRAM_SLOTS_MAX ||
         !g->slot_histogram(slots, values, rows, g->table.slots, count))
-        return false;
-    for (uint32_t s = 0; s < g->table.slots; s++)
-        if (count[s] > 0) g->numbers[s] = fn->repeat_i64(g->numbers[s], values[0], count[s]);
-    return true;
+        return 0;
+    int r = 0;
+    for (uint32_t s = 0; s < g->table.slots && r == 0; s++)
+        if (count[s] > 0)
+            r = aggregator_repeat_value(&g->aggregator, &g->numbers[s], values[0], count[s]);
+    return r == 0 ? 1 : r;
 }
 
 /* Merges i64 columns with one call for all rows. A new slot's accumulator must not be merged with
  * an undefined value, so the first row of each new slot sets it and is left out of the call. New
  * slots are numbered in order of appearance: slots[i] == known is the first row of the next new
- * slot. */
-static void combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
-                            uint32_t rows, uint32_t known)
+ * slot. Returns 0 or the function's error. */
+static int combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
+                           uint32_t rows, uint32_t known)
 {
-    const struct glint_function *fn = g->spec->fn;
+    const struct aggregator *f = &g->aggregator;
     if (known == g->table.slots) {
-        if (combine_constant_batch(g, values, slots, rows)) return;
-        fn->merge_i64(g->numbers, slots, values, rows);
-        return;
+        int r = combine_constant_batch(g, values, slots, rows);
+        if (r == 0) r = aggregator_merge_columns(f, g->numbers, slots, values, rows);
+        return r < 0 ? r : 0;
     }
     int64_t rest[BATCH_ROWS_MAX];
     uint32_t count = 0;
@@ -92,7 +94,7 @@ static void combine_columns(struct combine_buffer *g, const int64_t *values, uin
         }
     }
     assert(known == g->table.slots && count <= rows);
-    if (count > 0) fn->merge_i64(g->numbers, slots, rest, count);
+    return count > 0 ? aggregator_merge_columns(f, g->numbers, slots, rest, count) : 0;
 }
 
 /* `fresh`: the slot is new, `value` starts its accumulator. */
@@ -165,10 +167,8 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
         for (uint32_t s = known; s < g->table.slots; s++) g->accs[s] = acc_init(&g->pool);
     if (!found) return error_no_memory(&g->task->error);
     if (g->spec->acc == GLINT_NONE) return 0;
-    if (aggregator_merges_columns(g->spec)) {
-        combine_columns(g, batch->value.i64, slots, batch->rows, known);
-        return 0;
-    }
+    if (aggregator_merges_columns(g->spec))
+        return combine_columns(g, batch->value.i64, slots, batch->rows, known);
     return combine_rows(g, batch, slots, known);
 }
 

@@ -95,6 +95,9 @@ class Operators(Base):
                     self.assertEqual(sc.parallelize(column, partitions).sum(), sum(column))
             self.assertEqual(sc.parallelize([("a", 1 << 62)] * 9).sum(), 9 << 62)
             self.assertEqual(sc.parallelize([]).sum(), 0)
+            huge = sc.parallelize([("a", 1 << 62), ("a", 1 << 61)] * 2, 2)
+            self.fails("E0504", lambda: huge.reduceByKey("sum_i64").collect())
+            self.fails("E0504", lambda: huge.values().reduce("sum_i64"))
             self.assertEqual(sc.parallelize([1.5, -0.25]).sum(), 1.25)
 
     def test_statistics(self):

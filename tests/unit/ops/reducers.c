@@ -16,9 +16,12 @@ static int sum_merge(struct glint_task *task, void *state, struct glint_acc *acc
     return 0;
 }
 
-static void sum_columns(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int sum_columns(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                       const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++) acc[slot[i]] += value[i];
+    return 0;
 }
 
 static int sum_f64_merge(struct glint_task *task, void *state, struct glint_acc *acc,

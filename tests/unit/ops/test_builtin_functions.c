@@ -387,6 +387,67 @@ Test(builtin_functions, vectors_of_different_sizes_cannot_be_added)
     fixture_close(g, GLINT_E_FUNCTION_FAILED);
 }
 
+static union glint_value huge_value(int64_t i)
+{
+    (void)i;
+    return (union glint_value){.i64 = INT64_C(1) << 62};
+}
+
+static union glint_value huge_values(int64_t i)
+{
+    return (union glint_value){.i64 = -(INT64_C(1) << 62) - i};
+}
+
+enum { SUM_FORMS = 6 };
+
+static int run_sum_form(int form, struct glint_rdd *rdd, struct glint_rows *out)
+{
+    const union glint_value zero = {.i64 = 0};
+    switch (form) {
+    case 0: return glint_collect(glint_reduce_by_key(rdd, &GLINT_SUM_I64, NULL), out);
+    case 1: return glint_collect(glint_fold_by_key(rdd, zero, &GLINT_SUM_I64, NULL), out);
+    case 2: return glint_reduce_by_key_locally(rdd, &GLINT_SUM_I64, NULL, out);
+    case 3: return glint_reduce(rdd, &GLINT_SUM_I64, NULL, out);
+    case 4: return glint_fold(rdd, zero, &GLINT_SUM_I64, NULL, out);
+    default: return glint_tree_reduce(rdd, &GLINT_SUM_I64, NULL, 2, out);
+    }
+}
+
+/* In tasks, by columns and by counts of equal values, and where partial sums are merged. */
+Test(builtin_functions, sum_i64_of_more_bits_is_an_error)
+{
+    union glint_value (*const values[])(int64_t) = {huge_value, huge_values};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++)
+        for (int i = 0; i < 2 * SUM_FORMS; i++) {
+            struct glint_rows rows;
+            struct glint *g = fixture_open(w);
+            cr_assert_eq(run_sum_form(i / 2, rows_of(g, GLINT_I64, values[i % 2]), &rows),
+                         GLINT_E_VALUE_LIMIT, "%s, %d", w->name, i);
+            cr_expect_not_null(strstr(glint_error(g)->cause, "sum_i64"));
+            fixture_close(g, GLINT_E_VALUE_LIMIT);
+        }
+}
+
+/* Each partition has one value, so that only partial sums are added. */
+Test(builtin_functions, sum_i64_has_all_bits)
+{
+    const int64_t pairs[][2] = {{INT64_MAX - 5, 5}, {INT64_MIN + 5, -5}, {INT64_MAX, 1}};
+    for (const struct fixture *w = fixtures; w->name != NULL; w++)
+        for (int i = 0; i < 3 * SUM_FORMS; i++) {
+            struct glint_rows rows;
+            struct glint *g = fixture_open(w);
+            const int64_t *p = pairs[i % 3];
+            const struct glint_record two[] = {{.value.i64 = p[0]}, {.value.i64 = p[1]}};
+            const enum glint_code wanted = i % 3 == 2 ? GLINT_E_VALUE_LIMIT : GLINT_OK;
+            struct glint_rdd *rdd =
+                glint_parallelize(g, (struct glint_schema){GLINT_I64, GLINT_I64}, two, 2, 2);
+            cr_assert_eq(run_sum_form(i / 3, rdd, &rows), wanted, "%s, %d", w->name, i);
+            if (wanted == GLINT_OK) cr_expect_eq(glint_rows_at(&rows, 0).value.i64, p[0] + p[1]);
+            glint_rows_free(&rows);
+            fixture_close(g, wanted);
+        }
+}
+
 static struct glint_slice slice_of(const char *text)
 {
     return (struct glint_slice){(const uint8_t *)text, strlen(text)};

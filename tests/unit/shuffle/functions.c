@@ -11,10 +11,13 @@ static int add_i64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-static void add_i64_columns(int64_t *acc, const uint32_t *slot, const int64_t *value, uint32_t rows)
+static int add_i64_columns(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                           const int64_t *value, uint32_t rows)
 {
+    (void)task;
     for (uint32_t i = 0; i < rows; i++)
         acc[slot[i]] = (int64_t)((uint64_t)acc[slot[i]] + (uint64_t)value[i]);
+    return 0;
 }
 
 static int add_f64(struct glint_task *task, void *state, struct glint_acc *acc,

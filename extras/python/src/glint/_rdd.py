@@ -183,8 +183,8 @@ class RDD(Actions):
 
     def reduceByKey(self, func: ReduceFunction, numPartitions: Optional[int] = None) -> RDD:
         """One pair per key. A function's name ends with the type of the values: i64 is int, f64
-        float, text str. sum_i64 wraps around; concat_text, first and the last ones
-        follow the order of values."""
+        float, text str. A sum_i64 that needs more than 64 bits is an error
+        (E0504); concat_text, first and the last ones follow the order of values."""
         words = function_named(func, ReduceFunction)
         return self._call("glint_reduce_by_key", *words, partitions=numPartitions)
 
