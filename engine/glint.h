@@ -210,10 +210,9 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
-/* Returns the first line that is not empty of the first file that is not, whole; empty if all files
- * are empty, with an error set, and if the file cannot be read, which the tasks report. A line of
- * more bytes than --max-line fails the context. The context owns it. `lines` must be a source of
- * text lines. */
+/* Returns the first line that is not empty of the first file that is not, whole; empty if there is
+ * none, with an error set, and if the file cannot be read, which the tasks report. A line beyond
+ * --max-line fails the context, which owns the line. `lines` must be a source of text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors
@@ -265,13 +264,15 @@ struct glint_rdd *glint_values(struct glint_rdd *rdd);
  * are partitioned alike and not grouped, partition p has the records of p of `a`, then of `b`. */
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
 /* Keeps each record with probability `fraction` (0 to 1). The choice depends only on (seed,
- * partition, index in the partition), so it is the same on every cluster and in every attempt.
- * Splitting the input differently (--split-size) changes the sample. */
+ * partition, index in the partition): the same on every cluster, another one for other splits. */
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
 /* The same with replacement: each record as often as a Poisson distribution with the mean
  * `fraction` (0 to 1,000) says. */
 struct glint_rdd *glint_sample_with_replacement(struct glint_rdd *rdd, double fraction,
                                                 uint64_t seed);
+/* Exactly `count` > 0 records in order, or all if there are fewer: each set is equally probable.
+ * Depends only on `seed` and how many there are, which is counted first: computes `rdd` twice. */
+struct glint_rdd *glint_sample_exactly(struct glint_rdd *rdd, uint64_t count, uint64_t seed);
 /* Samples each key with its own fraction, with or without replacement. A key without a fraction is
  * an error, PLAN_ARGUMENT. All keys and fractions together have at most 1 MiB. */
 struct glint_fraction {

@@ -56,6 +56,13 @@ struct function_op_state {
 int function_op_open(void *state, const struct op_open *o);
 void function_op_close(void *state);
 
+/* ---- Indexes of records (ops/zip_with_index.c) */
+
+/* Counts the records of the first `count` partitions by an internal action, for `prepare`.
+ * `firsts`, zeros before, gets the index of the first record of each partition up to partition
+ * `count`, 8 bytes each, little-endian. Returns 0 or the context's code. */
+int first_indexes_count(struct glint_rdd *in, uint32_t count, uint8_t *firsts);
+
 /* ---- Saving (ops/save.c) */
 
 #define PATH_IS_NULL_HINT                                                                          \

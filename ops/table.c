@@ -28,6 +28,7 @@
     X(key_by_random_split)                                                                         \
     X(random_split)                                                                                \
     X(sample)                                                                                      \
+    X(sample_exactly)                                                                              \
     X(sample_with_replacement)                                                                     \
     X(sample_by_key)                                                                               \
     X(reduce_by_key)                                                                               \

@@ -52,15 +52,15 @@ const struct op op_zip_with_index = {.name = "zipWithIndex",
 
 extern const struct op op_count;
 
-struct zip_counting {
+struct index_counting {
     struct glint *g;
-    uint8_t *firsts; /* INDEX_BYTES per partition */
-    uint64_t rows;   /* so far */
+    uint8_t *firsts;
+    uint64_t rows; /* so far */
 };
 
-static int zip_on_result(void *arg, uint32_t partition, struct glint_slice result)
+static int count_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
-    struct zip_counting *c = arg;
+    struct index_counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
@@ -71,20 +71,21 @@ static int zip_on_result(void *arg, uint32_t partition, struct glint_slice resul
     return 0;
 }
 
-/* Counts all partitions except the last. */
-static int count_partitions(struct glint_rdd *in, struct zip_counting *c)
+int first_indexes_count(struct glint_rdd *in, uint32_t count, uint8_t *firsts)
 {
-    uint32_t count = in->partitions - 1;
-    uint32_t *partitions = mem_alloc(sizeof *partitions * in->partitions);
-    if (partitions == NULL) return error_no_memory(&c->g->error);
+    assert(in->counted && count <= in->partitions);
+    if (count == 0) return in->g->error.code;
+    struct index_counting c = {.g = in->g, .firsts = firsts};
+    uint32_t *partitions = mem_alloc(sizeof *partitions * count);
+    if (partitions == NULL) return error_no_memory(&c.g->error);
     for (uint32_t p = 0; p < count; p++) partitions[p] = p;
     struct action a = {.op = &op_count,
                        .rdd = in,
                        .partitions = partitions,
                        .partition_count = count,
                        .internal = true,
-                       .on_result = zip_on_result,
-                       .arg = c};
+                       .on_result = count_on_result,
+                       .arg = &c};
     int r = action_run(&a);
     mem_free(partitions);
     return r;
@@ -94,19 +95,20 @@ static int zip_prepare(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     uint64_t size = INDEX_BYTES * (uint64_t)rdd->partitions;
-    struct zip_counting c = {.g = g, .firsts = mem_zalloc(size + 1)};
+    uint8_t *firsts = mem_zalloc(size + 1);
     assert(rdd->counted && rdd->partitions == rdd->parents[0]->partitions);
-    if (c.firsts == NULL) return error_no_memory(&g->error);
-    int r = rdd->partitions > 1 ? count_partitions(rdd->parents[0], &c) : 0;
+    if (firsts == NULL) return error_no_memory(&g->error);
+    /* All partitions except the last. */
+    int r = first_indexes_count(rdd->parents[0], rdd->partitions - (rdd->partitions > 0), firsts);
     if (r == 0) {
         struct packer p = {.failed = false};
         pack_array(&p, 1);
-        pack_bytes(&p, (struct glint_slice){c.firsts, size});
+        pack_bytes(&p, (struct glint_slice){firsts, size});
         rdd->params = rdd_copy_slice(rdd, (struct glint_slice){p.out.data, p.out.size});
         r = p.failed ? error_no_memory(&g->error) : g->error.code;
         packer_fini(&p);
     }
-    mem_free(c.firsts);
+    mem_free(firsts);
     return r;
 }
 

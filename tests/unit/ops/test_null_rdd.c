@@ -63,6 +63,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("cartesian", glint_cartesian(some, NULL))                                                    \
     X("groupWith", glint_group_with((struct glint_rdd *[]){some, NULL}, 2))                        \
     X("sampleWithReplacement", glint_sample_with_replacement(NULL, 0.5, 1))                        \
+    X("sampleExactly", glint_sample_exactly(NULL, 3, 1))                                           \
     X("sampleByKey", glint_sample_by_key(NULL, false, NULL, 0, 1))                                 \
     X("filterByRange", glint_filter_by_range(NULL, value, value))                                  \
     X("sortByKey", glint_sort_by_key(NULL, true))                                                  \

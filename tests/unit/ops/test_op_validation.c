@@ -135,7 +135,8 @@ Test(op_validation, value_of_wrong_type_is_rejected)
 }
 
 extern const struct op op_zip_with_unique_id, op_sample_with_replacement, op_sample_by_key,
-    op_filter_by_range, op_histogram, op_take_sample, op_zip, op_cartesian, op_binary_records;
+    op_filter_by_range, op_histogram, op_take_sample, op_sample_exactly, op_zip, op_cartesian,
+    op_binary_records;
 
 /* The same for operators whose valid parameters are among the ones above. */
 Test(op_validation, more_invalid_parameters_are_rejected)
@@ -150,7 +151,7 @@ Test(op_validation, more_invalid_parameters_are_rejected)
     static const struct op *const ops[] = {&op_zip_with_unique_id, &op_sample_with_replacement,
                                            &op_sample_by_key,      &op_filter_by_range,
                                            &op_histogram,          &op_take_sample,
-                                           &op_binary_records};
+                                           &op_binary_records,     &op_sample_exactly};
     const struct glint_schema pairs = {GLINT_I64, GLINT_I64};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {

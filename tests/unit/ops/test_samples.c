@@ -77,6 +77,52 @@ static void expect_poisson(const struct table *got, int64_t rows, double mean)
     cr_assert(chi2 < 30, "chi-squared %g of %d classes at mean %g", chi2, classes, mean);
 }
 
+static struct glint_rdd *make_exactly(struct glint *g, void *arg)
+{
+    struct plan *p = arg;
+    return glint_sample_exactly(input_rdd(g, &p->in), p->count, p->seed);
+}
+
+/* The same rows, in order, for any number of partitions. */
+Test(samples, exactly_is_a_number_of_rows)
+{
+    static const uint32_t counts[] = {1, 2, 10, 499, 500, 501, 100000};
+    struct table t = make_rows(500, 7);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        struct plan p = {.in = {.table = &t, .maps = 1}, .seed = c, .count = counts[c]};
+        struct table first = collect_once(make_exactly, &p);
+        cr_assert_eq(first.count, counts[c] < 500 ? counts[c] : 500);
+        for (uint64_t i = 1; i < first.count; i++)
+            cr_assert(first.rows[i - 1].value.i64 < first.rows[i].value.i64);
+        for (p.in.maps = 1; p.in.maps < 30; p.in.maps = 2 * p.in.maps + 1)
+            plan_expect(make_exactly, &p, NULL, &first);
+        table_free(&first);
+    }
+    struct table empty = {.schema = t.schema};
+    struct plan p = {.in = {.table = &empty, .maps = 3}, .count = 5};
+    plan_expect(make_exactly, &p, NULL, &empty);
+    p.count = 0;
+    plan_expect_error(make_exactly, &p, NULL, GLINT_E_PLAN_ARGUMENT, "a sample of no records");
+    table_free(&t);
+}
+
+/* 10 of 40 rows with 1,000 seeds: each row is chosen 250 times, give or take 13.7. */
+Test(samples, exactly_chooses_each_row_equally_often)
+{
+    enum { ROWS = 40, SEEDS = 1000 };
+    int chosen[ROWS] = {0};
+    struct table t = make_rows(ROWS, 1);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct plan p = {.in = {.table = &t, .maps = 3}, .seed = seed, .count = ROWS / 4};
+        struct table got = collect_once(make_exactly, &p);
+        for (uint64_t i = 0; i < got.count; i++) chosen[got.rows[i].value.i64]++;
+        table_free(&got);
+    }
+    for (int i = 0; i < ROWS; i++)
+        cr_expect(chosen[i] > 180 && chosen[i] < 320, "row %d: %d times", i, chosen[i]);
+    table_free(&t);
+}
+
 Test(samples, with_replacement_is_poisson_and_reproducible)
 {
     static const double fractions[] = {0.1, 1, 2.5, 8};
