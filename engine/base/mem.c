@@ -116,6 +116,15 @@ void *mem_alloc(uint64_t size)
     return find_large_allocation(size, &kept);
 }
 
+void *mem_alloc_small(uint64_t size)
+{
+    assert(size > 0);
+    if (size >= LARGE_BLOCK_BYTES) return mem_alloc(size);
+    void *block = must_fail() ? NULL : malloc(size);
+    if (block != NULL) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    return block;
+}
+
 void *mem_zalloc(uint64_t size)
 {
     void *block = mem_alloc(size);

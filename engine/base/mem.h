@@ -12,6 +12,8 @@
 
 /* Return NULL when out of memory. mem_zalloc zeroes the block. Free with mem_free. */
 void *mem_alloc(uint64_t size);
+/* For many blocks of a few bytes: aligned as malloc does, and without slack. */
+void *mem_alloc_small(uint64_t size);
 void *mem_zalloc(uint64_t size);
 /* Returns a new block with the first min(old_size, size) bytes of the old one, which is freed; on
  * NULL the old block is unchanged. Large blocks use huge pages, which reduces page faults for

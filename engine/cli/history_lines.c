@@ -17,16 +17,27 @@
  * the allocator records it. Only one thread reads a log. */
 static bool out_of_memory;
 
+/* What jansson may still allocate for a line. A tree of JSON takes up to 80 times the memory of its
+ * text; the smallest event, without texts, takes 17 times. */
+#define JSON_TIMES      18u
+#define JSON_MORE_BYTES MIB /* of a whole log */
+static uint64_t allowance = UINT64_MAX;
+static bool too_large;
+
 static void *json_allocate(size_t size)
 {
-    void *block = mem_alloc(size);
+    const uint64_t taken = (size / 16 + 1) * 16; /* as malloc does */
+    too_large = too_large || taken > allowance;
+    if (too_large) return NULL;
+    if (allowance != UINT64_MAX) allowance -= taken;
+    void *block = mem_alloc_small(size);
     if (block == NULL) out_of_memory = true;
     return block;
 }
 
 void history_lines_init(void)
 {
-    out_of_memory = false;
+    out_of_memory = too_large = false;
     json_set_alloc_funcs(json_allocate, mem_free);
 }
 
@@ -158,7 +169,8 @@ static int check_event(const json_t *o, struct glint_error *error)
 
 struct event_log_reader {
     const char *path;
-    uint64_t number; /* of the current line, from 1 */
+    uint64_t number;    /* of the current line, from 1 */
+    uint64_t allowance; /* that previous lines have left */
     int (*line)(void *arg, json_t *o, struct glint_error *error);
     void *arg;
     struct glint_error *error;
@@ -176,8 +188,14 @@ static int parse_event_line(struct event_log_reader *r, const uint8_t *data, uin
 {
     json_error_t wrong;
     struct glint_error why = {.code = GLINT_OK};
+    allowance = r->allowance + size * JSON_TIMES;
     json_t *o = json_loadb((const char *)data, size, 0, &wrong);
-    if (o == NULL)
+    r->allowance = allowance;
+    allowance = UINT64_MAX;
+    if (too_large)
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL,
+                  "the log takes more than %u times its size in memory", JSON_TIMES);
+    else if (o == NULL)
         error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
     else if (check_event(o, &why) == 0)
         r->line(r->arg, o, &why);
@@ -230,7 +248,11 @@ int history_read_lines(struct env *env, const char *path,
                        int (*line)(void *arg, json_t *o, struct glint_error *error), void *arg,
                        bool *out_truncated, struct glint_error *error)
 {
-    struct event_log_reader r = {.path = path, .line = line, .arg = arg, .error = error};
+    struct event_log_reader r = {.path = path,
+                                 .allowance = JSON_MORE_BYTES,
+                                 .line = line,
+                                 .arg = arg,
+                                 .error = error};
     struct buffer b = {NULL, 0, 0};
     int file = -1, code = open_file(env, path, &file, error);
     uint64_t offset = 0;

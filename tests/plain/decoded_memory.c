@@ -1,19 +1,25 @@
-/* What is decoded of a peer takes at most DECODED_TIMES its bytes in memory, also when the peer
- * writes what a library makes most of. Each document is decoded in a process of its own, whose
- * largest size is measured; the allocations of expat and jansson are not those of base/mem.h. */
+/* What is decoded of a peer, or of an event log, takes at most so many times its bytes in memory,
+ * also when the peer writes what a library makes most of. Each document is decoded in a process of
+ * its own, whose largest size is measured; the allocations of expat and jansson are not those of
+ * base/mem.h. */
+#include "engine/cli/history.h"
 #include "engine/limits.h"
 #include "engine/remote/hdfs_status.h"
 #include "engine/remote/s3_list.h"
+#include "engine/web/web_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define DECODED_TIMES  16u
+#define LOG_TIMES      24u /* of an event log, whose smallest events have few bytes */
 #define DOCUMENT_BYTES REMOTE_PAGE_BYTES_MAX
+#define PART_BYTES_MAX 512
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
@@ -41,6 +47,39 @@ static void decode_hdfs(const uint8_t *text, uint64_t size)
     hdfs_status_parse(text, size, &object);
 }
 
+/* As a file that is not on disk. */
+static void path_of(const uint8_t *text, uint64_t size, char path[32])
+{
+    const int file = memfd_create("log", MFD_CLOEXEC);
+    if (file < 0 || write(file, text, size) != (ssize_t)size) _exit(1);
+    snprintf(path, 32, "/proc/self/fd/%d", file);
+}
+
+static int add_event(void *model, json_t *o, struct glint_error *error)
+{
+    return web_model_add_event(model, o, error);
+}
+
+static void decode_log(const uint8_t *text, uint64_t size)
+{
+    char path[32];
+    struct web_model m;
+    struct glint_error error = {.code = GLINT_OK};
+    path_of(text, size, path);
+    history_lines_init();
+    web_model_init(&m);
+    history_read_lines(env_real(), path, add_event, &m, &m.truncated_line, &error);
+}
+
+static void decode_history(const uint8_t *text, uint64_t size)
+{
+    char path[32];
+    struct history h;
+    struct glint_error error = {.code = GLINT_OK};
+    path_of(text, size, path);
+    history_read(&h, env_real(), path, &error);
+}
+
 static void decode_nothing(const uint8_t *text, uint64_t size)
 {
     (void)text;
@@ -56,7 +95,28 @@ struct document {
 
 #define STATUSES "{\"FileStatuses\":{\"FileStatus\":["
 
+#define EVENT "{\"schema\":1,\"ms\":1,\"time\":\"\",\"event\":"
+#define JOB                                                                                        \
+    EVENT "\"job\",\"id\":\"\",\"name\":\"\",\"version\":\"\",\"build\":\"\",\"master\":\"\","     \
+          "\"arguments\":[],\"options\":{}}\n"
+#define STAGE   EVENT "\"stage_end\",\"stage\":#,\"error\":null"
+#define OBJECTS "\"x\":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]"
+#define TASK                                                                                       \
+    EVENT "\"task\",\"stage\":0,\"task\":#,\"attempt\":0,\"executor\":0,\"speculative\":false,"    \
+          "\"start_ms\":0,\"end_ms\":0,\"run_ms\":0,\"outcome\":\"done\",\"error\":null,"          \
+          "\"counters\":{}}\n"
+
 static const struct document documents[] = {
+    {"event log, notes", decode_log, JOB, EVENT "\"note\",\"text\":\"\"}\n"},
+    {"event log, stages", decode_log, JOB, STAGE "}\n"},
+    {"event log, stages with objects", decode_log, JOB, STAGE ",\"x\":[{},{}]}\n"},
+    {"event log, tasks", decode_log, JOB, TASK},
+    {"event log, objects", decode_log, JOB, EVENT "\"note\",\"text\":\"\"," OBJECTS "}\n"},
+    {"history, notes", decode_history, JOB, EVENT "\"note\",\"text\":\"\"}\n"},
+    {"history, stages", decode_history, JOB, STAGE "}\n"},
+    {"history, stages with objects", decode_history, JOB, STAGE ",\"x\":[{},{}]}\n"},
+    {"history, tasks", decode_history, JOB, TASK},
+    {"history, objects", decode_history, JOB, EVENT "\"note\",\"text\":\"\"," OBJECTS "}\n"},
     {"s3, keys", decode_s3, "<ListBucketResult>", "<Contents><Key>#</Key></Contents>"},
     {"s3, open elements", decode_s3, "<ListBucketResult>", "<a>"},
     {"s3, names of elements", decode_s3, "<ListBucketResult>", "<a#/>"},
@@ -74,7 +134,7 @@ static const struct document documents[] = {
 static void fill(const struct document *d, char *out)
 {
     size_t used = (size_t)snprintf(out, DOCUMENT_BYTES, "%s", d->begin);
-    for (unsigned i = 0; used + 64 < DOCUMENT_BYTES; i++)
+    for (unsigned i = 0; used + PART_BYTES_MAX < DOCUMENT_BYTES; i++)
         for (const char *p = d->part; *p != '\0'; p++) {
             if (*p == '#')
                 used += (size_t)snprintf(out + used, 16, "%u", i);
@@ -107,7 +167,9 @@ int main(void)
     for (size_t i = 0; i < DOCUMENT_COUNT; i++) {
         const struct document *d = &documents[i];
         const long before = measure(d, decode_nothing), after = measure(d, d->decode);
-        const long most = (long)(DECODED_TIMES * DOCUMENT_BYTES / KIB);
+        const bool log = d->decode == decode_log || d->decode == decode_history;
+        const unsigned times = log ? LOG_TIMES : DECODED_TIMES;
+        const long most = (long)(times * DOCUMENT_BYTES / KIB);
         const bool ok = before > 0 && after > 0 && (SANITIZED || after - before <= most);
         printf("%s: %ld of %ld KiB%s\n", d->name, after - before, most, ok ? "" : ": FAILED");
         failed += !ok;
