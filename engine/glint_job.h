@@ -8,7 +8,9 @@
 /* One option in a job's table. */
 struct glint_job_option {
     const char *name;          /* without the dashes */
-    const char *value;         /* placeholder in the help; NULL: a switch */
+    /* Placeholder in the help; NULL: a switch. "inner|left" are all its values: glint checks that
+     * one of them is given, and completes them. */
+    const char *value;
     const char *default_value; /* NULL: no default */
     const char *help;
 };

@@ -304,24 +304,18 @@ static int choose_stage(const struct stage_file *f, const struct cli_line *line,
                      option != NULL ? option : "");
 }
 
-static int parse_counters(const struct cli_line *line, enum counters_format *out,
-                          struct glint_error *error)
+static enum counters_format counters_option(const struct cli_line *line)
 {
     const char *option = cli_line_option(line, "counters");
-    *out = option == NULL                  ? COUNTERS_NONE
-           : strcmp(option, "hadoop") == 0 ? COUNTERS_HADOOP
-                                           : COUNTERS_JSON;
-    if (option == NULL || *out == COUNTERS_HADOOP || strcmp(option, "json") == 0) return 0;
-    return error_set(error, GLINT_E_BAD_VALUE, "hadoop or json", "--counters %s", option);
+    if (option == NULL) return COUNTERS_NONE;
+    return strcmp(option, "hadoop") == 0 ? COUNTERS_HADOOP : COUNTERS_JSON;
 }
 
 /* Whether records are pairs of Hadoop's raw bytes. */
-static int parse_io(const struct cli_line *line, bool *out_raw, struct glint_error *error)
+static bool is_raw(const struct cli_line *line)
 {
     const char *option = cli_line_option(line, "io");
-    *out_raw = option != NULL && strcmp(option, "rawbytes") == 0;
-    if (option == NULL || *out_raw || strcmp(option, "text") == 0) return 0;
-    return error_set(error, GLINT_E_BAD_VALUE, "text or rawbytes", "--io %s", option);
+    return option != NULL && strcmp(option, "rawbytes") == 0;
 }
 
 /* Runs the tasks of the input, or the one that --stdin-lines says. */
@@ -340,14 +334,13 @@ static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_
     struct line_input in = {.env = env_real(), .file = STDIN_FILENO, .name = "standard input"};
     int64_t stdin_task = -1;
     uint32_t number = 0;
-    enum counters_format counters;
-    bool raw = false;
+    const enum counters_format counters = counters_option(line);
+    const bool raw = is_raw(line);
     const char *work_dir = cli_line_option(line, "work-dir");
     char path[PATH_MAX];
     if (work_dir != NULL) work_dir = absolute_path(work_dir, path);
-    int r = parse_counters(line, &counters, error);
-    if (r == 0) r = parse_io(line, &raw, error);
-    if (r == 0 && map) r = option_number(line, "stdin-lines", &stdin_task, error);
+    int r = 0;
+    if (map) r = option_number(line, "stdin-lines", &stdin_task, error);
     if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
     in.raw = raw && !map;
     f.options.allow_commands = cli_line_has(line, "allow-commands");

@@ -14,7 +14,11 @@
 #define TEXT_BYTES_MAX  8192u
 #define TITLE_BYTES_MAX 128u
 
-enum { OPTION_COLUMN = 29, COLUMNS = 79 }; /* where the texts of options begin; width */
+enum {
+    OPTION_COLUMN = 29,   /* where the texts of options begin */
+    PLACEHOLDER_MAX = 40, /* bytes of a list of values there */
+    COLUMNS = 79
+};
 
 static enum help_format help_format = HELP_TEXT;
 
@@ -44,15 +48,30 @@ static void print_wrapped(const char *original, int column, int indent)
     }
 }
 
+/* Whether its values are listed in the text, since they are too many for a placeholder. */
+static bool has_long_choice(const struct glint_job_option *row)
+{
+    return cli_option_is_choice(row) && strlen(row->value) > PLACEHOLDER_MAX;
+}
+
+static const char *shown_value(const struct glint_job_option *row)
+{
+    return has_long_choice(row) ? "NAME" : row->value;
+}
+
 /* `alias`: the option's other name, or NULL. */
 static void format_option_text(char *out, size_t capacity, const struct glint_job_option *row,
                                const char *alias)
 {
-    char also[64] = "";
+    char also[64] = "", names[256] = "";
     if (alias != NULL) text_format(also, sizeof also, "; also --%s", alias);
+    if (has_long_choice(row)) {
+        memcpy(names, ": ", sizeof ": ");
+        cli_option_choices(row, ", ", names + 2, sizeof names - 2);
+    }
     bool fits = text_format(out, capacity,
-                            row->default_value != NULL ? "%s%s (default: %s)" : "%s%s", row->help,
-                            also, row->default_value);
+                            row->default_value != NULL ? "%s%s%s (default: %s)" : "%s%s%s",
+                            row->help, names, also, row->default_value);
     assert(fits);
 }
 
@@ -61,7 +80,7 @@ static void print_option(const struct glint_job_option *row, const char *alias)
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
     const char *sign = row->value == NULL ? "" : cli_option_takes_next(row) ? "=" : "[=";
     int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
-                        row->value == NULL ? "" : row->value + (sign[0] == '['));
+                        row->value == NULL ? "" : shown_value(row) + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
     format_option_text(text, sizeof text, row, alias);
     printf("%*s", gap, "");
@@ -102,7 +121,7 @@ static void man_option(const struct glint_job_option *row, const char *alias)
     if (row->value != NULL && row->value[0] == '[')
         printf("\\fR[=\\fI%.*s\\fR]\n", (int)strlen(row->value) - 2, row->value + 1);
     else
-        printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", row->value);
+        printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", shown_value(row));
     format_option_text(text, sizeof text, row, alias);
     man_text(text);
 }

@@ -112,6 +112,52 @@ bool cli_option_takes_next(const struct glint_job_option *option)
     return option->value != NULL && option->value[0] != '[';
 }
 
+bool cli_option_is_choice(const struct glint_job_option *option)
+{
+    const char *value = option->value;
+    if (value == NULL || value[0] == '[' || strchr(value, '|') == NULL) return false;
+    while (*value != '\0' && !(*value >= 'A' && *value <= 'Z')) value++;
+    return *value == '\0';
+}
+
+void cli_option_choices(const struct glint_job_option *option, const char *last, char *out,
+                        size_t capacity)
+{
+    assert(cli_option_is_choice(option));
+    size_t used = 0;
+    for (const char *p = option->value; *p != '\0' && used < capacity;) {
+        const size_t size = strcspn(p, "|");
+        const char *after = p[size] == '\0' ? "" : strchr(p + size + 1, '|') != NULL ? ", " : last;
+        text_format(out + used, capacity - used, "%.*s%s", (int)size, p, after);
+        used += strlen(out + used);
+        p += size + (p[size] == '|');
+    }
+}
+
+static bool is_listed(const char *list, const char *value)
+{
+    const size_t size = strlen(value);
+    for (const char *p = list; p != NULL; p = strchr(p, '|')) {
+        p += *p == '|';
+        if (strcspn(p, "|") == size && memcmp(p, value, size) == 0) return true;
+    }
+    return false;
+}
+
+/* Checks the value of a command's or a job's own option; keys of the configuration have checks. */
+static bool check_choice(const struct cli_syntax *s, const struct glint_job_option *row,
+                         const char *value, struct glint_error *error)
+{
+    char hint[sizeof error->hint] = "use ";
+    if (value == NULL || !cli_option_is_choice(row) ||
+        cli_option_find(s->own, row->name, strlen(row->name)) != row ||
+        is_listed(row->value, value))
+        return true;
+    cli_option_choices(row, " or ", hint + strlen(hint), sizeof hint - strlen(hint));
+    error_set(error, GLINT_E_BAD_VALUE, hint, "unknown --%s \"%s\"", row->name, value);
+    return false;
+}
+
 /* Parses --name or --name=value; `next` is the word after it. *out_used_next: it is the value. */
 static bool parse_long(struct cli_line *line, const char *word, const char *next,
                        bool *out_used_next, struct glint_error *error)
@@ -136,7 +182,7 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
     else if (line->values[n] == NULL)
         error_set(error, GLINT_E_USAGE, NULL, "%s needs a value", word);
-    return error->code == GLINT_OK;
+    return error->code == GLINT_OK && check_choice(line->syntax, row, line->values[n], error);
 }
 
 /* Parses -q or -qv. No option with a letter takes a value. */

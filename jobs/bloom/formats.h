@@ -29,8 +29,8 @@ enum bloom_format {
     BLOOM_FORMATS, /* number of formats */
 };
 
-#define BLOOM_FORMAT_NAMES                                                                         \
-    "bits, spark, spark-v2, hadoop, guava, parquet, rbloom" /* for messages */
+#define BLOOM_FORMAT_CHOICES                                                                       \
+    "bits|spark|spark-v2|hadoop|guava|parquet|rbloom" /* for options */
 
 enum {
     BLOOM_FORMAT_HEAD_MAX = 32, /* size limit of a header */

@@ -81,12 +81,10 @@ static int strategy_option(struct build_plan *p)
     const char *name = glint_job_option(p->args, "strategy");
     p->chosen = strcmp(name, "auto") == 0;
     p->strategy = BUILD_INDEXES;
-    while (!p->chosen && p->strategy < BUILD_STRATEGIES &&
-           strcmp(name, strategy_names[p->strategy]) != 0)
+    while (!p->chosen && strcmp(name, strategy_names[p->strategy]) != 0) {
         p->strategy++;
-    if (p->strategy == BUILD_STRATEGIES)
-        return glint_abort(p->g, GLINT_E_BAD_VALUE, "use auto, indexes, partials, segments or ids",
-                           "unknown --strategy \"%s\"", name);
+        assert(p->strategy < BUILD_STRATEGIES);
+    }
     if (p->chosen || p->strategy == BUILD_SEGMENTS ||
         glint_job_option(p->args, "segment-size") == NULL)
         return 0;
@@ -133,19 +131,15 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 }
 
 /* Reads --coding: how strategy indexes encodes an index. */
-static int choose_coding(struct build_plan *p, const char *name)
+static void choose_coding(struct build_plan *p, const char *name)
 {
     static const struct {
         const char *name;
         enum bloom_method coding;
     } codings[] = {
         {"varint", BLOOM_LISTS_VARINT}, {"fixed", BLOOM_LISTS_FIXED}, {"vint", BLOOM_LISTS_VINT}};
-    for (uint32_t i = 0; i < sizeof codings / sizeof *codings; i++) {
-        p->lists = codings[i].coding;
-        if (strcmp(name, codings[i].name) == 0) return 0;
-    }
-    return glint_abort(p->g, GLINT_E_BAD_VALUE, "use varint, fixed or vint",
-                       "unknown --coding \"%s\"", name);
+    for (uint32_t i = 0; i < sizeof codings / sizeof *codings; i++)
+        if (strcmp(name, codings[i].name) == 0) p->lists = codings[i].coding;
 }
 
 /* Computes a number that separates the segments of this build from those of others: a hash of the
@@ -215,17 +209,14 @@ static void note_surplus(const struct build_plan *p, int64_t rows)
  * Returns 0 or the context's code. */
 static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
-    bool random;
     if (!p->source.params) return sizes_sizing_from_options(p->g, p->args, p->source.p, out);
     *out = (struct bloom_sizing){.k = 0};
-    if (sizes_kind_from_options(p->g, p->args, out) != 0 ||
-        sizes_seeds_option(p->g, p->args, &random) != 0)
-        return glint_error(p->g)->code;
+    if (sizes_kind_from_options(p->g, p->args, out) != 0) return glint_error(p->g)->code;
     if (out->layout != BLOOM_CLASSIC)
         return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                            "--params has sizes of the layout classic, --layout is %s",
                            bloom_layout_name(out->layout));
-    if (!random) return 0;
+    if (!sizes_seeds_random(p->args)) return 0;
     return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                        "--params has a k for each key, --seeds random draws seeds for one k");
 }
@@ -238,8 +229,9 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
                         "OUTPUT",
                         &p.source, p.paths) != 0 ||
         choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
-        choose_coding(&p, glint_job_option(args, "coding")) != 0 || strategy_option(&p) != 0)
+        strategy_option(&p) != 0)
         return glint_error(g)->code;
+    choose_coding(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
     int r = SIZES_TOO_MANY;
     if (p.chosen || p.strategy != BUILD_IDS)
@@ -259,10 +251,10 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
     SIZES_PARAMS_OPTION,
-    {"strategy", "NAME", "auto", "what is shuffled: auto, indexes, partials, segments, ids"},
+    {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},
     SEGMENTS_OPTION,
-    {"coding", "NAME", "varint",
-     "encoding of an index with --strategy indexes: varint, fixed, or vint, as in Hadoop"},
+    {"coding", "varint|fixed|vint", "varint",
+     "encoding of an index with --strategy indexes; vint: as in Hadoop"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job bloom_build_job = {

@@ -295,15 +295,15 @@ static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint
 enum test_strategy { TEST_AUTO, TEST_BROADCAST, TEST_IDS, TEST_STRATEGIES };
 static const char *const strategy_names[TEST_STRATEGIES] = {"auto", "broadcast", "ids"};
 
-static int strategy_option(struct glint *g, const struct glint_job_args *args,
-                           enum test_strategy *out)
+static enum test_strategy strategy_option(const struct glint_job_args *args)
 {
     const char *name = glint_job_option(args, "strategy");
-    *out = TEST_AUTO;
-    while (*out < TEST_STRATEGIES && strcmp(name, strategy_names[*out]) != 0) ++*out;
-    if (*out < TEST_STRATEGIES) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use auto, broadcast or ids",
-                       "unknown --strategy \"%s\"", name);
+    enum test_strategy strategy = TEST_AUTO;
+    while (strcmp(name, strategy_names[strategy]) != 0) {
+        strategy++;
+        assert(strategy < TEST_STRATEGIES);
+    }
+    return strategy;
 }
 
 /* The sizing of the first filter, which must be that of all; if there is no filter, any sizing is
@@ -384,13 +384,13 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
     const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
     struct sizes_source source;
-    enum test_strategy strategy;
+    const enum test_strategy strategy = strategy_option(args);
     struct sizes sizes = {.count = 0};
     if (sizes_arguments(g, args, 5,
                         "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
                         "INPUT FILTERS OUTPUT",
                         &source, paths) != 0 ||
-        fields_options(g, args, paths[0], &fields) != 0 || strategy_option(g, args, &strategy) != 0)
+        fields_options(g, args, paths[0], &fields) != 0)
         return glint_error(g)->code;
     struct filter_loader c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
     test_rows(&c, strategy, &fields, paths[0], paths[2]);
@@ -403,7 +403,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_PARAMS_OPTION,
-    {"strategy", "NAME", "auto",
+    {"strategy", "auto|broadcast|ids", "auto",
      "broadcast: every process gets all filters; ids: rows and filters are shuffled by key; auto: "
      "ids if there are too many keys to broadcast"},
     {NULL, NULL, NULL, NULL}};

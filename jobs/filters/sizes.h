@@ -84,8 +84,8 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
  * 0 or the context's code. */
 int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
                              struct bloom_sizing *sizing);
-/* Returns in *out_random whether --seeds is random. Returns 0 or the context's code. */
-int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random);
+/* Whether --seeds is random. */
+bool sizes_seeds_random(const struct glint_job_args *args);
 /* Draws BLOOM_K_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */
 void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_SEEDS_OPTION                                                                         \
@@ -97,14 +97,15 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_CLASSIC_SCHEMES                                                                      \
     "spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, spark-bloom, "            \
     "spark-bloom-v2, guava, rbloom, wide"
+#define SIZES_CLASSIC_CHOICES                                                                      \
+    "spark|hadoop|plain|poly-abs|poly-mod|md5-random|hadoop-bloom|spark-bloom|spark-bloom-v2|"     \
+    "guava|rbloom|wide"
 #define SIZES_OPTIONS                                                                              \
-    {"scheme", "NAME", NULL,                                                                       \
-     "index rule: " SIZES_CLASSIC_SCHEMES "; of blocks: xxh64, wide (spark, of blocks xxh64)"},    \
-        {"layout", "NAME", "classic",                                                              \
-         "where the bits of an id are: classic, block512, split-block"},                           \
-        {"format", "NAME", NULL,                                                                   \
-         "the scheme and layout that files of another system need (glint filter export): spark, "  \
-         "spark-v2, hadoop, guava, parquet, rbloom"},                                              \
+    {"scheme", SIZES_CLASSIC_CHOICES "|xxh64", NULL,                                               \
+     "index rule (spark, of blocks xxh64 or wide)"},                                               \
+        {"layout", "classic|block512|split-block", "classic", "where the bits of an id are"},      \
+        {"format", "spark|spark-v2|hadoop|guava|parquet|rbloom", NULL,                             \
+         "the scheme and layout that files of another system need (glint filter export)"},         \
         SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
         "seed", "N", "42", "seed of --seeds random"                                                \

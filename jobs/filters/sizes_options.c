@@ -12,11 +12,9 @@ enum { POLY_ABS_SEEDS_END = 100 };
 static int kind_of_format(struct glint *g, const struct glint_job_args *args, const char *name,
                           struct bloom_sizing *out)
 {
-    enum bloom_format format;
-    if (!bloom_format_parse(name, strlen(name), &format) || format == BLOOM_FORMAT_BITS)
-        return glint_abort(g, GLINT_E_BAD_VALUE,
-                           "use spark, spark-v2, hadoop, guava, parquet or rbloom",
-                           "unknown --format \"%s\"", name);
+    enum bloom_format format = BLOOM_FORMAT_BITS;
+    bloom_format_parse(name, strlen(name), &format);
+    assert(format != BLOOM_FORMAT_BITS);
     if (glint_job_option(args, "scheme") != NULL || out->layout != BLOOM_CLASSIC)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--format %s implies --scheme %s --layout %s", name,
@@ -33,15 +31,11 @@ int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
     const char *layout = glint_job_option(args, "layout"),
                *scheme = glint_job_option(args, "scheme"),
                *format = glint_job_option(args, "format");
-    if (bloom_layout_parse(layout, strlen(layout), &out->layout) != BLOOM_OK)
-        return glint_abort(g, GLINT_E_BAD_VALUE, "use classic, block512 or split-block",
-                           "unknown --layout \"%s\"", layout);
+    bloom_layout_parse(layout, strlen(layout), &out->layout);
     if (format != NULL) return kind_of_format(g, args, format, out);
     out->scheme = bloom_layout_scheme(out->layout);
-    if (scheme == NULL || bloom_scheme_parse(scheme, strlen(scheme), &out->scheme) == BLOOM_OK)
-        return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use one of: " SIZES_CLASSIC_SCHEMES ", xxh64",
-                       "unknown --scheme \"%s\"", scheme);
+    if (scheme != NULL) bloom_scheme_parse(scheme, strlen(scheme), &out->scheme);
+    return 0;
 }
 
 int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args, double p,
@@ -106,22 +100,17 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
     }
 }
 
-int sizes_seeds_option(struct glint *g, const struct glint_job_args *args, bool *out_random)
+bool sizes_seeds_random(const struct glint_job_args *args)
 {
-    const char *name = glint_job_option(args, "seeds");
-    *out_random = strcmp(name, "random") == 0;
-    if (*out_random || strcmp(name, "published") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use published or random", "unknown --seeds \"%s\"",
-                       name);
+    return strcmp(glint_job_option(args, "seeds"), "random") == 0;
 }
 
 int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
                              struct bloom_sizing *sizing)
 {
     uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
-    bool random;
     const int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
-    if (sizes_seeds_option(g, args, &random) != 0 || !random) return glint_error(g)->code;
+    if (!sizes_seeds_random(args)) return glint_error(g)->code;
     sizes_draw_seeds(sizing->scheme, (uint64_t)seed, seeds);
     if (bloom_sizing_seed(sizing, seeds) == BLOOM_OK) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use --scheme poly-abs or --scheme poly-mod",

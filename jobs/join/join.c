@@ -32,13 +32,17 @@ static const char *const delimiters[JOIN_SIDES] = {"left-delimiter", "right-deli
 
 /* ---- Options */
 
-static int name_option(struct join *j, const struct glint_job_args *args, const char *option,
-                       const char *const *names, int count, const char *hint, int *out)
+/* The option's table lists these names. */
+static int name_option(const struct glint_job_args *args, const char *option,
+                       const char *const *names, int count)
 {
     const char *name = glint_job_option(args, option);
-    for (*out = 0; *out < count; ++*out)
-        if (strcmp(name, names[*out]) == 0) return 0;
-    return glint_abort(j->g, GLINT_E_BAD_VALUE, hint, "unknown --%s \"%s\"", option, name);
+    int at = 0;
+    while (strcmp(name, names[at]) != 0) {
+        at++;
+        assert(at < count);
+    }
+    return at;
 }
 
 /* The columns of --left-key-column or --right-key-column, or those of --key-column. */
@@ -63,9 +67,9 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     t->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
     if (fields_delimiter(j->g, args, delimiters[side], &t->delimiter, &t->csv) != 0 ||
-        nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0 ||
-        nulls_missing_option(j->g, args, &t->nulls) != 0)
+        nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
+    nulls_missing_option(args, &t->nulls);
     return glint_error(j->g)->code;
 }
 
@@ -75,8 +79,7 @@ static int key_types(struct join *j, const struct glint_job_args *args)
     static const char *const names[] = {"text", "int"};
     int kind[JOIN_SIDES];
     for (int side = 0; side < JOIN_SIDES; side++)
-        if (name_option(j, args, kinds[side], names, 2, "use text or int", &kind[side]) != 0)
-            return glint_error(j->g)->code;
+        kind[side] = name_option(args, kinds[side], names, 2);
     j->ints = kind[JOIN_SIDE_LEFT] == 1;
     if (kind[JOIN_SIDE_LEFT] == kind[JOIN_SIDE_RIGHT]) return glint_error(j->g)->code;
     return glint_abort(j->g, GLINT_E_PLAN_TYPE, "set --left-key and --right-key to the same type",
@@ -103,14 +106,8 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
 
 static int join_options(struct join *j, const struct glint_job_args *args)
 {
-    int type, method;
-    if (name_option(j, args, "type", type_names, JOIN_TYPES,
-                    "use inner, left, right, full, semi or anti", &type) != 0 ||
-        name_option(j, args, "method", method_names, JOIN_METHODS,
-                    "use shuffle, broadcast, bloom or auto", &method) != 0)
-        return glint_error(j->g)->code;
-    j->type = (enum join_type)type;
-    j->method = (enum join_method)method;
+    j->type = (enum join_type)name_option(args, "type", type_names, JOIN_TYPES);
+    j->method = (enum join_method)name_option(args, "method", method_names, JOIN_METHODS);
     return join_side_options(j, args);
 }
 
@@ -396,8 +393,9 @@ static int join_run(struct glint *g, const struct glint_job_args *args)
 }
 
 static const struct glint_job_option options[] = {
-    {"type", "NAME", "inner", "inner, left, right, full, semi, anti"},
-    {"method", "NAME", "auto", "shuffle, broadcast, bloom, or auto: by file sizes"},
+    {"type", "inner|left|right|full|semi|anti", "inner",
+     "left, right, full: also rows of that side without a match; semi, anti: rows of LEFT"},
+    {"method", "shuffle|broadcast|bloom|auto", "auto", "auto: by file sizes"},
     JOIN_SIDE_OPTIONS,
     {"broadcast-limit", "BYTES", "10M", "with auto: size of the largest file to broadcast"},
     {NULL, NULL, NULL, NULL}};

@@ -59,9 +59,9 @@ static int read_choice(struct glint *g, const struct glint_job_args *args, struc
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
     if (read_set_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
-        list_schemes(g, args, "scheme", &out->scheme) != 0 ||
-        sizes_seeds_option(g, args, &out->seeded) != 0)
+        list_schemes(g, args, "scheme", &out->scheme) != 0)
         return glint_error(g)->code;
+    out->seeded = sizes_seeds_random(args);
     if (out->bits.count * out->layout.count * out->scheme.count < CONTENDERS_MAX) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
                        "sizes, layouts and schemes give more than %d filters", CONTENDERS_MAX);

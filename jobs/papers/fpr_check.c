@@ -152,7 +152,7 @@ static int fpr_check_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P,...", "0.05,0.1,0.15,0.2", "false positive probabilities"},
-    {"scheme", "NAME", "spark", "index rule: " SIZES_CLASSIC_SCHEMES},
+    {"scheme", SIZES_CLASSIC_CHOICES, "spark", "index rule"},
     {"samples", "N", "10", "number of splits of INPUT, 1 to 100"},
     {"ratio", "A/B", "60/40", "weights of the rows to build from and of the rows to look up"},
     {"seed", "N", "42", "seed of the first split; the others use the following numbers"},

@@ -270,24 +270,14 @@ static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const c
     return r;
 }
 
-static int emit_option(struct glint *g, const struct glint_job_args *args, bool *out_partials)
-{
-    const char *name = glint_job_option(args, "emit");
-    *out_partials = strcmp(name, "filters") == 0;
-    if (*out_partials || strcmp(name, "positions") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use positions or filters", "unknown --emit \"%s\"",
-                       name);
-}
-
 static int hadoop_pipeline_run(struct glint *g, const struct glint_job_args *args)
 {
     struct hadoop_plan o = {.g = g};
     o.lines = glint_job_i64(g, args, "lines", 1, INT64_MAX);
     o.reducers = (uint32_t)glint_job_i64(g, args, "reducers", 1, REDUCERS_MAX);
     const double p = glint_job_f64(g, args, "p");
-    if (fields_options(g, args, args->positional[0], &o.fields) != 0 ||
-        emit_option(g, args, &o.partials) != 0)
-        return glint_error(g)->code;
+    o.partials = strcmp(glint_job_option(args, "emit"), "filters") == 0;
+    if (fields_options(g, args, args->positional[0], &o.fields) != 0) return glint_error(g)->code;
     o.text = fields_key_type(&o.fields) == GLINT_TEXT;
     enum bloom_result result = bloom_sizing_for_rate(BLOOM_HADOOP, BLOOM_CLASSIC, p, &o.sizing);
     if (result == BLOOM_OK)

@@ -209,23 +209,14 @@ static int save_results(struct membership_result *o, struct glint_rdd *lines,
     return glint_error(o->g)->code;
 }
 
-static int members_option(struct glint *g, const struct glint_job_args *args, bool *out)
-{
-    const char *name = glint_job_option(args, "members");
-    *out = strcmp(name, "key") == 0;
-    if (*out || strcmp(name, "none") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use key or none", "unknown --members \"%s\"", name);
-}
-
 static int membership_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* INPUT FILTERS OUTPUT */
     const char *sets = glint_job_option(args, "sets");
     struct membership_result o = {.g = g};
     struct fields fields;
-    bool members;
-    if (fields_options(g, args, paths[0], &fields) != 0 || members_option(g, args, &members) != 0)
-        return glint_error(g)->code;
+    const bool members = strcmp(glint_job_option(args, "members"), "key") == 0;
+    if (fields_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
     o.csv = fields.csv != 0;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);

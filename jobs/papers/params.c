@@ -199,7 +199,7 @@ static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     {"p", "P", "0.01", "false positive probability of every key"},
     {"p-file", "FILE", NULL, "file of lines KEY TAB P, the probability of each key"},
-    {"scheme", "NAME", "spark", "index rule, for its bounds: " SIZES_CLASSIC_SCHEMES},
+    {"scheme", SIZES_CLASSIC_CHOICES, "spark", "index rule, for its bounds"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job params_job = {

@@ -39,9 +39,9 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     uint64_t n = 0;
     if (fields_delimiter(g, args, "separator", &source.delimiter, &source.csv) != 0 ||
         nulls_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
-        nulls_missing_option(g, args, &source.nulls) != 0 ||
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
+    nulls_missing_option(args, &source.nulls);
     struct fields fields = fields_of_lines();
     fields.keep_nulls = false;
     fields.nulls = source.nulls;

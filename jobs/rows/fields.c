@@ -149,8 +149,8 @@ static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
 static int id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out)
 {
-    if (format_options(g, args, out) != 0 || nulls_missing_option(g, args, &out->nulls) != 0)
-        return glint_error(g)->code;
+    if (format_options(g, args, out) != 0) return glint_error(g)->code;
+    nulls_missing_option(args, &out->nulls);
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
@@ -175,11 +175,8 @@ static int key_options(struct glint *g, const struct glint_job_args *args, const
         out->key = FIELDS_RATING;
     else if (strcmp(key, "int") == 0)
         out->key = FIELDS_INT;
-    else if (strcmp(key, "text") == 0)
-        out->key = FIELDS_TEXT;
     else
-        glint_abort(g, GLINT_E_BAD_VALUE, "use rating, text, int or none", "unknown --key \"%s\"",
-                    key);
+        out->key = FIELDS_TEXT;
     return columns_chosen(g, paths, out);
 }
 
@@ -197,7 +194,7 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
         return fields_options(g, args, paths, out);
     int r = format_options(g, args, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
-    if (r == 0) r = nulls_missing_option(g, args, &out->nulls);
+    nulls_missing_option(args, &out->nulls);
     if (r == 0) r = key_options(g, args, paths, out);
     if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
     return r;

@@ -26,13 +26,9 @@ int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv
                        "--null \"%s\": %s", text, problem);
 }
 
-int nulls_missing_option(struct glint *g, const struct glint_job_args *args, struct nulls *n)
+void nulls_missing_option(const struct glint_job_args *args, struct nulls *n)
 {
-    const char *missing = glint_job_option(args, "missing");
-    n->missing = strcmp(missing, "null") == 0;
-    if (n->missing || strcmp(missing, "fail") == 0) return glint_error(g)->code;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use null or fail", "unknown --missing \"%s\"",
-                       missing);
+    n->missing = strcmp(glint_job_option(args, "missing"), "null") == 0;
 }
 
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n)

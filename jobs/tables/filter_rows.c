@@ -123,14 +123,6 @@ struct stored {
     int64_t chosen; /* by --filter-key, or ANY_FILTER */
 };
 
-static int key_type_option(struct glint *g, const struct glint_job_args *args, bool *out_text)
-{
-    const char *type = glint_job_option(args, "key-type");
-    *out_text = strcmp(type, "text") == 0;
-    if (*out_text || strcmp(type, "int") == 0) return 0;
-    return glint_abort(g, GLINT_E_BAD_VALUE, "use int or text", "unknown --key-type \"%s\"", type);
-}
-
 static int choose_filter(struct glint *g, const struct glint_job_args *args, const char *path,
                          struct stored *s)
 {
@@ -153,11 +145,10 @@ static int choose_filter(struct glint *g, const struct glint_job_args *args, con
 static int read_filters(struct glint *g, const struct glint_job_args *args, struct stored *s)
 {
     const char *path = glint_job_option(args, "with");
-    bool text;
+    const bool text = strcmp(glint_job_option(args, "key-type"), "text") == 0;
     if (path == NULL)
         return glint_abort(g, GLINT_E_USAGE, "filter-rows --with FILTERS INPUT OUTPUT",
                            "--with is missing");
-    if (key_type_option(g, args, &text) != 0) return glint_error(g)->code;
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
     int r = sizes_from_filters(filters, text, path, &s->sizes);

@@ -186,7 +186,7 @@ Test(formats, names_round_trip)
         enum bloom_format format = BLOOM_FORMATS;
         cr_assert(bloom_format_parse(name, strlen(name), &format));
         cr_assert_eq((int)format, i);
-        cr_assert_not_null(strstr(BLOOM_FORMAT_NAMES, name));
+        cr_assert_not_null(strstr(BLOOM_FORMAT_CHOICES, name));
         cr_assert_not(bloom_format_parse(name, strlen(name) - 1, &format));
         cr_assert_gt(strlen(bloom_format_program(format)), 0);
     }
