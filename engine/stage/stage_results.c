@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/data/pack.h"
 #include "engine/driver/job_metrics.h"
+#include "engine/net/crypto_library.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -200,7 +201,8 @@ int stage_results_read(struct stage_results *out, struct line_input *in, uint64_
                         .env = env,
                         .fd = -1};
     struct glint_slice line;
-    int code = 0;
+    int code = crypto_library_load(error); /* of stage_text.c */
+    if (code != 0) return code;
     out->tasks = tasks;
     out->bodies = mem_zalloc(sizeof *out->bodies * (tasks + 1u));
     r.done = mem_zalloc(tasks + 1u);

@@ -7,6 +7,7 @@
 #include "engine/data/run.h"
 #include "engine/data/split.h"
 #include "engine/executor/store.h"
+#include "engine/net/crypto_library.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -478,7 +479,8 @@ int stage_worker_open(struct stage_worker *w, struct env *env, const struct stag
     w->started = true;
     w->done = mem_zalloc(w->stage->task_count + 1u);
     if (w->done == NULL) return error_no_memory(error);
-    int r = work_dir_open(&w->work_dir, env, work_dir, error);
+    int r = crypto_library_load(error); /* of stage_text.c */
+    if (r == 0) r = work_dir_open(&w->work_dir, env, work_dir, error);
     if (r == 0) r = make_plan(w, registry, error);
     w->options = file->options;
     w->options.work_dir = w->work_dir.path;
