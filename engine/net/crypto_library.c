@@ -22,7 +22,8 @@ static int initialize(struct glint_error *error)
 int crypto_library_load(struct glint_error *error)
 {
     static struct shared_library library = {.names = {"libssl.so.3"},
-                                            .purpose = "connections, secrets and stages need OpenSSL",
+                                            .purpose =
+                                                "connections, secrets and stages need OpenSSL",
                                             .hint = HINT,
                                             .code = GLINT_E_SYSTEM,
                                             .symbols = symbols,
