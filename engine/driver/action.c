@@ -115,6 +115,7 @@ static int run_stages(struct driver *d)
     event_log_listener_on_action_start(d);
     /* Outputs that were lost between actions, or that no stage of the last action needed. */
     if (r == 0) results_retry_lost_map_outputs(d, NULL);
+    if (r == 0) r = send_output_stage(d);
     if (r == 0) r = run_until_done(d);
     stage_runs_record_unfinished(d);
     if (a->sched != NULL) send_stage_release(d);

@@ -26,6 +26,7 @@ struct executor_state {
     uint32_t slots;
     /* excluded_for_failures: of the node's first executor only: its exclusion was reported. */
     bool lost, draining, suspect, excluded_for_failures;
+    bool cannot_write;            /* the outputs of the running action */
     bool has_lost_outputs;        /* in the running action a map output could not be fetched */
     bool excluded_unreachable;    /* in the running action: at fault, see reachability.h */
     bool exclusion_reported;      /* excluded_unreachable was noted once; kept for the whole job */
@@ -176,6 +177,9 @@ int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t stage);
 /* Sends broadcasts of at most BROADCAST_PREFETCH_BYTES_MAX to all executors, so that they arrive
  * while the driver plans the action. */
 int send_small_broadcasts(struct driver *d);
+/* Sends the plan of the stage that writes the action's outputs to executors that do not have it:
+ * they try to write. */
+int send_output_stage(struct driver *d);
 int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which);
 /* To all executors: cancel all tasks, or (false) accept tasks again. */
 int send_cancel(struct driver *d, bool cancel);

@@ -79,6 +79,28 @@ static int send_map_outputs(struct driver *d, uint32_t executor, uint32_t number
     return r;
 }
 
+/* Once to each executor. */
+static int send_stage(struct driver *d, uint32_t executor, uint32_t number)
+{
+    const struct action_run *a = d->action_run;
+    bool *sent = &d->executors[executor].plan_sent[number];
+    const struct message like = {
+        .type = MSG_STAGE, .stage = a->first_stage + number, .body = a->stages[number].plan};
+    int r = *sent ? 0 : send_copy(d, executor, &like);
+    *sent = r == 0;
+    return r;
+}
+
+int send_output_stage(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    int r = 0;
+    if (a->commit_count == 0 || d->transport.local) return 0;
+    for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
+        if (!d->executors[e].lost) r = send_stage(d, e, a->stage_count - 1);
+    return r;
+}
+
 int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t number)
 {
     struct action_run *a = d->action_run;
@@ -86,12 +108,7 @@ int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t number)
     const struct stage_run *stage = &a->stages[number];
     assert(!m->lost && m->plan_sent != NULL);
     int r = send_broadcasts(d, executor);
-    if (r == 0 && !m->plan_sent[number]) {
-        struct message like = {
-            .type = MSG_STAGE, .stage = a->first_stage + number, .body = stage->plan};
-        r = send_copy(d, executor, &like);
-        m->plan_sent[number] = r == 0;
-    }
+    if (r == 0) r = send_stage(d, executor, number);
     /* Locations are sent again after a map output was lost and made again: the epoch differs. */
     for (uint32_t i = 0; i < stage->parent_count && r == 0; i++) {
         uint32_t parent = stage->parents[i], epoch = sched_map_output_epoch(a->sched, parent) + 1;

@@ -29,6 +29,7 @@ static bool executor_start_action(struct executor_state *e, uint32_t stage_count
     if (e->lost) return true;
     /* Each action has a new scheduler, which knows nothing of earlier failures. */
     e->excluded_for_failures = e->has_lost_outputs = e->excluded_unreachable = false;
+    e->cannot_write = false;
     e->plan_sent = mem_zalloc(sizeof *e->plan_sent * stage_count);
     e->map_outputs_epoch_sent = mem_zalloc(sizeof *e->map_outputs_epoch_sent * stage_count);
     return e->plan_sent != NULL && e->map_outputs_epoch_sent != NULL;
@@ -87,7 +88,8 @@ int driver_on_executor_added(struct driver *d, const struct executor_info *info)
              sched_add_executor(a->sched, m->node, m->slots, sched_prefetch_limit(m->slots));
     if (ok)
         event_log_listener_on_executor_state(d, d->executor_count - 1, EXECUTOR_STATE_JOINED, NULL);
-    return ok ? 0 : error_no_memory(driver_error(d));
+    if (!ok) return error_no_memory(driver_error(d));
+    return a != NULL && a->sched != NULL ? send_output_stage(d) : 0;
 }
 
 void driver_on_executor_draining(struct driver *d, uint32_t executor)

@@ -233,6 +233,24 @@ static enum sched_failure_kind failure_kind(enum glint_code code)
     return error_is_retryable(code) ? SCHED_TASK_ERROR : SCHED_FATAL_ERROR;
 }
 
+/* One that cannot write is like any other whose tasks fail: others run them. */
+static int on_outputs_failed(struct driver *d, uint32_t executor, const struct glint_error *why)
+{
+    char where[2 * NAME_BYTES_MAX];
+    bool all = true;
+    d->executors[executor].cannot_write = true;
+    for (uint32_t e = 0; e < d->executor_count; e++)
+        all = all && (d->executors[e].lost || d->executors[e].cannot_write);
+    if (!all || d->action_run->over) return 0;
+    executor_describe(d, executor, where, sizeof where);
+    struct glint_error *error = driver_error(d);
+    if (error->code != GLINT_OK) return error->code;
+    *error = *why;
+    text_format(error->effect, sizeof error->effect,
+                "writing to the output failed%s, and on every other executor", where);
+    return error->code;
+}
+
 static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                           const struct message *m)
 {
@@ -302,7 +320,8 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
         remember_last_task(d, executor, number, m);
         if (r == 0 && m->type == MSG_DONE) r = on_task_done(d, executor, number, m);
         if (r == 0 && m->type == MSG_FAILED && m->error != NULL)
-            r = on_task_failed(d, executor, number, m);
+            r = m->attempt == ATTEMPT_NONE ? on_outputs_failed(d, executor, m->error)
+                                           : on_task_failed(d, executor, number, m);
         if (r != 0) { /* the action ends; run_tasks returns the context's error */
             a->over = true;
             sched_stop(a->sched);

@@ -19,10 +19,12 @@
 #include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Names of operators and functions belong to the program, so they outlive tasks. Everything
  * else here is read by the thread that owns it. */
@@ -416,6 +418,55 @@ static void receive_cancel(struct executor *e, bool cancelled)
     if (cancelled) cancel_running_tasks(e);
 }
 
+static void fail_outputs(struct executor *e, uint32_t stage, const struct glint_error *why)
+{
+    struct message *m = message_create(MSG_FAILED);
+    if (m != NULL) m->error = mem_alloc(sizeof *m->error);
+    if (m == NULL || m->error == NULL) {
+        message_destroy(m); /* the tasks will say it */
+        return;
+    }
+    m->stage = stage;
+    m->attempt = ATTEMPT_NONE;
+    *m->error = *why;
+    e->config.deliver(e->config.deliver_arg, m);
+}
+
+/* Creates a file where the stage's tasks will: before they run, and not after all that precedes
+ * them, the driver learns that this user may not. */
+static void try_outputs(struct executor *e, uint32_t stage)
+{
+    struct env *env = e->config.env;
+    const struct stage_plan *plan = store_find_stage(e->store, stage);
+    struct glint_error why = {.code = GLINT_OK};
+    for (uint32_t i = 0; plan != NULL && i < plan->output_count && why.code == GLINT_OK; i++) {
+        char path[PATH_MAX];
+        if (!text_format(path, sizeof path, "%s/try-%016llx", plan->outputs[i],
+                         (unsigned long long)e->table_seed))
+            continue;
+        const int file = env->open(env, ENV_CWD, path, ENV_CREATE);
+        if (file < 0) {
+            error_set_shared_path(&why, GLINT_E_OUTPUT_IO, file, "create", path);
+            const size_t used = strlen(why.cause);
+            text_format(why.cause + used, sizeof why.cause - used, ", as user %u",
+                        (unsigned)geteuid());
+            continue;
+        }
+        env->close(env, file);
+        env->remove(env, ENV_CWD, path, false);
+    }
+    if (why.code != GLINT_OK) fail_outputs(e, stage, &why);
+}
+
+/* Those of a job in one process are tried by opening them: its driver has the same user. */
+static int receive_stage(struct executor *e, struct message *m, struct glint_error *error)
+{
+    const uint32_t stage = m->stage;
+    const int r = store_add_message(e->store, m, e->config.registry, error);
+    if (r == 0 && e->config.fetcher != NULL) try_outputs(e, stage);
+    return r;
+}
+
 /* Without a body the blocks are fetched (broadcast_client.h); small values arrive inline. */
 static int receive_broadcast(struct executor *e, struct message *m, struct glint_error *error)
 {
@@ -443,7 +494,7 @@ static void receive_free(struct executor *e, const struct message *m)
 int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     switch (m->type) {
-    case MSG_STAGE:
+    case MSG_STAGE: return receive_stage(e, m, error);
     case MSG_MAP_OUTPUTS: return store_add_message(e->store, m, e->config.registry, error);
     case MSG_BROADCAST: return receive_broadcast(e, m, error);
     case MSG_TASK: return receive_task(e, m, error);

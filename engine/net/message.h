@@ -19,7 +19,8 @@
  * A DONE whose result is over RESULT_INLINE_BYTES_MAX has its `id` and `size`, and the XXH3-64 of
  * the result as body, until the driver's transport has fetched it. The body of a map task's DONE
  * has one byte per reduce partition, the size of its output for it (size_code_encode). FAILED has a
- * body only if its error is FETCH_FAILED. */
+ * body only if its error is FETCH_FAILED. FAILED of ATTEMPT_NONE: the executor got a STAGE with
+ * outputs, and cannot write there. */
 #ifndef GLINT_NET_MESSAGE_H
 #define GLINT_NET_MESSAGE_H
 
@@ -44,6 +45,7 @@ enum message_type {
 };
 
 #define RESULT_CHECKSUM_BYTES 8 /* little-endian */
+#define ATTEMPT_NONE          UINT32_MAX
 
 enum kill_mode {
     KILL_ALWAYS,

@@ -222,10 +222,34 @@ class SharedDaemon(UsersTest):
         shutil.copy(self.path("secret"), secret)
         os.chmod(secret, 0o600)
         give(OWNER, secret)
-        code, err = self.submit_as(os.path.join(self.data, "out"), OWNER, options=("--secret-file", secret))
+        log = self.path("events")
+        os.chmod(self.directory, 0o777)
+        code, err = self.submit_as(os.path.join(self.data, "out"), OWNER, options=("--secret-file", secret, "--event-log", log))
         self.assertEqual(code, 74, err)
         self.assertIn("error[E0303]", err)
+        self.assertRegex(err, rf"cause: cannot create {self.data}/.*: Permission denied, as user {DAEMON}\n")
+        self.assertIn("writing to the output failed on e1 (127.0.0.1), and on every other executor", err)
         self.assertIn("group the submitter must be in", err)
+        with open(log, encoding="utf-8") as file:
+            self.assertNotIn('"outcome":"done"', file.read(), "it fails before a task is done")
+        self.assertEqual(os.listdir(self.data), [])
+
+
+    def test_executors_that_can_write_are_enough(self):
+        """The tasks of the others fail, and run again on them."""
+        secret = self.path("copy")
+        shutil.copy(self.path("secret"), secret)
+        os.chmod(secret, 0o600)
+        give(OWNER, secret)
+        self.write_cluster({"e1": {"slots": 1}, "e2": {"slots": 1}}, secret_file=self.path("secret"))
+        e2 = Process(self, "e2", ("executor", "--cluster", self.config, "--id", "e2", "--secret-file", secret),
+                     prefix=self.within(OWNER))
+        self.processes.append(e2)
+        e2.until_says("executor e2 ready on ")
+        code, err = self.submit_as(os.path.join(self.data, "out"), OWNER,
+                                   options=("--secret-file", secret, "--executors", "2", "--partitions", "6"))
+        self.assertEqual(code, 0, err)
+        self.assertEqual(sorted(self.read_output(os.path.join(self.data, "out")).splitlines()), [b"1\t1", b"2\t1"])
 
 
 class FileOwnership(UsersTest):
