@@ -66,6 +66,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     if (g->config.cluster == NULL && g->config.stage == NULL && !g->config.explain)
         list->spool = &g->spool;
     list->cancelled = g->runner->cancel_file(g->runner);
+    list->nul_is_text = g->config.nul_is_text;
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
     if (!fed && list->cancelled >= 0 &&

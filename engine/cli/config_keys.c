@@ -27,6 +27,7 @@ static const char *const colors[] = {[PRINT_COLOR_AUTO] = "auto",
                                      NULL};
 static const char *const compressions[] = {
     [COMPRESSION_NONE] = "none", [COMPRESSION_GZIP] = "gzip", [COMPRESSION_ZSTD] = "zstd", NULL};
+static const char *const binary_files[] = {[false] = "fail", [true] = "text", NULL};
 static const char *const bad_rows[] = {[false] = "fail", [true] = "skip", NULL};
 
 const struct config_key cluster_keys[CLUSTER_KEYS] = {
@@ -138,6 +139,8 @@ const struct config_key job_keys[JOB_KEYS] = {
      "partitions after a shuffle (default: by input size)", .min = 1, .max = PARTITIONS_MAX},
     {"max-line", "max-line", "BYTES", KEY_BYTES, CONFIG(line_bytes_max),
      "longest line that is accepted", .default_value = "16M", .min = 1, .max = VALUE_BYTES_MAX},
+    {"binary-files", "binary-files", "fail|text", KEY_CHOICE, CONFIG(nul_is_text),
+     "inputs with NUL bytes at their start", .default_value = "fail", .choices = binary_files},
     {"overwrite", "overwrite", NULL, KEY_BOOL, CONFIG(overwrite),
      .help = "replace existing outputs"},
     {"no-sync", "no-sync", NULL, KEY_BOOL, CONFIG(no_sync),

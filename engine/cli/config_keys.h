@@ -46,7 +46,7 @@ struct config_key {
 
 #define CLUSTER_KEYS          21u
 #define CLUSTER_EXECUTOR_KEYS 6u
-#define JOB_KEYS              24u
+#define JOB_KEYS              25u
 extern const struct config_key cluster_keys[CLUSTER_KEYS];                   /* struct cluster */
 extern const struct config_key cluster_executor_keys[CLUSTER_EXECUTOR_KEYS]; /* of [[executor]] */
 extern const struct config_key job_keys[JOB_KEYS];                           /* struct settings */

@@ -35,8 +35,7 @@ static const struct format formats[] = {
     {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
      .hint = "decompress it first (lz4 -d)"},
     /* 0x15 starts the first page's header, or the footer if the file has no rows. */
-    {BYTES("PAR1\x15", 0), .name = "a Parquet file",
-     .hint = PIPE_HINT(DUCKDB " \"FROM 'FILE'\"")},
+    {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = PIPE_HINT(DUCKDB " \"FROM 'FILE'\"")},
     {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
      .hint = PIPE_HINT("a program that prints it as CSV")},
     {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
@@ -106,7 +105,7 @@ enum compression format_detect_compression(const uint8_t *head, uint64_t size)
     return COMPRESSION_NONE;
 }
 
-const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
+const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool nul_is_text,
                                       char *reason)
 {
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
@@ -116,11 +115,10 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool c
         text_format(reason, FORMAT_REASON_BYTES, "it is %s", formats[i].name);
         return formats[i].hint;
     }
-    if (nul == NULL || compressed) return NULL;
+    if (nul == NULL || nul_is_text) return NULL;
     text_format(reason, FORMAT_REASON_BYTES, "it is binary: byte %" PRIu64 " is NUL",
                 (uint64_t)(nul - head));
-    return "jobs read text, plain or compressed; if this is text, remove its NUL bytes: tr -d "
-           "'\\000'";
+    return "jobs read text, plain or compressed; if this is text, add --binary-files text";
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -140,11 +138,11 @@ enum compression format_compression_of_name(const char *path)
     return COMPRESSION_NONE;
 }
 
-const char *format_detect(const char *path, const uint8_t *head, uint64_t size,
+const char *format_detect(const char *path, const uint8_t *head, uint64_t size, bool nul_is_text,
                           enum compression *out, char *reason)
 {
     *out = format_detect_compression(head, size);
     if (*out != COMPRESSION_NONE) return NULL;
     *out = format_compression_of_name(path);
-    return format_detect_unsupported(head, size, *out != COMPRESSION_NONE, reason);
+    return format_detect_unsupported(head, size, nul_is_text || *out != COMPRESSION_NONE, reason);
 }

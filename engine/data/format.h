@@ -32,13 +32,13 @@ enum compression format_compression_of_name(const char *path);
  * returns a hint for the user (static) and writes the reason into `reason` (FORMAT_REASON_BYTES),
  * worded to follow the file's name in an error's cause. `size` may be less than FORMAT_HEAD_BYTES
  * only if the file is that short. Does not detect what format_detect_compression
- * does. `compressed`: the file's name says so, as .gz does, so NUL bytes are expected here; the
- * decompressor reports what is wrong with the file. */
-const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool compressed,
+ * does. `nul_is_text`: NUL bytes do not make a file binary. */
+const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool nul_is_text,
                                       char *reason);
 /* Sets *out to the compression of a file with this name and these first bytes. Returns NULL if it
- * can be read, or else as format_detect_unsupported. */
-const char *format_detect(const char *path, const uint8_t *head, uint64_t size,
+ * can be read, or else as format_detect_unsupported. If the name says that the file is compressed,
+ * as .gz does, NUL bytes are expected; the decompressor reports what is wrong with the file. */
+const char *format_detect(const char *path, const uint8_t *head, uint64_t size, bool nul_is_text,
                           enum compression *out, char *reason);
 
 #endif

@@ -92,7 +92,7 @@ int input_detect_format(struct input_walk *w, const char *path, const char *name
                         const uint8_t *head, uint64_t size, enum compression *out)
 {
     char reason[FORMAT_REASON_BYTES];
-    const char *hint = format_detect(name, head, size, out, reason);
+    const char *hint = format_detect(name, head, size, w->list->nul_is_text, out, reason);
     return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
@@ -123,6 +123,7 @@ int input_append_file(struct input_walk *w, const struct input_file *file)
         return error_no_memory(w->error);
     assert(list->count < list->capacity);
     list->files[list->count] = *file;
+    list->files[list->count].nul_is_text = list->nul_is_text;
     list->files[list->count++].cancelled = list->cancelled;
     list->bytes += file->size;
     return cancel_check(w->env, list->cancelled, w->error);

@@ -24,9 +24,10 @@ struct input_file {
      * size, but no time, device and inode. NULL: a file. */
     const struct remote_identity *remote;
     bool detect; /* a small object that nothing was read of: its reader detects the compression */
-    bool pipe;                    /* standard input or a FIFO: `stored` is its copy */
-    enum compression compression; /* by its first bytes (text only), or else by its name */
-    int cancelled;                /* of the list: while the driver reads it */
+    bool pipe;   /* standard input or a FIFO: `stored` is its copy */
+    enum compression compression;     /* by its first bytes (text only), or else by its name */
+    bool nul_is_text;                 /* of the list: for its reader */
+    int cancelled;                    /* of the list: while the driver reads it */
     const struct column_map *columns; /* data/input_columns.h; NULL: rows stay as they are */
 };
 
@@ -57,23 +58,24 @@ struct saved_output {
 struct input_spool;
 
 struct input_list {
-    struct input_spool *spool;        /* for standard input and FIFOs; NULL: they are rejected */
+    struct input_spool *spool; /* for standard input and FIFOs; NULL: they are rejected */
     int cancelled; /* a descriptor that ends what blocks in the driver (base/cancel.h); 0: none */
-    const struct saved_output *saved; /* outputs of the job itself that paths may name */
+    const struct saved_output *saved;      /* outputs of the job itself that paths may name */
     const struct saved_output **unwritten; /* explain: those of them that are input */
     uint32_t unwritten_count;
     struct input_file *files;
     uint64_t count;
     uint64_t bytes; /* of all files, their size on disk */
     enum input_content content;
+    bool nul_is_text; /* NUL bytes do not make a file binary; set before resolving */
     /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
     bool header;
-    bool apart;  /* no split has parts of two files, and an empty file has one */
-    uint8_t csv; /* the delimiter of records of CSV, as `header`; 0: rows are lines */
+    bool apart;         /* no split has parts of two files, and an empty file has one */
+    uint8_t csv;        /* the delimiter of records of CSV, as `header`; 0: rows are lines */
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
     bool json_lines;
     struct input_columns columns; /* in the arena */
-    struct glint_slice nulls; /* as struct split_piece has them; in the arena */
+    struct glint_slice nulls;     /* as struct split_piece has them; in the arena */
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;
@@ -99,9 +101,10 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
  * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the
  * name; `path` of its files is the one they will have when it is published.
  *
- * `out` is zeros except `saved`, `spool` and `cancelled`; call input_list_fini in any case. Returns
- * 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT, INPUT_URL or INPUT_IO
- * (of the first bad path; the cause lists all), INTERRUPTED, SYSTEM, NO_MEMORY. */
+ * `out` is zeros except `saved`, `spool`, `cancelled` and `nul_is_text`; call input_list_fini in
+ * any case. Returns 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT,
+ * INPUT_URL or INPUT_IO (of the first bad path; the cause lists all), INTERRUPTED, SYSTEM,
+ * NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);

@@ -89,7 +89,8 @@ static int detect_compression(struct input_stream *s)
     const uint8_t *head;
     const int64_t n = remote_reader_peek(s->source.remote, FORMAT_HEAD_BYTES, &head, s->error);
     if (n < 0) return (int)n;
-    const char *hint = format_detect(piece->path, head, (uint64_t)n, &s->compression, reason);
+    const char *hint = format_detect(piece->path, head, (uint64_t)n, piece->nul_is_text,
+                                     &s->compression, reason);
     if (hint == NULL) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, hint, "%s: %s", piece->path, reason);
 }

@@ -200,7 +200,7 @@ static int check_decompressed_format(struct line_reader *l)
     char reason[FORMAT_REASON_BYTES];
     const uint8_t *head = l->buffer + l->line;
     const uint64_t size = l->fill - l->line;
-    const char *hint = format_detect_unsupported(head, size, false, reason);
+    const char *hint = format_detect_unsupported(head, size, current_piece(l)->nul_is_text, reason);
     if (format_detect_compression(head, size) != COMPRESSION_NONE) {
         text_format(reason, sizeof reason, "it is compressed twice");
         hint = "decompress it once first";

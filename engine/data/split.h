@@ -29,12 +29,13 @@ struct split_piece {
     const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
     bool detect;                          /* struct input_file's */
     bool header;                          /* skip the first line; with offset 0 only */
+    bool nul_is_text;                     /* struct input_file's */
     uint8_t csv; /* rows are records of CSV with this delimiter (data/csv.h); 0: lines */
     /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;
-    struct glint_slice nulls; /* of CSV and JSON (data/csv.h) */
-    int cancelled; /* struct input_file's; not encoded: a task has its own */
+    struct glint_slice nulls;         /* of CSV and JSON (data/csv.h) */
+    int cancelled;                    /* struct input_file's; not encoded: a task has its own */
     const struct column_map *columns; /* data/column_map.h; NULL: rows stay as they are */
 };
 
@@ -49,6 +50,7 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .compression = file->compression,
                                 .remote = file->remote,
                                 .detect = file->detect,
+                                .nul_is_text = file->nul_is_text,
                                 .cancelled = file->cancelled,
                                 .columns = file->columns};
 }
@@ -93,10 +95,10 @@ void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
  * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
- * nulls], ...]; header, json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a
- * whole, 3 one whose compression its reader detects; columns: [], [1] those of the piece before, or
- * [separator, fields, from, count, from, count, ...]; nulls: empty if nothing is null. Returns
- * false when out of memory. */
+ * nulls], ...]; header: 1, and 2 if NUL bytes are text; json: 0 or 1; remote: 0 a file, 1 an object
+ * that is sent in ranges, 2 as a whole, 3 one whose compression its reader detects; columns: [],
+ * [1] those of the piece before, or [separator, fields, from, count, from, count, ...]; nulls:
+ * empty if nothing is null. Returns false when out of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

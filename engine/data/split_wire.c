@@ -66,7 +66,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->file_size);
         pack_i64(&p, piece->mtime_ns);
         pack_u64(&p, piece->compression);
-        pack_u64(&p, piece->header);
+        pack_u64(&p, piece->header | (uint64_t)piece->nul_is_text << 1);
         pack_u64(&p, piece->csv);
         pack_u64(&p, piece->json.data != NULL);
         pack_bytes(&p, piece->json);
@@ -152,7 +152,9 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     out->file_size = unpack_u64(&fields, INT64_MAX);
     out->mtime_ns = unpack_i64(&fields);
     out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
-    out->header = unpack_u64(&fields, 1) != 0;
+    const uint64_t header = unpack_u64(&fields, 3);
+    out->header = (header & 1) != 0;
+    out->nul_is_text = (header & 2) != 0;
     out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
     const bool json = unpack_u64(&fields, 1) != 0;
     const struct glint_slice pointers = unpack_bytes(&fields);

@@ -51,6 +51,7 @@ struct context_config {
     bool no_sync;              /* do not fsync outputs: faster, but a power loss may lose them */
     enum compression compress; /* of text outputs: none, gzip or zstd */
     const char *stdout_output; /* the output that is copied to standard output; NULL: none */
+    bool nul_is_text; /* NUL bytes do not make an input binary */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */
     uint64_t timeout_ns;  /* of the whole job; 0: no timeout */

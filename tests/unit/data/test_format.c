@@ -81,8 +81,8 @@ Test(format, nul_byte_means_binary_and_is_located)
     head[FORMAT_HEAD_BYTES] = 0; /* after the examined bytes */
     expect_text(head, sizeof head);
     head[FORMAT_HEAD_BYTES - 1] = 0;
-    cr_expect_null(format_detect_unsupported(head, sizeof head, true,
-                                             reason)); /* compressed data has NUL bytes */
+    cr_expect_null(
+        format_detect_unsupported(head, sizeof head, true, reason)); /* or NUL bytes are text */
     expect_rejected(head, sizeof head, "byte 4095 is NUL");
 }
 

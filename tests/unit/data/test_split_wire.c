@@ -33,7 +33,13 @@ static const struct split_piece pieces[] = {
      .file_size = 20,
      .compression = COMPRESSION_GZIP,
      .header = true},
-    {.path = "header", .length = 20, .file_size = 20, .header = true, .csv = ';'},
+    {.path = "header",
+     .length = 20,
+     .file_size = 20,
+     .header = true,
+     .csv = ';',
+     .nul_is_text = true},
+    {.path = "nul", .length = 20, .file_size = 20, .nul_is_text = true},
     {.path = "nulls",
      .length = 20,
      .file_size = 20,
@@ -84,7 +90,7 @@ Test(split_wire, encoded_split_round_trips)
         cr_expect(a->offset == b->offset && a->length == b->length &&
                   a->compression == b->compression);
         cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
-        cr_expect(a->header == b->header && a->csv == b->csv);
+        cr_expect(a->header == b->header && a->csv == b->csv && a->nul_is_text == b->nul_is_text);
         cr_expect((a->json.data == NULL) == (b->json.data == NULL));
         cr_assert_eq(a->json.size, b->json.size);
         cr_expect(a->json.size == 0 || memcmp(a->json.data, b->json.data, a->json.size) == 0);
@@ -160,12 +166,10 @@ Test(split_wire, impossible_columns_are_rejected)
 {
     static const struct column_run past[] = {{3, 2}}, none[] = {{0, 0}},
                                    many[] = {{COLUMN_EMPTY, UINT32_MAX}};
-    static const struct column_map wrong[] = {{.runs = past, .count = 1, .fields = 4},
-                                              {.runs = none, .count = 1, .fields = 4},
-                                              {.runs = many, .count = 1, .fields = 4},
-                                              {.runs = runs, .count = 3, .fields = 0},
-                                              {.runs = runs, .count = 3, .fields = UINT32_MAX},
-                                              {.runs = runs, .count = 0, .fields = 4}};
+    static const struct column_map wrong[] = {
+        {.runs = past, .count = 1, .fields = 4},          {.runs = none, .count = 1, .fields = 4},
+        {.runs = many, .count = 1, .fields = 4},          {.runs = runs, .count = 3, .fields = 0},
+        {.runs = runs, .count = 3, .fields = UINT32_MAX}, {.runs = runs, .count = 0, .fields = 4}};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong + 1; i++) {
         const bool json = i == sizeof wrong / sizeof *wrong;
         struct split_piece piece = {.path = "x", .length = 5, .file_size = 5};
@@ -187,12 +191,11 @@ Test(split_wire, invalid_nulls_are_rejected)
 {
     static const char *const wrong[] = {"2NA", "NA", "0"};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const struct split_piece piece = {
-            .path = "x",
-            .length = 10,
-            .file_size = 10,
-            .csv = ',',
-            .nulls = {(const uint8_t *)wrong[i], strlen(wrong[i])}};
+        const struct split_piece piece = {.path = "x",
+                                          .length = 10,
+                                          .file_size = 10,
+                                          .csv = ',',
+                                          .nulls = {(const uint8_t *)wrong[i], strlen(wrong[i])}};
         struct split got;
         struct arena arena = {NULL, NULL, 0};
         struct buffer bytes = {NULL, 0, 0};
@@ -294,7 +297,8 @@ Test(split_wire, malformed_split_is_rejected)
     cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 1), 0);
     cr_expect_eq(decode_piece("a", 1, 9, 10, 0, 1), GLINT_E_PROTOCOL, "a header after the start");
     cr_expect_eq(decode_piece("a", 0, 10, 10, 6, 0), GLINT_E_PROTOCOL);
-    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 2), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 2), 0);
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 4), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece("", 0, 10, 10, 0, 0), GLINT_E_PROTOCOL);
     cr_expect_eq(decode_piece(NULL, 0, 10, 10, 0, 0), GLINT_E_PROTOCOL);
 }
