@@ -74,19 +74,35 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
     return out->size > size_max ? too_long(s, size_max) : 0;
 }
 
+/* Reads the line of a stream that was opened with result `r`, and closes it. */
+static int read_and_close(struct input_stream *s, int r, uint8_t csv, uint64_t size_max,
+                          struct buffer *out, bool *out_found)
+{
+    out->size = 0;
+    *out_found = false;
+    if (r == 0) r = read_line(s, csv, size_max, out, out_found);
+    input_stream_close(s);
+    if (r != 0 || csv == 0 || csv == CSV_RECORDS) return r;
+    const char *problem = csv_to_plain(out->data, out->size, csv, out->data, &out->size);
+    if (problem == NULL) return 0;
+    return error_set(s->error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
+                     "%s:1: the header: %s", s->piece->path, problem);
+}
+
 int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
                     struct buffer *out, bool *out_found, struct glint_error *error)
 {
     const struct split_piece whole = split_whole_file(file);
     struct input_stream s;
-    out->size = 0;
-    *out_found = false;
-    int r = input_stream_open(&s, env, &whole, 0, error);
-    if (r == 0) r = read_line(&s, csv, size_max, out, out_found);
-    input_stream_close(&s);
-    if (r != 0 || csv == 0 || csv == CSV_RECORDS) return r;
-    const char *problem = csv_to_plain(out->data, out->size, csv, out->data, &out->size);
-    if (problem == NULL) return 0;
-    return error_set(error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
-                     "%s:1: the header: %s", file->path, problem);
+    const int r = input_stream_open(&s, env, &whole, 0, error);
+    return read_and_close(&s, r, csv, size_max, out, out_found);
+}
+
+int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
+                          uint64_t size_max, struct buffer *out, bool *out_found,
+                          struct glint_error *error)
+{
+    struct input_stream s;
+    const int r = input_stream_open_ahead(&s, env, ahead, index, error);
+    return read_and_close(&s, r, csv, size_max, out, out_found);
 }

@@ -1,7 +1,6 @@
 /* See input_ahead.h. What goes wrong here has no consequence: the read asks again. */
 #include "engine/data/input_ahead.h"
 
-#include "engine/data/task.h"
 #include "engine/remote/remote_reader.h"
 #include "engine/remote/remote_transfer.h"
 
@@ -15,20 +14,28 @@ static bool is_small_object(const struct split_piece *piece)
            piece->length >= piece->file_size;
 }
 
+/* The bytes to ask for; 0: none. */
+static uint64_t bytes_ahead(const struct input_ahead *a, const struct split_piece *piece)
+{
+    if (is_small_object(piece) && (a->head_bytes == 0 || piece->file_size < a->head_bytes))
+        return piece->file_size;
+    return piece->remote != NULL && piece->remote->ranges ? a->head_bytes : 0;
+}
+
 /* Returns whether the next piece may be started, too. */
-static bool start(struct input_ahead *a, struct glint_task *task, uint32_t index)
+static bool start(struct input_ahead *a, struct env *env, int cancelled, uint32_t index)
 {
     const struct split_piece *piece = &a->split->pieces[index];
     struct remote_reader **place = &a->readers[index % REMOTE_AHEAD_MAX];
     assert(*place == NULL);
-    if (!is_small_object(piece)) return true;
-    const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
+    const uint64_t size = bytes_ahead(a, piece);
+    if (size == 0) return true;
     const char *url = piece->stored != NULL ? piece->stored : piece->path;
-    struct remote_reader *r = remote_reader_create(task->env, url, piece->path);
+    struct remote_reader *r = remote_reader_create(env, url, piece->path);
     if (r == NULL) return false;
-    remote_reader_expect(r, piece->remote, piece->file_size);
+    remote_reader_expect(r, piece->remote, size);
     if (cancelled > 0) remote_reader_end_waits_on(r, cancelled);
-    if (!remote_reader_start(r, a->group, piece->file_size)) {
+    if (!remote_reader_start(r, a->group, size)) {
         remote_reader_destroy(r);
         return false;
     }
@@ -36,16 +43,16 @@ static bool start(struct input_ahead *a, struct glint_task *task, uint32_t index
     return true;
 }
 
-struct remote_reader *input_ahead_take(struct input_ahead *a, struct glint_task *task,
+struct remote_reader *input_ahead_take(struct input_ahead *a, struct env *env, int cancelled,
                                        uint32_t index)
 {
     struct glint_error ignored = {.code = GLINT_OK};
-    if (a->split->count == 1 || !is_small_object(&a->split->pieces[index])) return NULL;
+    if (a->split->count == 1 || bytes_ahead(a, &a->split->pieces[index]) == 0) return NULL;
     if (a->group == NULL) a->group = remote_group_open(&ignored);
     if (a->group == NULL) return NULL;
     if (a->next < index) a->next = index;
     while (a->next < a->split->count && a->next - index < REMOTE_AHEAD_MAX &&
-           start(a, task, a->next))
+           start(a, env, cancelled, a->next))
         a->next++;
     struct remote_reader *r = a->readers[index % REMOTE_AHEAD_MAX];
     a->readers[index % REMOTE_AHEAD_MAX] = NULL;

@@ -6,12 +6,14 @@
 #include "engine/base/text.h"
 #include "engine/data/column_map.h"
 #include "engine/data/csv.h"
+#include "engine/data/format.h"
 #include "engine/data/line_reader.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define NAME_SHOWN_BYTES 128u
+#define PIECES_MAX       1024u /* files whose requests are sent ahead of each other */
 
 struct matcher {
     struct input_list *list;
@@ -87,13 +89,15 @@ static int match_other(struct matcher *m, struct input_file *file)
     return r;
 }
 
+/* The file is piece `index` of `ahead`. */
 static int match_file(struct matcher *m, struct env *env, struct input_file *file,
-                      uint64_t line_bytes_max)
+                      struct input_ahead *ahead, uint32_t index, uint64_t line_bytes_max)
 {
     bool found;
     struct input_columns *c = &m->list->columns;
     m->path = file->path;
-    int r = read_first_line(env, file, m->list->csv, line_bytes_max, &m->line, &found, m->error);
+    int r = read_first_line_ahead(env, ahead, index, m->list->csv, line_bytes_max, &m->line, &found,
+                                  m->error);
     if (r != 0 || !found || same_bytes(c->header, &m->line)) return r;
     if (m->last.data != NULL &&
         same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line))
@@ -104,16 +108,39 @@ static int match_file(struct matcher *m, struct env *env, struct input_file *fil
     return r;
 }
 
+/* Matches the files from `begin` on, and sets *begin to the next one. */
+static int match_some(struct matcher *m, struct env *env, struct split_piece *pieces,
+                      uint64_t *begin, uint64_t line_bytes_max)
+{
+    struct input_file *files = m->list->files;
+    uint64_t at[PIECES_MAX];
+    uint32_t n = 0;
+    for (; *begin < m->list->count && n < PIECES_MAX; ++*begin) {
+        if (files[*begin].size == 0) continue;
+        pieces[n] = split_whole_file(&files[*begin]);
+        at[n++] = *begin;
+    }
+    const struct split split = {pieces, n};
+    struct input_ahead ahead = {.split = &split, .head_bytes = FORMAT_HEAD_BYTES};
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = match_file(m, env, &files[at[i]], &ahead, i, line_bytes_max);
+    input_ahead_close(&ahead);
+    return r;
+}
+
 int input_list_match_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
                              struct glint_error *error)
 {
     struct matcher m = {.list = list, .error = error};
     assert(list->header && list->columns.header.data != NULL);
     m.separator = list->csv != 0 ? CSV_SEPARATOR : list->columns.delimiter;
-    int r = 0;
+    struct split_piece *pieces = mem_alloc(PIECES_MAX * sizeof *pieces);
+    int r = pieces != NULL ? 0 : error_no_memory(error);
     list->columns.moved = 0;
-    for (uint64_t i = 0; r == 0 && i < list->count; i++)
-        if (list->files[i].size > 0) r = match_file(&m, env, &list->files[i], line_bytes_max);
+    for (uint64_t i = 0; r == 0 && i < list->count;)
+        r = match_some(&m, env, pieces, &i, line_bytes_max);
+    mem_free(pieces);
     column_index_destroy(m.wanted);
     mem_free(m.fields);
     buffer_fini(&m.line);

@@ -146,16 +146,33 @@ int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
     return stream_open(s, task->env, task, piece, offset, &task->error);
 }
 
+/* Opens the piece whose request was sent. */
+static int adopt(struct input_stream *s, struct env *env, const struct split_piece *piece,
+                 struct remote_reader *started, struct glint_error *error)
+{
+    stream_init(s, env, piece, error);
+    input_source_adopt(&s->source, env, piece->path, started);
+    s->open = true;
+    return begin_reading(s, 0);
+}
+
+int input_stream_open_ahead(struct input_stream *s, struct env *env, struct input_ahead *ahead,
+                            uint32_t index, struct glint_error *error)
+{
+    const struct split_piece *piece = &ahead->split->pieces[index];
+    struct remote_reader *started = input_ahead_take(ahead, env, piece->cancelled, index);
+    return started != NULL ? adopt(s, env, piece, started, error)
+                           : input_stream_open(s, env, piece, 0, error);
+}
+
 int input_stream_open_next(struct input_stream *s, struct glint_task *task,
                            struct input_ahead *ahead, uint32_t index)
 {
     const struct split_piece *piece = &ahead->split->pieces[index];
-    struct remote_reader *started = input_ahead_take(ahead, task, index);
-    if (started == NULL) return input_stream_open_in_task(s, task, piece, 0);
-    stream_init(s, task->env, piece, &task->error);
-    input_source_adopt(&s->source, task->env, piece->path, started);
-    s->open = true;
-    return begin_reading(s, 0);
+    const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
+    struct remote_reader *started = input_ahead_take(ahead, task->env, cancelled, index);
+    return started != NULL ? adopt(s, task->env, piece, started, &task->error)
+                           : input_stream_open_in_task(s, task, piece, 0);
 }
 
 static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)

@@ -55,5 +55,9 @@ int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t o
  * bytes, BAD_ROW, INPUT_*, COMPRESSED_*, NO_MEMORY. */
 int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
                     struct buffer *out, bool *out_found, struct glint_error *error);
+/* The same of the whole file that is piece `index` of `ahead`. */
+int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
+                          uint64_t size_max, struct buffer *out, bool *out_found,
+                          struct glint_error *error);
 
 #endif

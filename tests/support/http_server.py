@@ -76,6 +76,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.list_s3(dict(urllib.parse.parse_qsl(query)))
         # Keys are no paths: . and .. in them are names, here those of directories @. and @..
         names = ("@" + name if name in (".", "..") else name for name in key.split("/"))
+        if "/8-at-once/" in path:
+            self.server.eight.wait()
         try:
             with open(os.path.join(self.server.directory, *names), "rb") as file:
                 return self.send_content("plain", file.read(), 1)
@@ -241,6 +243,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.directory, self.log = directory, log
         self.lock, self.counts, self.requests = threading.Lock(), {}, []
         self.stopped = threading.Event()
+        self.eight = threading.Barrier(8)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request, client_address):
@@ -263,6 +266,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
     def stop(self):
         self.stopped.set()
+        self.eight.abort()
         self.shutdown()
         self.server_close()
 
