@@ -116,9 +116,10 @@ static int contains_in_parts(struct query *q, const struct filter_whole *whole, 
 }
 
 /* Percent-encodes commas, % and bytes that are unsafe for a terminal, so that a list of keys is
- * unambiguous. */
+ * unambiguous; % is the empty key, since nothing is no key. */
 static void print_key(const struct filter_key *key)
 {
+    if (key->size == 0) putchar('%');
     const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
     for (unsigned n; at < end; at += n) {
         n = utf8_printable_size(at, (uint64_t)(end - at));
@@ -216,7 +217,7 @@ const struct cli_command filter_query = {
                .summary = "Prints, per id, the keys whose filters may contain it.",
                .help = "Ids are the arguments after PATH, or the lines of standard input. The "
                        "output has a line for each: the id, a tab, the keys separated by commas (a "
-                       "comma inside a key is %2C).",
+                       "comma inside a key is %2C, an empty key %).",
                .arguments = "PATH [ID...]",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY},

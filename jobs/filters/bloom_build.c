@@ -194,6 +194,13 @@ static void note_surplus(const struct build_plan *p, int64_t rows)
         glint_note(p->g,
                    "%s has %lld rows more than %s counts for their keys: %s %s on the same input",
                    p->paths[0], (long long)over, p->source.path, what, job);
+    const int64_t higher = glint_counter_value(p->g, IDS_HIGHER_RATE);
+    if (p->strategy == BUILD_IDS && higher > 0)
+        glint_note(p->g,
+                   "%lld of the filters: scheme %s has hashes of 32 bits, too few for their ids: "
+                   "expect a higher rate than planned, see glint filter info; --scheme wide, or "
+                   "--format guava or spark-v2, keep it",
+                   (long long)higher, bloom_scheme_name(p->sizing.scheme));
     const int64_t full = glint_counter_value(p->g, BLOOM_OVERFULL);
     if (rows <= (int64_t)p->sizes.rows && full > 0)
         glint_note(p->g,

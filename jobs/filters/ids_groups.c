@@ -9,14 +9,16 @@
 
 struct ids_fill_state {
     struct ids_group group;
-    int surplus; /* counter */
+    int surplus, higher_rate; /* counters */
 };
 
 static int fill_open(struct glint_task *task, void *state)
 {
     struct ids_fill_state *s = state;
     s->surplus = glint_counter(task, IDS_SURPLUS);
-    return s->surplus >= 0 ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
+    s->higher_rate = glint_counter(task, IDS_HIGHER_RATE);
+    const bool counted = s->surplus >= 0 && s->higher_rate >= 0;
+    return counted ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
 }
 
 static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
@@ -49,14 +51,18 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
                      struct glint_emitter *out)
 {
     (void)out;
-    struct ids_group *group = &((struct ids_fill_state *)state)->group;
+    struct ids_fill_state *s = state;
+    struct ids_group *group = &s->group;
     struct glint_slice bytes;
     bool right;
     int r = ids_group_decode_value(task, in, &right, &bytes);
     if (r != 0) return r;
     if (!right) return ids_group_set_size(task, group, &in->key, bytes);
     if (!group->sized) return fill_missing(task, group, &in->key, bytes);
-    if (!group->filled) r = fill_first(task, group, &in->key);
+    if (!group->filled) {
+        r = fill_first(task, group, &in->key);
+        glint_counter_add(task, s->higher_rate, sizes_higher_rate(&group->filter.params) > 0);
+    }
     if (r != 0) return r;
     bloom_add(&group->filter, bytes.data, bytes.size);
     group->rows++;

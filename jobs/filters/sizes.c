@@ -215,13 +215,20 @@ void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_
                     : "raise P, or split the ids: no scheme has more than 34359738360";
 }
 
+double sizes_higher_rate(const struct bloom_params *params)
+{
+    double low, high;
+    bloom_predict_rate(params, &low, &high);
+    return high > 1.05 * bloom_expected_rate(params) ? high : 0;
+}
+
 void sizes_note_rates(struct glint *g, const struct sizes *s)
 {
-    double worst = 1.05, most = 0, planned = 0;
+    double worst = 0, most = 0, planned = 0;
     uint32_t at = s->count;
     for (uint32_t i = 0; i < s->count; i++) {
-        double low, high, wanted = bloom_expected_rate(&s->params[i]);
-        bloom_predict_rate(&s->params[i], &low, &high);
+        const double wanted = bloom_expected_rate(&s->params[i]);
+        const double high = sizes_higher_rate(&s->params[i]);
         if (high <= worst * wanted) continue;
         worst = high / wanted;
         most = high, planned = wanted;

@@ -128,6 +128,9 @@ int sizes_probability(struct glint *g, const char *text, double *out);
 /* Why the library rejects a filter of n ids; *out_hint: what to do (static). */
 void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
                       char *out, size_t capacity, const char **out_hint);
+/* The rate that hashes of 32 bits may give the filter, if that is more than 5 % over the planned
+ * one; else 0. */
+double sizes_higher_rate(const struct bloom_params *params);
 /* Adds a note about the filter whose rate exceeds the planned one most, if by more than 5 %. */
 void sizes_note_rates(struct glint *g, const struct sizes *s);
 /* Sets the library's result as the context's error. */

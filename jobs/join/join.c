@@ -127,6 +127,9 @@ static struct fields one_column(const struct join *j, enum join_side side)
                            .key_column = column,
                            .delimiter = t->delimiter,
                            .csv = t->csv,
+                           .json_paths = {t->json_paths[0]}, /* the key's only one */
+                           .json_count = t->json_count,
+                           .names = t->names,
                            .skip_empty = fields_skip_empty(t->lines, t->csv, t->delimiter, column),
                            .key = FIELDS_TEXT,
                            .keep_nulls = true,

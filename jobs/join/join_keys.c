@@ -39,15 +39,24 @@ static const char *put_int(struct glint_slice text, uint8_t *out)
     return NULL;
 }
 
-/* Writes a key of fields that are not null. Returns NULL with *out_size set, or why it is none. */
-static const char *put_fields(const struct join_rows *r, const struct glint_slice *fields,
-                              uint8_t *out, uint64_t *out_size)
+/* Reports field `i` of the key, as glint_bad_value. */
+static int bad_field(const struct join_rows *r, struct glint_task *task, struct glint_slice line,
+                     uint32_t i, struct glint_slice field, const char *problem)
+{
+    return r->key_columns == 1 ? fields_bad_key(&r->fields, task, line, field, problem)
+                               : columns_bad_value(&r->reader, task, line, i, field, problem);
+}
+
+/* Writes a key of fields that are not null. Returns 1 with *out_size set, 0 if the row was bad and
+ * skipped, or a code. */
+static int put_fields(const struct join_rows *r, struct glint_task *task, struct glint_slice line,
+                      const struct glint_slice *fields, uint8_t *out, uint64_t *out_size)
 {
     uint8_t *at = out;
     for (uint32_t i = 0; i < r->key_columns; i++) {
         if (r->ints) {
             const char *problem = put_int(fields[i], at);
-            if (problem != NULL) return problem;
+            if (problem != NULL) return bad_field(r, task, line, i, fields[i], problem);
             at += INT_BYTES;
             continue;
         }
@@ -56,7 +65,7 @@ static const char *put_fields(const struct join_rows *r, const struct glint_slic
         at += fields[i].size;
     }
     *out_size = (uint64_t)(at - out);
-    return NULL;
+    return 1;
 }
 
 /* Appends the key of a row as key `at`. Returns 1, 0 if the row is left out, or a code. */
@@ -77,8 +86,8 @@ static int put_join_key(struct join_rows *r, struct glint_task *task, struct gli
         size = r->key_columns + (uint64_t)r->side;
         memset(out, r->key_delimiter, size);
     } else {
-        const char *problem = put_fields(r, fields, out, &size);
-        if (problem != NULL) return glint_bad_row(task, line, problem);
+        e = put_fields(r, task, line, fields, out, &size);
+        if (e <= 0) return e;
     }
     if (r->built_size + size > UINT32_MAX)
         return glint_bad_row(task, line, "the key is longer than 4 GiB");

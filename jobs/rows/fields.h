@@ -161,6 +161,9 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids);
 /* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory.
  */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
+/* Reports the key of a row, which is none for its user, as glint_bad_value. */
+int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                   struct glint_slice value, const char *reason);
 /* Parses one row, after which READ_SLACK bytes must be readable. Returns 1 with *key and *id set, 0
  * if the row was left out because it is bad or has a null, or a code. */
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,

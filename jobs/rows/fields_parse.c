@@ -137,6 +137,13 @@ static int bad_column(const struct fields *f, struct glint_task *task, struct gl
     return glint_bad_value(task, row, reason, label != NULL ? label : number, value);
 }
 
+int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                   struct glint_slice value, const char *reason)
+{
+    assert(value.data != NULL);
+    return bad_column(f, task, row, value, reason);
+}
+
 static int parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id)
 {
