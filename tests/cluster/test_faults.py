@@ -612,7 +612,7 @@ class DriverExit(FaultTest):
         self.clean_and_serving(first, second)
 
     def test_closed_stdout_keeps_the_output(self):
-        """The output is complete, and that nobody reads the summary is no error, as with
+        """The output is complete, and that its summary has no reader is no error, as with
         `| head`."""
         for name in ("e1", "e2"):
             self.executor(name)
