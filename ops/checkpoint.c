@@ -1,6 +1,6 @@
 /* checkpoint: an action saves the records as msgpack and publishes the directory at once; the new
  * RDD reads it. Each part is one partition, so that the partitions are those of the old RDD. */
-#include "engine/data/split.h"
+#include "engine/input/split.h"
 #include "ops/ops.h"
 
 extern const struct op op_msgpack_file, op_save_as_msgpack_file;

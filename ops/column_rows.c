@@ -1,9 +1,9 @@
 /* One copy of each row of such a file; rows of all other files pass as they are. */
 #include "ops/column_rows.h"
 
-#include "engine/data/column_map.h"
-#include "engine/data/split.h"
-#include "engine/data/task.h"
+#include "engine/input/column_map.h"
+#include "engine/input/split.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 
@@ -32,7 +32,7 @@ static enum flow map_row(struct column_rows *c, const struct column_map *map,
     const uint64_t size = blank ? 0 : column_map_measure(map, row, c->starts);
     if (size == UINT64_MAX)
         return glint_bad_row(out->task, row, "fewer fields than the header") < 0 ? FLOW_FAIL
-                                                                                  : FLOW_MORE;
+                                                                                 : FLOW_MORE;
     const enum flow flow = row_batch_reserve(out, size);
     if (flow != FLOW_MORE) return flow;
     if (!blank) column_map_write(map, row, c->starts, out->bytes + out->used);

@@ -1,5 +1,5 @@
 /* Gives the rows of files with another header the columns of the first header, for the sources of
- * text (data/column_map.h). Task's thread. */
+ * text (input/column_map.h). Task's thread. */
 #ifndef GLINT_OPS_COLUMN_ROWS_H
 #define GLINT_OPS_COLUMN_ROWS_H
 

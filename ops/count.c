@@ -1,6 +1,6 @@
 /* count: returns the number of records. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 struct count_state {

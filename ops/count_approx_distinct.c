@@ -10,7 +10,7 @@
 #include "engine/base/endian.h"
 #include "engine/base/hash.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

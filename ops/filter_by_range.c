@@ -1,8 +1,8 @@
 /* filterByRange: keeps the records whose key is from `lower` to `upper`, both included, in the
  * order of sortByKey. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 #include "ops/selection.h"
 

@@ -1,6 +1,6 @@
 /* foreach: calls a function for its side effects, such as counters. */
-#include "engine/data/codec.h"
 #include "engine/batch.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

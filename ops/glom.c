@@ -4,8 +4,8 @@
  * The array's header depends on the number of elements, so it is written last, into bytes that the
  * buffer reserves for it. */
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
 

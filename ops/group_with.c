@@ -1,5 +1,5 @@
 /* groupWith: cogroup of any number of RDDs. */
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 #include "ops/sides.h"
 

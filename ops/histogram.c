@@ -6,8 +6,8 @@
  * quotient does not descend, the driver finds the place where each bucket begins. */
 #include "engine/base/endian.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -8,9 +8,9 @@
 #include "ops/join_pairs.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/msgpack_cell.h"
 #include "ops/selection.h"
 #include "ops/sides.h"

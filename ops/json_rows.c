@@ -8,8 +8,9 @@
 #include "ops/json_rows.h"
 
 #include "engine/batch.h"
-#include "engine/data/csv.h"
-#include "engine/data/json_line.h"
+#include "engine/input/bad_rows.h"
+#include "engine/input/csv.h"
+#include "engine/input/json_line.h"
 #include "ops/row_batch.h"
 
 #include <assert.h>
@@ -25,7 +26,7 @@ struct json_rows {
         *unpaired[JSON_PATHS_MAX];
     struct json_value values[JSON_PATHS_MAX];
     struct row_batch out;
-    struct glint_slice nulls; /* data/csv.h */
+    struct glint_slice nulls; /* input/csv.h */
     int missing_values;       /* counter */
 };
 

@@ -5,9 +5,9 @@
 
 #include "engine/base/hash.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
-#include "engine/data/sort.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
+#include "engine/records/sort.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* keyValueTextFile: lines of text, split at the first separator into key and value. */
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

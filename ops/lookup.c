@@ -2,9 +2,9 @@
  * key, only that key's partition is read. */
 #include "engine/base/hash.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
 #include "engine/plan/partitioning.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* mapValues and flatMapValues: keep the key and the partitioning. On a grouped RDD, a GROUP
  * function receives the values of a key as a stream; a group ends when the key changes. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

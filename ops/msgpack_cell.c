@@ -2,7 +2,7 @@
  * glint_pair, for the values of joins. */
 #include "ops/msgpack_cell.h"
 
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 
 bool msgpack_cell_check(struct glint_task *task, enum glint_type type, struct glint_slice bytes)
 {

@@ -3,8 +3,8 @@
 #ifndef GLINT_OPS_MSGPACK_CELL_H
 #define GLINT_OPS_MSGPACK_CELL_H
 
-#include "engine/data/msgpack_validate.h"
-#include "engine/data/task.h"
+#include "engine/records/msgpack_validate.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>

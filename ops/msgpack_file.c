@@ -9,8 +9,8 @@
  *     window   [ emitted | rows of current batch | partial record | ...free... ]
  *                         first                   at          fill    capacity */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/input_stream.h"
+#include "engine/input/input_stream.h"
+#include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
 #include "ops/selection.h"

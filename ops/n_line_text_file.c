@@ -1,7 +1,7 @@
 /* nLineTextFile: like textFile, but each partition has a fixed number of lines, counted per
  * file. */
-#include "engine/data/pack.h"
-#include "engine/data/split.h"
+#include "engine/input/split.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

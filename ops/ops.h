@@ -84,7 +84,7 @@ struct save {
     struct gzip_writer *gzip; /* at most one of the two is not NULL */
     struct zstd_writer *zstd;
     uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
-    struct glint_slice nulls; /* with `csv` (data/csv.h) */
+    struct glint_slice nulls; /* with `csv` (input/csv.h) */
     uint64_t bytes;
     bool finished;
 };

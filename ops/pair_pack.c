@@ -2,8 +2,8 @@
 #include "ops/pair_pack.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
 
 struct pair_pack_state {
@@ -22,8 +22,7 @@ static int pair_pack_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "pair_pack of other types");
 }
 
-static bool append_cell(struct pair_pack_state *s, enum glint_type type,
-                        const union glint_value *v)
+static bool append_cell(struct pair_pack_state *s, enum glint_type type, const union glint_value *v)
 {
     const bool is_bytes = codec_type_is_bytes(type);
     if (is_bytes && !msgpack_cell_check(s->task, type, v->bytes)) return false;

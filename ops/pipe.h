@@ -4,7 +4,7 @@
 #define GLINT_OPS_PIPE_H
 
 #include "engine/base/thread.h"
-#include "engine/data/newlines.h"
+#include "engine/input/newlines.h"
 #include "ops/ops.h"
 
 /* The parameters of a pipe, decoded into the task's arena. */
@@ -69,7 +69,7 @@ struct pipe_process {
     struct glint_emitter *out;
     struct env_child child; /* a file is -1 once it is closed */
     bool running, exited;
-    int cancelled; /* a descriptor: readable when the task is cancelled; -1: never */
+    int cancelled;      /* a descriptor: readable when the task is cancelled; -1: never */
     uint64_t active_ns; /* when something happened last */
     struct pipe_output output;
     struct pipe_errors errors;

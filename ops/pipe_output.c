@@ -1,5 +1,5 @@
 /* Lines of a command, in batches that point into the read buffer, as those of an input file
- * (data/line_reader.h). The part of a line that is not complete moves to the front of the buffer
+ * (input/line_reader.h). The part of a line that is not complete moves to the front of the buffer
  * before the next read. Bytes are passed unchanged: CR and NUL are ordinary ones. */
 #include "ops/pipe.h"
 

@@ -2,7 +2,7 @@
 #ifndef GLINT_OPS_PIPE_SORT_H
 #define GLINT_OPS_PIPE_SORT_H
 
-#include "engine/data/sort.h"
+#include "engine/records/sort.h"
 #include "ops/ops.h"
 
 struct pipe_sort_line {

@@ -5,8 +5,8 @@
 #define GLINT_OPS_RANDOM_ROWS_H
 
 #include "engine/base/hash.h"
-#include "engine/data/emitter.h"
-#include "engine/data/pack.h"
+#include "engine/records/emitter.h"
+#include "engine/records/pack.h"
 #include "ops/selection.h"
 
 #define RANDOM_ROW_STEP 0x9e3779b97f4a7c15u

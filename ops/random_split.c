@@ -3,7 +3,7 @@
  * children are adjacent, so each row is in exactly one, and each child can be computed without the
  * others. keyByRandomSplit computes which range a row falls into. */
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 #include "ops/random_rows.h"
 #include "ops/selection.h"

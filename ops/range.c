@@ -1,7 +1,7 @@
 /* range: the integers from `start` up to, not including, `end`, by `step`. A split is the first
  * number of its partition, the step and how many numbers it has, so nothing is stored or sent. */
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
 #include "ops/record_key.h"
 
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 

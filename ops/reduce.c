@@ -7,9 +7,9 @@
 #include "ops/reduce.h"
 
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
 #include "engine/plan/driver_task.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

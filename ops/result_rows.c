@@ -1,6 +1,6 @@
 /* Result rows: encoded by tasks, collected by the driver, read by jobs. */
-#include "engine/data/codec.h"
-#include "engine/data/sort.h"
+#include "engine/records/codec.h"
+#include "engine/records/sort.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Rows of a batch are of one batch of lines, so that one origin describes them. */
 #include "ops/row_batch.h"
 
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>
@@ -39,9 +39,9 @@ enum flow row_batch_flush(struct row_batch *b)
 
 enum flow row_batch_reserve(struct row_batch *b, uint64_t size)
 {
-    const enum flow flow =
-        b->used + size > BATCH_BYTES_MAX || b->rows == BATCH_ROWS_MAX ? row_batch_flush(b)
-                                                                      : FLOW_MORE;
+    const enum flow flow = b->used + size > BATCH_BYTES_MAX || b->rows == BATCH_ROWS_MAX
+                               ? row_batch_flush(b)
+                               : FLOW_MORE;
     if (flow != FLOW_MORE || (b->bytes != NULL && b->used + size <= b->capacity)) return flow;
     const uint64_t need = b->used + size;
     const uint64_t capacity = need < BATCH_BYTES_MAX ? BATCH_BYTES_MAX : need;

@@ -1,7 +1,7 @@
 /* sampleByKey: a sample in which each key has its own fraction. The parameters are [seed, [key,
  * bounds, key, bounds, ...]], sorted by key, so that a task finds a key by bisection. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 #include "ops/random_rows.h"
 

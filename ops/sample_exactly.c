@@ -6,7 +6,7 @@
  * and finds the largest of the sample's. So tasks compare numbers, and keep no records. */
 #include "engine/base/endian.h"
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 #include "ops/random_rows.h"
 

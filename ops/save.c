@@ -3,10 +3,10 @@
  * commits the file (commit_task) or deletes it, so concurrent attempts never write the same
  * file. */
 #include "engine/base/text.h"
-#include "engine/data/csv.h"
-#include "engine/data/gzip.h"
-#include "engine/data/pack.h"
-#include "engine/data/zstd_writer.h"
+#include "engine/input/csv.h"
+#include "engine/input/gzip.h"
+#include "engine/input/zstd_writer.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

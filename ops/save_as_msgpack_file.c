@@ -1,7 +1,7 @@
 /* saveAsMsgpackFile: each record is the array [key, value], or the value alone if there is no key.
  * Numbers use the shortest encoding; large values bypass the buffer. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"
 

@@ -1,9 +1,9 @@
 /* saveAsTextFile: one line per record, the value or key TAB value. */
 #include "engine/base/text.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/csv.h"
-#include "engine/data/json_line.h"
+#include "engine/input/csv.h"
+#include "engine/input/json_line.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

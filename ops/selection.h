@@ -3,7 +3,7 @@
 #define GLINT_OPS_SELECTION_H
 
 #include "engine/batch.h"
-#include "engine/data/emitter.h"
+#include "engine/records/emitter.h"
 
 /* Memory for the offsets or numbers of one selected column. */
 struct selection_column {

@@ -2,10 +2,10 @@
 #include "ops/sides.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
 #include "engine/plan/partitioning.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/msgpack_cell.h"
 
 #define SIDE_HEAD_BYTES 2 /* header of the array, and the side */

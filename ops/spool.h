@@ -6,7 +6,7 @@
 #define GLINT_OPS_SPOOL_H
 
 #include "engine/batch.h"
-#include "engine/data/run.h"
+#include "engine/records/run.h"
 
 #define SPOOL_MEMORY_SHARE 16u /* 1/16 of a slot's memory for values in memory */
 

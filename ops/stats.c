@@ -5,8 +5,8 @@
  * and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
  * So no large sums of squares cancel each other. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <math.h>

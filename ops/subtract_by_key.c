@@ -3,7 +3,7 @@
 #include "ops/sides.h"
 
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/selection.h"
 
 #include <assert.h>

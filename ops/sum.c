@@ -2,7 +2,7 @@
  * a fixed order, each partition from first to last record, then the sums of the partitions, so that
  * the result is always the same. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  * records found so far predict, but at most four times those scanned already, or exactly that many
  * if nothing was found. A scan always runs to its end, so that counters do not depend on timing. */
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -4,8 +4,8 @@
  * not sort before the root is dropped after one comparison. The driver merges the tasks' results
  * with the same heap. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 #include "ops/record_pool.h"
 

@@ -9,7 +9,7 @@
  * with probability k / N, else the next one of the permutation. */
 #include "engine/base/endian.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 #include "ops/random_rows.h"
 #include "ops/record_pool.h"

@@ -1,7 +1,7 @@
 /* union: the partitions of one RDD, then those of another; or if both are partitioned alike, each
  * partition of one with the same one of the other. No executor code: a task walks through it to the
  * partitions that it reads. */
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 extern const struct op op_union;

@@ -3,7 +3,7 @@
  * the next file reuses the memory.
  * Small files share a partition; empty ones are records, too. wholeTextFiles decompresses. */
 #include "engine/base/text.h"
-#include "engine/data/input_stream.h"
+#include "engine/input/input_stream.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  * them, for all partitions but the last; with a single partition it is not needed. */
 #include "engine/base/endian.h"
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

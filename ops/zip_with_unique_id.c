@@ -1,7 +1,7 @@
 /* zipWithUniqueId: the i-th element of partition k of n becomes (element, k + i * n). In contrast
  * to zipWithIndex no partition has to be counted first. */
 #include "engine/batch.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -7,10 +7,10 @@
 #include "engine/cli/executor_page.h"
 #include "engine/cli/print.h"
 #include "engine/cli/settings.h"
-#include "engine/executor/daemon.h"
 #include "engine/executor/executor_process.h"
-#include "engine/executor/exit_report.h"
+#include "engine/net/exit_report.h"
 #include "engine/net/listener.h"
+#include "engine/node/daemon.h"
 #include "engine/plan/context_config.h"
 
 #include <assert.h>
@@ -45,8 +45,7 @@ static const struct glint_job_option own_rows[] = {
     {"log-format", "text|json", "text", "log format on standard error"},
     {"ui", "[HOST:PORT]", NULL,
      "serve a page of the executor, on 127.0.0.1:4040 or the next free port; not with --join"},
-    {"ui-token", "FILE", NULL,
-     "with --ui: only those who know the text in FILE may read the page"},
+    {"ui-token", "FILE", NULL, "with --ui: only those who know the text in FILE may read the page"},
     {"launched", NULL, NULL,
      "exit `dead` after the last job, or if none arrives within `start`: for launch_command"},
     /* Given by a daemon to the processes that it starts. */

@@ -1,9 +1,9 @@
 /* glint history FILE: prints a job's history from its event log, or serves the page of the job; of
  * all jobs of a directory with --serve DIR. */
 #include "engine/cli/commands.h"
-#include "engine/cli/history.h"
 #include "engine/cli/history_jobs.h"
 #include "engine/cli/web.h"
+#include "engine/events/history.h"
 
 /* Serves until a signal ends it. */
 static void serve_history(const struct cli_line *line, struct glint_error *error)

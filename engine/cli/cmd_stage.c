@@ -5,10 +5,10 @@
 #include "engine/cli/help.h"
 #include "engine/cli/job.h"
 #include "engine/cli/print.h"
-#include "engine/data/pack.h"
-#include "engine/data/split.h"
-#include "engine/stage/stage_session.h"
-#include "engine/stage/stage_worker.h"
+#include "engine/driver/stage_session.h"
+#include "engine/foreign/stage_worker.h"
+#include "engine/input/split.h"
+#include "engine/records/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/toml_shim.h"
+#include "engine/input/curl_library.h"
+#include "engine/input/xml_library.h"
 #include "engine/net/crypto_library.h"
 #include "engine/net/hello.h"
-#include "engine/remote/curl_library.h"
-#include "engine/remote/xml_library.h"
 #include "engine/web/web_library.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #include "engine/cli/config_keys.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/suggest.h"
-#include "engine/context/create.h"
+#include "engine/driver/create.h"
 
 #include <string.h>
 

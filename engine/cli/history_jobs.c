@@ -4,8 +4,8 @@
 #include "engine/cli/history_jobs.h"
 
 #include "engine/base/text.h"
-#include "engine/cli/history.h"
 #include "engine/cli/print.h"
+#include "engine/events/history.h"
 #include "engine/web/web_api.h"
 
 #include <stdio.h>

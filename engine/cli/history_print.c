@@ -2,9 +2,9 @@
  * escaped. */
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
-#include "engine/cli/history.h"
 #include "engine/cli/print.h"
-#include "engine/data/task.h"
+#include "engine/events/history.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <float.h>

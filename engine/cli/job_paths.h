@@ -15,7 +15,7 @@ bool job_has_argument(const struct glint_job *job, const char *name);
 /* Returns the path of an output, an argument or option in job->outputs; NULL: not given. */
 const char *job_output_path(const struct glint_job *job, const struct glint_job_args *args,
                             const char *name);
-/* Inserts the paths of --input, as a list (data/input.h) in `list`, as the job's argument INPUT.
+/* Inserts the paths of --input, as a list (input/input.h) in `list`, as the job's argument INPUT.
  * Does nothing if the option is not given. Returns 0, USAGE or NO_MEMORY. */
 int job_insert_input(const struct glint_job *job, struct cli_line *line, struct buffer *list,
                      struct glint_error *error);

@@ -17,10 +17,10 @@
 #include "engine/cli/stdout_output.h"
 #include "engine/cli/summary.h"
 #include "engine/cli/web.h"
-#include "engine/context/create.h"
+#include "engine/driver/create.h"
+#include "engine/driver/stage_session.h"
 #include "engine/net/cluster.h"
 #include "engine/plan/context.h"
-#include "engine/stage/stage_session.h"
 
 #include <assert.h>
 #include <errno.h>

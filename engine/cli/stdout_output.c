@@ -5,7 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/cli/job_paths.h"
 #include "engine/cli/signals.h"
-#include "engine/data/input.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
 #include <stdio.h>

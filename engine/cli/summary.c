@@ -5,7 +5,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/cli/print.h"
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>

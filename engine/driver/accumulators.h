@@ -5,13 +5,13 @@
 #ifndef GLINT_DRIVER_ACCUMULATORS_H
 #define GLINT_DRIVER_ACCUMULATORS_H
 
-#include "engine/data/counter_entry.h"
 #include "engine/plan/context.h"
+#include "engine/records/counter_entry.h"
 
 /* Zeros are none. */
 struct accumulators {
     uint32_t count;
-    uint64_t merges; /* that changed a value */
+    uint64_t merges;           /* that changed a value */
     struct accumulator *items; /* [count], by time of creation */
     uint64_t capacity;
     /* The parts that are not merged yet. */

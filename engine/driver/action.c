@@ -1,7 +1,7 @@
 /* Runs one action, from its plan to its last result: the driver's main loop. */
-#include "engine/data/input.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * gets from the driver those that the tracker assigned to the driver; the rest come from other
  * executors. The bytes are not copied: sockets send from the context's memory. A block is
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
-#include "engine/driver/broadcast_tracker.h"
 #include "engine/driver/cluster_transport_internal.h"
+#include "engine/transfer/broadcast_tracker.h"
 
 #include "engine/transfer/broadcast_block.h"
 

@@ -7,7 +7,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/old_output.h"
-#include "engine/remote/remote_url.h"
+#include "engine/input/remote_url.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,10 +2,10 @@
 #ifndef GLINT_DRIVER_DAEMON_CONN_H
 #define GLINT_DRIVER_DAEMON_CONN_H
 
-#include "engine/driver/daemon_launch.h"
 #include "engine/net/backoff.h"
 #include "engine/net/deadline.h"
 #include "engine/net/wire.h"
+#include "engine/node/daemon_launch.h"
 
 struct cluster_transport;
 struct executor_conn;

@@ -8,11 +8,11 @@
 #include "engine/driver/commit.h"
 #include "engine/driver/driver.h"
 #include "engine/driver/executor_clock.h"
-#include "engine/driver/job_metrics.h"
 #include "engine/driver/map_outputs.h"
 #include "engine/driver/reachability.h"
-#include "engine/driver/sched.h"
+#include "engine/events/job_metrics.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/sched/sched.h"
 
 #include <stdatomic.h>
 

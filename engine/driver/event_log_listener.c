@@ -3,9 +3,9 @@
 #include "engine/driver/event_log_listener.h"
 
 #include "engine/base/text.h"
-#include "engine/driver/plan_steps.h"
 #include "engine/net/cluster.h"
 #include "engine/net/hello.h"
+#include "engine/plan/plan_steps.h"
 
 #include <assert.h>
 #include <string.h>

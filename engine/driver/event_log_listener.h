@@ -7,7 +7,7 @@
 #define GLINT_DRIVER_EVENT_LOG_LISTENER_H
 
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/event_log.h"
+#include "engine/events/event_log.h"
 
 /* Opens the log of the context's event_log option, if set, and logs the start of the job. From now
  * on the context's notes are logged, too. Returns 0, or a code with the context's error set. */

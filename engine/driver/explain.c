@@ -3,9 +3,9 @@
  * real run, so the plan shows which stages depend on an empty result. */
 #include "engine/base/path.h"
 #include "engine/base/text.h"
-#include "engine/data/input.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/plan_steps.h"
+#include "engine/input/input.h"
+#include "engine/plan/plan_steps.h"
 
 #include <assert.h>
 

@@ -3,9 +3,9 @@
  * (commit_job), or all are removed (abort_job). */
 #include "engine/base/path.h"
 #include "engine/base/text.h"
-#include "engine/data/input.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/output_overlap.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
 #include <grp.h>

@@ -4,8 +4,8 @@
 #ifndef GLINT_DRIVER_OUTPUT_OVERLAP_H
 #define GLINT_DRIVER_OUTPUT_OVERLAP_H
 
-#include "engine/data/input.h"
 #include "engine/driver/commit.h"
+#include "engine/input/input.h"
 
 /* Returns 0, or OUTPUT_EXISTS (an input is a file of the replaced output), OUTPUT_CREATE (the
  * output is inside an input directory, or the old output cannot be read), NO_MEMORY. */

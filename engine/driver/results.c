@@ -1,9 +1,9 @@
 /* Outcomes of tasks: messages from executors, results in order of the partitions, and retries. */
 #include "engine/base/text.h"
-#include "engine/data/pack.h"
-#include "engine/data/split.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
+#include "engine/input/split.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * outputs with it, and their tasks must then run again. */
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
-#include "engine/driver/plan_steps.h"
 #include "engine/net/cluster.h"
+#include "engine/plan/plan_steps.h"
 
 #include <assert.h>
 

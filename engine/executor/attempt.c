@@ -1,5 +1,5 @@
 /* Map outputs that are all in this process are read directly; if one is on another executor, all
- * are read through a fetch (shuffle/fetch.h). A map output that cannot be fetched or is corrupt,
+ * are read through a fetch (transfer/fetch.h). A map output that cannot be fetched or is corrupt,
  * local or remote, ends the attempt with FETCH_FAILED, which names it, so that the driver
  * recomputes it. */
 #include "engine/executor/attempt.h"

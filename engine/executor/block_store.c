@@ -1,8 +1,8 @@
 /* See block_store.h. A hash table and a list by last use, under one lock. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/data/batch_codec.h"
 #include "engine/executor/cached_block.h"
+#include "engine/records/batch_codec.h"
 
 #include <assert.h>
 #include <limits.h>

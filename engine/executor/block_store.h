@@ -12,8 +12,8 @@
 #define GLINT_EXECUTOR_BLOCK_STORE_H
 
 #include "engine/batch.h"
-#include "engine/data/emitter.h"
 #include "engine/net/message.h"
+#include "engine/records/emitter.h"
 
 struct block_store;
 struct cached_block;
@@ -46,8 +46,8 @@ enum flow cached_block_read(struct block_store *s, struct cached_block *b, struc
 
 /* Writes one block; task's thread. `level` has bits of enum glint_level. NULL: out of memory, with
  * the task's error set. */
-struct block_writer *block_writer_open(struct block_store *s, struct glint_task *task,
-                                       uint32_t rdd, uint32_t partition, unsigned level,
+struct block_writer *block_writer_open(struct block_store *s, struct glint_task *task, uint32_t rdd,
+                                       uint32_t partition, unsigned level,
                                        struct glint_schema schema);
 /* Copies a batch. A block that finds no room, or whose file cannot be written, is given up; that is
  * no error: the records are computed again when they are needed. */

@@ -8,7 +8,7 @@
 
 #define BLOCK_BUCKETS 1024u
 
-/* One encoded batch (data/batch_codec.h). */
+/* One encoded batch (records/batch_codec.h). */
 struct block_chunk {
     uint8_t *data; /* NULL: in the block's file only */
     uint64_t size;

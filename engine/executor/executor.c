@@ -2,7 +2,7 @@
  *
  * A task is cancelled by setting its slot's flag, which the task checks between batches, and by
  * cancelling what it waits for: fetch requests and broadcasts. The flag is set before either, and a
- * fetch checks it again after it has submitted its requests (shuffle/fetch.c), so a task cannot
+ * fetch checks it again after it has submitted its requests (transfer/fetch.c), so a task cannot
  * start to wait after its requests were cancelled. */
 #include "engine/executor/executor.h"
 
@@ -10,12 +10,12 @@
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
 #include "engine/batch.h"
-#include "engine/data/pack.h"
-#include "engine/data/task.h"
 #include "engine/executor/attempt.h"
 #include "engine/executor/store.h"
 #include "engine/net/message.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/records/pack.h"
+#include "engine/records/task.h"
 #include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>

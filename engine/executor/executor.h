@@ -6,19 +6,19 @@
 #ifndef GLINT_EXECUTOR_EXECUTOR_H
 #define GLINT_EXECUTOR_EXECUTOR_H
 
-#include "engine/data/task.h"
-#include "engine/executor/broadcast_client.h"
 #include "engine/net/message.h"
 #include "engine/plan/progress.h"
-#include "engine/shuffle/fetch.h"
+#include "engine/records/task.h"
+#include "engine/transfer/broadcast_client.h"
+#include "engine/transfer/fetch.h"
 
 struct executor;
 struct store;
 
 struct executor_config {
     uint32_t slots;
-    uint32_t self;                       /* the driver's number for this executor; local mode: 0 */
-    struct task_options options;         /* work_dir is borrowed */
+    uint32_t self;               /* the driver's number for this executor; local mode: 0 */
+    struct task_options options; /* work_dir is borrowed */
     const struct context_config *registry; /* operators and functions; borrowed */
     struct env *env;
     /* Fetches map outputs from other executors; borrowed. NULL: local mode; all map outputs are in
@@ -52,7 +52,7 @@ struct store *executor_store(struct executor *e);
 void executor_destroy(struct executor *e);
 
 /* Encodes the task's counters, without zeros, and its accumulators as a msgpack array
- * (data/counter_entry.h). Call it once. Returns 0, or a code with the task's error set. */
+ * (records/counter_entry.h). Call it once. Returns 0, or a code with the task's error set. */
 int task_counters_encode(struct glint_task *task, struct buffer *out);
 
 #endif

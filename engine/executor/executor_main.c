@@ -8,7 +8,7 @@
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
 #include "engine/executor/executor_process_internal.h"
-#include "engine/executor/exit_report.h"
+#include "engine/net/exit_report.h"
 
 #include <assert.h>
 #include <errno.h>

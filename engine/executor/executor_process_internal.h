@@ -13,10 +13,10 @@
 #ifndef GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 
+#include "engine/base/work_dir.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
 #include "engine/executor/fetch_sources.h"
-#include "engine/executor/work_dir.h"
 #include "engine/net/backoff.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"

@@ -3,8 +3,8 @@
 #ifndef GLINT_EXECUTOR_FETCH_SOURCES_H
 #define GLINT_EXECUTOR_FETCH_SOURCES_H
 
-#include "engine/executor/broadcast_client.h"
 #include "engine/executor/store.h"
+#include "engine/transfer/broadcast_client.h"
 #include "engine/transfer/fetch_server.h"
 
 /* `store` and `broadcasts` are borrowed until the server is destroyed; `broadcasts` may be NULL:

@@ -13,9 +13,9 @@
 #include "engine/executor/pipeline_internal.h"
 
 #include "engine/batch.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
 #include "engine/executor/shuffle_node.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 #include "engine/shuffle/write.h"
 
 #include <assert.h>

@@ -3,9 +3,9 @@
 #ifndef GLINT_EXECUTOR_PIPELINE_H
 #define GLINT_EXECUTOR_PIPELINE_H
 
-#include "engine/data/run.h"
 #include "engine/executor/block_store.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/records/run.h"
 
 struct pipeline_input {
     const struct stage_plan *stage;

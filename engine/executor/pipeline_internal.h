@@ -2,8 +2,8 @@
 #ifndef GLINT_EXECUTOR_PIPELINE_INTERNAL_H
 #define GLINT_EXECUTOR_PIPELINE_INTERNAL_H
 
-#include "engine/data/pack.h"
 #include "engine/executor/pipeline.h"
+#include "engine/records/pack.h"
 
 /* A node on the walk's stack. */
 struct walk_frame {
@@ -11,9 +11,9 @@ struct walk_frame {
     /* Coalesce: partitions of the parent still to run. Narrow union: `end` parents were run. */
     uint32_t partition, end;
     bool entered;
-    bool in_right; /* of two parents, the right one is being read */
-    void *state;   /* narrow: the operator's state (WIDE: a narrow_shuffle), and its emitter */
-    bool looked_up;              /* persisted: the store has been asked for its block */
+    bool in_right;  /* of two parents, the right one is being read */
+    void *state;    /* narrow: the operator's state (WIDE: a narrow_shuffle), and its emitter */
+    bool looked_up; /* persisted: the store has been asked for its block */
     struct block_writer *writer; /* a persisted node's own frame: of its block; else NULL */
     struct glint_emitter *out;
     struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */

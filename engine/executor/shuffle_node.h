@@ -5,8 +5,8 @@
 #ifndef GLINT_EXECUTOR_SHUFFLE_NODE_H
 #define GLINT_EXECUTOR_SHUFFLE_NODE_H
 
-#include "engine/data/run.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/records/run.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 /* The shuffle of a wide node whose map side gets records of schema `in`. */

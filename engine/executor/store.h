@@ -9,10 +9,10 @@
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
-#include "engine/data/run.h"
 #include "engine/net/message.h"
 #include "engine/plan/stage_plan.h"
-#include "engine/shuffle/fetch.h"
+#include "engine/records/run.h"
+#include "engine/transfer/fetch.h"
 
 struct store;
 

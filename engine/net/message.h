@@ -6,7 +6,7 @@
  *     STAGE        stage, body: the plan
  *     MAP_OUTPUTS  id: shuffle, body: map output locations
  *     BROADCAST    id, body: the value; or size, and no body: fetch it in blocks
- *                  (executor/broadcast_client.h)
+ *                  (transfer/broadcast_client.h)
  *     TASK         stage, task, attempt, partition, body: splits
  *     KILL         stage, task, attempt, id: enum kill_mode. Ends an attempt that is not needed
  *     CANCEL       id: 1 end running tasks and start none, 0 run tasks again
@@ -26,8 +26,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/data/task.h"
 #include "engine/net/payload.h"
+#include "engine/records/task.h"
 
 enum message_type {
     MSG_JOB = 1,

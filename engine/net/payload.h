@@ -6,7 +6,7 @@
 #define GLINT_NET_PAYLOAD_H
 
 #include "engine/base/error.h"
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 
 #include <stddef.h>
 

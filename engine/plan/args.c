@@ -1,8 +1,8 @@
 /* Named arguments of functions: the job packs names and values in turn, and a task looks them up by
  * name when it opens the function. */
-#include "engine/data/pack.h"
-#include "engine/data/task.h"
 #include "engine/plan/context.h"
+#include "engine/records/pack.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * an RDD has no other way to find its context. */
 #include "engine/plan/context.h"
 
-#include "engine/data/input.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,12 +7,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/data/input_spool.h"
-#include "engine/data/pack.h"
+#include "engine/input/input_spool.h"
 #include "engine/limits.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/op.h"
 #include "engine/plan/progress.h"
+#include "engine/records/pack.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -224,7 +224,7 @@ struct glint {
      * lines; 0: plain lines. */
     uint8_t csv;
     bool noted_columns;               /* a note said that files have other columns */
-    struct glint_slice nulls;         /* of that input (data/csv.h) */
+    struct glint_slice nulls;         /* of that input (input/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;
     uint64_t next_broadcast;

@@ -2,8 +2,8 @@
 #ifndef GLINT_PLAN_CONTEXT_CONFIG_H
 #define GLINT_PLAN_CONTEXT_CONFIG_H
 
-#include "engine/data/decompress.h"
 #include "engine/glint.h"
+#include "engine/input/decompress.h"
 
 struct cluster;
 struct env;
@@ -35,7 +35,7 @@ struct context_config {
     /* Returns where the option's value comes from, a static text; NULL: not known. May be NULL. */
     const char *(*option_origin)(void *arg, const char *option);
     void *option_arg;
-    const struct event_sink *event_sink; /* also gets the events (driver/event_log.h); NULL: none */
+    const struct event_sink *event_sink; /* also gets the events (events/event_log.h); NULL: none */
     const struct cluster *cluster; /* the cluster to run on (net/cluster.h); NULL: this process */
     struct stage_session *stage;   /* another engine runs the tasks (engine/stage); may be NULL */
     uint32_t stdin_tasks;          /* with it: tasks whose lines the input "-" has; 0: a file */
@@ -51,7 +51,7 @@ struct context_config {
     bool no_sync;              /* do not fsync outputs: faster, but a power loss may lose them */
     enum compression compress; /* of text outputs: none, gzip or zstd */
     const char *stdout_output; /* the output that is copied to standard output; NULL: none */
-    bool nul_is_text; /* NUL bytes do not make an input binary */
+    bool nul_is_text;          /* NUL bytes do not make an input binary */
     bool skip_bad_rows;
     int64_t bad_rows_max; /* -1: no limit */
     uint64_t timeout_ns;  /* of the whole job; 0: no timeout */

@@ -4,8 +4,8 @@
 #ifndef GLINT_PLAN_DRIVER_TASK_H
 #define GLINT_PLAN_DRIVER_TASK_H
 
-#include "engine/data/task.h"
 #include "engine/plan/context.h"
+#include "engine/records/task.h"
 
 /* A task without an executor, on the driver. */
 struct driver_task {

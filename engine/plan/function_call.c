@@ -1,7 +1,7 @@
 /* Calls one function of a job, per row or per batch. */
 #include "engine/batch.h"
-#include "engine/data/codec.h"
 #include "engine/plan/op.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
 #include <string.h>

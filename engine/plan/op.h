@@ -9,8 +9,8 @@
 #define GLINT_PLAN_OP_H
 
 #include "engine/batch.h"
-#include "engine/data/emitter.h"
 #include "engine/plan/shuffle_dependency.h"
+#include "engine/records/emitter.h"
 
 enum op_kind {
     OP_SOURCE,   /* makes records from a split */

@@ -3,7 +3,7 @@
 #include "engine/plan/partitioning.h"
 
 #include "engine/base/hash.h"
-#include "engine/data/bytes.h"
+#include "engine/records/bytes.h"
 
 #include <assert.h>
 

@@ -1,11 +1,11 @@
 /* Creates the nodes of the plan. Types and functions are checked here, once, before anything
  * runs. */
 #include "engine/base/utf8.h"
-#include "engine/data/codec.h"
-#include "engine/data/pack.h"
-#include "engine/data/split.h"
+#include "engine/input/split.h"
 #include "engine/plan/context.h"
 #include "engine/plan/partitioning.h"
+#include "engine/records/codec.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <stdio.h>

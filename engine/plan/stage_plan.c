@@ -1,7 +1,7 @@
 /* Cuts a stage out of a plan, by walking up to the next shuffles with an explicit stack. */
 #include "engine/plan/stage_plan.h"
 
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * plan/shuffle_dependency.h. */
 #include "engine/shuffle/aggregator.h"
 
-#include "engine/data/codec.h"
 #include "engine/plan/op.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef GLINT_SHUFFLE_AGGREGATOR_H
 #define GLINT_SHUFFLE_AGGREGATOR_H
 
-#include "engine/data/accumulator.h"
-#include "engine/data/merge.h"
-#include "engine/data/task.h"
+#include "engine/records/accumulator.h"
+#include "engine/records/merge.h"
+#include "engine/records/task.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 /* Calls the job's function with the arguments that the spec's combine mode needs. Stores no

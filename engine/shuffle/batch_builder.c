@@ -3,7 +3,7 @@
 #include "engine/shuffle/batch_builder.h"
 
 #include "engine/batch.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
 

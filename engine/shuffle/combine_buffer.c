@@ -3,8 +3,8 @@
 #include "engine/shuffle/combine_buffer.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
 

@@ -7,7 +7,7 @@
 #define GLINT_SHUFFLE_COMBINE_BUFFER_H
 
 #include "engine/batch.h"
-#include "engine/data/hash_table.h"
+#include "engine/records/hash_table.h"
 #include "engine/shuffle/aggregator.h"
 #include "engine/shuffle/record_buffer.h"
 #include "engine/shuffle/slot_histogram.h"
@@ -16,7 +16,7 @@
  * Nothing is written for it. */
 #define COMBINE_BUFFER_NO_VALUE UINT64_MAX
 
-/* Zeros before combine_buffer_init. Slots are those of the hash table, see data/hash_table.h. */
+/* Zeros before combine_buffer_init. Slots are those of the hash table, see records/hash_table.h. */
 struct combine_buffer {
     slot_histogram_fn slot_histogram; /* the variant for this CPU */
     struct glint_task *task;

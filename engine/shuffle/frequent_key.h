@@ -8,7 +8,7 @@
 #ifndef GLINT_SHUFFLE_FREQUENT_KEY_H
 #define GLINT_SHUFFLE_FREQUENT_KEY_H
 
-#include "engine/data/bytes.h"
+#include "engine/records/bytes.h"
 #include "engine/shuffle/record_buffer.h"
 
 /* Zeros: no such key. */
@@ -17,8 +17,8 @@ struct frequent_key {
     struct glint_slice key;
     /* Private. */
     struct glint_task *task;
-    uint64_t next_check; /* look for the key when that many records were gathered */
-    struct buffer bytes; /* of `key` */
+    uint64_t next_check;      /* look for the key when that many records were gathered */
+    struct buffer bytes;      /* of `key` */
     struct run_slice *inputs; /* [count], owned: those whose records of the key are left out */
     bool *is_kept;            /* [count]: its records are kept: to read it again means fetching */
     uint32_t count, at;       /* at: the input that is read now */

@@ -2,7 +2,7 @@
  * merge_next invalidates it; only the combiner keeps a value in memory. */
 #include "engine/shuffle/merge_pass.h"
 
-#include "engine/data/bytes.h"
+#include "engine/records/bytes.h"
 
 #include <assert.h>
 

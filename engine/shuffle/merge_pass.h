@@ -3,7 +3,7 @@
 #ifndef GLINT_SHUFFLE_MERGE_PASS_H
 #define GLINT_SHUFFLE_MERGE_PASS_H
 
-#include "engine/data/merge.h"
+#include "engine/records/merge.h"
 #include "engine/shuffle/aggregator.h"
 
 enum merge_pass_mode {

@@ -4,8 +4,8 @@
 #include "engine/shuffle/shuffle_spec.h"
 
 #include "engine/base/hash.h"
-#include "engine/data/codec.h"
-#include "engine/data/task.h"
+#include "engine/records/codec.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -3,7 +3,7 @@
 #include "engine/shuffle/read.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
+#include "engine/records/bytes.h"
 #include "engine/shuffle/batch_builder.h"
 #include "engine/shuffle/gather.h"
 #include "engine/shuffle/merge_pass.h"

@@ -10,7 +10,7 @@
 #define GLINT_SHUFFLE_READ_H
 
 #include "engine/batch.h"
-#include "engine/data/run.h"
+#include "engine/records/run.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 struct shuffle_reader;

@@ -2,7 +2,7 @@
  * grows. */
 #include "engine/shuffle/record_buffer.h"
 
-#include "engine/data/bytes.h"
+#include "engine/records/bytes.h"
 
 #include <assert.h>
 

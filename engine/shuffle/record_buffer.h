@@ -6,8 +6,8 @@
 #define GLINT_SHUFFLE_RECORD_BUFFER_H
 
 #include "engine/base/mem.h"
-#include "engine/data/run.h"
-#include "engine/data/sort.h"
+#include "engine/records/run.h"
+#include "engine/records/sort.h"
 
 /* A record in `records`; its key and value follow. */
 struct record_header {

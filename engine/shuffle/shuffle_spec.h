@@ -1,7 +1,7 @@
 /* The definition of one shuffle, which the map side and the reduce side share.
  *
  * Constant while a task uses it. Keys and values are in byte form
- * (engine/data/codec.h), so only the members `key`, `value` and `acc` refer to types. */
+ * (engine/records/codec.h), so only the members `key`, `value` and `acc` refer to types. */
 #ifndef GLINT_SHUFFLE_SHUFFLE_SPEC_H
 #define GLINT_SHUFFLE_SHUFFLE_SPEC_H
 
@@ -22,7 +22,7 @@ struct shuffle_spec {
     struct function_call *partitioner; /* PARTITION_FUNCTION on the map side: opened by the task */
     const uint64_t *bound_prefixes;    /* of shuffle_spec_prepare */
     bool (*needs_match)(struct glint_slice value); /* as struct op's */
-    enum glint_type key, value;        /* of the map side's input records */
+    enum glint_type key, value;                    /* of the map side's input records */
     enum glint_type acc; /* of the reduce side's values; as `value` unless AGGREGATE, CREATE */
 };
 

@@ -13,9 +13,9 @@
 #include "engine/shuffle/write.h"
 
 #include "engine/batch.h"
-#include "engine/data/bytes.h"
-#include "engine/data/codec.h"
-#include "engine/data/run.h"
+#include "engine/records/bytes.h"
+#include "engine/records/codec.h"
+#include "engine/records/run.h"
 #include "engine/shuffle/combine_buffer.h"
 #include "engine/shuffle/merge_pass.h"
 

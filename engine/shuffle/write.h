@@ -8,7 +8,7 @@
 #define GLINT_SHUFFLE_WRITE_H
 
 #include "engine/batch.h"
-#include "engine/data/run.h"
+#include "engine/records/run.h"
 #include "engine/shuffle/shuffle_spec.h"
 
 struct shuffle_writer;

@@ -1,6 +1,6 @@
 /* One pool job serves several queued reads: waking a thread for each read cost a tenth of the
  * throughput. At most JOBS_MAX jobs run, each with at most one open file; files are opened for each
- * read, as by readers of runs (data/run.c). Mapping the files instead, so that the kernel sends
+ * read, as by readers of runs (records/run.c). Mapping the files instead, so that the kernel sends
  * their pages, was slower by a third and more: page tables cost more than the copy. */
 #include "engine/transfer/file_reader.h"
 

@@ -4,7 +4,7 @@
 #ifndef GLINT_TRANSFER_FILE_READER_H
 #define GLINT_TRANSFER_FILE_READER_H
 
-#include "engine/data/run.h"
+#include "engine/records/run.h"
 
 #include <sys/queue.h>
 #include <uv.h>

@@ -3,8 +3,8 @@
 #include "engine/transfer/wire_fetch.h"
 
 #include "engine/base/endian.h"
-#include "engine/data/msgpack_validate.h"
 #include "engine/limits.h"
+#include "engine/records/msgpack_validate.h"
 
 #include <assert.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define GLINT_TRANSFER_WIRE_FETCH_H
 
 #include "engine/base/error.h"
-#include "engine/data/run.h"
 #include "engine/net/payload.h"
+#include "engine/records/run.h"
 
 enum get_kind {
     GET_INDEX = 1,       /* a partition's segments in map outputs (map_output_index_encode) */

@@ -3,7 +3,7 @@
 #include "engine/web/web_feed.h"
 
 #include "engine/base/json.h"
-#include "engine/data/counter_entry.h"
+#include "engine/records/counter_entry.h"
 
 #include <assert.h>
 #include <string.h>

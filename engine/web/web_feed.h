@@ -4,7 +4,7 @@
 #ifndef GLINT_WEB_WEB_FEED_H
 #define GLINT_WEB_WEB_FEED_H
 
-#include "engine/driver/event_log.h"
+#include "engine/events/event_log.h"
 #include "engine/web/web_model.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/driver/event_log.h"
+#include "engine/events/event_log.h"
 
 #include <jansson.h>
 
@@ -64,9 +64,9 @@ struct web_model {
     json_t *job, *end; /* NULL: not seen yet */
     json_t *actions;   /* arrays of events */
     json_t *action_ends, *outputs, *notes, *reports;
-    json_t *failures; /* events of attempts that failed, and of those lost */
-    json_t *running;  /* of the last status; NULL: none */
-    json_t *storage;  /* the last event; NULL: none */
+    json_t *failures;     /* events of attempts that failed, and of those lost */
+    json_t *running;      /* of the last status; NULL: none */
+    json_t *storage;      /* the last event; NULL: none */
     json_t *accumulators; /* the last values; NULL: none */
     struct web_stage *stages;
     uint32_t stage_count;
@@ -100,7 +100,7 @@ struct web_totals web_model_totals(const struct web_model *m);
 /* Slots of all executors that are not lost. */
 uint64_t web_model_slots(const struct web_model *m);
 uint64_t web_stage_done_tasks(const struct web_stage *s); /* each once, however often it ran */
-int64_t web_stage_counter(const struct web_stage *s, const char *name); /* 0: it has none */
+int64_t web_stage_counter(const struct web_stage *s, const char *name);   /* 0: it has none */
 uint64_t web_model_running_in(const struct web_model *m, uint32_t stage); /* attempts */
 bool web_executor_is_lost(const struct web_executor *e);
 

@@ -4,7 +4,7 @@
 #define GLINT_WEB_WEB_SERVER_H
 
 #include "engine/base/env.h"
-#include "engine/driver/event_log.h"
+#include "engine/events/event_log.h"
 #include "engine/web/web_http.h"
 
 #define WEB_PORT_DEFAULT 4040u

@@ -2,7 +2,7 @@
  * the parts, decompressed, are concatenated in the order of the parts' names. */
 #include "engine/base/mem.h"
 #include "engine/cli/signals.h"
-#include "engine/data/input_stream.h"
+#include "engine/input/input_stream.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/output_file.h"
 

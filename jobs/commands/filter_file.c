@@ -5,9 +5,9 @@
 #include "jobs/commands/filter_file.h"
 
 #include "engine/base/text.h"
-#include "engine/data/input.h"
-#include "engine/data/msgpack_validate.h"
+#include "engine/input/input.h"
 #include "engine/limits.h"
+#include "engine/records/msgpack_validate.h"
 
 #include <assert.h>
 #include <string.h>

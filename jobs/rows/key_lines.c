@@ -1,7 +1,7 @@
 /* A line is split from its end, since a key of text may contain tabs. */
 #include "jobs/rows/key_lines.h"
 
-#include "engine/data/csv.h"
+#include "engine/input/csv.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "jobs/rows/text_table.h"
 
 #include "engine/base/text.h"
-#include "engine/data/csv.h"
+#include "engine/input/csv.h"
 
 #include <assert.h>
 #include <stdarg.h>

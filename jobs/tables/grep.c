@@ -6,7 +6,7 @@
  * once. Of CSV, a line is a record as it is in the file, but a column is a field's content.
  * Patterns are compiled to machine code by PCRE2 where the processor and the system allow it. */
 #include "engine/batch.h"
-#include "engine/data/csv.h"
+#include "engine/input/csv.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
 

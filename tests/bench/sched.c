@@ -2,13 +2,13 @@
  * busy and full queues; tasks end in random order, half of the tasks prefer an executor, and the
  * second stage reads the first.
  *
- *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/driver/sched*.c \
- *         engine/driver/hbitmap.c engine/base/mem.c -o sched
+ *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/sched/sched*.c \
+ *         engine/sched/hbitmap.c engine/base/mem.c -o sched
  *     sched [EXECUTORS [TASKS [SLOTS]]]     default: 10,000 1,000,000 4
  *
  * Prints one JSON object: tasks scheduled and completed per second on one core, and bytes per
  * task. */
-#include "engine/driver/sched.h"
+#include "engine/sched/sched.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 

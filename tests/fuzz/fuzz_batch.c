@@ -1,7 +1,7 @@
 /* Arbitrary bytes as an encoded batch, the first byte being its schema: either rejected, or a batch
  * whose cells are inside the bytes, and which is unchanged by a round trip. */
-#include "engine/data/batch_codec.h"
-#include "engine/data/codec.h"
+#include "engine/records/batch_codec.h"
+#include "engine/records/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as CSV, cut into splits of any size, give the same records; a record that is
  * valid is the same row after it was written and read again. */
-#include "engine/data/csv.h"
+#include "engine/input/csv.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 

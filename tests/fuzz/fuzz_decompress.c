@@ -2,7 +2,7 @@
  * same result, or an error. Which error may depend on the pieces: libzstd decodes a frame whose
  * content fits into the output at once, without looking at its window. */
 #include "engine/base/mem.h"
-#include "engine/data/decompress.h"
+#include "engine/input/decompress.h"
 #include "tests/support/memory_env.h"
 
 #include <stdlib.h>

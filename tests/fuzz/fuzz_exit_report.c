@@ -1,6 +1,6 @@
 /* Arbitrary bytes as the report that an executor process, in which a job may run any code, leaves
  * its daemon. */
-#include "engine/executor/exit_report.h"
+#include "engine/net/exit_report.h"
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"

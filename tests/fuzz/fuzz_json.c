@@ -1,6 +1,6 @@
 /* Arbitrary bytes as a path and a line of JSON. jansson must accept and reject the same lines, and
  * find the same value; only numbers that do not fit its types are an exception. */
-#include "engine/data/json_line.h"
+#include "engine/input/json_line.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * inside them. What is read without an error must be the records that msgpack-c decodes; what
  * msgpack-c cannot decode must be an error. */
 #include "engine/batch.h"
-#include "engine/data/emitter.h"
-#include "engine/data/msgpack_validate.h"
-#include "engine/data/split.h"
+#include "engine/input/split.h"
 #include "engine/plan/op.h"
+#include "engine/records/emitter.h"
+#include "engine/records/msgpack_validate.h"
 #include "tests/support/memory_env.h"
 
 #include <msgpack.h>

@@ -1,9 +1,9 @@
 /* Arbitrary bytes as what servers send, and as URLs: the first byte says which. */
 #include "engine/base/mem.h"
-#include "engine/remote/hdfs_status.h"
-#include "engine/remote/remote_response.h"
-#include "engine/remote/remote_url.h"
-#include "engine/remote/s3_list.h"
+#include "engine/input/hdfs_status.h"
+#include "engine/input/remote_response.h"
+#include "engine/input/remote_url.h"
+#include "engine/input/s3_list.h"
 
 #include <stdlib.h>
 #include <string.h>

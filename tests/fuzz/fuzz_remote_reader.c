@@ -1,6 +1,6 @@
 /* Responses of a server that says anything, read by a reader that does anything: the bytes that it
  * returns are those that were served, or it returns an error. */
-#include "engine/remote/remote_reader.h"
+#include "engine/input/remote_reader.h"
 
 #include "tests/support/scripted_transfer.h"
 

@@ -3,7 +3,7 @@
  * must be readable. */
 #include "engine/base/env.h"
 #include "engine/driver/accumulators.h"
-#include "engine/driver/job_metrics.h"
+#include "engine/events/job_metrics.h"
 #include "engine/plan/context.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/stage_plan.h"

@@ -1,8 +1,8 @@
 /* Arbitrary bytes as msgpack: what the scan accepts, msgpack-c must decode to the same size; each
  * prefix must be recognized as truncated, with a lower bound of the full size; and printing it as
  * JSON must work. */
-#include "engine/data/codec.h"
-#include "engine/data/msgpack_validate.h"
+#include "engine/records/codec.h"
+#include "engine/records/msgpack_validate.h"
 
 #include <msgpack.h>
 #include <stdlib.h>

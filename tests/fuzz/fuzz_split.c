@@ -1,9 +1,9 @@
 /* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
-#include "engine/data/column_map.h"
-#include "engine/data/input_stream.h"
-#include "engine/data/json_path.h"
+#include "engine/input/column_map.h"
+#include "engine/input/input_stream.h"
+#include "engine/input/json_path.h"
+#include "engine/input/remote_reader.h"
 #include "engine/limits.h"
-#include "engine/remote/remote_reader.h"
 
 #include "tests/support/scripted_transfer.h"
 
@@ -89,7 +89,8 @@ static void open_piece(const struct split_piece *piece)
 /* A mapped row has the size that was measured: the sanitizer sees a byte more. */
 static void check_columns(const struct split_piece *a, const struct split_piece *b)
 {
-    static const uint8_t text[] = "a,b;c\x1f" "d\te,f;g\x1fh\t\t,,i";
+    static const uint8_t text[] = "a,b;c\x1f"
+                                  "d\te,f;g\x1fh\t\t,,i";
     const struct column_map *map = a->columns;
     const struct glint_slice row = {text, sizeof text - 1};
     if ((map == NULL) != (b->columns == NULL)) abort();

@@ -1,5 +1,5 @@
 /* Arbitrary bytes as a stage file: either rejected, or a consistent list of stages. */
-#include "engine/stage/stage_file.h"
+#include "engine/foreign/stage_file.h"
 
 #include <assert.h>
 

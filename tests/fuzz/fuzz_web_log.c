@@ -1,6 +1,6 @@
 /* Arbitrary bytes as an event log for the page: what glint history accepts, the page does, too,
  * with the same numbers; every part of the API is JSON, and the metrics are complete. */
-#include "engine/cli/history.h"
+#include "engine/events/history.h"
 #include "engine/web/web_api.h"
 #include "tests/support/memory_env.h"
 

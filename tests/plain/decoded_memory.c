@@ -2,10 +2,10 @@
  * also when the peer writes what a library makes most of. Each document is decoded in a process of
  * its own, whose largest size is measured; the allocations of expat and jansson are not those of
  * base/mem.h. */
-#include "engine/cli/history.h"
+#include "engine/events/history.h"
+#include "engine/input/hdfs_status.h"
+#include "engine/input/s3_list.h"
 #include "engine/limits.h"
-#include "engine/remote/hdfs_status.h"
-#include "engine/remote/s3_list.h"
 #include "engine/web/web_model.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * no leftover files, no leaked memory, no open file. */
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/stage/stage_session.h"
-#include "engine/stage/stage_worker.h"
+#include "engine/driver/stage_session.h"
+#include "engine/foreign/stage_worker.h"
 #include "tests/support/faults.h"
 #include "tests/support/jobs.h"
 

@@ -6,8 +6,8 @@
 #ifndef TESTS_SUPPORT_BROADCAST_NET_H
 #define TESTS_SUPPORT_BROADCAST_NET_H
 
-#include "engine/driver/broadcast_tracker.h"
-#include "engine/executor/broadcast_client.h"
+#include "engine/transfer/broadcast_client.h"
+#include "engine/transfer/broadcast_tracker.h"
 
 #include <pthread.h>
 

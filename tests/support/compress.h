@@ -4,8 +4,8 @@
 #define TESTS_SUPPORT_COMPRESS_H
 
 #include "engine/base/mem.h"
-#include "engine/data/decompress.h"
-#include "engine/data/gzip.h"
+#include "engine/input/decompress.h"
+#include "engine/input/gzip.h"
 
 #include <bzlib.h>
 #include <lz4frame.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_DECOMPRESS_H
 #define TESTS_SUPPORT_DECOMPRESS_H
 
-#include "engine/data/decompress.h"
+#include "engine/input/decompress.h"
 #include "tests/support/memory_env.h"
 
 #include <criterion/criterion.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_FAKE_FETCHER_H
 #define TESTS_SUPPORT_FAKE_FETCHER_H
 
-#include "engine/shuffle/fetch.h"
+#include "engine/transfer/fetch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

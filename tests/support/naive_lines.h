@@ -5,7 +5,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/batch.h"
-#include "engine/data/line_reader.h"
+#include "engine/input/line_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* HTTP responses that a test chooses: defines the functions of remote/remote_transfer.h, in place
+/* HTTP responses that a test chooses: defines the functions of input/remote_transfer.h, in place
  * of those that use libcurl, for the program that includes it, in one file of it. The object that
  * is served has the byte scripted_byte(i) at i. Time passes only in waits. */
 #ifndef GLINT_TESTS_SUPPORT_SCRIPTED_TRANSFER_H
@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/remote/remote_transfer.h"
+#include "engine/input/remote_transfer.h"
 
 #include <string.h>
 

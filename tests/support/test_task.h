@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_TEST_TASK_H
 #define TESTS_SUPPORT_TEST_TASK_H
 
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -4,8 +4,8 @@
 #define GLINT_TESTS_WIRE_CODECS_H
 
 #include "engine/base/endian.h"
-#include "engine/data/msgpack_validate.h"
 #include "engine/net/wire.h"
+#include "engine/records/msgpack_validate.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include <xxhash.h>

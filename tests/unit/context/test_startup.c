@@ -1,8 +1,8 @@
 /* Starting and ending a context: invalid settings, the run's own directory, a system without free
  * resources. */
 #include "engine/base/text.h"
-#include "engine/context/create.h"
-#include "engine/executor/work_dir.h"
+#include "engine/base/work_dir.h"
+#include "engine/driver/create.h"
 #include "tests/support/faults.h"
 #include "tests/support/local.h"
 

@@ -4,9 +4,9 @@
 #include "engine/base/endian.h"
 #include "engine/executor/executor.h"
 
-#include "engine/context/create.h"
+#include "engine/base/work_dir.h"
+#include "engine/driver/create.h"
 #include "engine/executor/store.h"
-#include "engine/executor/work_dir.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"
 

@@ -2,7 +2,7 @@
  * test: what it sends, what ends it, and that it leaves nothing behind. */
 #include "engine/executor/executor_process.h"
 
-#include "engine/context/create.h"
+#include "engine/driver/create.h"
 #include "engine/net/event_loop.h"
 #include "engine/net/listener.h"
 #include "engine/net/message.h"

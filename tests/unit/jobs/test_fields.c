@@ -1,7 +1,7 @@
 /* Each kernel, and parsing row by row, compared with a naive parser, on random tables in every
  * layout of a batch. Memory ends READ_SLACK after the last row: sanitizers detect reads past it. */
 #include "engine/batch.h"
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 #include "tests/support/naive_lines.h"

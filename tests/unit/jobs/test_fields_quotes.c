@@ -1,7 +1,7 @@
 /* Fields that begin with a quote, in tables with commas or semicolons: in batches and row by
  * row. */
 #include "engine/batch.h"
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
 

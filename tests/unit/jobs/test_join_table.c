@@ -2,8 +2,8 @@
  * which order, its size, and errors for invalid blocks. */
 #include "jobs/join/join_table.h"
 
-#include "engine/context/create.h"
-#include "engine/data/task.h"
+#include "engine/driver/create.h"
+#include "engine/records/task.h"
 #include "tests/support/local.h"
 #include "tests/support/test_task.h"
 

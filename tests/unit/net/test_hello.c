@@ -2,7 +2,7 @@
  * which message. */
 #include "engine/net/hello.h"
 
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 
 #include "tests/unit/net/bytes.h"
 

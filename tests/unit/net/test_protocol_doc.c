@@ -2,11 +2,11 @@
  * encoded, in that order. To identify fields, the n-th has the value n or -n, or starts with byte n
  * or the n-th letter; booleans are 1, and a kind has its own value. tests/cluster/test_protocol.py
  * compares the page with what tests in Python send. */
-#include "engine/data/msgpack_validate.h"
 #include "engine/limits.h"
 #include "engine/net/frame.h"
 #include "engine/net/message.h"
 #include "engine/net/wire.h"
+#include "engine/records/msgpack_validate.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include "tests/unit/net/bytes.h"

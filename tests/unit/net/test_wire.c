@@ -1,7 +1,7 @@
 /* Payloads of frames: round trips; damaged ones are rejected or decode to valid values. */
 #include "engine/net/wire.h"
 
-#include "engine/data/pack.h"
+#include "engine/records/pack.h"
 
 #include "tests/support/wire_codecs.h"
 #include "tests/unit/net/bytes.h"
@@ -81,9 +81,8 @@ Test(wire, progress_round_trips)
 {
     const struct job_progress largest = largest_progress();
     static const struct job_progress none = {.stages = 0},
-                                     half = {
-                                         3,  40, 1, "textFile..reduceByKey", 2, 20, 7, 4, 1,
-                                         19, 5,  6};
+                                     half = {3,  40, 1, "textFile..reduceByKey", 2, 20, 7, 4, 1,
+                                             19, 5,  6};
     ROUND_TRIP(job_progress, &largest);
     ROUND_TRIP(job_progress, &none);
     ROUND_TRIP(job_progress, &half);

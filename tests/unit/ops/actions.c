@@ -4,7 +4,7 @@
 #include "tests/unit/ops/actions.h"
 
 #include "engine/base/hash.h"
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See join_model.h. */
 #include "tests/unit/ops/join_model.h"
 
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 
 #include <msgpack.h>
 

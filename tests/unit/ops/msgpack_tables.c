@@ -1,7 +1,7 @@
 /* Values at the limits of every msgpack head, encoded by msgpack-c. */
 #include "tests/unit/ops/msgpack_tables.h"
 
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* countApproxDistinct, reduceByKeyLocally, toLocalIterator, and filterByRange. */
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "tests/unit/ops/actions.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* persist, cache and unpersist: every action returns the same rows as without them, from blocks
  * where there are some; blocks are evicted under a small budget, and freed. */
-#include "engine/context/create.h"
+#include "engine/driver/create.h"
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -18,9 +18,8 @@ static int spread_each(struct glint_task *task, void *state, const struct glint_
     glint_emit(out, &(struct glint_record){{.i64 = n * 7 % 1000}, bytes(digits, (uint64_t)size)});
     return 0;
 }
-static const struct glint_function spread =
-    GLINT_MAP("persist.spread", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_I64, GLINT_TEXT),
-              spread_each);
+static const struct glint_function spread = GLINT_MAP(
+    "persist.spread", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_I64, GLINT_TEXT), spread_each);
 
 /* Few rows, some of 3 MB: more than fits a batch. */
 static int large_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -36,9 +35,8 @@ static int large_each(struct glint_task *task, void *state, const struct glint_r
     glint_emit(out, &(struct glint_record){.key.f64 = (double)n / 4, .value.bytes = {data, size}});
     return 0;
 }
-static const struct glint_function large =
-    GLINT_FLAT_MAP("persist.large", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_F64, GLINT_BYTES),
-                   large_each);
+static const struct glint_function large = GLINT_FLAT_MAP(
+    "persist.large", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_F64, GLINT_BYTES), large_each);
 
 static const struct glint_function *const functions[] = {&spread, &large, NULL};
 static const struct glint_module module = {"persist", functions};
@@ -206,15 +204,15 @@ static int64_t count_twelve(unsigned level, int64_t *out_evictions)
     struct glint *g = open_context(1, false);
     struct glint_rdd *kept[12];
     int64_t want, count;
-    cr_assert_eq(glint_count(glint_distinct(glint_values(glint_map(
-                                 glint_range(g, 0, 60000, 1, 4), &spread, NULL))),
+    cr_assert_eq(glint_count(glint_distinct(glint_values(
+                                 glint_map(glint_range(g, 0, 60000, 1, 4), &spread, NULL))),
                              &want),
                  0);
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 12; i++) {
             if (round == 0)
-                kept[i] = glint_persist(
-                    glint_map(glint_range(g, 0, 60000, 1, 4), &spread, NULL), level);
+                kept[i] =
+                    glint_persist(glint_map(glint_range(g, 0, 60000, 1, 4), &spread, NULL), level);
             cr_assert_eq(glint_count(glint_distinct(glint_values(kept[i])), &count), 0);
             cr_expect_eq(count, want);
         }

@@ -1,6 +1,6 @@
 /* Scopes, release and glint_broadcast_destroy: a loop holds as much after many iterations as after
  * some; what is still needed stays; and using what was freed is an error. */
-#include "engine/context/create.h"
+#include "engine/driver/create.h"
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
@@ -24,8 +24,8 @@ static int add_each(struct glint_task *task, void *state, const struct glint_rec
     return 0;
 }
 static const struct glint_function add =
-    GLINT_MAP("release.add", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_I64, GLINT_I64),
-              add_each, .state_size = 1, .open = open_add);
+    GLINT_MAP("release.add", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_I64, GLINT_I64), add_each,
+              .state_size = 1, .open = open_add);
 
 /* The left value of a joined pair. */
 static int left_each(struct glint_task *task, void *state, const struct glint_record *in,
@@ -93,8 +93,8 @@ static void iterate(struct glint *g, int64_t i)
 {
     const int64_t total = 4950 + 100 * (i % 256);
     glint_begin_scope(g);
-    struct glint_rdd *counts = glint_with_partitions(
-        glint_reduce_by_key(pairs(g, (uint8_t)i), &GLINT_SUM_I64, NULL), 3);
+    struct glint_rdd *counts =
+        glint_with_partitions(glint_reduce_by_key(pairs(g, (uint8_t)i), &GLINT_SUM_I64, NULL), 3);
     struct glint_rdd *kept =
         glint_persist(glint_with_name(counts, "counts"), i % 2 == 0 ? GLINT_MEMORY : GLINT_DISK);
     cr_expect_eq(sum(kept), total);
@@ -320,8 +320,8 @@ Test(release, a_destroyed_broadcast_is_an_error)
         if (i == 2)
             glint_broadcast_destroy(g, b);
         else
-            cr_expect_null(glint_map(glint_range(g, 0, 9, 1, 1), &add,
-                                     i == 0 ? before : with_value(g, b)));
+            cr_expect_null(
+                glint_map(glint_range(g, 0, 9, 1, 1), &add, i == 0 ? before : with_value(g, b)));
         cr_expect_eq(glint_error(g)->code, GLINT_E_PLAN_ARGUMENT);
         cr_expect_not_null(strstr(glint_error(g)->cause, "destroyed"));
         fixture_close(g, GLINT_E_PLAN_ARGUMENT);

@@ -1,6 +1,6 @@
 /* zipWithIndex: indexes continue across partitions of any kind of RDD; and
  * repartitionAndSortWithinPartitions. */
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "tests/unit/ops/actions.h"
 
 TestSuite(zip_with_index, .init = scratch_open, .fini = scratch_close, .timeout = 120);

@@ -1,6 +1,6 @@
 /* Arguments of functions: encoded by a job, read in a function's open callback, and only with the
  * right type. */
-#include "engine/data/task.h"
+#include "engine/records/task.h"
 #include "tests/unit/plan/fixture.h"
 
 #include <criterion/criterion.h>

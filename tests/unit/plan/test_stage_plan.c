@@ -1,6 +1,6 @@
 /* Stages: made from plans, encoded and decoded, and rejected if the bytes are corrupt. */
-#include "engine/data/pack.h"
 #include "engine/plan/context_config.h"
+#include "engine/records/pack.h"
 #include "tests/unit/plan/fixture.h"
 
 #include <criterion/criterion.h>

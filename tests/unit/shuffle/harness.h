@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_SHUFFLE_HARNESS_H
 #define TESTS_UNIT_SHUFFLE_HARNESS_H
 
-#include "engine/data/codec.h"
+#include "engine/records/codec.h"
 #include "engine/shuffle/read.h"
 #include "engine/shuffle/write.h"
 #include "tests/support/test_task.h"

@@ -1,0 +1,212 @@
+/* Local mode: the driver and one executor in one process. The transport is function calls instead
+ * of sockets.
+ *
+ * The driver's thread waits in a libuv loop: the executor's slots append messages to an inbox and
+ * wake the loop with uv_async_send; a timer ends each wait at its deadline. With encode_messages
+ * (for tests) each message is encoded and decoded on the way, in both directions. */
+#include "engine/driver/local_transport.h"
+
+#include "engine/base/work_dir.h"
+#include "engine/executor/executor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define LOOP_FILES 5 /* descriptors that a libuv loop opens */
+
+struct local {
+    struct glint *g;
+    struct executor *executor;
+    struct work_dir work_dir;
+    uv_loop_t loop;
+    uv_async_t arrived;
+    uv_timer_t timer;
+    bool event_loop_init;
+    pthread_mutex_t lock; /* guards the inbox */
+    struct message *first, *last;
+};
+
+/* ---- Executor to driver */
+
+/* Any slot's thread. Takes ownership of `m`. */
+static void local_deliver(void *arg, struct message *m)
+{
+    struct local *l = arg;
+    assert(m->next == NULL);
+    assert(m->type == MSG_DONE || m->type == MSG_FAILED);
+    pthread_mutex_lock(&l->lock);
+    if (l->last != NULL)
+        l->last->next = m;
+    else
+        l->first = m;
+    l->last = m;
+    pthread_mutex_unlock(&l->lock);
+    uv_async_send(&l->arrived);
+}
+
+/* Returns a decoded copy and destroys `m`. On failure sets *error and returns `m` itself. */
+static struct message *encode_and_decode(struct message *m, struct glint_error *error)
+{
+    struct buffer wire = {NULL, 0, 0};
+    struct message *back = NULL;
+    if (message_encode(m, &wire, error) == 0)
+        back = message_decode((struct glint_slice){wire.data, wire.size}, error);
+    buffer_fini(&wire);
+    if (back == NULL) return m;
+    message_destroy(m);
+    return back;
+}
+
+static void local_receive_messages(struct local *l, struct driver *driver)
+{
+    pthread_mutex_lock(&l->lock);
+    struct message *m = l->first;
+    l->first = l->last = NULL;
+    pthread_mutex_unlock(&l->lock);
+    while (m != NULL) {
+        struct message *next = m->next;
+        m->next = NULL;
+        if (l->g->config.encode_messages) m = encode_and_decode(m, &l->g->error);
+        driver_on_message(driver, 0, m);
+        m = next;
+    }
+}
+
+static void on_arrived(uv_async_t *handle)
+{
+    uv_stop(handle->loop);
+}
+
+static void on_local_timer(uv_timer_t *handle)
+{
+    uv_stop(handle->loop);
+}
+
+static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
+{
+    struct local *l = arg;
+    struct env *env = l->g->config.env;
+    uint64_t now = env->now_ns(env);
+    /* Round up: waking before the deadline would spin. libuv counts from its cached time, which is
+     * old after the job's own code ran. */
+    uint64_t ms = deadline_ns > now ? (deadline_ns - now + MS_NS - 1) / MS_NS : 0;
+    uv_update_time(&l->loop);
+    uv_timer_start(&l->timer, on_local_timer, ms, 0);
+    uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */
+    uv_timer_stop(&l->timer);
+    local_receive_messages(l, driver);
+}
+
+/* Any thread, and signal handlers: uv_async_send is async-signal-safe. */
+static void local_wake(void *arg)
+{
+    uv_async_send(&((struct local *)arg)->arrived);
+}
+
+/* ---- Driver to executor */
+
+static int local_send(void *arg, uint32_t executor, struct message *m, struct glint_error *error)
+{
+    struct local *l = arg;
+    assert(executor == 0);
+    if (l->g->config.encode_messages) m = encode_and_decode(m, error);
+    return executor_handle_message(l->executor, m, error);
+}
+
+static void local_destroy(void *arg)
+{
+    struct local *l = arg;
+    if (l->g->runner != NULL && l->g->runner->stuck) { /* a task that does not end uses the rest */
+        work_dir_close(&l->work_dir);
+        return;
+    }
+    executor_destroy(l->executor);
+    for (struct message *m = l->first, *next; m != NULL; m = next) {
+        next = m->next;
+        message_destroy(m);
+    }
+    if (l->event_loop_init) {
+        uv_close((uv_handle_t *)&l->arrived, NULL);
+        uv_close((uv_handle_t *)&l->timer, NULL);
+        uv_run(&l->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&l->loop);
+    }
+    pthread_mutex_destroy(&l->lock);
+    work_dir_close(&l->work_dir);
+    mem_free(l);
+}
+
+/* Checks that a loop's descriptors can be opened, by opening as many. Without descriptors
+ * uv_loop_init aborts the process or leaks. Returns 0 or a negative errno. */
+static int check_loop_files(struct env *env)
+{
+    int files[LOOP_FILES], count = 0;
+    while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
+    int r = count == LOOP_FILES ? 0 : -errno;
+    while (count > 0) env->close(env, files[--count]);
+    return r;
+}
+
+static int start_loop(struct local *l, struct glint_error *error)
+{
+    int r = check_loop_files(l->g->config.env);
+    if (r == 0) r = uv_loop_init(&l->loop);
+    if (r == 0) {
+        r = uv_async_init(&l->loop, &l->arrived, on_arrived);
+        if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
+        if (r != 0) uv_loop_close(&l->loop);
+    }
+    if (r != 0)
+        return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
+                         "cannot start an event loop: %s", uv_strerror(r));
+    l->event_loop_init = true;
+    return 0;
+}
+
+static int start_local_executor(struct local *l, struct glint_error *error)
+{
+    const struct context_config *c = &l->g->config;
+    struct executor_config config = {.slots = c->slots,
+                                     .options = {.memory_bytes = c->memory_bytes / c->slots,
+                                                 .line_bytes_max = c->line_bytes_max,
+                                                 .result_bytes_max = c->result_bytes_max,
+                                                 .skip_bad_rows = c->skip_bad_rows,
+                                                 .bad_rows_max = c->bad_rows_max,
+                                                 .no_sync = c->no_sync,
+                                                 .allow_commands = true,
+                                                 .work_dir = l->work_dir.path},
+                                     .registry = c,
+                                     .env = c->env,
+                                     .deliver = local_deliver,
+                                     .deliver_arg = l};
+    l->executor = executor_create(&config, error);
+    return l->executor != NULL ? 0 : error->code;
+}
+
+int local_transport_create(struct glint *g, struct transport *out)
+{
+    struct local *l = mem_zalloc(sizeof *l);
+    if (l == NULL) return error_no_memory(&g->error);
+    l->g = g;
+    l->work_dir.lock = LOCKED_DIR_NONE;
+    pthread_mutex_init(&l->lock, NULL);
+    int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
+    if (r == 0) r = start_loop(l, &g->error);
+    if (r == 0) r = start_local_executor(l, &g->error);
+    if (r != 0) {
+        local_destroy(l);
+        return r;
+    }
+    *out = (struct transport){.send = local_send,
+                              .wait = local_wait,
+                              .wake = local_wake,
+                              .destroy = local_destroy,
+                              .local = true,
+                              .arg = l};
+    return 0;
+}

@@ -1,0 +1,588 @@
+/* Starts the executor, and runs tasks one after the other. */
+#include "engine/foreign/stage_worker.h"
+
+#include "engine/base/endian.h"
+#include "engine/base/text.h"
+#include "engine/executor/store.h"
+#include "engine/input/split.h"
+#include "engine/net/crypto_library.h"
+#include "engine/records/pack.h"
+#include "engine/records/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool append_emitted(struct stage_worker *w, const char *format, ...);
+static int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error);
+
+/* ---- Tasks whose rows the engine feeds (glint stage map --stdin-lines): those of the input "-".
+ * The lines go to a file of the work directory, because their number is not known before the end,
+ * and the message about a bad row counts lines. */
+
+#define COPY_BYTES (256 * KIB)
+
+static bool is_stdin(const struct stage_worker *w, const struct split *split)
+{
+    return w->file->stdin_tasks > 0 && split->count == 1 &&
+           strcmp(split->pieces[0].path, SPLIT_STDIN) == 0;
+}
+
+/* Copies standard input to a file; *out is all of it. */
+static int copy_lines(struct stage_worker *w, const char *path, struct split_piece *out,
+                      struct glint_error *error)
+{
+    struct env *env = w->env;
+    struct env_stat stat = {.size = 0};
+    uint64_t copied = 0;
+    int64_t n = 1;
+    int r = 0;
+    const int file = env->open(env, ENV_CWD, path, ENV_CREATE);
+    if (file < 0) return error_set_system(error, GLINT_E_WORK_DIR, file, "create", path);
+    w->scratch.size = 0;
+    if (!buffer_reserve(&w->scratch, COPY_BYTES)) error_no_memory(error);
+    while (error->code == GLINT_OK && n > 0) {
+        n = env->read(env, STDIN_FILENO, w->scratch.data, COPY_BYTES);
+        if (n > 0) r = env_write_all(env, file, w->scratch.data, (uint64_t)n);
+        if (n < 0) error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", "standard input");
+        if (r != 0) error_set_write(error, GLINT_E_WORK_DIR, r, path, copied, (uint64_t)n);
+        copied += n > 0 ? (uint64_t)n : 0;
+    }
+    r = error->code == GLINT_OK ? env->stat_open(env, file, &stat) : 0;
+    env->close(env, file);
+    if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "examine", path);
+    *out = (struct split_piece){.path = "standard input",
+                                .stored = path,
+                                .length = SPLIT_TO_END,
+                                .file_size = stat.size,
+                                .mtime_ns = stat.mtime_ns};
+    return error->code;
+}
+
+/* Encodes the task's splits again, with `lines` instead of standard input. */
+static int replace_splits(struct stage_worker *w, uint32_t task, const struct split_piece *lines,
+                          struct buffer *out, struct glint_error *error)
+{
+    struct unpacker u = unpack_begin(w->stage->tasks[task].splits);
+    const struct split fed = {lines, 1};
+    struct packer p = {.failed = false};
+    struct arena memory = {.first = NULL};
+    struct split split;
+    pack_array(&p, u.count);
+    for (uint64_t i = 0; i < u.count && error->code == GLINT_OK; i++) {
+        struct glint_slice bytes = unpack_bytes(&u);
+        struct buffer other = {NULL, 0, 0};
+        struct glint_error no_split = {.code = GLINT_OK}; /* not of a file: generated rows */
+        if (!u.failed && split_decode(bytes, &memory, &split, &no_split) == 0 &&
+            is_stdin(w, &split)) {
+            if (!split_encode(&fed, &other)) error_no_memory(error);
+            bytes = (struct glint_slice){other.data, other.size};
+        }
+        pack_bytes(&p, bytes);
+        buffer_fini(&other);
+    }
+    arena_fini(&memory);
+    if (error->code == GLINT_OK) return packer_finish(&p, out, error);
+    packer_fini(&p);
+    return error->code;
+}
+
+/* Whether the rows of a task come from standard input. */
+static bool stage_task_reads_stdin(const struct stage_worker *w, uint32_t task)
+{
+    struct unpacker u = unpack_begin(w->stage->tasks[task].splits);
+    struct arena memory = {.first = NULL};
+    struct glint_error ignored = {.code = GLINT_OK};
+    struct split split;
+    bool found = false;
+    for (uint64_t i = 0; i < u.count && !found; i++)
+        found =
+            split_decode(unpack_bytes(&u), &memory, &split, &ignored) == 0 && is_stdin(w, &split);
+    arena_fini(&memory);
+    return found;
+}
+
+int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_error *error)
+{
+    char path[PATH_MAX];
+    struct split_piece lines;
+    struct buffer splits = {NULL, 0, 0};
+    if (task >= w->stage->task_count || !stage_task_reads_stdin(w, task))
+        return error_set(error, GLINT_E_STAGE_LINES,
+                         "pack the job with the input - and --stdin-lines N, for tasks 0 to N-1",
+                         "task %u of stage %u does not read lines of standard input", task,
+                         w->number);
+    if (!text_format(path, sizeof path, "%s/lines", w->work_dir.path))
+        return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory",
+                         "the path %s is too long", w->work_dir.path);
+    int r = copy_lines(w, path, &lines, error);
+    if (r == 0) r = replace_splits(w, task, &lines, &splits, error);
+    w->fed = (struct glint_slice){splits.data, splits.size};
+    if (r == 0) r = stage_worker_map_task(w, task, error);
+    w->fed = (struct glint_slice){NULL, 0};
+    buffer_fini(&splits);
+    return r;
+}
+
+/* ---- Writes what a task made as lines: its map output for the tasks of the next stage, or its
+ * result and the files that it saved. */
+
+#define FLUSH_BYTES (256 * KIB)
+
+static int flush(struct stage_worker *w, struct glint_error *error)
+{
+    const int r = env_write_all(w->env, w->out, w->lines.data, w->lines.size);
+    w->lines.size = 0;
+    if (r == 0) return 0;
+    /* Not STDOUT_IO: that the engine has stopped reading is an error of its task. */
+    return error_set(error, GLINT_E_OUTPUT_IO, NULL, "cannot write to standard output: %s",
+                     strerror(-r));
+}
+
+static bool append_emitted(struct stage_worker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool append_emitted(struct stage_worker *w, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return buffer_append(&w->lines, text, (uint64_t)n);
+}
+
+/* ---- A map output */
+
+/* The lines for one task of the reader. w->records has the records of the next line. */
+struct record_lines {
+    struct stage_worker *w;
+    char prefix[64]; /* of the key, up to the partition */
+    uint64_t records, checksum;
+    uint32_t partition;
+    uint64_t number; /* of the next line of the partition */
+};
+
+static bool append_size(struct buffer *out, uint64_t size)
+{
+    uint8_t bytes[4];
+    put_be32(bytes, (uint32_t)size);
+    return buffer_append(out, bytes, sizeof bytes);
+}
+
+static bool append_sized(struct buffer *out, struct glint_slice bytes)
+{
+    return append_size(out, bytes.size) && buffer_append(out, bytes.data, bytes.size);
+}
+
+/* Writes a line: its key is that of `l` with `rest`, its fields are `text`, or else the records. */
+static int emit_line(struct record_lines *l, const char *rest, const struct glint_slice *text,
+                     struct glint_error *error)
+{
+    struct stage_worker *w = l->w;
+    struct buffer *out = &w->lines;
+    const struct glint_slice records = {w->records.data, w->records.size};
+    bool memory = !w->raw || append_size(out, strlen(l->prefix) + strlen(rest));
+    const uint64_t start = out->size;
+    memory = memory && append_emitted(w, "%s%s", l->prefix, rest);
+    if (w->raw)
+        memory = memory && append_sized(out, text != NULL ? *text : records);
+    else
+        memory = memory && buffer_append(out, "\t", 1) &&
+                 (text != NULL ? buffer_append(out, text->data, text->size)
+                               : stage_text_append(out, records));
+    if (!memory) return error_no_memory(error);
+    l->checksum = stage_line_checksum(l->checksum,
+                                      (struct glint_slice){out->data + start, out->size - start});
+    if (!w->raw && !buffer_append(out, "\n", 1)) return error_no_memory(error);
+    w->records.size = 0;
+    return out->size >= FLUSH_BYTES ? flush(w, error) : 0;
+}
+
+static int emit_records(struct record_lines *l, struct glint_error *error)
+{
+    char rest[40];
+    text_format(rest, sizeof rest, ".%07u.%010llu", l->partition, (unsigned long long)l->number++);
+    return emit_line(l, rest, NULL, error);
+}
+
+static int append_record(struct record_lines *l, struct glint_slice key, struct glint_slice value,
+                         struct glint_error *error)
+{
+    struct buffer *records = &l->w->records;
+    if (records->size > 0 && records->size + key.size + value.size > STAGE_PIECE_BYTES &&
+        emit_records(l, error) != 0)
+        return error->code;
+    bool memory = append_sized(records, key);
+    while (memory && value.size > STAGE_PIECE_BYTES) {
+        memory = append_sized(records, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
+                 append_size(records, STAGE_CONTINUES);
+        if (memory && emit_records(l, error) != 0) return error->code;
+        value.data += STAGE_PIECE_BYTES;
+        value.size -= STAGE_PIECE_BYTES;
+    }
+    if (!memory || !append_sized(records, value)) return error_no_memory(error);
+    l->records++;
+    return records->size >= STAGE_PIECE_BYTES ? emit_records(l, error) : 0;
+}
+
+static int append_partition(struct record_lines *l, const struct run *run, uint32_t partition,
+                            struct glint_error *error)
+{
+    struct stage_worker *w = l->w;
+    struct run_reader reader = {.records_left = 0};
+    struct glint_slice value;
+    int r = run_reader_open(&reader, &w->io, run_slice(run, partition));
+    l->partition = partition;
+    l->number = 0;
+    while (r == 0 && (r = run_reader_next(&reader)) > 0) {
+        r = run_reader_value(&reader, &w->scratch, &value);
+        if (r == 0) r = append_record(l, reader.key, value, error);
+    }
+    if (r == 0 && w->records.size > 0) r = emit_records(l, error);
+    run_reader_close(&reader);
+    if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
+    return r;
+}
+
+/* The lines of `map` for one task of the reader, and the line that ends them. */
+static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t map, uint32_t task,
+                         const struct stage_inputs *inputs, const struct glint_slice *counters,
+                         struct glint_error *error)
+{
+    struct record_lines l = {.w = w};
+    char end[128];
+    int r = 0;
+    text_format(l.prefix, sizeof l.prefix, "%07u.%03u.%07u", task, w->reader_parent, map);
+    w->records.size = 0;
+    for (uint32_t i = 0; i < inputs->count && r == 0; i++)
+        if (inputs->items[i].shuffle == w->stage->shuffle)
+            r = append_partition(&l, run, inputs->items[i].partition, error);
+    if (r != 0) return r;
+    const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
+    text_format(end, sizeof end, "%016llx\t%u\t%llu\t%016llx", (unsigned long long)w->file->id,
+                (uint32_t)(w->reader - w->file->stages), (unsigned long long)l.records,
+                (unsigned long long)stage_line_checksum(l.checksum, fields));
+    w->records.size = 0;
+    if (!buffer_append(&w->records, end, strlen(end)) ||
+        !buffer_append(&w->records, fields.data, fields.size))
+        return error_no_memory(error);
+    return emit_line(&l, ".end", &(struct glint_slice){w->records.data, w->records.size}, error);
+}
+
+/* The counters go to the first task that gets lines, which passes them on. */
+static int emit_map_output(struct stage_worker *w, const struct run *run, uint32_t map,
+                           struct glint_slice counters, struct glint_error *error)
+{
+    struct stage_inputs inputs = {NULL, 0, 0};
+    const struct glint_slice *with = &counters;
+    int r = 0;
+    for (uint32_t task = 0; task < w->reader->task_count && r == 0; task++) {
+        r = stage_inputs_find(&w->reader_plan, w->reader->tasks[task].partition, &inputs, error);
+        if (r != 0 || !stage_inputs_get_lines(&inputs, w->reader_parent, w->stage->shuffle))
+            continue;
+        r = emit_for_task(w, run, map, task, &inputs, with, error);
+        with = NULL;
+    }
+    mem_free(inputs.items);
+    return r;
+}
+
+/* ---- A result */
+
+/* The lines of a task so far. */
+struct pieces {
+    uint32_t task;
+    uint64_t count, checksum;
+};
+
+static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, uint64_t number,
+                      struct glint_slice bytes, struct glint_error *error)
+{
+    const uint64_t start = w->lines.size;
+    bool memory =
+        append_emitted(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
+        stage_text_append(&w->lines, bytes);
+    p->count++;
+    p->checksum = stage_line_checksum(
+        p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
+    memory = memory && buffer_append(&w->lines, "\n", 1);
+    if (!memory) return error_no_memory(error);
+    return w->lines.size >= FLUSH_BYTES ? flush(w, error) : 0;
+}
+
+/* Writes the file `name` of an output as pieces, and removes it. */
+static int emit_file(struct stage_worker *w, struct pieces *p, uint32_t output,
+                     struct glint_slice name, struct glint_error *error)
+{
+    char path[PATH_MAX];
+    uint64_t number = 0;
+    if (!text_format(path, sizeof path, "%s/%.*s", w->plan.outputs[output], (int)name.size,
+                     (const char *)name.data))
+        return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory", "%s is too long",
+                         path);
+    const int file = w->env->open(w->env, ENV_CWD, path, ENV_READ);
+    if (file < 0) return error_set_system(error, GLINT_E_WORK_DIR, file, "open", path);
+    w->scratch.size = 0;
+    int r = buffer_reserve(&w->scratch, STAGE_PIECE_BYTES) ? 0 : error_no_memory(error);
+    int64_t n = r == 0 ? (int64_t)STAGE_PIECE_BYTES : 0;
+    while (r == 0 && n == (int64_t)STAGE_PIECE_BYTES) {
+        n = env_read_full(w->env, file, w->scratch.data, STAGE_PIECE_BYTES,
+                          number * STAGE_PIECE_BYTES);
+        if (n < 0) r = error_set_system(error, GLINT_E_WORK_DIR, (int)n, "read", path);
+        if (n > 0)
+            r = emit_piece(w, p, output + 1, number++,
+                           (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
+    }
+    w->env->close(w->env, file);
+    w->env->remove(w->env, ENV_CWD, path, false);
+    return r;
+}
+
+static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
+                       struct glint_slice counters, struct glint_error *error)
+{
+    struct pieces p = {.task = task};
+    int r = 0;
+    for (uint64_t at = 0; at < result.size && r == 0; at += STAGE_PIECE_BYTES) {
+        const uint64_t left = result.size - at;
+        const struct glint_slice piece = {result.data + at,
+                                          left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES};
+        r = emit_piece(w, &p, 0, p.count, piece, error);
+    }
+    for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
+        r = emit_file(w, &p, i, result, error);
+    if (r != 0) return r;
+    const bool memory =
+        append_emitted(w, "%07u.end\t%016llx\t%llu\t%016llx", task, (unsigned long long)w->file->id,
+                       (unsigned long long)p.count,
+                       (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
+        buffer_append(&w->lines, counters.data, counters.size) && buffer_append(&w->lines, "\n", 1);
+    return memory ? 0 : error_no_memory(error);
+}
+
+int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct message *done,
+                      struct glint_slice forwarded, struct glint_error *error)
+{
+    struct buffer counters = {NULL, 0, 0};
+    int r = 0;
+    const bool memory = buffer_append(&counters, "\t", 1) &&
+                        stage_text_append(&counters, (struct glint_slice){done->counters.data,
+                                                                          done->counters.size}) &&
+                        buffer_append(&counters, forwarded.data, forwarded.size);
+    const struct glint_slice fields = {counters.data, counters.size};
+    if (!memory)
+        r = error_no_memory(error);
+    else if (w->reader == NULL)
+        r = emit_result(w, task, (struct glint_slice){done->body.data, done->body.size}, fields,
+                        error);
+    else {
+        struct store *store = executor_store(w->executor);
+        const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
+        r = run != NULL ? emit_map_output(w, run, task, fields, error)
+                        : error_set(error, GLINT_E_PROTOCOL, NULL, "a map task has no output");
+        if (run != NULL) store_release_map_output(store, run);
+        store_remove_attempt_output(store, w->number, task, 0);
+    }
+    buffer_fini(&counters);
+    return r == 0 ? flush(w, error) : r;
+}
+
+/* ---- The executor */
+
+/* A slot's thread. Takes ownership of `m`. */
+static void deliver(void *arg, struct message *m)
+{
+    struct stage_worker *w = arg;
+    pthread_mutex_lock(&w->lock);
+    w->outcome = m;
+    pthread_cond_signal(&w->arrived);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A message that the executor gets, with a copy of `body`. */
+static int handle(struct stage_worker *w, struct message *m, struct glint_slice body,
+                  struct glint_error *error)
+{
+    if (m != NULL && !buffer_append(&m->body, body.data, body.size)) {
+        message_destroy(m);
+        m = NULL;
+    }
+    if (m == NULL) return error_no_memory(error);
+    return executor_handle_message(w->executor, m, error);
+}
+
+/* The plan for this process: its tasks save to directories of their own. */
+static int make_plan(struct stage_worker *w, const struct context_config *registry,
+                     struct glint_error *error)
+{
+    char dir[PATH_MAX];
+    int r = stage_plan_decode(&w->plan, w->stage->plan, registry, error);
+    if (r == 0 && w->plan.output_count > 0)
+        return error_set(error, GLINT_E_STAGE_FILE, NULL, "the plan of a stage has outputs");
+    for (uint32_t i = 0; i < w->stage->outputs && r == 0; i++) {
+        if (!text_format(dir, sizeof dir, "%s/output-%u", w->work_dir.path, i))
+            return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory",
+                             "the path %s is too long", w->work_dir.path);
+        r = w->env->make_dir(w->env, ENV_CWD, dir, true);
+        if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "create", dir);
+        r = stage_plan_add_output(&w->plan, dir, error);
+    }
+    if (r == 0) r = stage_plan_encode(&w->plan, &w->plan_bytes, error);
+    w->reader = stage_find_reader(w->file, w->stage, &w->reader_parent);
+    if (r == 0 && w->reader != NULL)
+        r = stage_plan_decode(&w->reader_plan, w->reader->plan, registry, error);
+    return r;
+}
+
+static int send_stage(struct stage_worker *w, struct glint_error *error)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
+        struct message *m = message_create(MSG_BROADCAST);
+        if (m != NULL) m->id = w->file->broadcasts[i].id;
+        r = handle(w, m, w->file->broadcasts[i].bytes, error);
+    }
+    struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
+    if (r != 0) return r;
+    if (m != NULL) m->stage = w->number;
+    return handle(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
+}
+
+static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
+                                struct glint_error *error)
+{
+    const struct executor_config config = {.slots = 1,
+                                           .options = w->options,
+                                           .registry = registry,
+                                           .env = w->env,
+                                           .deliver = deliver,
+                                           .deliver_arg = w};
+    w->run_memory = w->options.memory_bytes / RUN_MEMORY_SHARE;
+    w->io = (struct glint_task){.env = w->env,
+                                .options = &w->options,
+                                .attempt_id = UINT64_MAX, /* no task of the executor has it */
+                                .run_memory = &w->run_memory};
+    w->io.counters.used = COUNT_BUILT_IN;
+    w->executor = executor_create(&config, error);
+    return w->executor != NULL ? send_stage(w, error) : error->code;
+}
+
+int stage_worker_open(struct stage_worker *w, struct env *env, const struct stage_file *file,
+                      uint32_t number, const struct context_config *registry, const char *work_dir,
+                      struct glint_error *error)
+{
+    *w = (struct stage_worker){
+        .env = env, .file = file, .stage = &file->stages[number], .number = number, .out = 1};
+    w->work_dir.lock = LOCKED_DIR_NONE;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->arrived, NULL);
+    w->started = true;
+    w->done = mem_zalloc(w->stage->task_count + 1u);
+    if (w->done == NULL) return error_no_memory(error);
+    int r = crypto_library_load(error); /* of stage_text.c */
+    if (r == 0) r = work_dir_open(&w->work_dir, env, work_dir, error);
+    if (r == 0) r = make_plan(w, registry, error);
+    w->options = file->options;
+    w->options.work_dir = w->work_dir.path;
+    return r == 0 ? start_stage_executor(w, registry, error) : r;
+}
+
+void stage_worker_close(struct stage_worker *w)
+{
+    if (!w->started) return;
+    executor_destroy(w->executor);
+    message_destroy(w->outcome);
+    stage_plan_fini(&w->plan);
+    stage_plan_fini(&w->reader_plan);
+    buffer_fini(&w->plan_bytes);
+    buffer_fini(&w->lines);
+    buffer_fini(&w->records);
+    buffer_fini(&w->scratch);
+    mem_free(w->done);
+    arena_fini(&w->io.arena);
+    job_metrics_fini(&w->counters);
+    pthread_cond_destroy(&w->arrived);
+    pthread_mutex_destroy(&w->lock);
+    work_dir_close(&w->work_dir);
+    w->started = false;
+}
+
+struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct glint_error *error)
+{
+    struct message *m = message_create(MSG_TASK);
+    if (m != NULL) {
+        m->stage = w->number;
+        m->task = task;
+        m->partition = w->stage->tasks[task].partition;
+    }
+    const struct glint_slice splits = w->stage->tasks[task].splits;
+    if (handle(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0) return NULL;
+    pthread_mutex_lock(&w->lock);
+    while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
+    struct message *outcome = w->outcome;
+    w->outcome = NULL;
+    pthread_mutex_unlock(&w->lock);
+    const struct glint_slice counters = {outcome->counters.data, outcome->counters.size};
+    if (outcome->type == MSG_DONE &&
+        job_metrics_add_task_counters(&w->counters, counters, error) == 0)
+        return outcome;
+    if (outcome->type != MSG_DONE) *error = *outcome->error;
+    message_destroy(outcome);
+    return NULL;
+}
+
+/* A line is the number of a task, and for people what it reads: TASK TAB TEXT. */
+static int parse_split(struct stage_worker *w, const struct line_input *in, struct glint_slice line,
+                       uint32_t *out, struct glint_error *error)
+{
+    const uint8_t *tab = memchr(line.data, '\t', line.size);
+    struct glint_slice key = line;
+    uint64_t stage = 0, task = 0;
+    if (tab != NULL) key.size = (uint64_t)(tab - line.data);
+    if (!stage_key_number(&key, UINT32_MAX, &stage) || !stage_key_number(&key, UINT32_MAX, &task) ||
+        key.size > 0 || stage != w->number || task >= w->stage->task_count)
+        return line_input_fail(in, "pass lines of glint stage splits", error,
+                               "not a split of stage %u: %.*s", w->number,
+                               (int)(line.size < 60 ? line.size : 60), (const char *)line.data);
+    *out = (uint32_t)task;
+    return 0;
+}
+
+int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_error *error)
+{
+    struct glint_slice line;
+    uint64_t stage;
+    const int r = line_input_next(in, &line, error);
+    if (r > 0 && stage_key_number(&line, UINT32_MAX, &stage)) *out = (uint32_t)stage;
+    line_input_rewind(in);
+    return r < 0 ? r : 0;
+}
+
+/* Runs one task, and writes what it made. */
+static int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error)
+{
+    struct message *done = stage_worker_run(w, task, error);
+    if (done == NULL) return error->code;
+    const int r = stage_worker_emit(w, task, done, (struct glint_slice){NULL, 0}, error);
+    message_destroy(done);
+    return r;
+}
+
+int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint_error *error)
+{
+    struct glint_slice line;
+    int r;
+    while ((r = line_input_next(in, &line, error)) > 0) {
+        uint32_t task = 0;
+        if (parse_split(w, in, line, &task, error) != 0) return error->code;
+        if (w->done[task])
+            return line_input_fail(in, "pass each line of glint stage splits once", error,
+                                   "the split %u.%u is there twice", w->number, task);
+        w->done[task] = true;
+        if (stage_task_reads_stdin(w, task))
+            return line_input_fail(in, "run it with --stdin-lines N, its lines as input", error,
+                                   "task %u reads lines of standard input", task);
+        if ((r = stage_worker_map_task(w, task, error)) != 0) return r;
+    }
+    return r;
+}

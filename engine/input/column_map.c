@@ -1,0 +1,231 @@
+/* Names are compared in sorted order, so that headers of many thousand columns are matched in
+ * n log n. */
+#include "engine/input/column_map.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct named {
+    struct glint_slice name;
+    uint32_t column;
+};
+
+struct column_index {
+    struct named *sorted;
+    struct glint_slice *names; /* by column */
+    uint64_t count;
+    uint8_t separator;
+};
+
+static int compare_column_names(struct glint_slice a, struct glint_slice b)
+{
+    const uint64_t size = a.size < b.size ? a.size : b.size;
+    const int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int compare_named(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    const int order = compare_column_names(a->name, b->name);
+    return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
+}
+
+struct column_index *column_index_create(struct glint_slice header, uint8_t separator)
+{
+    struct column_index *x = mem_zalloc(sizeof *x);
+    struct glint_slice name;
+    uint64_t capacity = 0;
+    bool ok = x != NULL;
+    while (ok && glint_next_name(&header, (char)separator, &name)) {
+        ok = array_reserve(&x->names, &capacity, x->count + 1, sizeof *x->names);
+        if (ok) x->names[x->count++] = name;
+    }
+    if (ok) ok = (x->sorted = mem_alloc((x->count + 1) * sizeof *x->sorted)) != NULL;
+    if (!ok) {
+        column_index_destroy(x);
+        return NULL;
+    }
+    x->separator = separator;
+    for (uint64_t i = 0; i < x->count; i++) x->sorted[i] = (struct named){x->names[i], (uint32_t)i};
+    qsort(x->sorted, x->count, sizeof *x->sorted, compare_named);
+    return x;
+}
+
+void column_index_destroy(struct column_index *x)
+{
+    if (x == NULL) return;
+    mem_free(x->names);
+    mem_free(x->sorted);
+    mem_free(x);
+}
+
+struct glint_slice column_index_name(const struct column_index *x, uint32_t column)
+{
+    assert(column < x->count);
+    return x->names[column];
+}
+
+uint32_t column_index_count(const struct column_index *x)
+{
+    return (uint32_t)x->count;
+}
+
+uint32_t column_index_find(const struct column_index *x, struct glint_slice name)
+{
+    uint64_t low = 0, high = x->count; /* the first name that is not less */
+    uint32_t found = 0;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (compare_column_names(x->sorted[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < x->count && compare_column_names(x->sorted[low].name, name) == 0; low++) found++;
+    return found;
+}
+
+/* Merges both sorted lists. taken[i]: field i of the file has a column of `index`. */
+static void match_names(const struct column_index *x, const struct column_index *file,
+                        uint32_t *out, bool *taken)
+{
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < x->count; i++) {
+        int order = 1;
+        while (at < file->count &&
+               (order = compare_column_names(file->sorted[at].name, x->sorted[i].name)) < 0)
+            at++;
+        const bool found = at < file->count && order == 0;
+        out[x->sorted[i].column] = found ? file->sorted[at].column : COLUMN_EMPTY;
+        if (found) taken[file->sorted[at++].column] = true;
+    }
+}
+
+struct run_list {
+    struct column_run *runs;
+    uint64_t count, capacity;
+};
+
+static bool add_to_runs(struct run_list *l, uint32_t from)
+{
+    struct column_run *last = l->count > 0 ? &l->runs[l->count - 1] : NULL;
+    if (last != NULL &&
+        (from == COLUMN_EMPTY ? last->from == COLUMN_EMPTY
+                              : last->from != COLUMN_EMPTY && from == last->from + last->count)) {
+        last->count++;
+        return true;
+    }
+    if (!array_reserve(&l->runs, &l->capacity, l->count + 1, sizeof *l->runs)) return false;
+    l->runs[l->count++] = (struct column_run){from, 1};
+    return true;
+}
+
+static bool keep_map(const struct run_list *l, const struct column_index *file, struct arena *arena,
+                     const struct column_map **out)
+{
+    struct column_map *map = arena_alloc(arena, sizeof *map);
+    struct column_run *runs = arena_alloc(arena, l->count * sizeof *runs);
+    if (map == NULL || runs == NULL) return false;
+    memcpy(runs, l->runs, l->count * sizeof *runs);
+    *map = (struct column_map){.runs = runs,
+                               .count = (uint32_t)l->count,
+                               .fields = (uint32_t)file->count,
+                               .separator = file->separator};
+    *out = map;
+    return true;
+}
+
+bool column_index_match(const struct column_index *x, const struct column_index *file,
+                        uint32_t *out, struct arena *arena, const struct column_map **out_map)
+{
+    struct run_list l = {.runs = NULL};
+    bool *taken = mem_zalloc(file->count + 1);
+    bool ok = taken != NULL;
+    *out_map = NULL;
+    if (ok) match_names(x, file, out, taken);
+    for (uint64_t i = 0; ok && i < x->count; i++) ok = add_to_runs(&l, out[i]);
+    for (uint64_t i = 0; ok && i < file->count; i++)
+        if (!taken[i]) ok = add_to_runs(&l, (uint32_t)i);
+    const bool same = l.count == 1 && l.runs[0].from == 0;
+    if (ok && !same && l.count > 0) ok = keep_map(&l, file, arena, out_map);
+    mem_free(l.runs);
+    mem_free(taken);
+    return ok;
+}
+
+bool column_map_is_valid(const struct column_map *map)
+{
+    uint64_t columns = 0;
+    if (map->count == 0 || map->fields == 0 || map->fields > HEADER_COLUMNS_MAX) return false;
+    for (uint32_t i = 0; i < map->count; i++) {
+        const struct column_run *run = &map->runs[i];
+        columns += run->count;
+        if (run->count == 0 || columns > 2 * (uint64_t)HEADER_COLUMNS_MAX) return false;
+        if (run->from != COLUMN_EMPTY && (uint64_t)run->from + run->count > map->fields)
+            return false;
+    }
+    return true;
+}
+
+/* starts[i]: the offset of field i; starts[fields]: where what follows them begins. Returns false
+ * if there are fewer fields. */
+static bool find_fields(const struct column_map *map, struct glint_slice row, uint64_t *starts)
+{
+    starts[0] = 0;
+    for (uint32_t i = 0; i < map->fields; i++) {
+        const uint8_t *at = row.data + starts[i];
+        const uint64_t left = row.size - starts[i];
+        const uint8_t *end = left > 0 ? memchr(at, map->separator, (size_t)left) : NULL;
+        if (end == NULL) {
+            starts[i + 1] = row.size + 1;
+            return i + 1 == map->fields;
+        }
+        starts[i + 1] = (uint64_t)(end - row.data) + 1;
+    }
+    return true;
+}
+
+/* What follows the fields of the header, with a separator before it. */
+static uint64_t bytes_after(const struct column_map *map, struct glint_slice row,
+                            const uint64_t *starts)
+{
+    const uint64_t from = starts[map->fields];
+    return from > row.size ? 0 : row.size - from + 1;
+}
+
+uint64_t column_map_measure(const struct column_map *map, struct glint_slice row, uint64_t *starts)
+{
+    assert(map->count > 0 && map->fields > 0);
+    if (!find_fields(map, row, starts)) return UINT64_MAX;
+    uint64_t size = map->count - 1 + bytes_after(map, row, starts);
+    for (uint32_t i = 0; i < map->count; i++) {
+        const struct column_run *run = &map->runs[i];
+        size += run->from == COLUMN_EMPTY ? run->count - 1
+                                          : starts[run->from + run->count] - 1 - starts[run->from];
+    }
+    return size;
+}
+
+void column_map_write(const struct column_map *map, struct glint_slice row, const uint64_t *starts,
+                      uint8_t *out)
+{
+    for (uint32_t i = 0; i < map->count; i++) {
+        const struct column_run *run = &map->runs[i];
+        if (i > 0) *out++ = map->separator;
+        uint64_t size = run->count - 1;
+        if (run->from == COLUMN_EMPTY) {
+            memset(out, map->separator, size);
+        } else {
+            size = starts[run->from + run->count] - 1 - starts[run->from];
+            if (size > 0) memcpy(out, row.data + starts[run->from], size);
+        }
+        out += size;
+    }
+    assert(starts[0] == 0 && starts[map->fields] > 0);
+    const uint64_t rest = bytes_after(map, row, starts);
+    if (rest == 0) return;
+    *out = map->separator;
+    if (rest > 1) memcpy(out + 1, row.data + starts[map->fields], rest - 1);
+}

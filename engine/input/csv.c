@@ -1,0 +1,182 @@
+/* Where records end follows from quotes alone: one that is closed by another is the first byte of a
+ * field, or follows a closing quote, as the second one of a doubled quote. */
+#include "engine/input/csv.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define QUOTE         '"'
+#define FIELD_IS_MARK "a field is the byte 0x1d"
+
+static bool begins_field(const struct csv_scan *s, uint8_t before)
+{
+    if (before == '\n') return true;
+    if (s->delimiter != CSV_RECORDS) return before == s->delimiter;
+    return before == ',' || before == ';' || before == '\t' || before == '|';
+}
+
+/* A quote; `closed`: after the last closing quote, or NULL; updated. */
+static inline void pass_quote(struct csv_scan *s, const uint8_t *start, const uint8_t *quote,
+                              const uint8_t **closed)
+{
+    if (s->open) {
+        s->open = false;
+        *closed = quote + 1;
+    } else {
+        s->open = quote == *closed || begins_field(s, quote > start ? quote[-1] : s->before);
+    }
+}
+
+static void pass_end(struct csv_scan *s, const uint8_t *start, const uint8_t *end,
+                     const uint8_t *closed)
+{
+    if (end > start) s->before = end == closed ? QUOTE : end[-1] == QUOTE ? 0 : end[-1];
+}
+
+const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
+{
+    const uint8_t *const start = at, *closed = s->before == QUOTE ? at : NULL;
+    const uint8_t *lf = NULL; /* the first one at or after `at`; NULL: not searched */
+    while (at < end) {
+        if (!s->open && (lf == NULL || lf < at)) {
+            lf = memchr(at, '\n', (size_t)(end - at));
+            if (lf == NULL) lf = end;
+        }
+        const uint8_t *quote = memchr(at, QUOTE, (size_t)((s->open ? end : lf) - at));
+        if (quote == NULL) {
+            if (s->open || lf == end) break;
+            s->before = '\n';
+            return lf;
+        }
+        pass_quote(s, start, quote, &closed);
+        at = quote + 1;
+    }
+    pass_end(s, start, end, closed);
+    return NULL;
+}
+
+void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
+{
+    const uint8_t *const start = at, *closed = s->before == QUOTE ? at : NULL;
+    const uint8_t *quote;
+    while (at < end && (quote = memchr(at, QUOTE, (size_t)(end - at))) != NULL) {
+        pass_quote(s, start, quote, &closed);
+        at = quote + 1;
+    }
+    pass_end(s, start, end, closed);
+}
+
+/* Copies a quoted field without its quotes; *at is after the first one. */
+static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                                     bool nulls, uint8_t **out)
+{
+    const uint8_t *const begin = *out;
+    for (;;) {
+        const uint8_t *quote = memchr(*at, QUOTE, (size_t)(end - *at));
+        if (quote == NULL) return "a quoted field has no closing quote";
+        const bool doubled = quote + 1 < end && quote[1] == QUOTE;
+        const size_t size = (size_t)(quote - *at) + doubled;
+        if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
+        memmove(*out, *at, size);
+        *out += size;
+        *at = quote + 1 + doubled;
+        if (doubled) continue;
+        if (*at < end && **at != delimiter) return "a quoted field continues after its quote";
+        return nulls && *out == begin + 1 && *begin == ROW_NULL ? FIELD_IS_MARK : NULL;
+    }
+}
+
+static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                                 struct glint_slice nulls, uint8_t **out)
+{
+    const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
+    const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
+    if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
+    const uint8_t *const field = *at;
+    *at += size;
+    if (nulls_equal(nulls, field, size)) {
+        *(*out)++ = ROW_NULL;
+        return NULL;
+    }
+    if (nulls.data != NULL && size == 1 && *field == ROW_NULL) return FIELD_IS_MARK;
+    memmove(*out, field, size);
+    *out += size;
+    return NULL;
+}
+
+const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size)
+{
+    assert(nulls.size != 1); /* a null needs a byte in place of its text */
+    *out_size = 0;
+    if (size == 0) return NULL; /* `row` may be NULL */
+    const uint8_t *at = row, *end = row + size;
+    uint8_t *to = out;
+    for (;;) {
+        const bool quoted = at < end && *at == QUOTE;
+        at += quoted;
+        const char *problem = quoted
+                                  ? copy_quoted_field(&at, end, delimiter, nulls.data != NULL, &to)
+                                  : copy_unquoted(&at, end, delimiter, nulls, &to);
+        if (problem != NULL) return problem;
+        if (at == end) break;
+        at++;
+        *to++ = CSV_SEPARATOR;
+    }
+    *out_size = (uint64_t)(to - out);
+    return NULL;
+}
+
+static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
+{
+    for (uint64_t i = 0; i < field.size; i++) {
+        const uint8_t byte = field.data[i];
+        if (byte == delimiter || byte == QUOTE || byte == '\n' || byte == '\r') return true;
+    }
+    return false;
+}
+
+static uint64_t write_quoted(struct glint_slice field, uint8_t *out)
+{
+    uint8_t *to = out;
+    *to++ = QUOTE;
+    for (uint64_t i = 0; i < field.size; i++) {
+        if (field.data[i] == QUOTE) *to++ = QUOTE;
+        *to++ = field.data[i];
+    }
+    *to++ = QUOTE;
+    return (uint64_t)(to - out);
+}
+
+uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
+{
+    if (needs_quotes(field, delimiter)) return write_quoted(field, out);
+    if (field.size > 0) memcpy(out, field.data, field.size);
+    return field.size;
+}
+
+static bool append_csv_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
+                             struct glint_slice nulls)
+{
+    if (nulls.data != NULL && field.size == 1 && *field.data == ROW_NULL)
+        return buffer_append(out, nulls.data + 1, nulls.size - 1);
+    if (!nulls_equal(nulls, field.data, field.size) && !needs_quotes(field, delimiter))
+        return buffer_append(out, field.data, field.size);
+    if (!buffer_reserve(out, 2 * field.size + 2)) return false;
+    out->size += write_quoted(field, out->data + out->size);
+    return true;
+}
+
+bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
+                    struct glint_slice nulls)
+{
+    const uint8_t *at = row.data, *end = row.data + row.size;
+    for (;;) {
+        const uint8_t *stop = at < end ? memchr(at, CSV_SEPARATOR, (size_t)(end - at)) : NULL;
+        const uint64_t size = (uint64_t)((stop != NULL ? stop : end) - at);
+        if (!append_csv_field(out, (struct glint_slice){at, size}, delimiter, nulls)) return false;
+        if (stop == NULL) return true;
+        if (!buffer_append(out, &delimiter, 1)) return false;
+        at = stop + 1;
+    }
+}

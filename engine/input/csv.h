@@ -1,0 +1,78 @@
+/* Rows of CSV (RFC 4180): fields may be quoted, and then contain delimiters, line ends and doubled
+ * quotes. A quote within a field that does not begin with one is data. Records end at line ends
+ * outside of quotes, so that files can be cut there. Operators get plain rows, whose fields are
+ * separated by CSV_SEPARATOR; outputs are written as CSV again. Pure; any thread. */
+#ifndef GLINT_INPUT_CSV_H
+#define GLINT_INPUT_CSV_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+
+#include <string.h>
+
+/* The unit separator of ASCII. A field that contains it is an error. */
+#define CSV_SEPARATOR 0x1f
+
+/* A field that is null is this byte, in rows of CSV and of JSON (json_line.h). A text field that is
+ * only this byte is an error. */
+#define ROW_NULL 0x1d
+
+/* What is null, as a slice: data NULL: nothing is. Else '1' if members of JSON that are missing are
+ * null, or '0', then the text that is null in CSV, without quotes, and that nulls are written as;
+ * that of CSV is not empty, since a null takes its place in a row. */
+enum { NULL_TEXT_MAX = 64 };
+static inline bool nulls_are_valid(struct glint_slice nulls)
+{
+    return nulls.size >= 1 && nulls.size <= 1 + NULL_TEXT_MAX &&
+           (nulls.data[0] == '0' || nulls.data[0] == '1');
+}
+static inline bool nulls_have_missing(struct glint_slice nulls)
+{
+    return nulls.data != NULL && nulls.data[0] == '1';
+}
+/* Whether an unquoted field of CSV is null. */
+static inline bool nulls_equal(struct glint_slice nulls, const uint8_t *field, uint64_t size)
+{
+    return size + 1 == nulls.size && (size == 0 || memcmp(field, nulls.data + 1, size) == 0);
+}
+
+/* In place of the delimiter: rows are whole records, unchanged, whose delimiter is a comma, a
+ * semicolon, a tab or |. */
+#define CSV_RECORDS '\n'
+
+/* The state between two bytes. */
+struct csv_scan {
+    uint8_t delimiter;
+    uint8_t before; /* the last byte; a quote: a closing one */
+    bool open;      /* inside quotes */
+};
+
+/* At the beginning of a record. */
+static inline struct csv_scan csv_scan_begin(uint8_t delimiter)
+{
+    return (struct csv_scan){.delimiter = delimiter, .before = '\n'};
+}
+/* Returns the LF that ends the record in [at, end), or NULL. The state is that at `at`, then after
+ * the LF, or at `end`. */
+const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
+/* Moves the state from `at` to `end`. */
+void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
+/* Converts a record, without its line end, to a plain row of at most the same size; `out` may be
+ * `row`. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no record
+ * (static). */
+const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size);
+/* The same without nulls. */
+static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                                       uint8_t *out, uint64_t *out_size)
+{
+    return csv_to_row(row, size, delimiter, (struct glint_slice){NULL, 0}, out, out_size);
+}
+/* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
+ * number of bytes. */
+uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);
+/* Appends a plain row as a record, without a line end. Returns false when out of memory. */
+bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
+                    struct glint_slice nulls);
+
+#endif

@@ -1,0 +1,148 @@
+/* A format whose magic bytes cannot start a text is detected by them alone. If a text could start
+ * with them, more is compared: bzip2's first block, Avro's schema, or whether a NUL byte occurs.
+ * Any other file with a NUL byte in its head is binary, as for grep and git; a NUL byte after the
+ * head is read as part of the text. */
+#include "engine/input/format.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct bytes {
+    const char *data;
+    uint16_t size, at;
+};
+
+#define BYTES(text, at)                                                                            \
+    {                                                                                              \
+        text, sizeof text - 1, at                                                                  \
+    }
+
+struct format {
+    struct bytes first, second; /* second.size 0: only the first is compared */
+    bool anywhere;              /* the second may be anywhere in the head */
+    bool binary;                /* the head must also contain a NUL byte */
+    const char *name, *hint;
+};
+
+/* DuckDB reads Parquet and Avro; of ORC another program must make CSV. */
+#define DUCKDB             "duckdb -csv -nullvalue '\\N' -c"
+#define PIPE_HINT(program) "pipe it: " program " | glint submit JOB --csv --header - OUT"
+
+static const struct format formats[] = {
+    {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
+     .hint = "decompress it first (lz4 -d)"},
+    /* 0x15 starts the first page's header, or the footer if the file has no rows. */
+    {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = PIPE_HINT(DUCKDB " \"FROM 'FILE'\"")},
+    {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
+     .hint = PIPE_HINT("a program that prints it as CSV")},
+    {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
+     .hint = PIPE_HINT(DUCKDB " \"FROM read_avro('FILE')\"")},
+    {BYTES("PK\x03\x04", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
+    {BYTES("PK\x05\x06", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
+    {BYTES("ustar", 257), .binary = true, .name = "a tar archive",
+     .hint = "unpack it first (tar -xf)"},
+    {BYTES("\xff\xfe", 0), .binary = true, .name = "text in UTF-16",
+     .hint = "convert it first: iconv -f UTF-16 -t UTF-8"},
+    {BYTES("\xfe\xff", 0), .binary = true, .name = "text in UTF-16",
+     .hint = "convert it first: iconv -f UTF-16 -t UTF-8"},
+};
+
+/* No bytes match anywhere. */
+static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size)
+{
+    return b->size == 0 ||
+           (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
+}
+
+static bool is_format(const struct format *f, const uint8_t *head, uint64_t size, bool nul)
+{
+    assert(f->first.size > 0);
+    if (!matches_at(&f->first, head, size) || (f->binary && !nul)) return false;
+    if (f->anywhere) return memmem(head, size, f->second.data, f->second.size) != NULL;
+    return f->second.size == 0 || matches_at(&f->second, head, size);
+}
+
+static bool is_gzip(const uint8_t *head, uint64_t size)
+{
+    const bool magic = size >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0;
+    return magic && (head[3] & 0xe0) == 0; /* the reserved flags must be 0 */
+}
+
+/* Returns the size of the skippable frame of zstd or lz4 at `at`, or 0. Text may start with the
+ * first three bytes, but has no NUL after them. */
+static uint64_t skippable_frame_bytes(const uint8_t *head, uint64_t size, uint64_t at)
+{
+    if (at > size || size - at < 8) return 0;
+    const uint8_t *p = head + at;
+    if ((p[0] & 0xf0) != 0x50 || memcmp(p + 1, "\x2a\x4d\x18", 3) != 0 || p[7] != 0) return 0;
+    return 8 + (p[4] | (uint64_t)p[5] << 8 | (uint64_t)p[6] << 16);
+}
+
+enum compression format_detect_compression(const uint8_t *head, uint64_t size)
+{
+    static const struct {
+        struct bytes first, second;
+        enum compression compression;
+    } magics[] = {
+        {BYTES("\x28\xb5\x2f\xfd", 0), {NULL, 0, 0}, COMPRESSION_ZSTD},
+        {BYTES("\x04\x22\x4d\x18", 0), {NULL, 0, 0}, COMPRESSION_LZ4},
+        {BYTES("\xfd\x37\x7a\x58\x5a\0", 0), {NULL, 0, 0}, COMPRESSION_XZ},
+        {BYTES("BZh", 0), BYTES("1AY&SY", 4), COMPRESSION_BZIP2},
+        {BYTES("BZh", 0), BYTES("\x17\x72\x45\x38\x50\x90", 4), COMPRESSION_BZIP2}, /* empty */
+    };
+    if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
+    if (is_gzip(head, size)) return COMPRESSION_GZIP;
+    uint64_t at = 0, frame;
+    while ((frame = skippable_frame_bytes(head, size, at)) > 0) at += frame;
+    if (at >= size) return at > 0 ? COMPRESSION_ZSTD : COMPRESSION_NONE;
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if (matches_at(&magics[i].first, head + at, size - at) &&
+            matches_at(&magics[i].second, head + at, size - at))
+            return magics[i].compression;
+    return COMPRESSION_NONE;
+}
+
+const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool nul_is_text,
+                                      char *reason)
+{
+    if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
+    const uint8_t *nul = size > 0 ? memchr(head, 0, size) : NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (!is_format(&formats[i], head, size, nul != NULL)) continue;
+        text_format(reason, FORMAT_REASON_BYTES, "it is %s", formats[i].name);
+        return formats[i].hint;
+    }
+    if (nul == NULL || nul_is_text) return NULL;
+    text_format(reason, FORMAT_REASON_BYTES, "it is binary: byte %" PRIu64 " is NUL",
+                (uint64_t)(nul - head));
+    return "jobs read text, plain or compressed; if this is text, add --binary-files text";
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
+enum compression format_compression_of_name(const char *path)
+{
+    static const char *const ends[COMPRESSION_COUNT] = {
+        [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst", [COMPRESSION_BZIP2] = ".bz2",
+        [COMPRESSION_XZ] = ".xz",   [COMPRESSION_LZ4] = ".lz4",
+    };
+    for (unsigned i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++)
+        if (ends_with(path, ends[i])) return (enum compression)i;
+    return COMPRESSION_NONE;
+}
+
+const char *format_detect(const char *path, const uint8_t *head, uint64_t size, bool nul_is_text,
+                          enum compression *out, char *reason)
+{
+    *out = format_detect_compression(head, size);
+    if (*out != COMPRESSION_NONE) return NULL;
+    *out = format_compression_of_name(path);
+    return format_detect_unsupported(head, size, nul_is_text || *out != COMPRESSION_NONE, reason);
+}

@@ -1,0 +1,478 @@
+/* Resolves files, directories and globs into one list. Bad paths are collected with their reasons,
+ * so that the user can fix a long list at once. */
+#include "engine/input/input.h"
+
+#include "engine/base/cancel.h"
+#include "engine/base/path.h"
+#include "engine/base/text.h"
+#include "engine/input/format.h"
+#include "engine/input/input_spool.h"
+#include "engine/input/input_walk.h"
+#include "engine/input/remote_url.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIPE_TEXT "a pipe, which only one process can read"
+
+enum glint_code input_error_code(int error)
+{
+    switch (error) {
+    case -ENOENT:
+    case -ENOTDIR:
+    case -ELOOP:
+    case -ENAMETOOLONG: return GLINT_E_INPUT_NOT_FOUND;
+    case -EACCES:
+    case -EPERM: return GLINT_E_INPUT_PERMISSION;
+    case -EISDIR:
+    case -ENXIO: return GLINT_E_INPUT_KIND;
+    default: return GLINT_E_INPUT_IO;
+    }
+}
+
+/* Whether the error is not about this path: the walk stops, since others would fail too. */
+static bool is_fatal(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+int input_record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
+                          const char *reason, const char *hint)
+{
+    if (w->bad_count++ == 0) w->bad_code = code;
+    if (hint != NULL && w->hint[0] == '\0') text_format(w->hint, sizeof w->hint, "%s", hint);
+    if (w->bad_shown + 1 < w->bad_count) return 0; /* full */
+    const size_t used = strlen(w->bad);
+    char *out = w->bad + used;
+    if (text_format(out, sizeof w->bad - used, "%s%s: %s", used > 0 ? "; " : "", path, reason))
+        w->bad_shown++;
+    else if (used > 0)
+        *out = '\0';
+    return 0;
+}
+
+static int record_bad_kind(struct input_walk *w, const char *path, const char *reason)
+{
+    return input_record_bad_path(
+        w, GLINT_E_INPUT_KIND, path, reason,
+        "jobs read files, pipes and directories of files; DIR/** reads nested "
+        "directories, too");
+}
+
+int input_record_failed_call(struct input_walk *w, int error, const char *operation,
+                             const char *path)
+{
+    if (w->error->code != GLINT_OK) return w->error->code; /* it is cancelled */
+    if (is_fatal(error))
+        return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
+    char reason[128];
+    return input_record_bad_path(w, input_error_code(error), path,
+                                 strerror_r(-error, reason, sizeof reason), NULL);
+}
+
+char *input_copy_text(struct input_walk *w, const char *text)
+{
+    char *copy = arena_strdup(&w->list->arena, text);
+    if (copy == NULL) error_no_memory(w->error);
+    return copy;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
+int input_detect_format(struct input_walk *w, const char *path, const char *name,
+                        const uint8_t *head, uint64_t size, enum compression *out)
+{
+    char reason[FORMAT_REASON_BYTES];
+    const char *hint = format_detect(name, head, size, w->list->nul_is_text, out, reason);
+    return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
+}
+
+/* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. `size`
+ * is that of its stat; *out_unsized: it has another number of bytes, as files of /proc, /sys and
+ * some FUSE file systems, which make their bytes when they are read. */
+static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
+                              uint64_t size, enum compression *out, bool *out_unsized)
+{
+    uint8_t head[FORMAT_HEAD_BYTES];
+    int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
+    if (file < 0) return input_record_failed_call(w, file, "open", path);
+    const int64_t n = env_read_full(w->env, file, head, sizeof head, 0);
+    struct env_stat now;
+    /* A file that another process writes has another size now: its tasks report that. */
+    *out_unsized = n >= 0 && (uint64_t)n != (size < sizeof head ? size : sizeof head) &&
+                   w->env->stat_open(w->env, file, &now) == 0 && now.size == size;
+    w->env->close(w->env, file);
+    if (n < 0) return input_record_failed_call(w, (int)n, "read", path);
+    return input_detect_format(w, path, path, head,
+                               w->list->content == INPUT_TEXT ? (uint64_t)n : 0, out);
+}
+
+int input_append_file(struct input_walk *w, const struct input_file *file)
+{
+    struct input_list *list = w->list;
+    if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
+        return error_no_memory(w->error);
+    assert(list->count < list->capacity);
+    list->files[list->count] = *file;
+    list->files[list->count].nul_is_text = list->nul_is_text;
+    list->files[list->count++].cancelled = list->cancelled;
+    list->bytes += file->size;
+    return cancel_check(w->env, list->cancelled, w->error);
+}
+
+/* Adds standard input, a FIFO or a file without a size, to be copied when all paths are known to be
+ * good. */
+static int add_pipe(struct input_walk *w, const char *path, const char *why)
+{
+    if (w->list->spool == NULL)
+        return input_record_bad_path(
+            w, GLINT_E_INPUT_KIND, path, why,
+            "run the job in one process, without a cluster, or save the piped "
+            "data to a file; explain reads files only");
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
+}
+
+/* `stored` is the path to open; NULL: `path`. */
+static int add_input_file(struct input_walk *w, const char *path, const char *stored,
+                          const struct env_stat *stat)
+{
+    enum compression compression = COMPRESSION_NONE;
+    bool unsized;
+    int r = detect_file_format(w, path, stored, stat->size, &compression, &unsized);
+    if (r <= 0) return r;
+    if (unsized && stored == NULL)
+        return add_pipe(w, path, "a file whose size is only known when it is read");
+    const char *copy = input_copy_text(w, path);
+    const char *stored_copy = stored != NULL && copy != NULL ? input_copy_text(w, stored) : NULL;
+    if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
+    assert(stat->kind == ENV_FILE);
+    return input_append_file(w, &(struct input_file){.path = copy,
+                                                     .stored = stored_copy,
+                                                     .size = stat->size,
+                                                     .mtime_ns = stat->mtime_ns,
+                                                     .device = stat->device,
+                                                     .inode = stat->inode,
+                                                     .compression = compression});
+}
+
+static int add_directory_entry(struct input_walk *w, const char *path)
+{
+    struct env_stat stat;
+    int r = w->env->stat(w->env, path, &stat);
+    if (r == -ENOENT)
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
+                                     NULL);
+    if (r < 0) return input_record_failed_call(w, r, "stat", path);
+    if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
+    return record_bad_kind(
+        w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
+}
+
+static int record_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
+{
+    struct input_list *list = w->list;
+    if (!array_reserve(&list->dirs, &list->dir_capacity, list->dir_count + 1, sizeof *list->dirs))
+        return error_no_memory(w->error);
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    list->dirs[list->dir_count++] = (struct input_dir){copy, stat->device, stat->inode};
+    return 0;
+}
+
+static int add_local_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
+{
+    struct name_list names;
+    int r = input_names_list(&names, w, dir, NULL);
+    if (r < 0) r = input_record_failed_call(w, r, "list", dir);
+    if (r == 0) r = record_directory(w, dir, stat);
+    for (uint64_t i = 0; r == 0 && i < names.count; i++) {
+        char path[PATH_MAX];
+        assert(names.items[i] != NULL);
+        const char *slash = ends_with(dir, "/") ? "" : "/";
+        if (text_format(path, sizeof path, "%s%s%s", dir, slash, names.items[i]))
+            r = add_directory_entry(w, path);
+        else
+            r = input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
+    }
+    input_names_fini(&names);
+    return r;
+}
+
+/* ---- Outputs of the job itself */
+
+static const struct saved_output *find_saved_output(const struct input_walk *w, const char *path)
+{
+    const struct saved_output *s = w->list->saved;
+    while (s != NULL && !env_paths_are_same(w->env, s->path, path)) s = s->next;
+    return s;
+}
+
+/* The directory of a saved output contains only part files of this job: no other kinds. */
+static int add_saved_part(struct input_walk *w, const char *path, const struct saved_output *saved,
+                          const char *name)
+{
+    char part[PATH_MAX], stored[PATH_MAX];
+    struct env_stat stat;
+    if (!text_format(part, sizeof part, "%s/%s", path, name) ||
+        !text_format(stored, sizeof stored, "%s/%s", saved->directory, name))
+        return input_record_failed_call(w, -ENAMETOOLONG, "open", path);
+    int r = w->env->stat(w->env, stored, &stat);
+    return r < 0 ? input_record_failed_call(w, r, "stat", part)
+                 : add_input_file(w, part, stored, &stat);
+}
+
+static int record_unwritten(struct input_walk *w, const struct saved_output *saved)
+{
+    struct input_list *list = w->list;
+    const uint32_t n = list->unwritten_count;
+    const struct saved_output **grown = arena_alloc(&list->arena, sizeof *grown * (n + 1));
+    if (grown == NULL) return error_no_memory(w->error);
+    for (uint32_t i = 0; i < n; i++) grown[i] = list->unwritten[i];
+    grown[n] = saved;
+    list->unwritten = grown;
+    list->unwritten_count++;
+    return 0;
+}
+
+static int add_saved_output(struct input_walk *w, const char *path,
+                            const struct saved_output *saved)
+{
+    struct name_list names;
+    if (saved->directory == NULL) return record_unwritten(w, saved);
+    int r = input_names_list(&names, w, saved->directory, NULL);
+    if (r < 0) r = input_record_failed_call(w, r, "list", path);
+    for (uint64_t i = 0; r == 0 && i < names.count; i++)
+        r = add_saved_part(w, path, saved, names.items[i]);
+    input_names_fini(&names);
+    return r;
+}
+
+/* ---- */
+
+/* ---- Pipes */
+
+static int copy_pipe(struct input_walk *w, struct input_file *file)
+{
+    const struct spooled_input *copy;
+    struct env_stat stat;
+    int r = input_spool_copy(w->list->spool, w->env, file->path, file->cancelled, &copy, w->error);
+    if (r < 0) return r;
+    file->stored = copy->stored;
+    r = w->env->stat(w->env, copy->stored, &stat);
+    if (r < 0) return input_record_failed_call(w, r, "stat", file->path);
+    file->size = stat.size;
+    file->mtime_ns = stat.mtime_ns;
+    file->device = stat.device;
+    file->inode = stat.inode;
+    w->list->bytes += stat.size;
+    bool unsized;
+    r = detect_file_format(w, file->path, file->stored, file->size, &file->compression, &unsized);
+    return r < 0 ? r : 0;
+}
+
+static int copy_pipes(struct input_walk *w)
+{
+    int r = 0;
+    for (uint64_t i = 0; r == 0 && w->bad_count == 0 && i < w->list->count; i++)
+        if (w->list->files[i].pipe) r = copy_pipe(w, &w->list->files[i]);
+    return r;
+}
+
+/* ---- */
+
+static bool is_null_device(const struct input_walk *w, const struct env_stat *stat)
+{
+    struct env_stat null;
+    return w->env->stat(w->env, "/dev/null", &null) == 0 && null.device == stat->device &&
+           null.inode == stat->inode;
+}
+
+/* An empty input: `join a /dev/null` is an idiom. */
+static int add_null_device(struct input_walk *w, const char *path, const struct env_stat *stat)
+{
+    const char *copy = input_copy_text(w, path);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    return input_append_file(w, &(struct input_file){.path = copy,
+                                                     .mtime_ns = stat->mtime_ns,
+                                                     .pipe = w->list->spool != NULL});
+}
+
+static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
+{
+    if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
+    if (stat->kind == ENV_DIRECTORY) return add_local_directory(w, path, stat);
+    if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
+    if (is_null_device(w, stat)) return add_null_device(w, path, stat);
+    return record_bad_kind(w, path, "not a regular file");
+}
+
+/* Whether the last component came from a directory's listing: then at least a link exists. */
+static bool ends_in_glob(const char *pattern)
+{
+    const char *slash = strrchr(pattern, '/');
+    return input_is_glob(slash != NULL ? slash : pattern);
+}
+
+/* Returns 1 if the path exists; 0 if it does not or was recorded as bad; or a code. */
+static int add_glob_match(struct input_walk *w, const char *path, bool listed)
+{
+    struct env_stat stat;
+    int r = w->env->stat(w->env, path, &stat);
+    if (r == 0) {
+        /* A pipe without a writer would wait without end, unnamed by the user. */
+        r = stat.kind == ENV_FIFO ? record_bad_kind(w, path, "a named pipe that a pattern matches")
+                                  : add_existing(w, path, &stat);
+        return r == 0 ? 1 : r;
+    }
+    if (r == -ENOENT && listed)
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
+                                     NULL);
+    return r == -ENOENT || r == -ENOTDIR ? 0 : input_record_failed_call(w, r, "stat", path);
+}
+
+static int add_glob(struct input_walk *w, const char *pattern)
+{
+    struct name_list paths = {.walk = w};
+    uint64_t matches = 0;
+    const uint64_t bad_before = w->bad_count;
+    int r = input_glob_expand(w, pattern, &paths);
+    if (r == 0) input_names_sort(&paths);
+    for (uint64_t i = 0; r >= 0 && i < paths.count; i++) {
+        /* Several ** reach a directory in more than one way. */
+        if (i > 0 && strcmp(paths.items[i], paths.items[i - 1]) == 0) continue;
+        r = add_glob_match(w, paths.items[i], ends_in_glob(pattern));
+        matches += r > 0;
+    }
+    input_names_fini(&paths);
+    if (r < 0) return r;
+    if (matches > 0 || w->bad_count > bad_before) return 0;
+    char hint[PATH_HINT_BYTES];
+    const char *reason = path_explain_missing(pattern, hint);
+    return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, pattern,
+                                 reason != NULL ? reason : "no file matches",
+                                 reason != NULL ? hint : NULL);
+}
+
+/* Records that `path` does not exist, with a hint if it looks like a known mistake. */
+static int record_missing_path(struct input_walk *w, int error, const char *path)
+{
+    char hint[PATH_HINT_BYTES];
+    const char *reason = path_explain_missing(path, hint);
+    if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path, PIPE_TEXT);
+    if (reason == NULL || input_error_code(error) != GLINT_E_INPUT_NOT_FOUND)
+        return input_record_failed_call(w, error, "stat", path);
+    return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
+}
+
+static int add_input_path(struct input_walk *w, const char *text);
+
+/* Each alternative is a path of its own: one that does not exist is an error. */
+static int add_alternatives(struct input_walk *w, const char *text)
+{
+    struct name_list paths = {.walk = w};
+    int r = input_expand_braces(w, text, &paths);
+    for (uint64_t i = 0; r == 0 && i < paths.count; i++) r = add_input_path(w, paths.items[i]);
+    input_names_fini(&paths);
+    return r;
+}
+
+static int add_input_path(struct input_walk *w, const char *text)
+{
+    struct env_stat stat;
+    const char *path = text;
+    if (text[0] == '\0')
+        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
+    const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
+    if (saved != NULL) return add_saved_output(w, path_from_file_url(text), saved);
+    int r = w->env->stat(w->env, path, &stat);
+    if (r < 0 && path_from_file_url(text) != text) {
+        path = path_from_file_url(text);
+        r = w->env->stat(w->env, path, &stat);
+    }
+    if (r == 0) return add_existing(w, path, &stat);
+    if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_fatal(r))
+        return add_alternatives(w, text);
+    if (remote_url_kind(text) != REMOTE_NONE && !is_fatal(r)) return input_add_url(w, text);
+    return input_is_glob(path) && !is_fatal(r) ? add_glob(w, path)
+                                               : record_missing_path(w, r, text);
+}
+
+/* Copies the path before the next comma that has no backslash before it and is not in braces. Of n
+ * backslashes before a comma, n/2 belong to the name. Returns the rest, or NULL after the last
+ * path; *out_fits is false if the path is longer than PATH_MAX. */
+static const char *next_path(const char *p, char *out, bool *out_fits)
+{
+    size_t n = 0, backslashes = 0; /* just before *p */
+    const char *closed = p;        /* the end of the braces around *p */
+    *out_fits = true;
+    for (; *p != '\0'; p++) {
+        if (*p == '{' && p >= closed && input_brace_end(p) != NULL) closed = input_brace_end(p);
+        if (*p == ',') {
+            n -= backslashes - backslashes / 2;
+            if (backslashes % 2 == 0 && p >= closed) break;
+        }
+        backslashes = *p == '\\' ? backslashes + 1 : 0;
+        *out_fits = n + 1 < PATH_MAX;
+        if (!*out_fits) n--;
+        out[n++] = *p;
+    }
+    out[n] = '\0';
+    return *p == ',' ? p + 1 : NULL;
+}
+
+static int add_path_list(struct input_walk *w, const char *paths)
+{
+    int r = 0;
+    for (const char *p = paths; r == 0 && p != NULL;) {
+        char path[PATH_MAX];
+        bool fits;
+        p = next_path(p, path, &fits);
+        r = fits ? add_input_path(w, path)
+                 : input_record_failed_call(w, -ENAMETOOLONG, "open", path);
+    }
+    return r;
+}
+
+static int report_bad_paths(const struct input_walk *w)
+{
+    if (w->bad_count == 0) return 0;
+    char more[CAUSE_BYTES_KEPT] = "";
+    if (w->bad_shown < w->bad_count)
+        text_format(more, sizeof more, "; and %" PRIu64 " more", w->bad_count - w->bad_shown);
+    return error_set(w->error, w->bad_code, w->hint, "%s%s", w->bad, more);
+}
+
+int input_list_resolve(struct env *env, const char *paths, enum input_content content,
+                       struct input_list *out, struct glint_error *error)
+{
+    assert(out->count == 0 && out->files == NULL);
+    struct input_walk w = {.env = env, .list = out, .error = error};
+    out->content = content;
+    struct env_stat stat;
+    const bool one = strchr(paths, ',') == NULL || /* or a comma in its name */
+                     find_saved_output(&w, path_from_file_url(paths)) != NULL ||
+                     env->stat(env, path_from_file_url(paths), &stat) == 0;
+    int r = one ? add_input_path(&w, paths) : add_path_list(&w, paths);
+    if (r == 0) r = copy_pipes(&w);
+    return r < 0 ? r : report_bad_paths(&w);
+}
+
+void input_list_fini(struct input_list *list)
+{
+    mem_free(list->files);
+    mem_free(list->dirs);
+    buffer_fini(&list->json);
+    arena_fini(&list->arena);
+    *list = (struct input_list){.files = NULL};
+}

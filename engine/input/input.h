@@ -1,0 +1,116 @@
+/* Resolves the paths that a user gives into a list of existing, readable files.
+ *
+ * Runs on the driver before the job starts, so that all bad paths are reported at once. */
+#ifndef GLINT_INPUT_INPUT_H
+#define GLINT_INPUT_INPUT_H
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+#include "engine/input/decompress.h"
+
+/* The expected content. With INPUT_TEXT the first bytes of each file are examined, and files of
+ * another format are rejected (input/format.h). */
+enum input_content { INPUT_TEXT, INPUT_BINARY };
+
+struct input_file {
+    const char *path;   /* in the list's arena; of a saved output's part: the final one */
+    const char *stored; /* the part's path until the output is published; NULL: `path` */
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t device, inode;
+    /* An object at a URL: in the list's arena. `stored` is the URL, and `path` what is shown of it;
+     * size, but no time, device and inode. NULL: a file. */
+    const struct remote_identity *remote;
+    bool detect; /* a small object that nothing was read of: its reader detects the compression */
+    bool pipe;   /* standard input or a FIFO: `stored` is its copy */
+    enum compression compression;     /* by its first bytes (text only), or else by its name */
+    bool nul_is_text;                 /* of the list: for its reader */
+    int cancelled;                    /* of the list: while the driver reads it */
+    const struct column_map *columns; /* input/input_columns.h; NULL: rows stay as they are */
+};
+
+/* Columns that the job chooses by name, or by number beside names, in files with headers. */
+struct input_columns {
+    struct glint_slice header; /* that the numbers are of; data NULL: files are not compared */
+    uint8_t delimiter;         /* of lines */
+    struct glint_column_use *uses;
+    uint32_t count;
+    uint64_t moved; /* files whose rows are changed; the first of them */
+    const char *first_moved;
+};
+
+/* A directory whose files are input, as the user named it or a glob matched it. */
+struct input_dir {
+    const char *path; /* in the list's arena */
+    uint64_t device, inode;
+};
+
+/* An output that the job has saved and that is not published yet. */
+struct saved_output {
+    const char *path;      /* as the job named it */
+    const char *directory; /* of its parts; NULL: explain, no parts were written */
+    uint32_t stage, parts; /* explain: the stage that would write it, and its tasks */
+    const struct saved_output *next;
+};
+
+struct input_spool;
+
+struct input_list {
+    struct input_spool *spool; /* for standard input and FIFOs; NULL: they are rejected */
+    int cancelled; /* a descriptor that ends what blocks in the driver (base/cancel.h); 0: none */
+    const struct saved_output *saved;      /* outputs of the job itself that paths may name */
+    const struct saved_output **unwritten; /* explain: those of them that are input */
+    uint32_t unwritten_count;
+    struct input_file *files;
+    uint64_t count;
+    uint64_t bytes; /* of all files, their size on disk */
+    enum input_content content;
+    bool nul_is_text; /* NUL bytes do not make a file binary; set before resolving */
+    /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
+    bool header;
+    bool apart;         /* no split has parts of two files, and an empty file has one */
+    uint8_t csv;        /* the delimiter of records of CSV, as `header`; 0: rows are lines */
+    struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
+    bool json_lines;
+    struct input_columns columns; /* in the arena */
+    struct glint_slice nulls;     /* as struct split_piece has them; in the arena */
+    uint64_t capacity;
+    struct input_dir *dirs;
+    uint64_t dir_count, dir_capacity;
+    struct arena arena;
+};
+
+/* The pointers, as struct split_piece has them. */
+static inline struct glint_slice input_list_json(const struct input_list *list)
+{
+    if (!list->json_lines) return (struct glint_slice){NULL, 0};
+    if (list->json.size == 0) return (struct glint_slice){(const uint8_t *)"", 0};
+    return (struct glint_slice){list->json.data, list->json.size};
+}
+
+/* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
+ * (input/remote_url.h), separated by commas; a comma
+ * that belongs to a name has a backslash before it, and a backslash before a comma is doubled.
+ * In a glob, ** matches any number of directories; at its end, all files in them. {a,b} is short
+ * for two paths; a comma in braces does not end a path. Standard input
+ * (-) and FIFOs are copied (input/input_spool.h). If a file has exactly the given name, it is not
+ * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
+ * bytes; names that start with _ or . are skipped. A directory inside a directory is an error and
+ * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the
+ * name; `path` of its files is the one they will have when it is published.
+ *
+ * `out` is zeros except `saved`, `spool`, `cancelled` and `nul_is_text`; call input_list_fini in
+ * any case. Returns 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT,
+ * INPUT_URL or INPUT_IO (of the first bad path; the cause lists all), INTERRUPTED, SYSTEM,
+ * NO_MEMORY. */
+int input_list_resolve(struct env *env, const char *paths, enum input_content content,
+                       struct input_list *out, struct glint_error *error);
+void input_list_fini(struct input_list *list);
+
+/* Returns the code for a system call on an input file that failed with `error`, a negative
+ * errno. */
+enum glint_code input_error_code(int error);
+
+#endif

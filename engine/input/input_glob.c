@@ -1,0 +1,226 @@
+/* Expands globs: each component is matched in all directories that matched so far, without
+ * recursion. */
+#include "engine/base/cancel.h"
+#include "engine/base/text.h"
+#include "engine/input/input_walk.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int input_names_add(struct name_list *n, const char *name)
+{
+    if (!array_reserve(&n->items, &n->capacity, n->count + 1, sizeof *n->items))
+        return error_no_memory(n->walk->error);
+    n->items[n->count] = input_copy_text(n->walk, name);
+    return n->items[n->count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+void input_names_fini(struct name_list *n)
+{
+    mem_free(n->items);
+}
+
+/* Whether a name matches a component of a pattern; NULL: any. A name that begins with _ or . is
+ * hidden unless the component begins so, too. */
+static bool name_matches(const char *pattern, const char *name)
+{
+    const bool hidden = name[0] == '_' || name[0] == '.';
+    if (hidden && (pattern == NULL || pattern[0] != name[0])) return false;
+    return pattern == NULL || fnmatch(pattern, name, FNM_PERIOD) == 0;
+}
+
+static int collect_name(void *arg, const char *name)
+{
+    struct name_list *n = arg;
+    if (!name_matches(n->pattern, name)) return 0;
+    return input_names_add(n, name) == 0 ? 0 : -ENOMEM;
+}
+
+static int compare_file_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void input_names_sort(struct name_list *n)
+{
+    if (n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_file_names);
+}
+
+int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
+                     const char *pattern)
+{
+    *n = (struct name_list){.walk = w, .pattern = pattern};
+    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return -EINTR;
+    int r = env_list_dir(w->env, dir, collect_name, n);
+    if (r == 0) input_names_sort(n);
+    return r;
+}
+
+bool input_is_glob(const char *text)
+{
+    return strpbrk(text, "*?[") != NULL;
+}
+
+static int add_match(struct name_list *paths, const char *dir, const char *name,
+                     const char *slashes)
+{
+    char path[PATH_MAX];
+    if (!text_format(path, sizeof path, "%s%s%s", dir, name, slashes)) return 0; /* cannot exist */
+    return input_names_add(paths, path);
+}
+
+/* Adds `path`, a name in a directory: to `dirs` if it is a directory itself, or else to `files`,
+ * unless that is NULL. A link to a directory is left out, so that a walk ends. */
+static int add_walked(struct input_walk *w, const char *path, struct name_list *dirs,
+                      struct name_list *files)
+{
+    struct env_stat stat;
+    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
+    int r = w->env->stat_name(w->env, ENV_CWD, path, &stat);
+    if (r < 0) return input_record_failed_call(w, r, "stat", path);
+    if (stat.kind == ENV_DIRECTORY) return add_match(dirs, path, "", "/");
+    const bool to_directory = stat.kind == ENV_OTHER && w->env->stat(w->env, path, &stat) == 0 &&
+                              stat.kind == ENV_DIRECTORY;
+    return files == NULL || to_directory ? 0 : input_names_add(files, path);
+}
+
+/* Matches ** in each directory in `from`: the directory and all below it, or, if it is the last
+ * component, the files in these. */
+static int glob_tree(struct input_walk *w, const struct name_list *from, bool last,
+                     struct name_list *to)
+{
+    struct name_list found = {.walk = w};
+    struct name_list *dirs = last ? &found : to;
+    int r = 0;
+    for (uint64_t i = 0; r == 0 && i < from->count; i++) r = input_names_add(dirs, from->items[i]);
+    for (uint64_t i = 0; r == 0 && i < dirs->count; i++) {
+        struct name_list names;
+        const char *dir = dirs->items[i];
+        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", NULL);
+        if ((r == -ENOENT || r == -ENOTDIR) && i < from->count)
+            r = 0;
+        else if (r < 0)
+            r = input_record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
+        for (uint64_t k = 0; r == 0 && k < names.count; k++) {
+            char path[PATH_MAX];
+            if (text_format(path, sizeof path, "%s%s", dir, names.items[k]))
+                r = add_walked(w, path, dirs, last ? to : NULL);
+        }
+        input_names_fini(&names);
+    }
+    input_names_fini(&found);
+    return r;
+}
+
+/* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
+ * that cannot be listed is an error; a path that is not a directory has no matches. */
+static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
+                     const char *slashes, struct name_list *to)
+{
+    int r = 0;
+    if (strcmp(name, "**") == 0) return glob_tree(w, from, slashes[0] == '\0', to);
+    for (uint64_t i = 0; r == 0 && i < from->count; i++) {
+        const char *dir = from->items[i];
+        if (!input_is_glob(name)) {
+            r = add_match(to, dir, name, slashes);
+            continue;
+        }
+        struct name_list names;
+        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", name);
+        if (r == -ENOENT || r == -ENOTDIR)
+            r = 0;
+        else if (r < 0)
+            r = input_record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
+        for (uint64_t k = 0; r == 0 && k < names.count; k++)
+            r = add_match(to, dir, names.items[k], slashes);
+        input_names_fini(&names);
+    }
+    return r;
+}
+
+/* ---- Paths of a list */
+
+void input_glob_init(struct input_glob *g, char *pattern)
+{
+    *g = (struct input_glob){.count = 0};
+    for (char *p = pattern; p != NULL && g->count < GLOB_COMPONENTS_MAX; g->count++) {
+        g->names[g->count] = p;
+        p = strchr(p, '/');
+        if (p != NULL) *p++ = '\0';
+        g->too_long = p != NULL;
+    }
+    assert(g->count > 0);
+    if (g->names[g->count - 1][0] == '\0') g->names[g->count - 1] = "*";
+}
+
+static bool is_tree(const struct input_glob *g, uint32_t i)
+{
+    return strcmp(g->names[i], "**") == 0;
+}
+
+/* Adds the states in which ** has matched nothing; the last one matches a name at least. */
+static uint64_t skip_trees(const struct input_glob *g, uint64_t states)
+{
+    for (uint32_t i = 0; i + 1 < g->count; i++)
+        if ((states >> i & 1) != 0 && is_tree(g, i)) states |= UINT64_C(2) << i;
+    return states;
+}
+
+/* Bit i of `states`: the first i components have matched what is before the name. */
+static uint64_t match_name(const struct input_glob *g, uint64_t states, const char *name)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if ((states >> i & 1) == 0) continue;
+        if (!is_tree(g, i))
+            next |= name_matches(g->names[i], name) ? UINT64_C(2) << i : 0;
+        else if (name_matches(NULL, name))
+            next |= UINT64_C(1) << i | (i + 1 == g->count ? UINT64_C(2) << i : 0);
+    }
+    return skip_trees(g, next);
+}
+
+bool input_glob_is_deep(const struct input_glob *g)
+{
+    return g->count > 1 || is_tree(g, 0);
+}
+
+enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory)
+{
+    const uint64_t all = UINT64_C(1) << g->count;
+    const bool files = is_tree(g, g->count - 1); /* all that match are files */
+    uint64_t states = skip_trees(g, 1);
+    char name[PATH_MAX];
+    for (const char *p = path; p != NULL && states != 0;) {
+        const size_t size = strcspn(p, "/");
+        if (!text_format(name, sizeof name, "%.*s", (int)size, p)) return GLOB_NONE;
+        states = match_name(g, states, name);
+        p = p[size] == '/' ? p + size + 1 : NULL;
+        if ((states & all) != 0 && !files && (p != NULL || directory)) return GLOB_DIRECTORY;
+    }
+    if (directory) return states != 0 ? GLOB_BEGIN : GLOB_NONE;
+    return (states & all) != 0 ? GLOB_FILE : GLOB_NONE;
+}
+
+/* ---- */
+
+int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out)
+{
+    int r = input_names_add(out, "");
+    for (const char *p = pattern; r == 0 && *p != '\0';) {
+        const size_t length = strcspn(p, "/"), slash_count = strspn(p + length, "/");
+        char name[PATH_MAX], slashes[PATH_MAX];
+        struct name_list next = {.walk = w};
+        text_format(name, sizeof name, "%.*s", (int)length, p);
+        text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
+        r = glob_step(w, out, name, slashes, &next);
+        input_names_fini(out);
+        *out = next;
+        p += length + slash_count;
+    }
+    return r;
+}

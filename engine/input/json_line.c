@@ -1,0 +1,425 @@
+/* See json_line.h.
+ *
+ * While the members of an object at depth d are scanned, `active` of its level is the set of paths
+ * whose first d names led to the object, one bit each. A member's name selects those that continue
+ * with it. */
+#include "engine/input/json_line.h"
+
+#include "engine/base/utf8.h"
+#include "engine/input/csv.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(JSON_PATHS_MAX <= 64, "a set of paths is a word");
+
+struct level {
+    uint64_t active;
+    uint64_t index; /* of the next element of an array */
+};
+
+struct scan {
+    const struct json_paths *paths;
+    struct json_value *values;
+    const uint8_t *at, *end;
+    uint32_t depth;
+    bool first; /* nothing of the innermost object or array has been read */
+    uint64_t arrays[JSON_DEPTH_MAX / 64]; /* bit d: the container at depth d + 1 is an array */
+    struct level levels[JSON_SEGMENTS_MAX + 1];
+};
+
+static void skip_space(struct scan *s)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
+        s->at++;
+}
+
+/* The next byte; NUL at the end. */
+static uint8_t peek(const struct scan *s)
+{
+    return s->at < s->end ? *s->at : '\0';
+}
+
+/* ---- Strings */
+
+/* Returns the value of four hexadecimal digits, or -1. */
+static int hex4(const uint8_t *at, const uint8_t *end)
+{
+    int value = 0;
+    if (end - at < 4) return -1;
+    for (int i = 0; i < 4; i++) {
+        const uint8_t c = at[i], letter = c | 0x20;
+        int digit = c >= '0' && c <= '9' ? c - '0' : -1;
+        if (letter >= 'a' && letter <= 'f') digit = letter - 'a' + 10;
+        if (digit < 0) return -1;
+        value = 16 * value + digit;
+    }
+    return value;
+}
+
+static bool is_surrogate(int32_t code)
+{
+    return code >= 0xd800 && code <= 0xdfff;
+}
+
+/* Returns the code point of the escape \uXXXX, or of a pair of them, or half of a pair that has no
+ * other half, and sets *out_size to its bytes; -1: it is not valid. */
+static int32_t unicode_escape(const uint8_t *at, const uint8_t *end, unsigned *out_size)
+{
+    const int high = end - at >= 6 ? hex4(at + 2, end) : -1;
+    *out_size = 6;
+    if (!is_surrogate(high)) return high;
+    const bool pair = high < 0xdc00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
+    const int low = pair ? hex4(at + 8, end) : -1;
+    if (low < 0xdc00 || low > 0xdfff) return high;
+    *out_size = 12;
+    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* Returns the size of the escape, 0: it is not valid. Sets *unpaired if it is half of a pair. */
+static unsigned escape_size(const uint8_t *at, const uint8_t *end, bool *unpaired)
+{
+    unsigned size;
+    if (end - at < 2 || at[1] == '\0') return 0;
+    if (at[1] != 'u') return strchr("\"\\/bfnrt", at[1]) != NULL ? 2 : 0;
+    const int32_t code = unicode_escape(at, end, &size);
+    *unpaired |= is_surrogate(code);
+    return code >= 0 ? size : 0;
+}
+
+/* Whether one of eight bytes is a quote, a backslash, a control character or not ASCII. */
+static bool has_special(uint64_t bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    const uint64_t quote = bytes ^ ones * '"', backslash = bytes ^ ones * '\\';
+    return ((bytes | (bytes - ones * 0x20) | (quote - ones) | (backslash - ones)) & high) != 0;
+}
+
+static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= 8) {
+        uint64_t bytes;
+        memcpy(&bytes, at, sizeof bytes);
+        if (has_special(bytes)) break;
+        at += 8;
+    }
+    while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\') at++;
+    return at;
+}
+
+/* Scans the string whose first quote is at s->at. */
+static const char *scan_string(struct scan *s, struct json_value *out)
+{
+    const uint8_t *const start = ++s->at;
+    out->kind = JSON_KIND_TEXT;
+    out->escaped = out->unpaired = false;
+    for (;;) {
+        s->at = skip_plain(s->at, s->end);
+        if (s->at == s->end) return "JSON: a string has no closing quote";
+        if (*s->at == '"') break;
+        if (*s->at < 0x20) return "JSON: a control character in a string";
+        const bool escape = *s->at == '\\';
+        const unsigned size = escape ? escape_size(s->at, s->end, &out->unpaired)
+                                     : utf8_size(s->at, (uint64_t)(s->end - s->at));
+        if (size == 0 && escape) return "JSON: an escape in a string is not valid";
+        if (size == 0) return "JSON: a string is not UTF-8";
+        out->escaped |= escape;
+        s->at += size;
+    }
+    out->raw = (struct glint_slice){start, (uint64_t)(s->at - start)};
+    s->at++;
+    return NULL;
+}
+
+static uint64_t put_utf8(uint32_t code, uint8_t *out)
+{
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    const unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
+    out[0] = (uint8_t)(first[more] | code >> (6 * more));
+    for (unsigned i = 1; i <= more; i++)
+        out[i] = (uint8_t)(0x80 | (code >> (6 * (more - i)) & 0x3f));
+    return more + 1;
+}
+
+/* Decodes the escape at *at, and passes it. Returns the bytes written. */
+static uint64_t decode_escape(const uint8_t **at, const uint8_t *end, uint8_t *out)
+{
+    static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+    const uint8_t c = (*at)[1];
+    unsigned size = 2;
+    if (c == 'u') {
+        const int32_t code = unicode_escape(*at, end, &size);
+        assert(code >= 0 && !is_surrogate(code));
+        *at += size;
+        return put_utf8((uint32_t)code, out);
+    }
+    const char *name = strchr(names, c);
+    assert(name != NULL && c != '\0');
+    out[0] = (uint8_t)bytes[name - names];
+    *at += size;
+    return 1;
+}
+
+uint64_t json_text_decode(struct glint_slice raw, uint8_t *out)
+{
+    const uint8_t *at = raw.data, *end = raw.data + raw.size;
+    uint64_t size = 0;
+    while (at < end) {
+        const uint8_t *escape = memchr(at, '\\', (size_t)(end - at));
+        const uint64_t plain = (uint64_t)((escape != NULL ? escape : end) - at);
+        memmove(out + size, at, plain);
+        size += plain;
+        at += plain;
+        if (escape != NULL) size += decode_escape(&at, end, out + size);
+    }
+    assert(size <= raw.size);
+    return size;
+}
+
+/* Whether a name, with its escapes, is `wanted`. One with half of a pair is no text. */
+static bool name_equals(const struct json_value *name, struct glint_slice wanted)
+{
+    const uint8_t *at = name->raw.data, *end = at + name->raw.size;
+    uint64_t equal = 0;
+    if (name->unpaired) return false;
+    if (!name->escaped)
+        return name->raw.size == wanted.size && memcmp(at, wanted.data, wanted.size) == 0;
+    while (at < end) {
+        uint8_t bytes[4] = {*at};
+        uint64_t size = 1;
+        if (*at == '\\')
+            size = decode_escape(&at, end, bytes);
+        else
+            at++;
+        if (wanted.size - equal < size || memcmp(wanted.data + equal, bytes, size) != 0)
+            return false;
+        equal += size;
+    }
+    return equal == wanted.size;
+}
+
+/* ---- Numbers and words */
+
+static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && *at >= '0' && *at <= '9') at++;
+    return at;
+}
+
+/* Returns the end of the number at `at`, or NULL. */
+static const uint8_t *number_end(const uint8_t *at, const uint8_t *end)
+{
+    if (at < end && *at == '-') at++;
+    const uint8_t *digits = at;
+    at = skip_digits(at, end);
+    if (at == digits || (*digits == '0' && at > digits + 1)) return NULL;
+    if (at < end && *at == '.') {
+        digits = ++at;
+        at = skip_digits(at, end);
+        if (at == digits) return NULL;
+    }
+    if (at < end && (*at | 0x20) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        digits = at;
+        at = skip_digits(at, end);
+        if (at == digits) return NULL;
+    }
+    return at;
+}
+
+/* Returns the end of true, false or null at `at`, or NULL. */
+static const uint8_t *word_end(const uint8_t *at, const uint8_t *end)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (int i = 0; i < 3; i++) {
+        const size_t size = strlen(words[i]);
+        if ((size_t)(end - at) >= size && memcmp(at, words[i], size) == 0) return at + size;
+    }
+    return NULL;
+}
+
+/* ---- Objects and arrays */
+
+static bool in_array(const struct scan *s)
+{
+    const uint32_t at = s->depth - 1;
+    return (s->arrays[at / 64] >> at % 64 & 1) != 0;
+}
+
+/* Opens the object or array at s->at; `matched`: the paths that lead to it. */
+static const char *open_container(struct scan *s, uint64_t matched)
+{
+    const uint64_t bit = UINT64_C(1) << s->depth % 64;
+    if (s->depth == JSON_DEPTH_MAX) return "JSON: more than 1024 levels of objects and arrays";
+    uint64_t *word = &s->arrays[s->depth / 64];
+    *word = *s->at == '[' ? *word | bit : *word & ~bit;
+    s->depth++;
+    s->at++;
+    s->first = true;
+    if (s->depth <= JSON_SEGMENTS_MAX) s->levels[s->depth] = (struct level){matched, 0};
+    return NULL;
+}
+
+/* Scans a value; `matched`: the paths that lead to it. */
+static const char *scan_value(struct scan *s, uint64_t matched)
+{
+    struct json_value value = {.kind = JSON_KIND_CONTAINER, .raw = {s->at, 0}};
+    const uint8_t first = peek(s), *end = NULL;
+    const char *problem = NULL;
+    if (first == '{' || first == '[') {
+        problem = open_container(s, matched);
+    } else if (first == '"') {
+        problem = scan_string(s, &value);
+    } else if (first == '-' || (first >= '0' && first <= '9')) {
+        end = number_end(s->at, s->end);
+        if (end == NULL) return "JSON: a number is not valid";
+    } else {
+        end = word_end(s->at, s->end);
+        if (end == NULL) return s->at < s->end ? "JSON: a value is not valid" : JSON_LINE_ENDS;
+    }
+    if (end != NULL) {
+        value.kind = first == 'n' ? JSON_KIND_NULL : JSON_KIND_LITERAL;
+        value.raw.size = (uint64_t)(end - s->at);
+        s->at = end;
+    }
+    const uint32_t depth = s->depth - (value.kind == JSON_KIND_CONTAINER);
+    for (; problem == NULL && matched != 0; matched &= matched - 1) {
+        const int path = __builtin_ctzll(matched);
+        /* Equal names: what was found below an earlier one is forgotten. */
+        const bool here = s->paths->items[path].count == depth;
+        s->values[path] = here ? value : (struct json_value){.kind = JSON_KIND_MISSING};
+    }
+    return problem;
+}
+
+/* Returns the paths of the innermost container that continue with this name, or with the index if
+ * `name` is NULL. */
+static uint64_t match(const struct scan *s, const struct json_value *name)
+{
+    uint64_t matched = 0;
+    if (s->depth > JSON_SEGMENTS_MAX) return 0;
+    const struct level *level = &s->levels[s->depth];
+    for (uint64_t left = level->active; left != 0; left &= left - 1) {
+        const int path = __builtin_ctzll(left);
+        const struct json_path *p = &s->paths->items[path];
+        if (p->count < s->depth) continue;
+        const struct json_segment *segment = &p->segments[s->depth - 1];
+        const bool same =
+            name != NULL ? name_equals(name, segment->name) : segment->index == level->index;
+        matched |= (uint64_t)same << path;
+    }
+    return matched;
+}
+
+/* Passes the closing bracket if it is next and may be here, or what separates members. Returns NULL
+ * with *out_closed set, or what is wrong. */
+static const char *begin_next(struct scan *s, bool *out_closed)
+{
+    const bool array = in_array(s);
+    skip_space(s);
+    *out_closed = peek(s) == (array ? ']' : '}');
+    if (*out_closed) {
+        s->at++;
+        s->depth--;
+    } else if (s->at == s->end) {
+        return JSON_LINE_ENDS;
+    } else if (!s->first) {
+        if (*s->at != ',')
+            return array ? "JSON: neither , nor ] after an element"
+                         : "JSON: neither , nor } after a member";
+        s->at++;
+        skip_space(s);
+    }
+    s->first = false;
+    return NULL;
+}
+
+static const char *next_member(struct scan *s)
+{
+    struct json_value name;
+    if (peek(s) != '"') return s->at < s->end ? "JSON: a name is not a string" : JSON_LINE_ENDS;
+    const char *problem = scan_string(s, &name);
+    if (problem != NULL) return problem;
+    skip_space(s);
+    if (peek(s) != ':') return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
+    s->at++;
+    skip_space(s);
+    return scan_value(s, match(s, &name));
+}
+
+static const char *next_element(struct scan *s)
+{
+    const uint64_t matched = match(s, NULL);
+    if (s->depth <= JSON_SEGMENTS_MAX) s->levels[s->depth].index++;
+    return scan_value(s, matched);
+}
+
+static const char *scan_object(struct scan *s)
+{
+    const uint32_t paths = s->paths->count;
+    skip_space(s);
+    if (peek(s) == '[') return "JSON: an array, not an object";
+    if (peek(s) != '{') return "JSON: not an object";
+    const char *problem = open_container(s, paths < 64 ? (UINT64_C(1) << paths) - 1 : UINT64_MAX);
+    while (problem == NULL && s->depth > 0) {
+        bool closed;
+        problem = begin_next(s, &closed);
+        if (problem == NULL && !closed) problem = in_array(s) ? next_element(s) : next_member(s);
+    }
+    if (problem != NULL) return problem;
+    skip_space(s);
+    return s->at == s->end ? NULL : "JSON: more text after the object";
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+const char *json_line_hint(struct glint_slice line, const char *problem, bool first)
+{
+    const uint8_t *from = line.data, *to = line.data + line.size;
+    while (from < to && is_blank(*from)) from++;
+    while (from < to && is_blank(to[-1])) to--;
+    assert(from < to && problem != NULL);
+    const uint8_t begin = *from, end = to[-1];
+    const bool ends = strcmp(problem, JSON_LINE_ENDS) == 0;
+    if ((first && begin == '[') || (begin == '{' && end == ',' && !ends)) return JSON_ARRAY_HINT;
+    const bool part = begin == '{' ? ends && (first || to - from == 1)
+                                   : end == ',' || memchr("\"}]", begin, 3) != NULL;
+    return part ? "an object over several lines? jq -c . FILE writes each on a line" : NULL;
+}
+
+const char *json_line_scan(const struct json_paths *paths, struct glint_slice line,
+                           struct json_value *values, uint64_t *out_at)
+{
+    assert(paths->count <= JSON_PATHS_MAX);
+    struct scan s = {
+        .paths = paths, .values = values, .at = line.data, .end = line.data + line.size};
+    for (uint32_t i = 0; i < paths->count; i++)
+        values[i] = (struct json_value){.kind = JSON_KIND_MISSING};
+    const char *problem = scan_object(&s);
+    *out_at = (uint64_t)(s.at - line.data);
+    assert(*out_at <= line.size);
+    return problem;
+}
+
+bool json_line_is_blank(struct glint_slice line)
+{
+    for (uint64_t i = 0; i < line.size; i++)
+        if (!is_blank(line.data[i])) return false;
+    return true;
+}
+
+struct glint_slice json_row_line(struct glint_slice row)
+{
+    if (row.size == 0 || row.data[0] != JSON_ROW) return row;
+    const uint8_t *line = row.data + 1;
+    const uint8_t *end = memchr(line, CSV_SEPARATOR, row.size - 1);
+    return (struct glint_slice){line, end != NULL ? (uint64_t)(end - line) : row.size - 1};
+}

@@ -1,0 +1,429 @@
+/* Reads blocks and returns batches. A piece has three parts, which are read in different ways:
+ *
+ *     offset - 1         first line               end - 1       line end
+ *         |   skipped        |          body          |    tail    |
+ *
+ * The body ends before the piece's last byte, so every LF in it is followed by a line of this
+ * piece. Therefore the body is indexed without checking where lines start, and the tail is exactly
+ * one line. A line that crosses the end of a block is moved to the front of the buffer before the
+ * next read: at most one line per block is copied. */
+#include "engine/input/line_reader.h"
+
+#include "engine/base/text.h"
+#include "engine/batch.h"
+#include "engine/input/format.h"
+#include "engine/input/json_line.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define FRONT_BYTES (64 * KIB)
+#define ALIGN       64u
+#define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
+
+static uint64_t align_up(uint64_t n)
+{
+    return (n + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+}
+
+static const struct split_piece *current_piece(const struct line_reader *l)
+{
+    return &l->split->pieces[l->piece];
+}
+
+/* Returns the offset in the file of buffer[at]. */
+static uint64_t file_offset(const struct line_reader *l, uint64_t at)
+{
+    assert(at <= l->fill && l->source.at >= l->fill - at);
+    return l->source.at - (l->fill - at);
+}
+
+/* Returns the end of the body in the buffer: the piece's last byte, or the end of the buffer. */
+static uint64_t body_end(const struct line_reader *l)
+{
+    const uint64_t last = l->end - 1;
+    if (l->source.at <= last) return l->fill;
+    const uint64_t past = l->source.at - last;
+    return past < l->fill ? l->fill - past : 0;
+}
+
+int line_reader_open(struct line_reader *l, struct glint_task *task, const struct split *split)
+{
+    *l = (struct line_reader){
+        .task = task, .split = split, .ahead = {.split = split}, .index = newlines_index_for_cpu()};
+    l->capacity = FRONT_BYTES + READ_BLOCK_BYTES;
+    l->buffer = mem_alloc(l->capacity);
+    l->row_start = mem_alloc(INDEX_WORDS * sizeof *l->row_start);
+    l->row_end = mem_alloc(INDEX_WORDS * sizeof *l->row_end);
+    if (l->buffer != NULL && l->row_start != NULL && l->row_end != NULL) return 0;
+    line_reader_close(l);
+    return error_no_memory(&task->error);
+}
+
+/* The record that begins at buffer[at] has no end: most probably because of a quote. */
+static int set_unclosed_quote(struct line_reader *l, uint64_t at)
+{
+    const struct split_piece *piece = current_piece(l);
+    const struct glint_origin o = {.path = piece->path,
+                                   .offset = file_offset(l, at),
+                                   .compression = (uint8_t)piece->compression,
+                                   .frames_start = piece->frames_start,
+                                   .piece = piece};
+    const int64_t line = line_number_at(l->task->env, &o, 0);
+    char where[64];
+    text_format(where, sizeof where, line > 0 ? ":%" PRId64 : ", byte %" PRId64,
+                line > 0 ? line : (int64_t)o.offset);
+    return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
+                     "close it, or double it if it is data; or raise --max-line",
+                     "%s%s: a quote in the row that begins here is not closed within %" PRIu64
+                     " bytes",
+                     piece->path, where, l->task->options->line_bytes_max);
+}
+
+static int set_line_too_long(struct line_reader *l, uint64_t at)
+{
+    if (l->csv != 0 && l->quotes.open) return set_unclosed_quote(l, at);
+    char after[64] = "";
+    if (current_piece(l)->frames_start > 0)
+        text_format(after, sizeof after, " after the frame at byte %" PRIu64,
+                    current_piece(l)->frames_start);
+    return error_set(
+        &l->task->error, GLINT_E_LINE_TOO_LONG,
+        current_piece(l)->json.data != NULL ? JSON_ARRAY_HINT "; or raise --max-line"
+                                            : "check that the input is text, or raise --max-line",
+        "%s, byte %" PRIu64 "%s: a line of more than %" PRIu64 " bytes begins here",
+        current_piece(l)->path, file_offset(l, at), after, l->task->options->line_bytes_max);
+}
+
+/* Moves the incomplete line so that the next block is read to buffer[to], which is aligned; grows
+ * the buffer if needed. */
+static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
+{
+    const uint64_t partial_line_bytes = l->fill - l->line;
+    assert(to >= partial_line_bytes && to % ALIGN == 0);
+    uint8_t *target = l->buffer;
+    if (to + want > l->capacity) {
+        uint64_t capacity = 2 * l->capacity;
+        if (capacity < to + want) capacity = to + want;
+        target = mem_alloc(capacity);
+        if (target == NULL) return error_no_memory(&l->task->error);
+        l->capacity = capacity;
+    }
+    if (partial_line_bytes > 0)
+        memmove(target + to - partial_line_bytes, l->buffer + l->line, partial_line_bytes);
+    if (target != l->buffer) mem_free(l->buffer);
+    l->buffer = target;
+    l->line = to - partial_line_bytes;
+    l->scanned = l->fill = to;
+    return 0;
+}
+
+/* Reads the next block after the incomplete line, all of which has been scanned. Returns 0 or a
+ * code. */
+static int fill_buffer(struct line_reader *l)
+{
+    assert(l->scanned == l->fill && !l->source.ended);
+    if (task_is_cancelled(l->task))
+        return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    const uint64_t partial_line_bytes = l->fill - l->line;
+    if (partial_line_bytes > l->task->options->line_bytes_max + 1)
+        return set_line_too_long(l, l->line); /* + 1: a CR */
+    uint64_t want = READ_BLOCK_BYTES;
+    const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
+    if (left < want - READ_TAIL_BYTES) want = left + READ_TAIL_BYTES;
+    int r = make_buffer_room(l, align_up(partial_line_bytes), want);
+    if (r < 0) return r;
+    const int64_t n = input_stream_read(&l->source, l->buffer + l->fill, want);
+    if (n < 0) return (int)n;
+    l->fill += (uint64_t)n;
+    if (l->source.past_frames) l->end = l->source.frames_bytes + 1; /* see struct split_piece */
+    return 0;
+}
+
+/* Adds the bytes on disk read so far to COUNT_BYTES_READ, without those outside the piece: the
+ * pieces of a file must add up to its size. */
+static void count_bytes(struct line_reader *l)
+{
+    const struct split_piece *piece = current_piece(l);
+    uint64_t bytes;
+    if (l->source.compression != COMPRESSION_NONE) {
+        const uint64_t at = input_stream_disk_offset(&l->source);
+        bytes = (l->source.past_frames ? piece->frames_end : at) - l->disk_start;
+    } else {
+        const uint64_t at = file_offset(l, l->line);
+        bytes = at <= piece->offset ? 0 : (at < l->end ? at : l->end) - piece->offset;
+    }
+    l->task->counters.values[COUNT_BYTES_READ] += (int64_t)bytes;
+}
+
+static int finish_piece(struct line_reader *l)
+{
+    int r = input_stream_check_unchanged(&l->source);
+    if (r < 0) return r;
+    count_bytes(l);
+    input_stream_close(&l->source);
+    l->piece++;
+    return 0;
+}
+
+/* Finds the end of the row in buffer[l->scanned, end): the LF, or NULL. */
+static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
+{
+    const uint8_t *from = l->buffer + l->scanned;
+    if (end <= l->scanned) return NULL;
+    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->quotes);
+    return memchr(from, '\n', end - l->scanned);
+}
+
+/* Skips to the piece's first line: to the first LF at or after the byte before the piece, or to the
+ * end of the header. If no line starts in this piece, finishes it. */
+static int skip_to_first_line(struct line_reader *l)
+{
+    for (;;) {
+        const uint8_t *lf = find_row_end(l, body_end(l));
+        if (lf != NULL) {
+            l->line = l->scanned = (uint64_t)(lf - l->buffer) + 1;
+            return 0;
+        }
+        l->line = l->scanned = l->fill;
+        if (l->source.at >= l->end || l->source.ended) return finish_piece(l);
+        int r = fill_buffer(l);
+        if (r < 0) return r;
+    }
+}
+
+/* The driver has checked the first bytes of all files, but of compressed files only the
+ * compressed ones. */
+static int check_decompressed_format(struct line_reader *l)
+{
+    char reason[FORMAT_REASON_BYTES];
+    const uint8_t *head = l->buffer + l->line;
+    const uint64_t size = l->fill - l->line;
+    const char *hint = format_detect_unsupported(head, size, current_piece(l)->nul_is_text, reason);
+    if (format_detect_compression(head, size) != COMPRESSION_NONE) {
+        text_format(reason, sizeof reason, "it is compressed twice");
+        hint = "decompress it once first";
+    }
+    if (hint == NULL) return 0;
+    return error_set(&l->task->error, GLINT_E_INPUT_FORMAT, hint, "%s, decompressed: %s",
+                     current_piece(l)->path, reason);
+}
+
+/* Reads the start of a compressed file, which may be several frames. */
+static int read_line_head(struct line_reader *l)
+{
+    int r = 0;
+    while (r == 0 && l->fill - l->line < FORMAT_HEAD_BYTES && !l->source.ended) {
+        l->scanned = l->fill;
+        r = fill_buffer(l);
+    }
+    l->scanned = l->line;
+    return r == 0 ? check_decompressed_format(l) : r;
+}
+
+static int skip_header(struct line_reader *l)
+{
+    const uint8_t *at = l->buffer + l->line, *const end = l->buffer + l->fill;
+    if (end - at > 1 && *at == '\r') at++;
+    if (at < end && *at == '\n')
+        return error_set(&l->task->error, GLINT_E_INPUT_FORMAT,
+                         "delete the empty lines before it: sed '/[^\\r]/,$!d'",
+                         "%s:1: the first line, which is the header, is empty",
+                         current_piece(l)->path);
+    return skip_to_first_line(l);
+}
+
+static int begin_piece(struct line_reader *l)
+{
+    const struct split_piece *piece = current_piece(l);
+    assert(piece->length > 0);
+    const bool to_end = piece->length > UINT64_MAX - piece->offset;
+    const uint64_t from = piece->offset > 0 ? piece->offset - 1 : 0;
+    l->end = to_end ? SPLIT_TO_END : piece->offset + piece->length;
+    l->line = l->scanned = l->fill = 0;
+    l->csv = piece->csv;
+    l->quotes = csv_scan_begin(l->csv);
+    int r = from == 0 ? input_stream_open_next(&l->source, l->task, &l->ahead, l->piece)
+                      : input_stream_open_in_task(&l->source, l->task, piece, from);
+    if (r < 0) return r;
+    l->disk_start = input_stream_disk_offset(&l->source);
+    if (piece->offset > 0) return skip_to_first_line(l);
+    if (l->source.ended) return 0;
+    r = l->source.compression != COMPRESSION_NONE ? read_line_head(l) : fill_buffer(l);
+    if (r != 0) return r;
+    l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
+    l->scanned = l->line;
+    return piece->header ? skip_header(l) : 0;
+}
+
+/* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on. */
+static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows, uint64_t at,
+                     uint64_t size)
+{
+    assert(rows > 0 && rows <= BATCH_ROWS_MAX);
+    assert(at <= l->line && l->line <= at + size && at + size <= l->fill);
+    l->origin = (struct glint_origin){.path = current_piece(l)->path,
+                                      .base = l->buffer + l->line,
+                                      .size = at + size - l->line,
+                                      .offset = file_offset(l, l->line),
+                                      .compression = (uint8_t)l->source.compression,
+                                      .frames_start = current_piece(l)->frames_start,
+                                      .piece = current_piece(l)};
+    *out = (struct glint_batch){.rows = rows,
+                                .key = {.type = GLINT_NONE},
+                                .value = {.type = GLINT_TEXT, .base = l->buffer + at, .size = size},
+                                .origin = &l->origin};
+    l->task->counters.values[COUNT_ROWS_READ] += rows;
+    return 1;
+}
+
+/* Returns the line buffer[line, line_end) as a batch of one row. */
+static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
+{
+    const uint64_t size = line_end - l->line;
+    if (size > l->task->options->line_bytes_max) return set_line_too_long(l, l->line);
+    emit_rows(l, out, 1, l->line, size);
+    if (size > BATCH_BYTES_MAX) return 1;
+    l->row_start[0] = 0;
+    l->row_end[0] = (uint32_t)size;
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    return 1;
+}
+
+/* Returns the line that ends with the LF at `lf` as a batch of one row. */
+static int emit_terminated_line(struct line_reader *l, uint64_t lf, struct glint_batch *out)
+{
+    const bool cr = lf > l->line && l->buffer[lf - 1] == '\r';
+    int r = emit_line(l, cr ? lf - 1 : lf, out);
+    l->line = l->scanned = lf + 1;
+    return r;
+}
+
+/* Removes a CR from the end of each row. */
+static void strip_cr(const uint8_t *base, const uint32_t *start, uint32_t *end, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) end[i] -= end[i] > start[i] && base[end[i] - 1] == '\r';
+}
+
+/* Needed only for limits below a batch's size: fill_buffer and emit_line check larger lines. */
+static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
+{
+    const uint64_t max = l->task->options->line_bytes_max;
+    for (uint32_t i = 0; max < BATCH_BYTES_MAX && i < rows; i++)
+        if (l->row_end[i] - l->row_start[i] > max)
+            return set_line_too_long(l, base_at + l->row_start[i]);
+    return 0;
+}
+
+/* As body_batch, for records of CSV that end before `end`. */
+static int csv_batch(struct line_reader *l, uint64_t base_at, uint64_t end, struct glint_batch *out)
+{
+    const uint8_t *lf = NULL;
+    uint64_t row = l->line;
+    uint32_t rows = 0;
+    while (rows < BATCH_ROWS_MAX && (lf = find_row_end(l, end)) != NULL) {
+        l->row_start[rows] = (uint32_t)(row - base_at);
+        l->row_end[rows++] = (uint32_t)((uint64_t)(lf - l->buffer) - base_at);
+        row = l->scanned = (uint64_t)(lf - l->buffer) + 1;
+    }
+    if (lf == NULL) l->scanned = end;
+    if (rows == 0) return 0;
+    strip_cr(l->buffer + base_at, l->row_start, l->row_end, rows);
+    int r = check_lengths(l, base_at, rows);
+    if (r < 0) return r;
+    emit_rows(l, out, rows, base_at, l->row_end[rows - 1]);
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    l->line = row;
+    return 1;
+}
+
+/* Sets *out to a batch of lines that end in the body and returns 1, or 0 if none ends in the bytes
+ * scanned. */
+static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *out)
+{
+    const uint64_t base_at = l->line & ~(uint64_t)(ALIGN - 1);
+    const uint8_t *base = l->buffer + base_at;
+    if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* larger than a batch */
+        const uint8_t *lf = find_row_end(l, body);
+        l->scanned = body;
+        return lf != NULL ? emit_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
+    }
+    const uint64_t room = base_at + BATCH_BYTES_MAX;
+    if (l->csv != 0) return csv_batch(l, base_at, body < room ? body : room, out);
+    const struct newlines found =
+        l->index(base, (uint32_t)(l->scanned - base_at),
+                 (uint32_t)((body < room ? body : room) - base_at), l->row_start, l->row_end);
+    l->scanned = base_at + found.scanned;
+    if (found.count == 0) return 0;
+    const uint64_t next = base_at + l->row_start[found.count];
+    l->row_start[0] = (uint32_t)(l->line - base_at);
+    /* The first row may end in a CR that an earlier scan has seen, so check it in any case. */
+    strip_cr(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
+    const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
+    int r = check_lengths(l, base_at, found.count);
+    if (r < 0) return r;
+    emit_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
+    out->value.start = l->row_start;
+    out->value.end = l->row_end;
+    out->value.lines = lines ? l->row_start : NULL;
+    l->line = next;
+    return 1;
+}
+
+/* Sets *out to a batch of the piece's last line and finishes the piece. Returns 1, 0 if more bytes
+ * are needed or no line is left, or a code. */
+static int tail_batch(struct line_reader *l, struct glint_batch *out)
+{
+    const uint8_t *lf = find_row_end(l, l->fill);
+    if (lf == NULL && !l->source.ended) {
+        l->scanned = l->fill;
+        return fill_buffer(l);
+    }
+    int rows = 0;
+    if (lf != NULL)
+        rows = emit_terminated_line(l, (uint64_t)(lf - l->buffer), out);
+    else if (l->line < l->fill)
+        rows = emit_line(l, l->fill, out);
+    if (rows < 0) return rows;
+    if (lf == NULL) l->line = l->fill;
+    int r = finish_piece(l);
+    return r < 0 ? r : rows;
+}
+
+int line_reader_next(struct line_reader *l, struct glint_batch *out)
+{
+    int r = 0;
+    while (r == 0) {
+        if (!l->source.open) {
+            if (l->piece == l->split->count) return 0;
+            r = begin_piece(l);
+            continue;
+        }
+        const uint64_t body = body_end(l);
+        if (l->scanned < body)
+            r = body_batch(l, body, out);
+        else if (l->source.at >= l->end || l->source.ended)
+            r = tail_batch(l, out);
+        else
+            r = fill_buffer(l);
+    }
+    return r;
+}
+
+void line_reader_close(struct line_reader *l)
+{
+    if (l->source.open) {
+        if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller stopped early */
+        input_stream_close(&l->source);
+    }
+    input_ahead_close(&l->ahead);
+    /* The emitter has set it; an error after the last line has no location in a file. */
+    if (l->task != NULL && l->task->origin == &l->origin) l->task->origin = NULL;
+    mem_free(l->buffer);
+    mem_free(l->row_start);
+    mem_free(l->row_end);
+    *l = (struct line_reader){.buffer = NULL};
+}

@@ -1,0 +1,426 @@
+/* A session is a handle of libcurl with its connections. A transfer takes one, and gives it back
+ * at its end, so that the next one, of any thread, finds open connections. A group is a session
+ * whose connections several transfers use. */
+#include "engine/input/remote_transfer.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define RANGE_BYTES 64
+
+struct remote_session {
+    CURLM *multi;
+    CURL *easy;
+    struct remote_session *next;
+};
+
+static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct remote_session *idle;
+static unsigned idle_count;
+
+static void destroy_session(const struct curl_library *curl, struct remote_session *s)
+{
+    if (s->easy != NULL) curl->easy_cleanup(s->easy);
+    if (s->multi != NULL) curl->multi_cleanup(s->multi);
+    mem_free(s);
+}
+
+/* Returns NULL when out of memory. */
+static struct remote_session *take_session(const struct curl_library *curl)
+{
+    pthread_mutex_lock(&idle_lock);
+    struct remote_session *s = idle;
+    if (s != NULL) {
+        idle = s->next;
+        idle_count--;
+    }
+    pthread_mutex_unlock(&idle_lock);
+    if (s != NULL) return s;
+    s = mem_zalloc(sizeof *s);
+    if (s == NULL) return NULL;
+    s->multi = curl->multi_init();
+    s->easy = curl->easy_init();
+    if (s->multi != NULL && s->easy != NULL) return s;
+    destroy_session(curl, s);
+    return NULL;
+}
+
+static void give_back_session(const struct curl_library *curl, struct remote_session *s)
+{
+    curl->easy_reset(s->easy); /* keeps connections; forgets passwords */
+    pthread_mutex_lock(&idle_lock);
+    const bool keep = idle_count < REMOTE_IDLE_SESSIONS_MAX;
+    if (keep) {
+        s->next = idle;
+        idle = s;
+        idle_count++;
+    }
+    pthread_mutex_unlock(&idle_lock);
+    if (!keep) destroy_session(curl, s);
+}
+
+struct remote_session *remote_group_open(struct glint_error *error)
+{
+    const struct curl_library *curl = curl_library_load(error);
+    struct remote_session *group = curl != NULL ? take_session(curl) : NULL;
+    if (group == NULL && curl != NULL) error_no_memory(error);
+    return group;
+}
+
+void remote_group_close(struct remote_session *group)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    if (group != NULL) give_back_session(curl_library_load(&ignored), group);
+}
+
+uint64_t remote_timeout_ms(void)
+{
+    const char *text = getenv("GLINT_HTTP_TIMEOUT");
+    int64_t seconds = 0;
+    if (text == NULL || !text_parse_i64((const uint8_t *)text, strlen(text), &seconds) ||
+        seconds < 1 || seconds > REMOTE_TIMEOUT_S_MAX)
+        seconds = REMOTE_TIMEOUT_S;
+    return (uint64_t)seconds * 1000;
+}
+
+/* ---- Calls from libcurl */
+
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+    struct remote_transfer *t = arg;
+    remote_response_add_line(&t->response, line, size * count);
+    return size * count;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+    struct remote_transfer *t = arg;
+    const size_t n = size * count;
+    assert(n <= t->capacity);
+    if (t->at == t->fill) t->at = t->fill = 0;
+    if (n > t->capacity - t->fill) {
+        t->paused = true; /* libcurl keeps the bytes, and passes them again */
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    memcpy(t->buffer + t->fill, data, n);
+    t->fill += n;
+    return n;
+}
+
+/* ---- Requests */
+
+static bool add_header(struct remote_transfer *t, const char *line)
+{
+    struct curl_slist *grown = t->curl->slist_append(t->headers, line);
+    if (grown != NULL) t->headers = grown;
+    return grown != NULL;
+}
+
+/* The file with the certificates of authorities, as curl(1) and OpenSSL name it; NULL: libcurl's.
+ */
+static const char *authorities_file(void)
+{
+    const char *path = getenv("CURL_CA_BUNDLE");
+    if (path == NULL || path[0] == '\0') path = getenv("SSL_CERT_FILE");
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+/* Certificates are checked by default. */
+static bool set_protection(struct remote_transfer *t, const struct remote_request *request)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    const bool tls = strncasecmp(request->url, "https:", 6) == 0;
+    t->schemes = tls ? "https" : request->same_scheme ? "http" : "http,https";
+    bool ok = c->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->no_redirects ? 0L : 1L) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REMOTE_REDIRECTS_MAX) == CURLE_OK;
+    if (request->use_netrc)
+        ok &= c->easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK;
+    if (authorities_file() != NULL)
+        ok &= c->easy_setopt(easy, CURLOPT_CAINFO, authorities_file()) == CURLE_OK;
+    return ok;
+}
+
+/* The secret stays in this process: the request has a signature of it. */
+static bool set_signature(struct remote_transfer *t, const struct remote_signature *s)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    if (s == NULL || s->scheme[0] == '\0') return true;
+    bool ok = c->easy_setopt(easy, CURLOPT_AWS_SIGV4, s->scheme) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_USERNAME, s->user) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PASSWORD, s->password) == CURLE_OK;
+    ok = ok && add_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+    return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
+}
+
+static bool set_limits(const struct remote_transfer *t)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    const long ms = (long)t->timeout_ms;
+    bool ok = c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, ms) == CURLE_OK;
+    /* One stream per connection: what HTTP/2 adds is of no use here. */
+    ok &= c->easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+    /* Only a wish: a handle that has a buffer from a transfer that failed keeps it. */
+    c->easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)REMOTE_RECEIVE_BYTES);
+    return ok;
+}
+
+static bool set_request(struct remote_transfer *t, const struct remote_request *request)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    char range[RANGE_BYTES];
+    bool ok = c->easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PATH_AS_IS, request->as_is ? 1L : 0L) == CURLE_OK;
+    if (request->to > 0) {
+        assert(request->from < request->to);
+        text_format(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->from, request->to - 1);
+        ok &= c->easy_setopt(easy, CURLOPT_RANGE, range) == CURLE_OK;
+    }
+    if (request->condition != NULL) ok &= add_header(t, request->condition);
+    ok = ok && set_signature(t, request->signature);
+    ok &= c->easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_USERAGENT, "glint/" GLINT_VERSION) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_ERRORBUFFER, t->problem) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_HEADERDATA, t) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_WRITEDATA, t) == CURLE_OK;
+    ok &= c->easy_setopt(easy, CURLOPT_PRIVATE, t) == CURLE_OK;
+    return ok && set_limits(t) && set_protection(t, request);
+}
+
+/* ---- Progress */
+
+/* Returns whether another attempt may have another result. */
+static bool is_passing(CURLcode code)
+{
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: return true;
+    default: return false;
+    }
+}
+
+/* Whether libcurl refused to follow a redirect. A response that is not HTTP has the same code. */
+static bool is_refused_redirect(const struct remote_transfer *t)
+{
+    const char *url = NULL;
+    if (t->curl->easy_getinfo(t->session->easy, CURLINFO_EFFECTIVE_URL, &url) != CURLE_OK ||
+        url == NULL)
+        return true;
+    const size_t scheme = strcspn(url, ":");
+    for (const char *s = t->schemes; *s != '\0'; s += strcspn(s, ","), s += *s == ',')
+        if (strcspn(s, ",") == scheme && strncasecmp(s, url, scheme) == 0) return false;
+    return true;
+}
+
+static enum remote_result set_transfer_error(const struct remote_transfer *t,
+                                             struct glint_error *error)
+{
+    const char *problem = t->problem[0] != '\0' ? t->problem : t->curl->easy_strerror(t->result);
+    const char *hint = NULL;
+    if (t->result == CURLE_OUT_OF_MEMORY) {
+        error_no_memory(error);
+        return REMOTE_FAILED;
+    }
+    if (t->result == CURLE_PEER_FAILED_VERIFICATION || t->result == CURLE_SSL_CACERT_BADFILE)
+        hint = "CURL_CA_BUNDLE=FILE names the certificates of authorities to trust";
+    if (t->result == CURLE_UNSUPPORTED_PROTOCOL && !is_refused_redirect(t)) {
+        error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the server's response is not HTTP", t->name);
+        return REMOTE_GARBLED;
+    }
+    if (t->result == CURLE_UNSUPPORTED_PROTOCOL)
+        hint = "redirects are followed to http and https only, and from https to https only";
+    const bool passing = is_passing(t->result);
+    error_set(error, passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL, hint, "%s: %s", t->name,
+              problem);
+    return passing ? REMOTE_RETRY : REMOTE_FAILED;
+}
+
+/* Also for the others of the group. */
+static void check_done(struct remote_transfer *t)
+{
+    int left;
+    CURLMsg *message;
+    while ((message = t->curl->multi_info_read(t->multi, &left)) != NULL) {
+        struct remote_transfer *ended = NULL;
+        t->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&ended);
+        if (message->msg != CURLMSG_DONE || ended == NULL) continue;
+        ended->done = true;
+        ended->result = message->data.result;
+    }
+}
+
+/* Waits for the connections of a session. Returns whether it was cancelled. */
+static bool poll_multi(const struct curl_library *c, CURLM *multi, uint64_t ms, int cancelled)
+{
+    struct curl_waitfd wait = {.fd = cancelled, .events = CURL_WAIT_POLLIN};
+    c->multi_poll(multi, &wait, cancelled > 0, (int)ms, NULL);
+    return wait.revents != 0;
+}
+
+/* Runs the transfer until the buffer has bytes or it is done; waits at most the timeout. */
+static enum remote_result receive(struct remote_transfer *t, struct glint_error *error)
+{
+    const struct curl_library *c = t->curl;
+    const uint64_t deadline = t->env->now_ns(t->env) + t->timeout_ms * MS_NS;
+    if (t->paused) {
+        t->paused = false;
+        c->easy_pause(t->session->easy, CURLPAUSE_CONT);
+    }
+    while (t->at == t->fill && !t->done) {
+        int running;
+        if (c->multi_perform(t->multi, &running) != CURLM_OK) {
+            error_set(error, GLINT_E_INPUT_URL, NULL, "%s: libcurl failed", t->name);
+            return REMOTE_FAILED;
+        }
+        check_done(t);
+        if (t->at < t->fill || t->done) break;
+        const uint64_t now = t->env->now_ns(t->env);
+        if (now >= deadline) {
+            error_set(error, GLINT_E_INPUT_IO, NULL, "%s: no bytes came for %" PRIu64 " seconds",
+                      t->name, t->timeout_ms / 1000);
+            return REMOTE_RETRY;
+        }
+        if (poll_multi(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) {
+            error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+            return REMOTE_FAILED;
+        }
+    }
+    if (t->at < t->fill || t->result == CURLE_OK) return REMOTE_OK;
+    return set_transfer_error(t, error);
+}
+
+static uint64_t retry_after_ms(const struct remote_transfer *t)
+{
+    curl_off_t seconds = 0;
+    if (t->curl->easy_getinfo(t->session->easy, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK ||
+        seconds <= 0)
+        return 0;
+    return (uint64_t)(seconds < REMOTE_RETRY_AFTER_S_MAX ? seconds : REMOTE_RETRY_AFTER_S_MAX) *
+           1000;
+}
+
+/* A transfer of few bytes takes little memory: there are many of them in a group. */
+static uint64_t buffer_bytes(const struct remote_request *request)
+{
+    const uint64_t wanted = request->to - request->from;
+    return request->to > 0 && wanted < REMOTE_RECEIVE_BYTES ? REMOTE_RECEIVE_BYTES
+                                                            : REMOTE_BUFFER_BYTES;
+}
+
+enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *env,
+                                         const char *name, const struct remote_request *request,
+                                         struct glint_error *error)
+{
+    int running;
+    memset(t, 0, sizeof *t);
+    t->env = env;
+    t->name = name;
+    t->timeout_ms = remote_timeout_ms();
+    t->cancelled = request->cancelled;
+    t->curl = curl_library_load(error);
+    if (t->curl == NULL) return REMOTE_FAILED;
+    t->session = take_session(t->curl);
+    t->capacity = buffer_bytes(request);
+    t->buffer = t->session != NULL ? mem_alloc(t->capacity) : NULL;
+    if (t->session != NULL)
+        t->multi = request->group != NULL ? request->group->multi : t->session->multi;
+    if (t->buffer == NULL || !set_request(t, request) ||
+        t->curl->multi_add_handle(t->multi, t->session->easy) != CURLM_OK) {
+        error_no_memory(error);
+        return REMOTE_FAILED;
+    }
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
+    return REMOTE_OK;
+}
+
+enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error)
+{
+    const enum remote_result result = receive(t, error);
+    t->curl->easy_getinfo(t->session->easy, CURLINFO_RESPONSE_CODE, &t->status);
+    t->retry_after_ms = retry_after_ms(t);
+    if (result != REMOTE_OK || t->response.ended) return result;
+    /* For libcurl a connection that is closed among the headers ends a response without a body. */
+    error_set(error, GLINT_E_INPUT_IO, NULL, "%s: the response ends in its headers", t->name);
+    return REMOTE_RETRY;
+}
+
+enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
+                                        const char *name, const struct remote_request *request,
+                                        struct glint_error *error)
+{
+    const enum remote_result result = remote_transfer_start(t, env, name, request, error);
+    return result == REMOTE_OK ? remote_transfer_await(t, error) : result;
+}
+
+enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, uint64_t size,
+                                        uint64_t *out_size, struct glint_error *error)
+{
+    assert(t->session != NULL && size > 0);
+    *out_size = 0;
+    if (t->at == t->fill) {
+        const enum remote_result result = receive(t, error);
+        if (result != REMOTE_OK) return result;
+    }
+    const uint64_t n = t->fill - t->at < size ? t->fill - t->at : size;
+    if (n > 0) memcpy(out, t->buffer + t->at, n);
+    t->at += n;
+    *out_size = n;
+    return REMOTE_OK;
+}
+
+/* If the body has been read to its end, libcurl notices it now, and keeps the connection. */
+static void finish_body(struct remote_transfer *t)
+{
+    int running;
+    if (t->done || t->paused || t->at < t->fill) return;
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
+}
+
+void remote_transfer_close(struct remote_transfer *t)
+{
+    if (t->session != NULL) {
+        finish_body(t);
+        t->curl->multi_remove_handle(t->multi, t->session->easy);
+        give_back_session(t->curl, t->session);
+    }
+    if (t->headers != NULL) t->curl->slist_free_all(t->headers);
+    mem_free(t->buffer);
+    t->session = NULL;
+    t->headers = NULL;
+    t->buffer = NULL;
+}
+
+void remote_wait(uint64_t ms, int cancelled)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    const struct curl_library *c = curl_library_load(&ignored);
+    struct remote_session *s = c != NULL ? take_session(c) : NULL;
+    if (s == NULL) return;
+    poll_multi(c, s->multi, ms, cancelled);
+    give_back_session(c, s);
+}

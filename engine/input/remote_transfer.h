@@ -1,0 +1,91 @@
+/* One HTTP request, whose body the caller pulls: libcurl stops reading from the connection while
+ * the buffer is full. Connections are kept for later requests of this process. One thread per
+ * transfer, and per group. */
+#ifndef GLINT_INPUT_REMOTE_TRANSFER_H
+#define GLINT_INPUT_REMOTE_TRANSFER_H
+
+#include "engine/base/env.h"
+#include "engine/input/curl_library.h"
+#include "engine/input/remote_response.h"
+
+struct remote_session;
+
+/* Transfers that go on together: while one of them is waited for, the others proceed. Returns NULL
+ * with *error set. */
+struct remote_session *remote_group_open(struct glint_error *error);
+/* All its transfers are closed. NULL is fine. */
+void remote_group_close(struct remote_session *group);
+
+/* Who asks, and how a request is signed: of a store of objects. */
+struct remote_signature {
+    char scheme[96]; /* as CURLOPT_AWS_SIGV4 has it; "": requests are not signed */
+    char user[256], password[256];
+    char token_header[4096]; /* of credentials for a session; "": none */
+};
+
+/* What is asked for. Texts are borrowed until the transfer is closed. */
+struct remote_request {
+    const char *url;       /* http or https */
+    uint64_t from, to;     /* bytes of the object; to == 0: all of it, without a Range header */
+    const char *condition; /* a header, such as If-Match: ...; NULL: none */
+    bool no_redirects;
+    bool as_is;       /* the path's segments . and .. are names */
+    bool same_scheme; /* redirects from http to https are refused, too */
+    bool use_netrc;
+    const struct remote_signature *signature; /* NULL: none */
+    int cancelled;                /* a descriptor that is readable when waits must end; 0: none */
+    struct remote_session *group; /* NULL: it goes on only while it is waited for itself */
+};
+
+/* How a step of a transfer ended. */
+enum remote_result {
+    REMOTE_OK,
+    REMOTE_RETRY,   /* failed in a way that may pass: *error is set, too */
+    REMOTE_GARBLED, /* the response makes no sense; so will the next one, or not: *error is set */
+    REMOTE_FAILED,  /* *error is set */
+};
+
+struct remote_transfer {
+    struct env *env;
+    const char *name; /* the URL as it is shown */
+    const struct curl_library *curl;
+    struct remote_session *session; /* NULL: closed */
+    CURLM *multi;                   /* of the group, or the session's own */
+    struct curl_slist *headers;
+    struct remote_response response;
+    long status;
+    uint64_t retry_after_ms; /* what the server asks for, of Retry-After; 0: nothing */
+    uint8_t *buffer;         /* [at, fill) is received and not read */
+    uint64_t at, fill, capacity;
+    uint64_t timeout_ms;
+    int cancelled;       /* of the request */
+    const char *schemes; /* that redirects may lead to */
+    bool paused, done;
+    CURLcode result; /* once `done` */
+    char problem[CURL_ERROR_SIZE];
+};
+
+/* Begins to send the request. `t` may be uninitialized, and must not move; call
+ * remote_transfer_close in any case. */
+enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *env,
+                                         const char *name, const struct remote_request *request,
+                                         struct glint_error *error);
+/* Waits until the body begins or the response is complete; t->status and t->response are set
+ * then. */
+enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error);
+/* Both. */
+enum remote_result remote_transfer_open(struct remote_transfer *t, struct env *env,
+                                        const char *name, const struct remote_request *request,
+                                        struct glint_error *error);
+/* Reads up to `size` > 0 bytes of the body; *out_size is 0 only at its end. */
+enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, uint64_t size,
+                                        uint64_t *out_size, struct glint_error *error);
+/* Zeros and a second call are fine. A connection whose body was not read to the end is closed. */
+void remote_transfer_close(struct remote_transfer *t);
+/* Waits without a transfer, for backoff, but not after `cancelled` is readable (0: none). */
+void remote_wait(uint64_t ms, int cancelled);
+/* How long a connection may take to open, or to send its next bytes: GLINT_HTTP_TIMEOUT, in
+ * seconds, or REMOTE_TIMEOUT_S. */
+uint64_t remote_timeout_ms(void);
+
+#endif

@@ -1,0 +1,108 @@
+/* Splits: the input of one task each, as ranges of files. They depend only on the list of files and
+ * the options, so the result of a job does not depend on the cluster. */
+#ifndef GLINT_INPUT_SPLIT_H
+#define GLINT_INPUT_SPLIT_H
+
+#include "engine/glint.h"
+#include "engine/input/input.h"
+
+#define SPLIT_TO_END UINT64_MAX
+/* The path of input whose lines another engine feeds (context_config.stdin_tasks). */
+#define SPLIT_STDIN "-"
+
+/* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
+ * file offset and length count decompressed bytes; a file that is read whole, and an empty
+ * one, has (0, SPLIT_TO_END).
+ *
+ * A file of many frames is cut between them. Such a piece is a range of the file on disk, whose
+ * decompressed size is unknown: offset and length count from the start of its first frame. It has
+ * the lines whose first byte is in [1, size of its frames], so that it need not look at the frame
+ * before; the file's first piece starts at 0. */
+struct split_piece {
+    const char *path;
+    const char *stored;      /* the path to open; NULL: `path`, which is the name in messages */
+    uint64_t offset, length; /* length > 0 */
+    uint64_t file_size;      /* on disk, when the splits were made */
+    int64_t mtime_ns;
+    uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
+    enum compression compression;
+    const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
+    bool detect;                          /* struct input_file's */
+    bool header;                          /* skip the first line; with offset 0 only */
+    bool nul_is_text;                     /* struct input_file's */
+    uint8_t csv; /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
+    /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
+     * data NULL: they are not. */
+    struct glint_slice json;
+    struct glint_slice nulls;         /* of CSV and JSON (input/csv.h) */
+    int cancelled;                    /* struct input_file's; not encoded: a task has its own */
+    const struct column_map *columns; /* input/column_map.h; NULL: rows stay as they are */
+};
+
+/* The piece that is a whole file, without its header. */
+static inline struct split_piece split_whole_file(const struct input_file *file)
+{
+    return (struct split_piece){.path = file->path,
+                                .stored = file->stored,
+                                .length = SPLIT_TO_END,
+                                .file_size = file->size,
+                                .mtime_ns = file->mtime_ns,
+                                .compression = file->compression,
+                                .remote = file->remote,
+                                .detect = file->detect,
+                                .nul_is_text = file->nul_is_text,
+                                .cancelled = file->cancelled,
+                                .columns = file->columns};
+}
+
+struct split {
+    const struct split_piece *pieces; /* in the order of reading */
+    uint32_t count;                   /* 1 .. SPLIT_FILES_MAX */
+};
+
+/* Zeros are empty. */
+struct splits {
+    struct split *items;
+    uint32_t count; /* 0: the input is empty */
+    struct arena arena;
+};
+
+/* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
+ * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
+ * compressed file only between its frames, if they can be found (input/frames.h); small files share
+ * a split, at most SPLIT_OBJECTS_MAX objects at URLs, and empty files are left out, unless the list
+ * keeps files apart. CSV is cut between records, which the driver finds by reading the file;
+ * compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from
+ * `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT,
+ * NO_MEMORY, or INPUT_* of a compressed file. */
+int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
+                         struct splits *out, struct glint_error *error);
+/* The size of a split that 0 means there. */
+uint64_t split_bytes_default(uint64_t input_bytes);
+/* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start.
+ * `with_empty`: empty files are not left out. */
+int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
+                         bool with_empty, struct glint_error *error);
+/* One split for each file, also an empty one. Returns 0 or a code. */
+int splits_make_of_each_file(const struct input_list *list, struct splits *out,
+                             struct glint_error *error);
+/* Makes splits of `lines` lines each, or records of CSV, without the header; each file starts a new
+ * split. Reads all input once. A task that reads a piece of a compressed file must decompress
+ * everything before it. Returns as splits_make_by_bytes, also INPUT_* and COMPRESSED_*. */
+int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_t lines,
+                         struct splits *out, struct glint_error *error);
+void splits_fini(struct splits *splits);
+
+/* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
+ * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
+ * nulls], ...]; header: 1, and 2 if NUL bytes are text; json: 0 or 1; remote: 0 a file, 1 an object
+ * that is sent in ranges, 2 as a whole, 3 one whose compression its reader detects; columns: [],
+ * [1] those of the piece before, or [separator, fields, from, count, from, count, ...]; nulls:
+ * empty if nothing is null. Returns false when out of memory. */
+bool split_encode(const struct split *split, struct buffer *out);
+/* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
+ * Returns 0, PROTOCOL or NO_MEMORY. */
+int split_decode(struct glint_slice bytes, struct arena *arena, struct split *out,
+                 struct glint_error *error);
+
+#endif

@@ -1,0 +1,145 @@
+/* Shared by the files of the executor daemon.
+ *
+ *    daemon.c           life cycle: start, signals, the timer, shutdown
+ *    daemon_session.c   connections: drivers that are queued or served, and clients
+ *    executor_runner.c  executor processes, from spawn to EXECUTOR_EXITED
+ *    daemon_status.c    replies to STATUS and CANCEL
+ *
+ * Everything runs on the loop thread. */
+#ifndef GLINT_NODE_DAEMON_INTERNAL_H
+#define GLINT_NODE_DAEMON_INTERNAL_H
+
+#include "engine/base/spawn.h"
+#include "engine/net/deadline.h"
+#include "engine/net/exit_report.h"
+#include "engine/net/listener.h"
+#include "engine/net/wire.h"
+#include "engine/node/daemon.h"
+#include "engine/node/program_fetch.h"
+#include "engine/node/service_notify.h"
+
+#define QUEUE_LENGTH_MAX 64u
+#define DRIVERS_MAX      192u /* connections of drivers */
+#define CLIENTS_MAX      64u  /* of clients: of one more, that without a request for longest goes */
+#define DAEMON_SIGNALS   3u
+
+/* A connection of a driver or of a client (`glint status`, `glint cancel`).
+ *
+ *    NEW      -> FETCHING [on_executor_request: the driver is of another build]
+ *    NEW      -> QUEUED   [on_executor_request: it is of this build]
+ *    FETCHING -> QUEUED   [on_program_fetched]
+ *    QUEUED   -> SERVED   [start_executor: a runner is available]
+ *    SERVED   -> NEW      [session_on_executor_exited]
+ *    any      -> NEW      [session_reject] */
+enum daemon_session_state { SESSION_NEW, SESSION_FETCHING, SESSION_QUEUED, SESSION_SERVED };
+
+struct daemon_session {
+    struct daemon_session *next;
+    struct daemon *d;
+    struct conn *conn;
+    enum daemon_session_state state;
+    bool is_driver, closing;
+    bool dropped;             /* a client that is no longer counted */
+    uint64_t last_request_ns; /* of a client; or when it connected */
+    struct executor_request request;
+    struct program_fetch *fetch; /* NULL: the driver is of this build */
+    struct program_file program; /* fetched: to run instead of the daemon's own */
+    struct job_progress progress;
+    uint64_t queue_order;           /* lower is served first */
+    uint64_t queue_position;        /* as last sent to the driver; 0: not yet */
+    uint64_t requested_ns;          /* when REQUEST_EXECUTOR arrived */
+    struct executor_runner *runner; /* set while SERVED */
+};
+
+/* An executor process, as its daemon sees it.
+ *
+ *    RUNNING -> STOPPING [arm_kill_deadline: it should exit, and is killed in time]
+ *    any     -> CLOSED   [runner_close: it has exited, and EXECUTOR_EXITED was sent] */
+enum executor_runner_state { RUNNER_RUNNING, RUNNER_STOPPING, RUNNER_CLOSED };
+
+struct executor_runner {
+    struct executor_runner *next;
+    struct daemon *d;
+    enum executor_runner_state state;
+    struct daemon_session *session; /* the driver's; NULL: disconnected */
+    struct spawn process;
+    struct program_file program; /* that it runs; closed: the daemon's own */
+    uv_pipe_t pipe;              /* exit_report.h */
+    struct buffer report;        /* what came from it */
+    unsigned handles;            /* CLOSED: libuv handles still closing */
+    bool exited, pipe_ended;     /* pipe_ended: nothing more is read */
+    int32_t wait_status;
+    uint64_t job;
+    struct deadline deadline; /* for SIGKILL, or for the rest of the pipe */
+    uint64_t kill_ns;         /* STOPPING: when SIGKILL is due */
+    uint64_t oom_kills_before;
+};
+
+struct daemon {
+    const struct daemon_config *config;
+    const struct cluster *cluster;
+    const struct cluster_executor *self;
+    struct env *env;
+    uv_loop_t loop;
+    struct deadline drain_deadline;
+    struct deadline idle_deadline;   /* launched, and no driver is connected: exit */
+    struct deadline client_deadline; /* the next client without a request for dead_ms */
+    uv_signal_t signals[DAEMON_SIGNALS];
+    struct service_notify service;
+    struct net net;
+    struct listener *listener;
+    struct daemon_session *sessions;
+    uint32_t driver_count, client_count; /* of the sessions; without dropped ones */
+    struct executor_runner *runners;
+    uint32_t runner_count; /* runners not CLOSED */
+    uint64_t last_queue_order, started_ns;
+    bool draining, stopping, idle; /* idle: idle_deadline runs */
+    char log[sizeof((struct executor_exited *)NULL)->log];
+};
+
+static inline uint64_t daemon_now(const struct daemon *d)
+{
+    return d->env->now_ns(d->env);
+}
+
+/* daemon.c */
+uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no limit */
+/* Call when a runner or session ends: stops a daemon that has drained, and starts the idle deadline
+ * of a launched one. */
+void daemon_stop_if_done(struct daemon *d);
+
+/* daemon_session.c */
+/* listener_open's `accepted`. Returns false with *error set to reject the connection. */
+bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
+/* Sends REJECT with `why`, then closes the connection. */
+void session_reject(struct daemon_session *v, const struct glint_error *why);
+/* The session's executor has exited; the driver may request another one. */
+void session_on_executor_exited(struct daemon_session *v);
+void session_close(struct daemon_session *v);
+/* Of the daemon `arg`: closes clients without a request for dead_ms. */
+void session_drop_idle_clients(void *arg);
+/* Starts executors for queued drivers while drivers_max allows, and sends the others their new
+ * positions. */
+void job_queue_run(struct daemon *d);
+/* Rejects all queued drivers, because the daemon drains. */
+void job_queue_reject_all(struct daemon *d);
+
+/* executor_runner.c */
+/* Spawns an executor for `v`'s driver. Returns 0, or a code with *error set. */
+int executor_runner_start(struct daemon *d, struct daemon_session *v, struct glint_error *error);
+/* Call when the driver disconnects: closes the pipe, on which the executor exits; kills it if it
+ * does not. */
+void executor_runner_stop(struct executor_runner *w);
+/* Sends SIGTERM. `now` (the drain time is over): also closes the pipe, and kills it soon. */
+void executor_runner_drain(struct executor_runner *w, bool now);
+uint64_t executor_runner_memory_bytes(const struct executor_runner *w); /* resident; 0: unknown */
+struct executor_runner *
+executor_runner_next(struct executor_runner *w); /* w, or the first after it, not CLOSED */
+
+/* daemon_status.c: reply to a client's STATUS and CANCEL. Return 0, or a code with *error set,
+ * which closes the connection. */
+int session_reply_status(struct daemon_session *v, struct glint_error *error);
+int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
+                         struct glint_error *error);
+
+#endif

@@ -1,0 +1,385 @@
+/* Executor processes of the daemon: it starts them, with what they need in their arguments and, for
+ * secrets, on a pipe (exit_report.h), and watches them. They connect to the driver themselves. A
+ * process exits when the daemon closes the pipe; after KILL_MS it is killed. Work directories that
+ * a killed process leaves are removed on libuv's thread pool, because that may take long. The exit
+ * is reported once the process has exited and its pipe was read to the end, because the pipe may
+ * contain the reason. */
+#include "engine/node/daemon_internal.h"
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/base/work_dir.h"
+#include "engine/node/oom_kills.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KILL_MS       8000u /* longer than the executor's own grace periods */
+#define KILL_MS_SHORT 2000u
+#define PIPE_REST_MS  200u /* to read the rest of a dead process's pipe */
+
+struct executor_runner *executor_runner_next(struct executor_runner *w)
+{
+    while (w != NULL && w->state == RUNNER_CLOSED) w = w->next;
+    return w;
+}
+
+static const struct log_ids *runner_log_ids(const struct executor_runner *w, struct log_ids *out)
+{
+    *out = (struct log_ids){.job = w->job};
+    return out;
+}
+
+/* ---- Work directories */
+
+struct work_dir_cleanup {
+    uv_work_t work;
+    struct env *env;
+    const char *parent;
+};
+
+static void on_cleanup_thread(uv_work_t *work)
+{
+    const struct work_dir_cleanup *s = work->data;
+    work_dir_remove_stale(s->env, s->parent);
+}
+
+static void on_cleanup_done(uv_work_t *work, int status)
+{
+    (void)status;
+    mem_free(work->data);
+}
+
+/* When out of memory the directories stay until the next executor or daemon starts. */
+static void cleanup_work_dirs(struct daemon *d)
+{
+    struct work_dir_cleanup *s = mem_zalloc(sizeof *s);
+    if (s == NULL) return;
+    s->env = d->env;
+    s->parent = d->self->work_dir;
+    s->work.data = s;
+    int failed = uv_queue_work(&d->loop, &s->work, on_cleanup_thread, on_cleanup_done);
+    assert(failed == 0); /* fails only without a work function */
+}
+
+/* ---- Exit */
+
+static void runner_unref(struct executor_runner *w)
+{
+    struct daemon *d = w->d;
+    struct executor_runner **at = &d->runners;
+    assert(w->handles > 0);
+    if (--w->handles > 0) return;
+    assert(w->state == RUNNER_CLOSED);
+    while (*at != w) at = &(*at)->next;
+    *at = w->next;
+    buffer_fini(&w->report);
+    program_file_close(d->env, &w->program);
+    mem_free(w);
+}
+
+static void on_runner_handle_closed(void *arg)
+{
+    runner_unref(arg);
+}
+
+static void on_pipe_closed(uv_handle_t *handle)
+{
+    runner_unref(handle->data);
+}
+
+static void close_pipe(struct executor_runner *w)
+{
+    w->pipe_ended = true;
+    if (!uv_is_closing((uv_handle_t *)&w->pipe)) uv_close((uv_handle_t *)&w->pipe, on_pipe_closed);
+}
+
+/* Closes the handles and frees the slot for the next driver. */
+static void runner_close(struct executor_runner *w)
+{
+    struct daemon *d = w->d;
+    assert(w->state != RUNNER_CLOSED && d->runner_count > 0);
+    w->state = RUNNER_CLOSED;
+    d->runner_count--;
+    if (w->session != NULL) session_on_executor_exited(w->session);
+    w->session = NULL;
+    close_pipe(w);
+    deadline_close(&w->deadline, on_runner_handle_closed);
+    if (spawn_close(&w->process, on_runner_handle_closed)) w->handles++;
+}
+
+static void runner_finish(struct executor_runner *w)
+{
+    struct daemon *d = w->d;
+    struct log_ids ids;
+    int status = w->wait_status;
+    bool killed = WIFSIGNALED(status);
+    struct executor_exited exited = {.wait_status = status,
+                                     .out_of_memory =
+                                         killed && oom_kill_count(d->env) > w->oom_kills_before};
+    assert(w->exited);
+    struct glint_slice backtrace =
+        exit_report_parse((struct glint_slice){w->report.data, w->report.size}, &exited.why);
+    text_format(exited.log, sizeof exited.log, "%s", d->log);
+    runner_log_ids(w, &ids);
+    if (killed && exited.why.code != GLINT_OK)
+        log_line(LOG_ERROR, &ids, "process %d: %s", w->process.pid, exited.why.cause);
+    if (killed && backtrace.size > 0)
+        log_line(LOG_ERROR, &ids, "backtrace: %.*s", (int)backtrace.size,
+                 (const char *)backtrace.data);
+    if (killed)
+        log_line(LOG_ERROR, &ids, "process %d was killed by signal %d%s", w->process.pid,
+                 WTERMSIG(status),
+                 exited.out_of_memory ? " (out of memory in its control group)" : "");
+    else if (WEXITSTATUS(status) != 0)
+        log_line(LOG_ERROR, &ids, "process %d ended with status %d", w->process.pid,
+                 WEXITSTATUS(status));
+    /* A process that exits with 0 has removed its own directory. One that exits with another code
+     * may not have: a user function may call exit. */
+    if (status != 0) cleanup_work_dirs(d);
+    if (w->session != NULL)
+        conn_send_payload(w->session->conn, FRAME_EXECUTOR_EXITED, 0, &executor_exited_format,
+                          &exited);
+    runner_close(w);
+    /* drivers_max allows one more executor now. */
+    job_queue_run(d);
+    daemon_stop_if_done(d);
+}
+
+static void on_process_exit(void *arg, int wait_status)
+{
+    struct executor_runner *w = arg;
+    w->exited = true;
+    w->wait_status = wait_status;
+    /* The exit and the pipe's end arrive in any order. If a process that the job forked still has
+     * the pipe open, its end never arrives: wait at most PIPE_REST_MS. */
+    if (w->pipe_ended)
+        runner_finish(w);
+    else
+        deadline_start(&w->deadline, PIPE_REST_MS);
+}
+
+static void arm_kill_deadline(struct executor_runner *w, uint64_t kill_ms)
+{
+    uint64_t kill_ns = daemon_now(w->d) + kill_ms * MS_NS;
+    bool already = w->state == RUNNER_STOPPING;
+    if (w->exited || w->state == RUNNER_CLOSED) return;
+    w->state = RUNNER_STOPPING;
+    /* A later stop may shorten the time but must not extend it. */
+    if (already && kill_ns >= w->kill_ns) return;
+    w->kill_ns = kill_ns;
+    deadline_start(&w->deadline, kill_ms);
+}
+
+static void on_start_deadline(void *arg)
+{
+    struct executor_runner *w = arg;
+    struct log_ids ids;
+    if (w->state == RUNNER_CLOSED) return;
+    if (w->exited) {
+        runner_finish(w);
+        return;
+    }
+    log_line(LOG_WARN, runner_log_ids(w, &ids), "killing process %d: it did not exit in time",
+             w->process.pid);
+    spawn_kill(&w->process, SIGKILL);
+}
+
+void executor_runner_stop(struct executor_runner *w)
+{
+    if (w->state != RUNNER_RUNNING) return;
+    arm_kill_deadline(w, KILL_MS);
+    close_pipe(w);
+    /* It had exited, and only the rest of the pipe was awaited: that is closed now. */
+    if (w->exited) runner_finish(w);
+}
+
+void executor_runner_drain(struct executor_runner *w, bool now)
+{
+    if (w->exited) return;
+    spawn_kill(&w->process, SIGTERM); /* no error if it has exited */
+    if (!now) return;
+    arm_kill_deadline(w, KILL_MS_SHORT);
+    close_pipe(w);
+}
+
+uint64_t executor_runner_memory_bytes(const struct executor_runner *w)
+{
+    char path[64], text[128];
+    text_format(path, sizeof path, "/proc/%d/statm", (int)w->process.pid);
+    if (w->exited || !env_read_text(w->d->env, path, text, sizeof text)) return 0;
+    const char *resident = strchr(text, ' '); /* the second number, in pages */
+    int64_t pages;
+    if (resident == NULL) return 0;
+    size_t size = strcspn(++resident, " ");
+    if (!text_parse_i64((const uint8_t *)resident, size, &pages) || pages < 0) return 0;
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- The pipe */
+
+static void on_pipe_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    static char chunk[4096];
+    (void)handle, (void)suggested;
+    *out = uv_buf_init(chunk, sizeof chunk);
+}
+
+/* If the process runs but the pipe has ended (a user function may have closed the descriptor), it
+ * cannot be told to exit: it is killed unless it exits soon. */
+static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct executor_runner *w = stream->data;
+    if (n >= 0) {
+        uint64_t room = EXIT_REPORT_BYTES_MAX - w->report.size;
+        uint64_t kept = (uint64_t)n < room ? (uint64_t)n : room; /* the rest is dropped */
+        if (kept > 0)
+            buffer_append(&w->report, buf->base, kept); /* or, without memory, all of it */
+        return;
+    }
+    uv_read_stop(stream);
+    w->pipe_ended = true;
+    if (w->exited)
+        runner_finish(w);
+    else
+        arm_kill_deadline(w, KILL_MS);
+}
+
+/* ---- Start */
+
+/* The arguments of `glint executor --join`, which the process parses like a user's. */
+struct process_arguments {
+    char text[24][PATH_MAX];
+    char *argv[2 * 24 + 6];
+    uint32_t count, words;
+};
+
+static void add_argument(struct process_arguments *a, const char *option, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add_argument(struct process_arguments *a, const char *option, const char *format, ...)
+{
+    va_list args;
+    assert(a->count < sizeof a->text / sizeof a->text[0]);
+    char *text = a->text[a->count++];
+    va_start(args, format);
+    vsnprintf(text, sizeof a->text[0], format, args);
+    va_end(args);
+    a->argv[a->words++] = (char *)(uintptr_t)option;
+    a->argv[a->words++] = text;
+}
+
+static void add_time(struct process_arguments *a, const char *option, uint64_t ms)
+{
+    add_argument(a, option, "%llums", (unsigned long long)ms);
+}
+
+static void fill_arguments(struct process_arguments *a, const struct daemon *d,
+                           const struct executor_request *request)
+{
+    static char name[] = "glint", command[] = "executor", from_daemon[] = "--executor-process",
+                insecure[] = "--insecure-plaintext", commands[] = "--allow-commands";
+    const struct cluster *c = d->cluster;
+    const struct cluster_executor *self = d->self;
+    bool v6 = strchr(request->driver_host, ':') != NULL;
+    *a = (struct process_arguments){.argv = {name, command, from_daemon}, .words = 3};
+    add_argument(a, "--join", v6 ? "[%s]:%u" : "%s:%u", request->driver_host, request->driver_port);
+    if (c->insecure_plaintext) a->argv[a->words++] = insecure;
+    if (c->allow_commands) a->argv[a->words++] = commands;
+    add_argument(a, "--cluster-name", "%s", c->name);
+    add_argument(a, "--id", "%s", self->id);
+    add_argument(a, "--host", "%s", self->host);
+    if (c->ports.first != 0) add_argument(a, "--ports", "%u-%u", c->ports.first, c->ports.last);
+    add_argument(a, "--slots", "%u", self->slots / c->drivers_max);
+    add_argument(a, "--memory", "%llu", (unsigned long long)(self->memory_bytes / c->drivers_max));
+    if (self->work_dir != NULL) add_argument(a, "--work-dir", "%s", self->work_dir);
+    add_time(a, "--heartbeat", c->heartbeat.heartbeat_ns / MS_NS);
+    add_time(a, "--suspect", c->heartbeat.suspect_ns / MS_NS);
+    add_time(a, "--dead", c->heartbeat.dead_ns / MS_NS);
+    add_time(a, "--connect", c->connect_ms);
+    add_time(a, "--fetch", c->fetch_ms);
+    add_time(a, "--drain", c->drain_ms);
+    add_time(a, "--start", c->start_ms);
+    add_argument(a, "--log-format", "%s", d->config->log_json ? "json" : "text");
+    add_argument(a, "--log-limit", "%llu", (unsigned long long)daemon_log_bytes_max(d));
+}
+
+/* Starts the driver's program, or the daemon's own: /proc/self/exe, so that an upgrade of the file
+ * on disk does not start another version. The driver's program is the file that was verified, by
+ * its descriptor: its path may lead elsewhere by now. Returns 0 or a negative errno. */
+static int spawn_executor(struct executor_runner *w, const struct executor_request *request)
+{
+    static struct process_arguments arguments; /* large; loop thread only */
+    struct env *env = w->d->env;
+    struct process_credentials credentials = {.key = request->key};
+    int pair[2]; /* the daemon's end, the process's end */
+    memcpy(credentials.incarnation, request->incarnation, sizeof credentials.incarnation);
+    fill_arguments(&arguments, w->d, request);
+    int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
+    if (r != 0) return r;
+    r = env_write_all(env, pair[0], &credentials, sizeof credentials);
+    secret_clear(&credentials.key);
+    if (r == 0) r = uv_pipe_open(&w->pipe, pair[0]);
+    if (r != 0) {
+        env->close(env, pair[0]);
+    } else {
+        char path[32] = "/proc/self/exe";
+        struct spawn_program p = {
+            .path = path, .words = arguments.argv, .own_session = true, .end_session = true};
+        p.files[0] = -1;
+        p.files[1] = p.files[2] = STDERR_FILENO;
+        p.files[PROCESS_PIPE_FD] = pair[1];
+        p.file_count = PROCESS_PIPE_FD + 1;
+        if (w->program.file >= 0) {
+            assert(w->program.file > PROCESS_PROGRAM_FD); /* the loop has the first ones */
+            p.files[PROCESS_PROGRAM_FD] = w->program.file;
+            p.file_count = PROCESS_PROGRAM_FD + 1;
+            text_format(path, sizeof path, "/proc/self/fd/%d", PROCESS_PROGRAM_FD);
+        }
+        r = spawn_start(&w->process, &w->d->loop, &p, on_process_exit, w);
+    }
+    env->close(env, pair[1]);
+    return r;
+}
+
+int executor_runner_start(struct daemon *d, struct daemon_session *v, struct glint_error *error)
+{
+    struct executor_runner *w = mem_zalloc(sizeof *w);
+    assert(d->runner_count < d->cluster->drivers_max && v->runner == NULL);
+    if (w == NULL) return error_no_memory(error);
+    w->d = d;
+    w->job = v->request.job.job;
+    w->program = v->program;
+    v->program = PROGRAM_FILE_NONE;
+    /* Compared when the executor is killed: SIGKILL alone does not say who sent it. */
+    w->oom_kills_before = oom_kill_count(d->env);
+    uv_pipe_init(&d->loop, &w->pipe, 0); /* cannot fail: opens no descriptor */
+    w->pipe.data = w;
+    deadline_init(&w->deadline, &d->loop, on_start_deadline, w);
+    w->handles = 2;
+    w->next = d->runners;
+    d->runners = w;
+    d->runner_count++;
+    int r = spawn_executor(w, &v->request);
+    secret_clear(&v->request.key);
+    if (r != 0) {
+        spawn_set_error(error, GLINT_E_SYSTEM, r,
+                        w->program.file >= 0 ? w->program.path : "the executor process");
+        runner_close(w);
+        return error->code;
+    }
+    r = uv_read_start((uv_stream_t *)&w->pipe, on_pipe_alloc, on_pipe_read);
+    if (r != 0) {
+        executor_runner_stop(w);
+        return error_set_system(error, GLINT_E_SYSTEM, r, "read", "the pipe of a process");
+    }
+    w->session = v;
+    v->runner = w;
+    conn_send(v->conn, FRAME_EXECUTOR_STARTED, 0, NULL);
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* Counts the kernel's OOM kills in this process's control group. */
+#ifndef GLINT_NODE_OOM_KILLS_H
+#define GLINT_NODE_OOM_KILLS_H
+
+#include "engine/base/env.h"
+
+/* OOM kills in this process's control group so far; 0 if there is no such counter. A caller
+ * compares two values, before and after. */
+uint64_t oom_kill_count(struct env *env);
+
+#endif

@@ -1,0 +1,28 @@
+/* Gets the program of a driver whose build is not the daemon's own: from the cache
+ * (program_cache.h), or from the driver, in blocks over the connection of its session. The complete
+ * file is verified by its SHA-256 before it is used, in either case. Loop thread only; hashing is
+ * done on libuv's thread pool. */
+#ifndef GLINT_NODE_PROGRAM_FETCH_H
+#define GLINT_NODE_PROGRAM_FETCH_H
+
+#include "engine/net/conn.h"
+#include "engine/node/program_cache.h"
+
+struct program_fetch;
+
+/* Starts by asking the driver for the size and hash of its program. `done` is called once, from the
+ * loop, unless program_fetch_release is called before: with the verified file, which the callee may
+ * move to itself, or with *why. Returns NULL when out of memory. */
+struct program_fetch *program_fetch_start(struct net *net, struct conn *conn, uint64_t fetch_ms,
+                                          void (*done)(void *arg, struct program_file *file,
+                                                       const struct glint_error *why),
+                                          void *arg);
+/* PROGRAM, and the responses to GET. */
+int program_fetch_on_frame(struct program_fetch *p, const struct frame *f,
+                           struct glint_slice payload, struct glint_error *error);
+uint8_t *program_fetch_buffer_for(struct program_fetch *p, const struct frame *f);
+void program_fetch_on_data(struct program_fetch *p, const struct frame *f);
+/* Call when the connection has closed. The loop frees it. NULL is allowed. */
+void program_fetch_release(struct program_fetch *p);
+
+#endif

@@ -1,0 +1,81 @@
+/* A hash table from keys to dense slot numbers, for combining on the map side.
+ *
+ * A slot is a number 0, 1, 2, ... in order of first appearance; the caller stores the values in
+ * plain arrays indexed by slot. Keys are stored in byte form (engine/records/codec.h). i64 keys
+ * from 0 to 4,095 are looked up in an array. All others are found by open addressing in buckets of
+ * (32 bits of hash, slot), a batch at a time so that cache misses overlap. The buckets are at most
+ * half full: a slot then has two buckets of 8 bytes, exactly the memory of one sort entry, so a
+ * spill can sort the slots in place. Task's thread. */
+#ifndef GLINT_RECORDS_HASH_TABLE_H
+#define GLINT_RECORDS_HASH_TABLE_H
+
+#include "engine/base/mem.h"
+#include "engine/batch.h"
+#include "engine/glint.h"
+#include "engine/limits.h"
+#include "engine/records/accumulator.h"
+#include "engine/records/direct_lookup.h"
+
+#define HASH_TABLE_DIRECT_KEYS 4096
+
+#define HASH_TABLE_SHORT_KEY 12 /* bytes up to which a key is in the array of keys itself */
+
+/* Byte form. Of a short key the bytes follow `size`; READ_SLACK is readable beyond either. */
+struct hash_table_key {
+    uint32_t size, start;
+    const uint8_t *data;
+};
+
+struct hash_table_bucket {
+    uint32_t hash, slot; /* slot + 1; 0: empty */
+};
+
+struct hash_table {
+    uint32_t slots; /* keys so far */
+    /* Private. */
+    struct hash_table_key *keys; /* [slots] */
+    uint64_t keys_capacity;
+    struct hash_table_bucket *buckets;
+    uint64_t bucket_count;          /* a power of two, or 0 */
+    unsigned shift;                 /* 32 - log2(bucket_count) */
+    uint32_t *direct;               /* [HASH_TABLE_DIRECT_KEYS], slot + 1 */
+    direct_lookup_fn direct_lookup; /* NULL: not on this CPU, or a key was too large for it */
+    struct acc_pool *pool;          /* for the keys' bytes */
+    uint64_t seed;                  /* random: input cannot be made to collide */
+};
+
+/* The slot's key, borrowed until the next insertion. */
+static inline struct glint_slice hash_table_key(const struct hash_table *t, uint64_t slot)
+{
+    const struct hash_table_key *k = &t->keys[slot];
+    const uint8_t *bytes = (const uint8_t *)k + sizeof k->size;
+    return (struct glint_slice){k->size <= HASH_TABLE_SHORT_KEY ? bytes : k->data, k->size};
+}
+/* Prefetches what hash_table_key reads, then the bytes of the key. */
+static inline void hash_table_prefetch_key(const struct hash_table *t, uint64_t slot)
+{
+    __builtin_prefetch(&t->keys[slot]);
+}
+static inline void hash_table_prefetch_bytes(const struct hash_table *t, uint64_t slot)
+{
+    if (t->keys[slot].size > HASH_TABLE_SHORT_KEY) __builtin_prefetch(t->keys[slot].data);
+}
+
+/* Long keys will be copied into `pool`, borrowed, which the caller resets with the table. */
+void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed);
+/* Sets out_slots[i] to the slot of row i. Slots from the previous t->slots on are new; they are
+ * numbered in order of their first rows. Returns false when out of memory; then only
+ * hash_table_reset and hash_table_fini may follow. */
+bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *keys, uint32_t rows,
+                               uint32_t *out_slots);
+/* Returns the bytes in use, without the pool, if `extra` more keys were added. */
+uint64_t hash_table_memory_bytes(const struct hash_table *t, uint32_t extra);
+/* Returns the buckets' memory for the caller to overwrite, and its size: 16 bytes or more per
+ * hashed key, but none for keys in the array; NULL and 0 if no key was hashed. No lookups until
+ * hash_table_reset. */
+void *hash_table_reuse_buckets(struct hash_table *t, uint64_t *out_bytes);
+/* Removes all keys and keeps the memory. The caller resets the pool. */
+void hash_table_reset(struct hash_table *t);
+void hash_table_fini(struct hash_table *t);
+
+#endif

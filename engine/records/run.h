@@ -1,0 +1,180 @@
+/* Runs: records in order of the partition, the format of map outputs and spills. Spills, and the
+ * outputs of map tasks that spilled, are also in order of the key within each partition.
+ *
+ * A run is a stream of blocks; each partition starts on a block boundary and is found through an
+ * index that stays in memory. A block of at most RUN_BLOCK_BYTES raw bytes:
+ *
+ *     0         8        12       16                    16 + stored
+ *     +---------+--------+--------+------------------------+
+ *     | XXH3-64 | stored | raw    | payload                |   numbers little-endian
+ *     +---------+--------+--------+------------------------+
+ *
+ * The payload is lz4 if stored < raw, and the raw bytes if both are equal. The checksum covers
+ * everything after it and is seeded with the block's offset in its partition, so that an intact
+ * block at the wrong offset is detected too. The concatenated raw bytes of a partition's blocks are
+ * its records: varint key size, varint value size, key, value. A record may span any number of
+ * blocks.
+ *
+ * A reader trusts no bytes: sizes are checked against the index and the limits, then the bytes
+ * against the checksum. A mismatch is SHUFFLE_CORRUPT. */
+#ifndef GLINT_RECORDS_RUN_H
+#define GLINT_RECORDS_RUN_H
+
+#include "engine/records/codec.h"
+#include "engine/records/task.h"
+
+#define RUN_BLOCK_HEADER_BYTES 16
+#define RUN_RECORD_HEADER_MAX  20u /* the two sizes of a record */
+static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
+
+/* The bytes of a run, of this process or of another executor (transfer/fetch.c). It has no cursor,
+ * so several threads may read it at the same time. */
+struct run_source {
+    /* All bytes of the run, with READ_SLACK readable bytes after them, or NULL: use `read`. */
+    const uint8_t *memory;
+    uint64_t bytes;
+    /* Reads exactly [offset, offset + size) into `out`. Returns 0, or a negative code with the
+     * task's error set. Called on the task's thread; may block. */
+    int (*read)(const struct run_source *source, struct glint_task *task, uint64_t offset,
+                uint64_t size, uint8_t *out);
+    /* Discards all copies of the bytes in this process and sets `memory` to NULL, so that `read`
+     * gets them from their origin again: a block may have been damaged in transit. NULL: there are
+     * no copies, `memory` is the origin. */
+    void (*reread)(const struct run_source *source);
+    const char *name; /* for error messages: a path or an address */
+};
+
+/* One partition's share of a run. */
+struct run_part {
+    uint64_t offset;  /* of its first block */
+    uint64_t bytes;   /* of its blocks, headers included */
+    uint64_t raw;     /* of its records */
+    uint64_t records; /* 0: no blocks */
+};
+
+/* A finished run. Constant, so any thread may read it. Owned by the caller of run_writer_finish; it
+ * must not move while a reader or a run_slice refers to it. Small runs are in memory; others are a
+ * file that is opened only for each read, so that runs use no file descriptors. Zeros are an empty
+ * run. */
+struct run {
+    struct run_source source; /* first: run_file_read casts it back; its name is the path */
+    /* The index: [partitions], or, if `numbers` is not NULL, [used]: only partitions that have
+     * records, whose ascending numbers these are. So the index of many partitions with few records
+     * is as small as its records. */
+    struct run_part *parts;
+    uint32_t *numbers;
+    uint32_t partitions, used;
+    bool sorted; /* by key within each partition; run_writer_finish sets it to false */
+    uint64_t records;
+    uint8_t *memory;
+    uint64_t memory_taken; /* bytes reserved in *run_memory, which run_destroy returns */
+    atomic_uint_fast64_t *run_memory;
+    char *path; /* NULL while in memory */
+    struct env *env;
+};
+/* Frees the run and removes its file. Zeros are fine. */
+void run_destroy(struct run *run);
+
+/* Returns the share of a partition; zeros if it has no records. */
+struct run_part run_find_part(const struct run *run, uint32_t partition);
+
+/* One partition of a run: the argument of a reader. */
+struct run_slice {
+    const struct run_source *source;
+    struct run_part part;
+    bool sorted; /* by key */
+};
+static inline struct run_slice run_slice(const struct run *run, uint32_t partition)
+{
+    return (struct run_slice){&run->source, run_find_part(run, partition), run->sorted};
+}
+
+/* Whether a record is within the size limits of a run. */
+static inline bool run_record_fits(struct glint_slice key, struct glint_slice value)
+{
+    return key.size <= KEY_BYTES_MAX && value.size <= VALUE_BYTES_MAX;
+}
+/* Sets the task's error to VALUE_LIMIT and returns it. */
+int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
+                             struct glint_slice value);
+
+/* Leaves only partitions with records in the index, if that makes it small. When out of memory it
+ * stays as it is. */
+void run_compact_index(struct run *run);
+
+/* Writes one run. Zeros are a writer that was not initialized. Task's thread. */
+struct run_writer {
+    struct glint_task *task;
+    struct run_part *parts;
+    uint32_t partitions, partition;    /* their number; the current one */
+    uint64_t memory_max, memory_taken; /* memory_taken: reserved in task->run_memory */
+    uint64_t flushed;                  /* bytes that are in the file already */
+    struct buffer stored;              /* finished blocks that are not in the file */
+    uint8_t *block;                    /* raw bytes of the current block */
+    uint32_t block_size;
+    bool compress;                /* spills, and outputs that other processes may fetch */
+    uint32_t lz4_pause, lz4_skip; /* blocks to store without trying lz4; the last such number */
+    uint64_t records;
+    int file; /* -1: none yet */
+    char *path;
+};
+/* The run stays in memory up to `memory_max` bytes (0: a spill, which does not) if task->run_memory
+ * has as many left; a larger one is written to a new file in the work directory. All calls return
+ * 0, or a negative code with the task's error set; after an error only run_writer_abort may follow.
+ */
+int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
+                    uint64_t memory_max);
+/* A hint after init: the run will have about `bytes`. Memory for them is allocated at once. */
+void run_writer_expect(struct run_writer *w, uint64_t bytes);
+/* Appends a record, copied. The caller adds records in order of the partition. */
+int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
+                   struct glint_slice value);
+/* Appends records of `partition` that are in byte form already, `records` in all: first their
+ * number, then the bytes, in any pieces. */
+int run_writer_begin_records(struct run_writer *w, uint32_t partition, uint64_t records);
+int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_t size);
+/* Moves the run to *out, which the caller owns, and closes the writer. */
+int run_writer_finish(struct run_writer *w, struct run *out);
+/* Frees everything and removes the file of an unfinished writer. Zeros and a finished one are
+ * fine. */
+void run_writer_abort(struct run_writer *w);
+
+/* Reads one partition of one run. Needs memory for two blocks at most, plus a key that spans
+ * blocks. Zeros are a closed reader. Task's thread. */
+struct run_reader {
+    /* Of the current record; valid until the next call of run_reader_next. */
+    struct glint_slice key;
+    uint64_t value_size;
+    /* Private. */
+    struct glint_task *task;
+    const struct run_source *source;
+    struct run_part part;
+    uint64_t stored_at; /* bytes of the part that were consumed */
+    uint64_t raw_at;    /* raw bytes of the blocks that were read */
+    uint64_t records_left;
+    const uint8_t *at, *limit; /* unread raw bytes of the current block */
+    uint64_t value_left;       /* of the current record, not read yet */
+    uint8_t *raw, *ahead;      /* the decompressed block; stored bytes that were read */
+    uint64_t raw_capacity, ahead_capacity;
+    uint64_t ahead_begin, ahead_size; /* which range of the part `ahead` contains */
+    struct buffer key_bytes;
+};
+/* Borrows `slice.source`. An open reader may be opened again and reuses its memory. Returns 0, or
+ * SHUFFLE_CORRUPT if the index (slice.part) cannot be right. */
+int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_slice slice);
+/* Returns 1 and sets key and value_size to those of the next record; 0 at the end; a negative code
+ * with the task's error set. */
+int run_reader_next(struct run_reader *r);
+/* Reads the value of the current record, at most once per record; a value that is not read is
+ * skipped. *out points into the reader's block, or to scratch->data if the value spans blocks;
+ * readers may share `scratch`. Valid until the next call on the reader or until scratch changes.
+ * Returns 0 or a negative code with the task's error set. */
+int run_reader_value(struct run_reader *r, struct buffer *scratch, struct glint_slice *out);
+/* Frees the memory. Zeros are fine. */
+void run_reader_close(struct run_reader *r);
+
+/* Sets the task's error to SHUFFLE_CORRUPT, with the source's name and `what`, and
+ * task->failed_source. Returns the code. */
+int run_set_corrupt(struct glint_task *task, const struct run_source *source, const char *what);
+
+#endif

@@ -1,0 +1,117 @@
+/* The calls of glint.h that functions make on their task: errors, bad rows, counters, memory. */
+#include "engine/records/task.h"
+
+#include "engine/base/text.h"
+#include "engine/batch.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const task_counter_names[COUNT_BUILT_IN] = {
+    [COUNT_ROWS_READ] = "rows read",
+    [COUNT_BYTES_READ] = "bytes read",
+    [COUNT_ROWS_WRITTEN] = "rows written",
+    [COUNT_BYTES_WRITTEN] = "bytes written",
+    [COUNT_MAP_OUTPUT_RECORDS] = "map output records",
+    [COUNT_MAP_OUTPUT_BYTES] = "map output bytes",
+    [COUNT_SPILLS] = "spills",
+    [COUNT_SPILL_BYTES] = "spill bytes",
+    [COUNT_FETCH_WAIT_US] = "fetch wait us",
+    [COUNT_CACHE_HITS] = "cache hits",
+    [COUNT_CACHE_MISSES] = "cache misses",
+    [COUNT_CACHE_EVICTIONS] = "cache evictions",
+};
+
+#define TASK_BUFFER_BYTES_MIN 256u
+
+bool task_is_cancelled(const struct glint_task *task)
+{
+    /* Relaxed: seeing the flag late only ends the task later. */
+    const atomic_bool *flag = task->cancel_flag;
+    return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+void *task_alloc(struct glint_task *task, uint64_t size)
+{
+    void *memory = arena_alloc(&task->arena, size);
+    if (memory == NULL) error_no_memory(&task->error);
+    return memory;
+}
+
+void *glint_scratch(struct glint_task *task, uint64_t size)
+{
+    void *memory = arena_alloc_aligned(&task->arena, size);
+    if (memory == NULL) error_no_memory(&task->error);
+    return memory;
+}
+
+int glint_append(struct glint_task *task, struct glint_buffer *buffer, const void *data,
+                 uint64_t size)
+{
+    if (size > buffer->capacity - buffer->size) {
+        if (size > VALUE_BYTES_MAX - buffer->size)
+            return error_set(&task->error, GLINT_E_VALUE_LIMIT, NULL,
+                             "a buffer of more than %llu bytes",
+                             (unsigned long long)VALUE_BYTES_MAX);
+        /* Twice the size each time: what the task keeps until its end is at most as much again. */
+        uint64_t capacity = buffer->capacity > 0 ? 2 * buffer->capacity : TASK_BUFFER_BYTES_MIN;
+        while (capacity < buffer->size + size) capacity *= 2;
+        uint8_t *grown = glint_scratch(task, capacity);
+        if (grown == NULL) return task->error.code;
+        if (buffer->size > 0) memcpy(grown, buffer->data, buffer->size);
+        buffer->data = grown;
+        buffer->capacity = capacity;
+    }
+    if (size > 0) memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+    return 0;
+}
+
+uint32_t glint_partition(const struct glint_task *task)
+{
+    return task->partition;
+}
+
+int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, const char *cause,
+               ...)
+{
+    assert(code < 0);
+    va_list args;
+    va_start(args, cause);
+    error_set_va(&task->error, code, hint, cause, args);
+    va_end(args);
+    return code;
+}
+
+int glint_counter(struct glint_task *task, const char *name)
+{
+    struct task_counters *c = &task->counters;
+    assert(name != NULL && name[0] != '\0');
+    if (c->used < COUNT_BUILT_IN) c->used = COUNT_BUILT_IN;
+    for (uint32_t i = COUNT_BUILT_IN; i < c->used; i++)
+        if (strcmp(c->names[i], name) == 0) return (int)i;
+    if (c->used == COUNTERS_MAX)
+        return glint_fail(task, GLINT_E_PLAN_LIMIT, NULL, "more than %u counters in one task",
+                          COUNTERS_MAX - COUNT_BUILT_IN);
+    size_t size = strnlen(name, NAME_BYTES_MAX);
+    char *copy = task_alloc(task, size + 1);
+    if (copy == NULL) return GLINT_E_NO_MEMORY;
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    c->names[c->used] = copy;
+    c->values[c->used] = 0;
+    return (int)c->used++;
+}
+
+/* A negative `counter` means that glint_counter failed: the task's error is set already. */
+void glint_counter_add(struct glint_task *task, int counter, int64_t by)
+{
+    if (counter < 0) return;
+    assert((uint32_t)counter < COUNTERS_MAX);
+    /* Unsigned, so that an overflow wraps instead of being undefined. */
+    int64_t *value = &task->counters.values[counter];
+    *value = (int64_t)((uint64_t)*value + (uint64_t)by);
+}

@@ -1,0 +1,209 @@
+/* Shared by the scheduler's files: its tables, and the few functions that change them.
+ *
+ * sched.c        creates the tables; the next task; speculative copies; events
+ * sched_state.c        state changes of tasks, attempts, stages, executors and nodes
+ *
+ * Few events scan all tasks or all executors. Each stage has a bitmap of its waiting tasks, and per
+ * executor a ring of the waiting tasks that prefer it. Each executor has a ring of the tasks whose
+ * output it has, an array of attempts (running, queued or unused), and a list of the queued ones.
+ * Executors that accept tasks are in buckets: one bitmap per number of free slots and, for those
+ * without a free slot, one per number of tasks that can still be queued. All stages are scanned
+ * only when one becomes complete, incomplete or failed; all executors only when a node becomes
+ * excluded or good again. */
+#ifndef GLINT_SCHED_SCHED_INTERNAL_H
+#define GLINT_SCHED_SCHED_INTERNAL_H
+
+#include "engine/limits.h"
+#include "engine/sched/hbitmap.h"
+#include "engine/sched/sched.h"
+
+#include <stddef.h>
+
+enum task_state { TASK_WAITING, TASK_RUNNING, TASK_DONE, TASK_FAILED };
+
+struct sched_attempt;
+
+struct sched_task {
+    /* Waiting: the ring of its preferred executor, if it has one. Done: the ring of the executor
+     * that has its output. */
+    struct sched_task *next, *prev;
+    /* Running: its attempts; most have no other copy. Done: `run` is NULL, `other_copy` is the
+     * superseded copy that still runs, or NULL. */
+    struct sched_attempt *run, *other_copy;
+    uint32_t stage;
+    uint32_t executor; /* waiting: the preferred one, or SCHED_NONE; done: it has the output */
+    uint32_t attempt;  /* done: the attempt that made the output */
+    uint32_t attempts; /* started so far: the next attempt's number */
+    uint32_t last_failed_node; /* of the last attempt that failed, counted or not; SCHED_NONE */
+    uint32_t failed_on[TASK_ATTEMPTS_MAX - 1]; /* nodes of the `failures` attempts that counted */
+    uint8_t state, failures;
+};
+
+/* An element of an executor's array of attempts. `superseded`: its outcome is ignored, it only
+ * occupies its slot. `revoked`: queued, and sched_revoke_queued has returned it. `stage_attempt`:
+ * that of its stage when it started, see count_fetch_failure. */
+struct sched_attempt {
+    struct sched_task *task;           /* NULL: unused */
+    struct sched_attempt *next, *prev; /* candidate for a copy: the stage's ring, oldest first */
+    struct sched_attempt *next_queued; /* the next one of the free list or of the queue */
+    uint64_t sent_ns, start_ns;        /* queued: start_ns is sent_ns */
+    uint32_t executor, number, stage_attempt;
+    bool superseded, speculative, queued, revoked;
+};
+
+struct sched_task_ring {
+    struct sched_task *first; /* NULL: empty */
+};
+
+#define DURATION_BUCKETS 1024u
+
+/* A histogram of task durations with 16 buckets per power of two, so that the median is exact to
+ * 1/16. `median` is the number of its bucket, `below` the count of durations in earlier buckets:
+ * they are updated with each duration, without a scan. */
+struct durations {
+    uint32_t count[DURATION_BUCKETS];
+    uint32_t total, below, median;
+};
+
+struct sched_stage {
+    struct sched_task *tasks;
+    uint32_t count, done, waiting_count;
+    struct hbitmap waiting;
+    uint32_t *parents;
+    uint32_t parent_count;
+    uint32_t epoch; /* see sched_map_output_epoch */
+    /* A stage attempt ends with the first fetch failure of a task attempt that started in it.
+     * stage_attempts_failed counts the consecutive ones. */
+    uint32_t stage_attempt, stage_attempts_failed;
+    bool needed, ready, failed;
+    struct sched_task_ring *preferred; /* per executor; NULL until a task prefers one */
+    uint64_t preferred_capacity;
+    /* Only with speculation: the ring of candidates for a copy, and the durations of done tasks. */
+    struct sched_attempt *oldest;
+    struct durations *durations;
+};
+
+struct sched_executor {
+    struct sched_attempt *attempts, *free; /* [slots + prefetch]; NULL once it is lost */
+    struct sched_attempt *queue;           /* in the order in which they will run */
+    struct sched_task_ring outputs;        /* done tasks whose output it has */
+    /* busy: attempts that occupy a slot; queued: attempts in `queue` */
+    uint32_t node, slots, prefetch, busy, queued;
+    uint32_t bucket; /* its index in sched.buckets; 0: it gets no tasks */
+    bool lost, draining, suspect;
+    bool revoking;      /* one of its queued attempts is being revoked: at most one at a time */
+    uint64_t revoke_ns; /* since when */
+};
+
+/* The bucket of an executor: QUEUE_ONLY + its free slots or, if it has none, the number of tasks
+ * that can still be queued there (1 to QUEUE_ONLY). */
+#define QUEUE_ONLY  SLOTS_MAX
+#define BUCKETS_MAX (2 * SLOTS_MAX)
+
+struct sched_node {
+    uint32_t usable; /* its executors that are neither lost nor draining */
+    uint32_t failures_in_row;
+    bool excluded; /* by sched_set_executor_excluded; failures_in_row is the other reason */
+};
+
+struct sched {
+    struct sched_executor *executors;
+    struct sched_stage *stages;
+    struct sched_node *nodes;
+    uint32_t executor_count, stage_count;
+    uint64_t executor_capacity, stage_capacity, node_capacity;
+    struct hbitmap buckets[BUCKETS_MAX + 1]; /* executors that accept tasks, see QUEUE_ONLY */
+    /* BUCKETS_MAX - i for each bucket i that is not empty: the first is the one with most slots. */
+    struct hbitmap nonempty_buckets;
+    struct hbitmap runnable_stages;      /* stages that are ready and have waiting tasks */
+    struct hbitmap speculatable;         /* needed stages with 3 in 4 tasks done, but not all */
+    struct hbitmap executors_with_queue; /* executors where a task is queued */
+    struct hbitmap draining_with_queue;  /* of these, the draining ones */
+    uint32_t bucket_limit;               /* most slots or prefetch of any executor so far */
+    uint32_t nodes_good, nodes_bad;      /* nodes with usable executors; bad: excluded */
+    uint32_t running, losses, usable_executors; /* running: occupied slots of all executors */
+    uint64_t slots;                             /* of the usable executors */
+    uint64_t now_ns;                            /* the time of the last call that had one */
+    enum sched_status status;
+    const struct sched_task *failed; /* the first task that failed; NULL: none */
+    bool speculate, stopped;
+    bool process_died; /* by a signal: no more prefetch, see sched.h */
+    bool stages_stale; /* sched_update_stages is needed: a stage became complete, not, or failed */
+};
+
+static inline uint32_t sched_task_number(const struct sched *s, const struct sched_task *t)
+{
+    return (uint32_t)(t - s->stages[t->stage].tasks);
+}
+
+static inline struct task_attempt sched_attempt_info(const struct sched *s,
+                                                     const struct sched_attempt *a)
+{
+    return (struct task_attempt){.executor = a->executor,
+                                 .stage = a->task->stage,
+                                 .task = sched_task_number(s, a->task),
+                                 .attempt = a->number,
+                                 .speculative = a->speculative,
+                                 .sent_ns = a->sent_ns,
+                                 .start_ns = a->start_ns,
+                                 .queued = a->queued,
+                                 .superseded = a->superseded};
+}
+
+/* The task's only attempt: not superseded, and without another copy. */
+static inline bool sched_attempt_is_only_copy(const struct sched_attempt *a)
+{
+    return a->task->run == a && a->task->other_copy == NULL;
+}
+
+static inline bool sched_has_free_slot(const struct sched *s)
+{
+    return hbitmap_next(&s->nonempty_buckets, 0) < BUCKETS_MAX - QUEUE_ONLY;
+}
+
+static inline bool sched_stage_is_complete(const struct sched_stage *stage)
+{
+    return stage->done == stage->count;
+}
+
+/* ---- sched_state.c */
+
+void sched_task_ring_add(struct sched_task_ring *ring, struct sched_task *t);
+void sched_task_ring_remove(struct sched_task_ring *ring, struct sched_task *t);
+/* The only two functions that write a task's state; they keep the bitmaps and rings in step. The
+ * caller updates t->run before, and calls sched_update_stages at the end of the event. */
+void sched_task_set_state(struct sched *s, struct sched_task *t, enum task_state state);
+void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executor,
+                         uint32_t attempt);
+/* Called at the end of each event that may have changed a stage: recomputes which stages are needed
+ * and which are ready. */
+void sched_update_stages(struct sched *s);
+/* Fails the stage. The first `why` becomes the scheduler's status. */
+void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_status why);
+
+/* Starts an attempt, or queues it if no slot is free there. It is a speculative copy if another
+ * attempt of the task runs. */
+struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t, uint32_t executor);
+/* Removes the attempt from its task and from its executor. If it occupied a slot, the first queued
+ * attempt gets the slot. The caller updates the task's state. */
+void sched_attempt_finish(struct sched *s, struct sched_attempt *a);
+
+/* Recomputes the executor's bucket. Call it after any change of its slots, queue, state or node. */
+void sched_executor_update_bucket(struct sched *s, uint32_t executor);
+/* The executor was added (true), or drains or is lost: counts it, its slots and its node. */
+void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable);
+/* Counts SCHED_TASK_ERROR failures in a row; a success resets them. */
+void sched_node_record_outcome(struct sched *s, uint32_t node, bool failed);
+void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded);
+/* It has usable executors and is not excluded, or all nodes are: the job then runs on bad nodes
+ * rather than not at all. */
+bool sched_node_accepts_tasks(const struct sched *s, uint32_t node);
+
+/* ---- sched.c: all of it does nothing if speculation is off */
+
+/* Candidates are running or queued attempts without another copy. Removing an attempt that is not
+ * one is allowed. */
+void speculation_add_candidate(struct sched *s, struct sched_attempt *a);
+void speculation_remove_candidate(struct sched *s, struct sched_attempt *a);
+
+#endif

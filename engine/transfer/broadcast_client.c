@@ -1,0 +1,423 @@
+/* The loop thread fetches, verifies and serves blocks; slots only wait. State that both use
+ * (complete, error, progress) changes under one lock. Block states belong to the loop thread. Slots
+ * read the bytes only once the broadcast is complete.
+ *
+ * At most REQUESTS_TARGET blocks of a broadcast are in flight: each BLOCK_REQUEST asks for as many
+ * blocks as are missing to that number and reports blocks that arrived or failed, so each completed
+ * request triggers the next.
+ *
+ *    MISSING   -> REQUESTED [broadcast_client_on_assign]
+ *    REQUESTED -> PRESENT   [block_arrived]
+ *    REQUESTED -> MISSING   [block_failed; after BLOCK_TRIES_MAX failures the broadcast fails] */
+#include "engine/transfer/broadcast_client.h"
+
+#include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/transfer/broadcast_block.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define REQUESTS_TARGET 4u
+#define BLOCK_TRIES_MAX 8u
+/* Times fetch_ms without a new block. More than 2: a block may take a request that hangs for
+ * fetch_ms and then one from the driver. */
+#define WAIT_REQUESTS 3u
+static_assert(REQUESTS_TARGET <= BLOCK_REQUEST_MAX, "a BLOCK_REQUEST can request them");
+
+enum block_state { BLOCK_MISSING, BLOCK_REQUESTED, BLOCK_PRESENT };
+
+struct broadcast_block {
+    uint8_t state, failures;
+    struct buffer packed; /* compressed, if it arrived so: to serve */
+};
+
+struct block_fetch {
+    struct fetch_request fetch;
+    struct broadcast *broadcast; /* NULL: free slot */
+    uint64_t checksum;
+};
+
+struct broadcast {
+    struct broadcast *next; /* written under the lock */
+    struct broadcast_client *owner;
+    uint64_t id, size;
+    uint8_t *data;
+    uint32_t block_count, requests_in_flight;
+    struct block_fetch requests[BLOCK_REQUEST_MAX];
+    /* These are written under the lock. */
+    uint32_t refs; /* slots that use or wait for it, blocks being sent, requests in flight */
+    bool removed;  /* not in the list: freed with the last ref */
+    bool complete;
+    uint32_t present_count;
+    uint64_t progress_ns;
+    struct glint_error error; /* why the broadcast failed */
+    struct broadcast_block blocks[];
+};
+
+struct broadcast_client {
+    struct env *env;
+    const struct fetcher *fetcher;
+    uint64_t fetch_ms;
+    bool (*request_blocks)(void *arg, const struct block_request *t);
+    void *arg;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* complete, error or a cancel flag */
+    struct broadcast *first;
+    uint64_t last_announced; /* ids ascend */
+};
+
+struct broadcast_client *
+broadcast_client_create(struct env *env, const struct fetcher *fetcher, uint64_t fetch_ms,
+                        bool (*request_blocks)(void *arg, const struct block_request *t), void *arg)
+{
+    struct broadcast_client *v = mem_zalloc(sizeof *v);
+    if (v == NULL) return NULL;
+    v->env = env;
+    v->fetcher = fetcher;
+    v->fetch_ms = fetch_ms;
+    v->request_blocks = request_blocks;
+    v->arg = arg;
+    pthread_mutex_init(&v->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&v->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    return v;
+}
+
+static void free_fetched_broadcast(struct broadcast *broadcast)
+{
+    assert(broadcast->requests_in_flight == 0);
+    for (uint32_t b = 0; b < broadcast->block_count; b++) buffer_fini(&broadcast->blocks[b].packed);
+    mem_free(broadcast->data);
+    mem_free(broadcast);
+}
+
+void broadcast_client_destroy(struct broadcast_client *v)
+{
+    if (v == NULL) return;
+    for (struct broadcast *broadcast = v->first, *next; broadcast != NULL; broadcast = next) {
+        next = broadcast->next;
+        free_fetched_broadcast(broadcast);
+    }
+    pthread_cond_destroy(&v->changed);
+    pthread_mutex_destroy(&v->lock);
+    mem_free(v);
+}
+
+void broadcast_client_release(struct broadcast_client *v, void *ref)
+{
+    struct broadcast *broadcast = ref;
+    pthread_mutex_lock(&v->lock);
+    assert(broadcast->owner == v && broadcast->refs > 0);
+    const bool last = --broadcast->refs == 0 && broadcast->removed;
+    pthread_mutex_unlock(&v->lock);
+    if (last) free_fetched_broadcast(broadcast);
+}
+
+/* Loop thread: needs no lock, because only it changes the list. Others hold the lock. */
+static struct broadcast *find_announced(const struct broadcast_client *v, uint64_t id)
+{
+    struct broadcast *broadcast = v->first;
+    while (broadcast != NULL && broadcast->id != id) broadcast = broadcast->next;
+    return broadcast;
+}
+
+/* ---- Fetching: loop thread */
+
+/* Fails the broadcast and wakes all waiters; only the first error is kept. */
+static void broadcast_fail(struct broadcast *broadcast, const struct glint_error *why)
+{
+    struct broadcast_client *v = broadcast->owner;
+    assert(why->code != GLINT_OK);
+    pthread_mutex_lock(&v->lock);
+    if (broadcast->error.code == GLINT_OK) broadcast->error = *why;
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+static void ask_peer_for_block(struct broadcast *broadcast, struct block_request *t)
+{
+    t->id = broadcast->id;
+    bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
+    if (broadcast->removed) return;
+    if (!ended && broadcast->requests_in_flight < REQUESTS_TARGET)
+        t->blocks_max = REQUESTS_TARGET - broadcast->requests_in_flight;
+    /* A complete broadcast reports its last block too, so that others can fetch it from here. */
+    if (broadcast->owner->request_blocks(broadcast->owner->arg, t) || ended) return;
+    struct glint_error driver_gone = {.code = GLINT_OK};
+    error_set(&driver_gone, GLINT_E_CONNECTION, NULL,
+              "the driver disconnected before broadcast %llu was complete",
+              (unsigned long long)broadcast->id);
+    broadcast_fail(broadcast, &driver_gone);
+}
+
+int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
+                         struct glint_error *error)
+{
+    if (find_announced(v, id) != NULL) return 0;
+    /* The block count must fit into 32 bits. */
+    if (size > UINT32_MAX * (BROADCAST_BLOCK_BYTES_MAX / 2))
+        return error_set(error, GLINT_E_VALUE_LIMIT, NULL,
+                         "broadcast %llu of %llu bytes is too large", (unsigned long long)id,
+                         (unsigned long long)size);
+    uint32_t blocks = broadcast_block_count(size);
+    struct broadcast *broadcast =
+        mem_zalloc(sizeof *broadcast + sizeof broadcast->blocks[0] * blocks);
+    uint8_t *data = mem_alloc(size > 0 ? size : 1);
+    if (broadcast == NULL || data == NULL) {
+        mem_free(broadcast);
+        mem_free(data);
+        return error_no_memory(error);
+    }
+    broadcast->owner = v;
+    broadcast->id = id;
+    broadcast->size = size;
+    broadcast->data = data;
+    broadcast->block_count = blocks;
+    broadcast->complete = blocks == 0;
+    broadcast->progress_ns = v->env->now_ns(v->env);
+    pthread_mutex_lock(&v->lock);
+    broadcast->next = v->first;
+    v->first = broadcast;
+    if (id > v->last_announced) v->last_announced = id;
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+    struct block_request t = {.id = id};
+    if (!broadcast->complete) ask_peer_for_block(broadcast, &t);
+    return 0;
+}
+
+void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
+{
+    struct broadcast **link = &v->first;
+    while (*link != NULL && (*link)->id != id) link = &(*link)->next;
+    struct broadcast *broadcast = *link;
+    if (broadcast == NULL) return;
+    struct glint_error freed = {.code = GLINT_OK};
+    error_set(&freed, GLINT_E_INTERRUPTED, NULL, "broadcast %llu was freed",
+              (unsigned long long)id);
+    if (!broadcast->complete) broadcast_fail(broadcast, &freed);
+    pthread_mutex_lock(&v->lock);
+    *link = broadcast->next;
+    broadcast->removed = true;
+    const bool last = broadcast->refs == 0;
+    pthread_mutex_unlock(&v->lock);
+    if (last) free_fetched_broadcast(broadcast);
+}
+
+/* A block is verified and in place. Takes ownership of `packed`. */
+static void block_arrived(struct broadcast *broadcast, uint32_t block, struct buffer *packed)
+{
+    struct broadcast_client *v = broadcast->owner;
+    assert(broadcast->blocks[block].packed.data == NULL);
+    broadcast->blocks[block].packed = *packed;
+    broadcast->blocks[block].state = BLOCK_PRESENT;
+    pthread_mutex_lock(&v->lock);
+    broadcast->present_count++;
+    /* A broadcast that failed stays failed even if all blocks arrive: a waiter may have seen the
+     * error. */
+    assert(broadcast->present_count <= broadcast->block_count);
+    broadcast->progress_ns = v->env->now_ns(v->env);
+    broadcast->complete =
+        broadcast->present_count == broadcast->block_count && broadcast->error.code == GLINT_OK;
+    if (broadcast->complete) pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+    struct block_request t = {.received_count = 1, .received = {block}};
+    ask_peer_for_block(broadcast, &t);
+}
+
+static void block_failed(struct broadcast *broadcast, uint32_t block, struct buffer *packed,
+                         const struct glint_error *why)
+{
+    struct broadcast_block *b = &broadcast->blocks[block];
+    buffer_fini(packed);
+    b->state = BLOCK_MISSING;
+    if (++b->failures >= BLOCK_TRIES_MAX) broadcast_fail(broadcast, why);
+    struct block_request t = {.failed_count = 1, .failed = {block}};
+    ask_peer_for_block(broadcast, &t);
+}
+
+static void on_broadcast_block(struct fetch_request *fetch)
+{
+    struct block_fetch *r = fetch->arg;
+    struct broadcast *broadcast = r->broadcast;
+    uint32_t block = fetch->get.block;
+    assert(broadcast != NULL && broadcast->requests_in_flight > 0);
+    assert(broadcast->blocks[block].state == BLOCK_REQUESTED);
+    struct buffer packed = fetch->response;
+    struct glint_error why = fetch->error;
+    uint64_t checksum = r->checksum;
+    /* Free the slot first: block_arrived and block_failed request a block per free slot. */
+    broadcast->requests_in_flight--;
+    memset(r, 0, sizeof *r);
+    const struct glint_slice bytes = {packed.data, packed.size};
+    int code = why.code;
+    if (code == GLINT_OK)
+        code = broadcast_block_decode(broadcast->id, block, checksum, bytes, broadcast->data,
+                                      broadcast->size, &why);
+    if (code == GLINT_OK)
+        block_arrived(broadcast, block, &packed);
+    else
+        block_failed(broadcast, block, &packed, &why);
+    broadcast_client_release(broadcast->owner, broadcast);
+}
+
+static void hold(struct broadcast *broadcast)
+{
+    pthread_mutex_lock(&broadcast->owner->lock);
+    broadcast->refs++;
+    pthread_mutex_unlock(&broadcast->owner->lock);
+}
+
+/* Checks the whole assignment first, so that PROTOCOL leaves nothing changed. Each block must be
+ * MISSING: two requests must never write to the same memory. */
+static int check_assignment(const struct broadcast *broadcast, const struct block_assignment *t,
+                            struct glint_error *error)
+{
+    if (broadcast == NULL)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
+                         (unsigned long long)t->id);
+    if (t->count > BLOCK_REQUEST_MAX - broadcast->requests_in_flight)
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "%u blocks assigned at once, more than allowed", t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t block = t->blocks[i].block;
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++) again = again || t->blocks[k].block == block;
+        if (!again && block < broadcast->block_count &&
+            broadcast->blocks[block].state == BLOCK_MISSING)
+            continue;
+        return error_set(error, GLINT_E_PROTOCOL, NULL,
+                         "block %u of broadcast %llu does not exist, or is assigned twice", block,
+                         (unsigned long long)t->id);
+    }
+    return 0;
+}
+
+static struct block_fetch *free_block_fetch(struct broadcast *broadcast)
+{
+    uint32_t i = 0;
+    while (broadcast->requests[i].broadcast != NULL) i++;
+    assert(i < BLOCK_REQUEST_MAX);
+    return &broadcast->requests[i];
+}
+
+int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
+                               struct glint_error *error)
+{
+    struct broadcast *broadcast = find_announced(v, t->id);
+    /* It was removed while the assignment was on its way. */
+    if (broadcast == NULL && t->id <= v->last_announced) return 0;
+    int r = check_assignment(broadcast, t, error);
+    if (r != 0 || t->count == 0) return r;
+    struct fetch_request *first = NULL, **last = &first;
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct block_fetch *request = free_block_fetch(broadcast);
+        uint32_t block = t->blocks[i].block;
+        uint64_t size = broadcast_block_bytes_at(broadcast->size, block);
+        *request = (struct block_fetch){
+            .broadcast = broadcast,
+            .checksum = t->blocks[i].checksum,
+            .fetch = {.executor = t->blocks[i].from,
+                      .get = {.kind = GET_BROADCAST_BLOCK,
+                              .id = broadcast->id,
+                              .block = block,
+                              .size = size},
+                      .into = broadcast->data + block * broadcast_block_bytes(broadcast->size),
+                      .done = on_broadcast_block,
+                      .arg = request}};
+        broadcast->blocks[block].state = BLOCK_REQUESTED;
+        broadcast->requests_in_flight++;
+        hold(broadcast);
+        *last = &request->fetch;
+        last = &request->fetch.next;
+    }
+    v->fetcher->submit(v->fetcher->arg, first);
+    return 0;
+}
+
+/* ---- Serving: loop thread */
+
+void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
+                                  struct glint_slice *out)
+{
+    struct broadcast *broadcast = find_announced(v, id);
+    if (broadcast == NULL || block >= broadcast->block_count) return NULL;
+    const struct broadcast_block *b = &broadcast->blocks[block];
+    if (b->state != BLOCK_PRESENT) return NULL;
+    *out = (struct glint_slice){b->packed.data, b->packed.size};
+    /* Arrived uncompressed: serve it from the broadcast's memory. */
+    if (b->packed.size == 0)
+        *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
+    hold(broadcast);
+    return broadcast;
+}
+
+/* ---- Waiting: slot threads */
+
+void broadcast_client_wake_waiters(struct broadcast_client *v)
+{
+    pthread_mutex_lock(&v->lock);
+    pthread_cond_broadcast(&v->changed);
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* Waits, with the lock, for a change or until `deadline_ns` (CLOCK_MONOTONIC). */
+static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    pthread_cond_timedwait(&v->changed, &v->lock, &until);
+}
+
+/* Called with the lock. Returns 0: complete; a code with *error set: failed; 1: wait until
+ * *out_deadline_ns. */
+static int check_broadcast(const struct broadcast_client *v, const struct broadcast *broadcast,
+                           const atomic_bool *cancel_flag, uint64_t start_ns,
+                           uint64_t *out_deadline_ns, struct glint_error *error)
+{
+    if (broadcast->complete) return 0;
+    if (broadcast->error.code != GLINT_OK) {
+        *error = broadcast->error;
+        return error->code;
+    }
+    if (cancel_flag != NULL && atomic_load(cancel_flag))
+        return error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    /* The deadline restarts with each block that arrives: a slow broadcast that makes progress is
+     * fine. */
+    uint64_t since = broadcast->progress_ns > start_ns ? broadcast->progress_ns : start_ns;
+    uint64_t limit_ms = WAIT_REQUESTS * v->fetch_ms;
+    *out_deadline_ns = since + limit_ms * 1000000u;
+    if (v->env->now_ns(v->env) < *out_deadline_ns) return 1;
+    return error_set(error, GLINT_E_CONNECTION, NULL,
+                     "broadcast %llu: received %u of %u blocks, no progress for %llu ms",
+                     (unsigned long long)broadcast->id, broadcast->present_count,
+                     broadcast->block_count, (unsigned long long)limit_ms);
+}
+
+void *broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomic_bool *cancel_flag,
+                            struct glint_slice *out, struct glint_error *error)
+{
+    uint64_t start_ns = v->env->now_ns(v->env), deadline_ns = 0;
+    pthread_mutex_lock(&v->lock);
+    struct broadcast *broadcast = find_announced(v, id);
+    if (broadcast != NULL) broadcast->refs++;
+    int r = broadcast != NULL
+                ? 1
+                : error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
+                            (unsigned long long)id);
+    while (r == 1) {
+        r = check_broadcast(v, broadcast, cancel_flag, start_ns, &deadline_ns, error);
+        if (r == 1) wait_changed(v, deadline_ns);
+    }
+    if (r == 0) *out = (struct glint_slice){broadcast->data, broadcast->size};
+    pthread_mutex_unlock(&v->lock);
+    if (r == 0) return broadcast;
+    if (broadcast != NULL) broadcast_client_release(v, broadcast);
+    return NULL;
+}

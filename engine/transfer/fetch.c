@@ -1,0 +1,624 @@
+/* Prefetches chunks of map outputs into a bounded number of buffers that are reused.
+ *
+ * All buffers have one size and belong to the task. An open input that is not at its end always has
+ * at least one chunk in flight or received. So the merge can read its inputs in any order without a
+ * deadlock: no input waits for a buffer that only reading another input would free. Inputs are
+ * opened in the order of the merge, at most MERGE_FAN_IN_MAX at a time, which is how many it reads
+ * at once; further ones are opened as these end.
+ *
+ *     an input:   |--- read ---|--- received ---|--- in flight ---|--- later ---|
+ *                              at               .             requested       bytes
+ *
+ * A free buffer goes first to the input that the merge has just read from, up to its share, then to
+ * inputs that are not open yet, then to reading further ahead. */
+#include "engine/base/log.h"
+#include "engine/transfer/fetch_wait.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Requests the locations of map outputs: one GET_INDEX per executor, all at once. The response
+ * contains the bytes of small parts, so a shuffle of many small parts needs one request per
+ * executor and task.
+ *
+ * The response also says which of the map outputs are lost. */
+
+/* One executor's GET_INDEX: for entries[first, first + count). */
+struct index_request {
+    struct pending_fetch pending; /* first */
+    uint32_t first, count;
+};
+
+/* The arguments of fetch_index_request, and its work arrays. */
+struct index_query {
+    struct fetch_wait *wait;
+    uint64_t shuffle;
+    uint64_t bytes_max; /* inline bytes of one response */
+    uint32_t partition;
+    const struct fetch_input *inputs;
+    struct fetch_index_entry *entries;
+    uint32_t (*maps)[2];       /* [entries]: map, attempt */
+    struct index_entry *parts; /* [entries]: as decoded */
+};
+
+static int compare_executors(const void *a, const void *b, void *inputs)
+{
+    const struct fetch_input *all = inputs;
+    uint32_t x = ((const struct fetch_index_entry *)a)->input,
+             y = ((const struct fetch_index_entry *)b)->input;
+    if (all[x].executor != all[y].executor) return all[x].executor < all[y].executor ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+    uint32_t x = ((const struct fetch_index_entry *)a)->input,
+             y = ((const struct fetch_index_entry *)b)->input;
+    return x < y ? -1 : x > y;
+}
+
+/* Whether entry i is the first of its executor; the entries are sorted by executor. */
+static bool is_first_of_executor(const struct index_query *a, uint32_t i)
+{
+    const struct fetch_input *inputs = a->inputs;
+    return i == 0 ||
+           inputs[a->entries[i].input].executor != inputs[a->entries[i - 1].input].executor;
+}
+
+static void build_index_request(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    assert(q->count > 0);
+    *r = (struct fetch_request){.executor = a->inputs[a->entries[q->first].input].executor};
+    r->get = (struct get_request){.kind = GET_INDEX,
+                                  .id = a->shuffle,
+                                  .partition = a->partition,
+                                  .size = a->bytes_max,
+                                  .map_count = q->count,
+                                  .maps = a->maps + q->first};
+}
+
+/* Decodes a response into a->parts; sets the request's error if it is invalid. */
+static void decode_response(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    map_output_index_decode((struct glint_slice){r->response.data, r->response.size},
+                            a->parts + q->first, q->count, &r->error);
+}
+
+/* Sends the request once more: the response may have been damaged in transit. Blocks. */
+static void retry_index_request(struct index_query *a, struct index_request *q)
+{
+    struct fetch_request *r = &q->pending.request;
+    log_line(LOG_WARN, NULL, "damaged index response from executor %u, requesting it again",
+             r->executor);
+    buffer_fini(&r->response);
+    build_index_request(a, q);
+    fetch_wait_submit(a->wait, r);
+    fetch_wait_until_done(a->wait, &q->pending);
+}
+
+/* Stores the entries of a finished request. Returns 0, or sets the task's error and *out_lost: the
+ * input that is lost, or the first one if the executor did not respond, since the driver needs some
+ * map output to recompute. */
+static int accept_response(struct index_query *a, struct index_request *q, uint32_t *out_lost)
+{
+    struct fetch_request *r = &q->pending.request;
+    uint32_t lost = q->first;
+    if (r->error.code == GLINT_OK) {
+        decode_response(a, q);
+        if (r->error.code != GLINT_OK) retry_index_request(a, q);
+        if (r->error.code == GLINT_OK) decode_response(a, q);
+    }
+    for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++) {
+        a->entries[i].response = a->parts[i];
+        if (!a->parts[i].lost) continue;
+        lost = i;
+        error_set(&r->error, GLINT_E_FETCH_FAILED, NULL,
+                  "map output not found (shuffle %llu, map %u, attempt %u)",
+                  (unsigned long long)a->shuffle, a->maps[i][0], a->maps[i][1]);
+    }
+    if (r->error.code == GLINT_OK) return 0;
+    *out_lost = a->entries[lost].input;
+    return fetch_set_error(a->wait->task, &r->error);
+}
+
+static int submit_index_requests(struct index_query *a, struct fetch_index *p)
+{
+    struct fetch_request *first = NULL;
+    for (uint32_t i = p->request_count; i-- > 0;) {
+        build_index_request(a, &p->requests[i]);
+        p->requests[i].pending.request.next = first;
+        first = &p->requests[i].pending.request;
+    }
+    fetch_wait_submit(a->wait, first);
+    /* Wait for all, even if one fails: the fetcher still refers to the others. */
+    for (uint32_t i = 0; i < p->request_count; i++)
+        fetch_wait_until_done(a->wait, &p->requests[i].pending);
+    int r = 0;
+    for (uint32_t i = 0; i < p->request_count && r == 0; i++)
+        r = accept_response(a, &p->requests[i], &p->lost);
+    return r;
+}
+
+/* Allocates the arrays, sorts the entries by executor and divides the inline bytes among the
+ * executors. */
+static int prepare_index(struct index_query *a, struct fetch_index *p, uint32_t count)
+{
+    struct glint_task *task = a->wait->task;
+    p->entries = task_alloc(task, (count + 1) * sizeof *p->entries);
+    if (p->entries == NULL) return task->error.code;
+    for (uint32_t i = 0; i < count; i++)
+        if (a->inputs[i].local == NULL) p->entries[p->count++].input = i;
+    qsort_r(p->entries, p->count, sizeof *p->entries, compare_executors,
+            (void *)(uintptr_t)a->inputs);
+    a->entries = p->entries;
+    uint32_t executors = 0;
+    for (uint32_t i = 0; i < p->count; i++) executors += is_first_of_executor(a, i);
+    p->requests = task_alloc(task, (executors + 1) * sizeof *p->requests);
+    a->maps = task_alloc(task, (p->count + 1) * sizeof *a->maps);
+    a->parts = task_alloc(task, (p->count + 1) * sizeof *a->parts);
+    if (p->requests == NULL || a->maps == NULL || a->parts == NULL) return task->error.code;
+    if (executors > 0) a->bytes_max /= executors;
+    if (a->bytes_max > FETCH_CHUNK_BYTES_MAX) a->bytes_max = FETCH_CHUNK_BYTES_MAX;
+    return 0;
+}
+
+/* Requests the locations from the inputs' executors, one GET_INDEX each, and waits for all. The
+ * responses contain up to `bytes_max` bytes of small parts inline, all together. Arrays are in the
+ * task's arena. Returns 0, or FETCH_FAILED, INTERRUPTED or NO_MEMORY with the task's error set;
+ * call fetch_index_free in both cases. */
+static int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t bytes_max,
+                               uint64_t shuffle, uint32_t partition,
+                               const struct fetch_input *inputs, uint32_t count)
+{
+    struct index_query a = {.wait = w,
+                            .shuffle = shuffle,
+                            .bytes_max = bytes_max,
+                            .partition = partition,
+                            .inputs = inputs};
+    *p = (struct fetch_index){.lost = UINT32_MAX};
+    int r = prepare_index(&a, p, count);
+    if (r != 0) return r;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct fetch_input *in = &inputs[p->entries[i].input];
+        if (is_first_of_executor(&a, i))
+            p->requests[p->request_count++] = (struct index_request){.first = i};
+        p->requests[p->request_count - 1].count++;
+        a.maps[i][0] = in->map;
+        a.maps[i][1] = in->attempt;
+    }
+    r = submit_index_requests(&a, p);
+    qsort(p->entries, p->count, sizeof *p->entries, compare_inputs); /* back to map order */
+    return r;
+}
+
+/* Frees the responses; slices of inline bytes become invalid. Zeros are fine. */
+static void fetch_index_free(struct fetch_index *p)
+{
+    for (uint32_t i = 0; i < p->request_count; i++)
+        buffer_fini(&p->requests[i].pending.request.response);
+    p->request_count = 0;
+}
+
+/* ---- The fetch */
+
+#define CHUNK_BYTES_MIN (4 * KIB)
+#define PART_BYTES_MAX  ((uint64_t)1 << 48)
+
+/* One GET_MAP_OUTPUT request and its buffer. */
+struct chunk {
+    struct pending_fetch pending; /* first */
+    struct chunk *next;           /* in its input's list, or in the free list */
+    struct chunk *next_all;
+    uint32_t size, consumed;
+    uint8_t bytes[]; /* [f->chunk_bytes] */
+};
+
+/* The states, with the function of each change. ensure_requested opens an input that the merge
+ * reads before its turn.
+ *
+ *     WAITING -> OPEN    [open_next_inputs, ensure_requested]
+ *     OPEN    -> ENDED   [end_remote_input]
+ *     any     -> OPEN    [rewind_to]
+ *     ENDED   -> WAITING [reread_remote_input, of inline bytes] */
+enum remote_input_state { REMOTE_INPUT_WAITING, REMOTE_INPUT_OPEN, REMOTE_INPUT_ENDED };
+
+/* A remote input with records. If its bytes were inline in the index response, source.memory is set
+ * and it starts as REMOTE_INPUT_ENDED. Offsets in the source are relative to the part. */
+struct remote_input {
+    struct run_source source; /* first: read_remote_input casts it back */
+    struct fetch *fetch;
+    uint32_t input;
+    enum remote_input_state state;
+    uint64_t offset;            /* of the part in its run */
+    uint64_t requested, at;     /* bytes requested; bytes read by the merge */
+    struct chunk *first, *last; /* in flight or received, in order of offset */
+    uint32_t chunks;
+};
+
+struct fetch {
+    struct fetch_wait wait;
+    struct glint_task *task;
+    uint64_t shuffle;
+    const struct fetch_input *inputs;
+    uint32_t input_count;
+    struct remote_input *remotes; /* those with records, in map order */
+    uint32_t remote_count;
+    uint32_t next_open, open; /* remotes before next_open were opened; `open` of them still are */
+    uint64_t window;          /* bytes of all chunks, at most */
+    uint64_t chunk_bytes;
+    uint32_t share;            /* chunks that an input may have while other inputs are not open */
+    struct chunk *free, *all;  /* lists */
+    uint32_t count, count_max; /* chunks allocated; at most */
+    struct fetch_request *to_submit, **to_submit_end; /* list, in the order that the merge needs */
+    struct fetch_index index;
+    uint32_t lost; /* see fetch_lost_input */
+};
+
+/* ---- Chunks */
+
+static bool has_free_chunk(const struct fetch *f)
+{
+    return f->free != NULL || f->count < f->count_max;
+}
+
+/* Returns false when out of memory. */
+static bool add_fetched_chunk(struct fetch *f)
+{
+    struct chunk *c = mem_alloc(sizeof *c + f->chunk_bytes);
+    if (c == NULL) return false;
+    c->pending.request.response = (struct buffer){NULL, 0, 0};
+    c->next_all = f->all;
+    c->next = f->free;
+    f->all = f->free = c;
+    f->count++;
+    return true;
+}
+
+/* Queues a request for the next bytes of an input, for submit_requests. Returns false if no buffer
+ * is free or the free one has no memory: prefetching less is no error. */
+static bool request_next_chunk(struct fetch *f, struct remote_input *r)
+{
+    uint64_t left = r->source.bytes - r->requested;
+    assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
+    if (!has_free_chunk(f) || (f->free == NULL && !add_fetched_chunk(f))) return false;
+    struct chunk *c = f->free;
+    const struct fetch_input *in = &f->inputs[r->input];
+    struct fetch_request *q = &c->pending.request;
+    f->free = c->next;
+    c->size = (uint32_t)(left < f->chunk_bytes ? left : f->chunk_bytes);
+    c->consumed = 0;
+    c->next = NULL;
+    q->executor = in->executor;
+    q->into = c->bytes;
+    q->get = (struct get_request){.kind = GET_MAP_OUTPUT,
+                                  .id = f->shuffle,
+                                  .map = in->map,
+                                  .attempt = in->attempt,
+                                  .offset = r->offset + r->requested,
+                                  .size = c->size};
+    if (r->last != NULL)
+        r->last->next = c;
+    else
+        r->first = c;
+    r->last = c;
+    r->chunks++;
+    r->requested += c->size;
+    q->next = NULL;
+    *f->to_submit_end = q;
+    f->to_submit_end = &q->next;
+    return true;
+}
+
+static void submit_requests(struct fetch *f)
+{
+    fetch_wait_submit(&f->wait, f->to_submit);
+    f->to_submit = NULL;
+    f->to_submit_end = &f->to_submit;
+}
+
+/* Moves the first chunk of an input to the free list: it was read, or is discarded. Its request has
+ * finished, so the fetcher no longer writes into it. */
+static void release_first_chunk(struct fetch *f, struct remote_input *r)
+{
+    struct chunk *c = r->first;
+    assert(c != NULL && r->chunks > 0);
+    r->first = c->next;
+    if (r->first == NULL) r->last = NULL;
+    r->chunks--;
+    c->next = f->free;
+    f->free = c;
+}
+
+static bool has_bytes_to_request(const struct remote_input *r)
+{
+    return r->state == REMOTE_INPUT_OPEN && r->requested < r->source.bytes;
+}
+
+/* Opens inputs in merge order while there are free buffers. Inline inputs are skipped. */
+static void open_next_inputs(struct fetch *f)
+{
+    while (has_free_chunk(f) && f->next_open < f->remote_count && f->open < MERGE_FAN_IN_MAX) {
+        struct remote_input *r = &f->remotes[f->next_open];
+        if (r->state == REMOTE_INPUT_WAITING) {
+            r->state = REMOTE_INPUT_OPEN;
+            if (!request_next_chunk(f, r)) {
+                r->state = REMOTE_INPUT_WAITING;
+                return;
+            }
+            f->open++;
+        }
+        f->next_open++;
+    }
+}
+
+/* Distributes the free buffers round robin over the open inputs, after the first chunk of each. */
+static void request_initial_chunks(struct fetch *f)
+{
+    bool more = true;
+    open_next_inputs(f);
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < f->next_open && has_free_chunk(f); i++)
+            if (has_bytes_to_request(&f->remotes[i])) more |= request_next_chunk(f, &f->remotes[i]);
+    }
+}
+
+/* Reuses the buffers that reading `r` has freed. Beyond its share `r` gets them only if no other
+ * input could be opened with them, so that one long input cannot use up the window. */
+static void request_more_chunks(struct fetch *f, struct remote_input *r)
+{
+    while (has_bytes_to_request(r) && r->chunks < f->share && request_next_chunk(f, r)) {
+    }
+    open_next_inputs(f);
+    if (f->next_open == f->remote_count || f->open == MERGE_FAN_IN_MAX)
+        while (has_bytes_to_request(r) && request_next_chunk(f, r)) {
+        }
+}
+
+/* ---- Reading */
+
+/* Makes sure that the next chunk of the input is in flight or received. If no chunk is free, adds
+ * one: the merge reads an input again, or one that was not opened yet. Exceeding the window by one
+ * chunk is better than a deadlock. */
+static int ensure_requested(struct fetch *f, struct remote_input *r)
+{
+    if (r->state == REMOTE_INPUT_WAITING) {
+        r->state = REMOTE_INPUT_OPEN;
+        f->open++;
+    }
+    if (r->first != NULL) return 0;
+    assert(has_bytes_to_request(r));
+    if (!has_free_chunk(f)) f->count_max++;
+    if (!request_next_chunk(f, r)) return error_no_memory(&f->task->error);
+    submit_requests(f);
+    return 0;
+}
+
+static int wait_for_chunk(struct fetch *f, struct remote_input *r)
+{
+    struct pending_fetch *a = &r->first->pending;
+    if (a->ready) return 0;
+    fetch_wait_until_done(&f->wait, a);
+    if (a->request.error.code == GLINT_OK) {
+        a->ready = true;
+        return 0;
+    }
+    int e = fetch_set_error(f->task, &a->request.error);
+    if (e == GLINT_E_FETCH_FAILED) f->lost = r->input;
+    return e;
+}
+
+static void end_remote_input(struct fetch *f, struct remote_input *r)
+{
+    assert(r->first == NULL && r->at == r->source.bytes);
+    if (r->state == REMOTE_INPUT_OPEN) f->open--;
+    r->state = REMOTE_INPUT_ENDED;
+}
+
+/* The reader continues at another offset, after a damaged block. The chunks in flight are waited
+ * for, since the fetcher writes into their buffers, and discarded. */
+static void rewind_to(struct fetch *f, struct remote_input *r, uint64_t offset)
+{
+    while (r->first != NULL) {
+        fetch_wait_until_done(&f->wait, &r->first->pending);
+        release_first_chunk(f, r);
+    }
+    if (r->state != REMOTE_INPUT_OPEN) f->open++;
+    r->state = REMOTE_INPUT_OPEN;
+    r->at = r->requested = offset;
+}
+
+/* run_source.read */
+static int read_remote_input(const struct run_source *source, struct glint_task *task,
+                             uint64_t offset, uint64_t size, uint8_t *out)
+{
+    static_assert(offsetof(struct remote_input, source) == 0, "cast back from its first member");
+    struct remote_input *r = (struct remote_input *)(uintptr_t)source;
+    struct fetch *f = r->fetch;
+    assert(offset + size <= source->bytes && task == f->task);
+    if (offset != r->at) rewind_to(f, r, offset);
+    while (size > 0) {
+        int e = ensure_requested(f, r);
+        if (e == 0) e = wait_for_chunk(f, r);
+        if (e < 0) return e;
+        struct chunk *c = r->first;
+        uint64_t n = c->size - c->consumed;
+        if (n > size) n = size;
+        memcpy(out, c->bytes + c->consumed, n);
+        c->consumed += (uint32_t)n;
+        r->at += n;
+        out += n;
+        size -= n;
+        if (c->consumed < c->size) continue;
+        release_first_chunk(f, r);
+        if (r->at == source->bytes) end_remote_input(f, r);
+        request_more_chunks(f, r);
+        submit_requests(f);
+    }
+    return 0;
+}
+
+/* run_source.reread: later reads must request the bytes again. */
+static void reread_remote_input(const struct run_source *source)
+{
+    struct remote_input *r = (struct remote_input *)(uintptr_t)source;
+    log_line(LOG_WARN, NULL, "damaged data from executor %u, fetching it again",
+             r->fetch->inputs[r->input].executor);
+    if (r->source.memory == NULL) return; /* rewind_to discards the chunks */
+    /* The inline bytes were damaged: fetch the part as a large one. */
+    r->source.memory = NULL;
+    r->state = REMOTE_INPUT_WAITING;
+}
+
+/* ---- Opening */
+
+/* Sets the size and the number of the buffers. An input's share of the window is split into two
+ * chunks, one to read while the other is in flight, unless the longest part fits into a share
+ * whole. Chunks are not smaller than CHUNK_BYTES_MIN, since each costs a request: then the window
+ * may be exceeded by at most MERGE_FAN_IN_MAX of them. */
+static void plan_chunks(struct fetch *f)
+{
+    uint64_t longest = 0, need = 0;
+    uint32_t at_once = 0;
+    for (uint32_t i = 0; i < f->remote_count; i++) {
+        if (f->remotes[i].state != REMOTE_INPUT_WAITING) continue;
+        if (at_once < MERGE_FAN_IN_MAX) at_once++;
+        if (f->remotes[i].source.bytes > longest) longest = f->remotes[i].source.bytes;
+    }
+    f->chunk_bytes = CHUNK_BYTES_MIN; /* all are inline, but a damaged one is fetched in chunks */
+    if (at_once == 0) return;
+    uint64_t share = f->window / at_once;
+    uint64_t size = longest <= share ? longest : share / 2;
+    if (size > FETCH_CHUNK_BYTES_MAX) size = FETCH_CHUNK_BYTES_MAX;
+    if (size < CHUNK_BYTES_MIN) size = longest < CHUNK_BYTES_MIN ? longest : CHUNK_BYTES_MIN;
+    for (uint32_t i = 0; i < f->remote_count; i++)
+        if (f->remotes[i].state == REMOTE_INPUT_WAITING)
+            need += (f->remotes[i].source.bytes + size - 1) / size;
+    uint64_t count = f->window / size > at_once ? f->window / size : at_once;
+    if (count > need) count = need;
+    assert(size > 0 && count >= at_once && count <= UINT32_MAX);
+    f->chunk_bytes = size;
+    f->count_max = (uint32_t)count;
+    f->share = (uint32_t)(count / at_once);
+}
+
+/* The response is not trusted: these limits keep the sums and divisions here from overflowing.
+ * run_reader_open checks the rest. */
+static bool is_valid_part(struct run_part part)
+{
+    return part.bytes > 0 && part.bytes <= PART_BYTES_MAX && part.offset <= PART_BYTES_MAX;
+}
+
+/* Adds a remote input and returns its slice. Inline bytes are counted against the window, since
+ * they stay in memory until fetch_close. */
+static struct run_slice add_remote_input(struct fetch *f, const struct fetch_index_entry *entry)
+{
+    struct run_part part = entry->response.part;
+    struct remote_input *r = &f->remotes[f->remote_count++];
+    *r = (struct remote_input){.fetch = f, .input = entry->input, .offset = part.offset};
+    r->source = (struct run_source){.name = "fetched data",
+                                    .bytes = part.bytes,
+                                    .read = read_remote_input,
+                                    .reread = reread_remote_input};
+    if (entry->response.bytes.size > 0) {
+        r->source.memory = entry->response.bytes.data;
+        r->state = REMOTE_INPUT_ENDED;
+        f->window -= part.bytes < f->window ? part.bytes : f->window;
+    }
+    part.offset = 0;
+    return (struct run_slice){&r->source, part, entry->response.sorted};
+}
+
+/* Makes the slices of all inputs with records, in map order, and the state of the remote ones. */
+static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
+                       uint32_t *out_count)
+{
+    const struct fetch_index_entry *entry = f->index.entries;
+    f->remotes = task_alloc(f->task, (f->index.count + 1) * sizeof *f->remotes);
+    if (f->remotes == NULL) return f->task->error.code;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct run *local = f->inputs[i].local;
+        if (local != NULL) {
+            out[n] = run_slice(local, partition);
+            n += out[n].part.records > 0;
+            continue;
+        }
+        assert(entry < f->index.entries + f->index.count && entry->input == i);
+        const struct run_part part = entry->response.part;
+        if (part.records > 0 && !is_valid_part(part)) {
+            f->lost = i;
+            return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "invalid index");
+        }
+        if (part.records > 0) out[n++] = add_remote_input(f, entry);
+        entry++;
+    }
+    *out_count = n;
+    return 0;
+}
+
+static int open_fetch_inputs(struct fetch *f, uint32_t partition, uint32_t count,
+                             struct run_slice **out, uint32_t *out_count)
+{
+    struct run_slice *slices = task_alloc(f->task, (count + 1) * sizeof *slices);
+    if (slices == NULL) return f->task->error.code;
+    f->window = f->task->options->memory_bytes / 2;
+    if (f->window > FETCH_WINDOW_BYTES) f->window = FETCH_WINDOW_BYTES;
+    /* At most half of the window for inline parts: the chunks of the others need the rest. */
+    int r = fetch_index_request(&f->index, &f->wait, f->window / 2, f->shuffle, partition,
+                                f->inputs, count);
+    if (r != 0) f->lost = f->index.lost;
+    if (r == 0) r = make_slices(f, partition, count, slices, out_count);
+    if (r != 0) return r;
+    plan_chunks(f);
+    request_initial_chunks(f);
+    submit_requests(f);
+    *out = slices;
+    return 0;
+}
+
+struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher, uint64_t shuffle,
+                         uint32_t partition, const struct fetch_input *inputs, uint32_t count,
+                         struct run_slice **out, uint32_t *out_count, uint32_t *out_lost)
+{
+    struct fetch *f = task_alloc(task, sizeof *f);
+    struct fetch_input *copy = task_alloc(task, (count + 1) * sizeof *copy);
+    if (f == NULL || copy == NULL) return NULL;
+    memcpy(copy, inputs, count * sizeof *copy);
+    *f = (struct fetch){
+        .task = task, .shuffle = shuffle, .inputs = copy, .input_count = count, .lost = UINT32_MAX};
+    f->to_submit_end = &f->to_submit;
+    fetch_wait_init(&f->wait, task, fetcher);
+    if (open_fetch_inputs(f, partition, count, out, out_count) == 0) return f;
+    *out_lost = f->lost;
+    fetch_close(f);
+    return NULL;
+}
+
+uint32_t fetch_lost_input(const struct fetch *f)
+{
+    if (f->task->error.code == GLINT_E_FETCH_FAILED) return f->lost;
+    /* SHUFFLE_CORRUPT: the reader has recorded the source. */
+    const struct run_source *source = f->task->failed_source;
+    for (uint32_t i = 0; source != NULL && i < f->input_count; i++)
+        if (f->inputs[i].local != NULL && &f->inputs[i].local->source == source) return i;
+    for (uint32_t i = 0; source != NULL && i < f->remote_count; i++)
+        if (&f->remotes[i].source == source) return f->remotes[i].input;
+    return UINT32_MAX;
+}
+
+void fetch_close(struct fetch *f)
+{
+    if (f == NULL) return;
+    fetch_wait_cancel_all(&f->wait);
+    fetch_wait_fini(&f->wait);
+    for (struct chunk *c = f->all, *next; c != NULL; c = next) {
+        next = c->next_all;
+        mem_free(c);
+    }
+    f->all = NULL;
+    fetch_index_free(&f->index);
+}

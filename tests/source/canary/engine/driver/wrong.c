@@ -1,0 +1,2 @@
+/* The driver may not call the executor. */
+#include "engine/executor/executor.h"

@@ -1,0 +1,146 @@
+/* The reader of event logs, with logs from the real writer, and with failing disks and memory. */
+#include "engine/base/mem.h"
+#include "engine/events/event_log.h"
+#include "engine/events/history.h"
+#include "tests/support/memory_env.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { TASKS = 101 };
+
+static char dir[64], path[128];
+
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "/tmp/glint-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/events", dir);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(mem_live_blocks(), 0);
+    cr_expect_eq(env_remove_tree(env_real(), ENV_CWD, dir, 0), 0);
+}
+
+TestSuite(history, .init = setup, .fini = teardown);
+
+/* Task t takes t milliseconds; every tenth one fails first. */
+static void write_log(void)
+{
+    struct glint_error error = {.code = GLINT_OK}, why = {.code = GLINT_OK};
+    struct event_log_config config = {.env = env_real(), .path = path};
+    struct event_log *log = event_log_open(&config, &error);
+    cr_assert_not_null(log, "%s", error.cause);
+    uint64_t now = env_real()->now_ns(env_real());
+    error_set(&why, GLINT_E_NO_MEMORY, NULL, "\x1b[31mred\n\xff");
+    struct event_job job = {.id = 1, .name = "job"};
+    event_log_job_start(log, &job);
+    for (uint32_t stage = 0; stage < 20; stage++) {
+        struct event_stage started = {.stage = stage, .name = "s", .tasks = TASKS};
+        event_log_stage_start(log, &started);
+    }
+    for (uint32_t t = 0; t < TASKS; t++) {
+        struct event_task task = {.stage = 3,
+                                  .task = t,
+                                  .executor = t % 7,
+                                  .start_ns = now,
+                                  .end_ns = now + 1000000000u,
+                                  .run_ns = t * 1000000u,
+                                  .why = &why};
+        task.outcome = OUTCOME_FAILED;
+        if (t % 10 == 0) event_log_task_end(log, &task);
+        task.outcome = t == 50 ? OUTCOME_KILLED : OUTCOME_DONE;
+        event_log_task_end(log, &task);
+    }
+    event_log_job_end(log, &why, NULL);
+    event_log_close(log);
+}
+
+static double number_of(const json_t *o, const char *name)
+{
+    return json_number_value(json_object_get(o, name));
+}
+
+Test(history, stages_are_summarized_from_the_log)
+{
+    struct history h;
+    struct glint_error error = {.code = GLINT_OK};
+    write_log();
+    cr_assert_eq(history_read(&h, env_real(), path, &error), 0, "%s", error.cause);
+    cr_assert_eq(h.stage_count, 20);
+    const json_t *s = h.stages[3].report;
+    cr_expect_eq(number_of(s, "done"), TASKS - 1);
+    cr_expect_eq(number_of(s, "failed"), 11);
+    cr_expect_eq(number_of(s, "killed"), 1);
+    cr_expect_float_eq(number_of(s, "min_ms"), 0, 1e-3);
+    cr_expect_float_eq(number_of(s, "median_ms"), 49, 1e-3); /* without task 50 */
+    cr_expect_float_eq(number_of(s, "max_ms"), 100, 1e-3);
+    cr_expect_float_eq(number_of(s, "skew"), 100.0 / 49, 1e-3);
+    cr_expect_null(json_object_get(h.stages[4].report, "skew"));
+    cr_expect(h.end != NULL && !h.truncated_line && !h.size_limited);
+    history_fini(&h);
+}
+
+/* Prints `h` as text or as JSON. Sets *size to the number of bytes. */
+static char *print(const struct history *h, bool json, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    cr_assert_not_null(out);
+    if (json)
+        cr_assert(history_print_json(out, h));
+    else
+        history_print(out, h);
+    fclose(out);
+    return text;
+}
+
+Test(history, escape_sequences_are_not_printed)
+{
+    struct history h;
+    struct glint_error error = {.code = GLINT_OK};
+    size_t size;
+    write_log();
+    cr_assert_eq(history_read(&h, env_real(), path, &error), 0);
+    for (int json = 0; json < 2; json++) {
+        char *text = print(&h, json, &size);
+        cr_expect_null(memchr(text, 0x1b, size));
+        cr_expect_not_null(strstr(text, "[31mred"));
+        free(text);
+    }
+    history_fini(&h);
+}
+
+/* Each allocation fails once: the result is the same, or NO_MEMORY and nothing is leaked. */
+Test(history, out_of_memory_leaks_nothing)
+{
+    struct history h;
+    write_log();
+    int r = 1;
+    for (int64_t n = 1; r != 0; n += 1 + n / 16) {
+        struct glint_error error = {.code = GLINT_OK};
+        mem_fail_at(n, false);
+        r = history_read(&h, env_real(), path, &error);
+        mem_fail_at(0, false);
+        cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%lld: %s", (long long)n, error.cause);
+        history_fini(&h);
+        cr_assert_eq(mem_live_blocks(), 0);
+    }
+}
+
+Test(history, read_failure_is_an_error)
+{
+    static const char line[] = "{\"schema\":1,\"event\":\"x\",\"ms\":0,\"time\":\"\"}\n";
+    for (uint64_t call = 1; call <= 3; call++) {
+        struct memory_env env;
+        struct history h;
+        struct glint_error error = {.code = GLINT_OK};
+        memory_env_init(&env, line, sizeof line - 1);
+        env.fail_at = call;
+        cr_expect_eq(history_read(&h, &env.env, "log", &error), (int)GLINT_E_INPUT_IO);
+        history_fini(&h);
+        cr_expect_eq(env.open_files, 0);
+    }
+}

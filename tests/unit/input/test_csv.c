@@ -1,0 +1,235 @@
+/* Records of CSV: what is one and what is not, that rows survive a round trip, and that files can
+ * be cut anywhere. */
+#include "engine/input/csv.h"
+#include "engine/input/line_reader.h"
+#include "tests/support/memory_env.h"
+#include "tests/support/naive_lines.h"
+#include "tests/support/test_task.h"
+
+#include <criterion/criterion.h>
+
+static const struct glint_slice no_nulls = {NULL, 0}, nulls = {(const uint8_t *)"0\\N", 3};
+
+static void expect_plain(const char *record, char delimiter, const char *wanted)
+{
+    uint8_t out[100];
+    uint64_t size = 0;
+    const uint64_t record_size = strlen(record);
+    const char *problem =
+        csv_to_plain((const uint8_t *)record, record_size, (uint8_t)delimiter, out, &size);
+    cr_assert_null(problem, "%s: %s", record, problem);
+    cr_expect(size == strlen(wanted) && memcmp(out, wanted, size) == 0, "%s: %.*s", record,
+              (int)size, (char *)out);
+}
+
+Test(csv, records_become_plain_rows)
+{
+    expect_plain("", ',', "");
+    expect_plain(",", ',', "\x1f");
+    expect_plain("a,b", ',',
+                 "a\x1f"
+                 "b");
+    expect_plain("a;b,c", ';',
+                 "a\x1f"
+                 "b,c");
+    expect_plain("\"\"", ',', "");
+    expect_plain("\"\",\"\"\"\"", ',', "\x1f\"");
+    expect_plain("\"a,\nb\r\n\",\"c \"\"d\"\"\"", ',',
+                 "a,\nb\r\n\x1f"
+                 "c \"d\"");
+    expect_plain(" a , b ", ',', " a \x1f b ");
+    expect_plain("5\" disk,a\"b\"", ',',
+                 "5\" disk\x1f"
+                 "a\"b\"");
+    expect_plain(" \"a\"", ',', " \"a\"");
+}
+
+static void expect_problem(const char *record, const char *wanted)
+{
+    uint8_t out[100];
+    uint64_t size = 0;
+    const char *problem = csv_to_plain((const uint8_t *)record, strlen(record), ',', out, &size);
+    cr_assert_not_null(problem, "%s", record);
+    cr_expect(strstr(problem, wanted) != NULL, "%s: %s", record, problem);
+}
+
+Test(csv, invalid_records_have_a_reason)
+{
+    expect_problem("\"", "no closing quote");
+    expect_problem("a,\"b", "no closing quote");
+    expect_problem("\"a\"\"", "no closing quote");
+    expect_problem("\"a\"b,c", "continues after its quote");
+    expect_problem("\"a\" ,c", "continues after its quote");
+    expect_problem("a\x1f", "0x1f");
+    expect_problem("\"a\x1f\"", "0x1f");
+}
+
+static bool is_one_record(struct buffer record)
+{
+    struct csv_scan scan = csv_scan_begin(';');
+    return csv_find_row_end(record.data, record.data + record.size, &scan) == NULL && !scan.open;
+}
+
+Test(csv, row_is_the_same_after_a_round_trip)
+{
+    uint64_t state = 5;
+    for (unsigned round = 0; round < 2000; round++) {
+        static const char bytes[] = "ab\",;\n\r\t \x1f\x1f";
+        uint8_t row[40], again[100];
+        uint64_t size = test_random(&state) % sizeof row, again_size = 0;
+        struct buffer record = {NULL, 0, 0};
+        for (uint64_t i = 0; i < size; i++)
+            row[i] = (uint8_t)bytes[test_random(&state) % (sizeof bytes - 1)];
+        cr_assert(csv_append_row(&record, (struct glint_slice){row, size}, ';', no_nulls));
+        cr_assert(record.size <= sizeof again && is_one_record(record));
+        cr_assert_null(csv_to_plain(record.data, record.size, ';', again, &again_size));
+        cr_assert(again_size == size && (size == 0 || memcmp(row, again, size) == 0));
+        buffer_fini(&record);
+    }
+    struct buffer record = {NULL, 0, 0};
+    mem_fail_at(1, false);
+    cr_expect(
+        !csv_append_row(&record, (struct glint_slice){(const uint8_t *)"a\"b", 3}, ',', no_nulls));
+    mem_fail_at(0, false);
+    buffer_fini(&record);
+}
+
+Test(csv, null_is_a_field_without_quotes)
+{
+    static const char record[] = "\\N,\"\\N\",,\"\",\\n,\\N";
+    static const char plain[] = "\x1d\x1f\\N\x1f\x1f\x1f\\n\x1f\x1d";
+    uint8_t out[40];
+    uint64_t size;
+    struct buffer written = {NULL, 0, 0};
+    cr_assert_null(csv_to_row((const uint8_t *)record, sizeof record - 1, ',', nulls, out, &size));
+    cr_assert(size == sizeof plain - 1 && memcmp(out, plain, size) == 0);
+    cr_assert(csv_append_row(&written, (struct glint_slice){out, size}, ',', nulls));
+    cr_expect(written.size == strlen("\\N,\"\\N\",,,\\n,\\N") &&
+              memcmp(written.data, "\\N,\"\\N\",,,\\n,\\N", written.size) == 0);
+    buffer_fini(&written);
+    for (int quoted = 0; quoted < 2; quoted++) {
+        const char *mark = quoted ? "a,\"\x1d\"" : "a,\x1d";
+        const char *problem =
+            csv_to_row((const uint8_t *)mark, strlen(mark), ',', nulls, out, &size);
+        cr_expect(problem != NULL && strstr(problem, "0x1d") != NULL);
+        cr_expect_null(csv_to_row((const uint8_t *)mark, strlen(mark), ',', no_nulls, out, &size));
+    }
+}
+
+/* Splits records byte by byte, as Python's csv does with what is valid: the oracle. */
+static void naive_records(const uint8_t *data, uint64_t size, struct buffer *list)
+{
+    enum { FIELD_START, UNQUOTED, QUOTED, CLOSED } state = FIELD_START;
+    uint64_t record = 0;
+    for (uint64_t i = 0; i < size; i++) {
+        if (data[i] == '"' && state != UNQUOTED)
+            state = state == QUOTED ? CLOSED : QUOTED;
+        else if (state != QUOTED)
+            state = data[i] == ',' || data[i] == '\n' ? FIELD_START : UNQUOTED;
+        if (data[i] != '\n' || state != FIELD_START) continue;
+        const uint64_t end = i > record && data[i - 1] == '\r' ? i - 1 : i;
+        line_list_add(list, data + record, end - record);
+        record = i + 1;
+    }
+    if (record < size) line_list_add(list, data + record, size - record);
+}
+
+/* Splits of `records` each or, if that is 0, of `split_bytes`. */
+static void expect_split_records(const uint8_t *data, uint64_t size, uint64_t split_bytes,
+                                 uint64_t records, bool header, uint64_t read_max)
+{
+    struct memory_env memory;
+    memory_env_init(&memory, data, size);
+    memory.read_max = read_max;
+    struct input_file file = {.path = "t.csv", .size = size};
+    const struct input_list list = {
+        .files = &file, .count = 1, .bytes = size, .header = header, .csv = ','};
+    const struct task_options options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT};
+    struct glint_task task = {.env = &memory.env, .options = &options};
+    struct splits splits = {.items = NULL};
+    struct buffer got = {NULL, 0, 0}, wanted = {NULL, 0, 0};
+    int r = records > 0
+                ? splits_make_by_lines(&memory.env, &list, records, &splits, &task.error)
+                : splits_make_by_bytes(&memory.env, &list, split_bytes, &splits, &task.error);
+    cr_assert_eq(r, 0);
+    for (uint32_t i = 0; i < splits.count; i++) {
+        const int64_t before = task.counters.values[COUNT_ROWS_READ];
+        cr_assert_eq(read_split(&task, &splits.items[i], NULL, data, &got), 0);
+        const uint64_t rows = (uint64_t)(task.counters.values[COUNT_ROWS_READ] - before);
+        cr_assert(records == 0 || rows == records || (i + 1 == splits.count && rows < records));
+    }
+    naive_records(data, size, &wanted);
+    if (header) line_list_drop_first(&wanted);
+    cr_assert_eq(got.size, wanted.size, "splits of %lu", split_bytes);
+    if (got.size > 0) cr_assert_arr_eq(got.data, wanted.data, got.size);
+    cr_assert_eq(task.counters.values[COUNT_BYTES_READ], (int64_t)size);
+    splits_fini(&splits);
+    buffer_fini(&got);
+    buffer_fini(&wanted);
+    cr_assert_eq(memory.open_files, 0);
+}
+
+static void expect_records(const uint8_t *data, uint64_t size, uint64_t split_bytes, bool header,
+                           uint64_t read_max)
+{
+    expect_split_records(data, size, split_bytes, 0, header, read_max);
+    expect_split_records(data, size, 0, 1 + split_bytes % 9, header, read_max);
+}
+
+/* Also quotes in wrong places, and one that is never closed. */
+Test(csv, any_split_size_gives_the_same_records)
+{
+    uint64_t state = 7;
+    for (unsigned round = 0; round < 60; round++) {
+        uint8_t data[300];
+        const uint64_t size = test_random(&state) % sizeof data + 1;
+        const uint64_t rare = 2 + round % 30;
+        for (uint64_t i = 0; i < size; i++) {
+            const uint64_t kind = test_random(&state) % (4 * rare);
+            data[i] = kind < 4 ? '\n' : kind < 6 ? '"' : kind == 6 ? '\r' : kind < 9 ? ',' : 'x';
+        }
+        for (uint64_t split_bytes = 1; split_bytes < 2 * size; split_bytes += 1 + split_bytes / 3)
+            expect_records(data, size, split_bytes, round % 3 == 0, round % 5);
+    }
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+/* A record that is larger than a batch and has many lines; more records than a batch has rows. */
+Test(csv, large_records_are_read)
+{
+    const uint64_t size = 5 * MIB;
+    uint8_t *data = malloc(size);
+    for (uint64_t i = 0; i < size; i++) data[i] = i % 50 == 49 ? '\n' : i % 3 == 0 ? ',' : 'x';
+    data[100000] = data[100000 + 3 * MIB] = '"';
+    expect_records(data, size, 300 * KIB, false, 0);
+    expect_split_records(data, size, 0, 2000, false, 0);
+    expect_records(data, size, 10 * MIB, true, 0);
+    free(data);
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
+Test(csv, every_failure_while_splitting_is_reported)
+{
+    const char text[] = "a,\"b\nc\"\nd,e\nf,g\n";
+    struct input_file file = {.path = "t.csv", .size = strlen(text)};
+    const struct input_list list = {.files = &file, .count = 1, .bytes = file.size, .csv = ','};
+    for (uint64_t n = 1; n <= 5; n++) {
+        struct memory_env memory;
+        struct splits splits = {.items = NULL};
+        struct glint_error error = {.code = GLINT_OK};
+        memory_env_init(&memory, text, strlen(text));
+        memory.fail_at = n; /* open, stat, pread, stat */
+        const int r = splits_make_by_bytes(&memory.env, &list, 5, &splits, &error);
+        cr_expect_eq(r, n <= 4 ? GLINT_E_INPUT_IO : 0);
+        splits_fini(&splits);
+        memory.fail_at = 0;
+        error = (struct glint_error){.code = GLINT_OK};
+        mem_fail_at((int64_t)n, false);
+        const int m = splits_make_by_bytes(&memory.env, &list, 5, &splits, &error);
+        mem_fail_at(0, false);
+        cr_expect(m == 0 || m == GLINT_E_NO_MEMORY, "%d", m);
+        cr_expect(m < 0 || n > 3);
+        splits_fini(&splits);
+        cr_expect(memory.open_files == 0 && mem_live_blocks() == 0);
+    }
+}
