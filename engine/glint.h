@@ -243,7 +243,7 @@ struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
                                                   const struct glint_function *function,
                                                   struct glint_args *args);
 /* The lines that a command prints, (none, text), given the lines of a partition: its elements, or
- * key TAB value; a process per partition (docs/tables.md: any language). `argv` and `env` (NAME=VALUE
+ * key TAB value; a process per partition (docs/tables.md). `argv` and `env` (NAME=VALUE
  * pairs, added to the environment; may be NULL) end with NULL. No shell; argv[0] is searched in
  * $PATH. */
 struct glint_rdd *glint_pipe(struct glint_rdd *rdd, const char *const *argv,
