@@ -27,9 +27,8 @@ static void ask(struct executor_page *p)
 {
     struct env *env = env_real();
     if (p->asked_ns != 0 && env->now_ns(env) - p->asked_ns < FRESH_NS) return;
-    const struct cluster_request request = {.cluster = &p->cluster,
-                                            .request_type = FRAME_STATUS,
-                                            .response_type = FRAME_STATUS_REPLY};
+    const struct cluster_request request = {
+        .cluster = &p->cluster, .request_type = FRAME_STATUS, .response_type = FRAME_STATUS_REPLY};
     struct cluster_response *r;
     p->why = (struct glint_error){.code = GLINT_OK};
     if (cluster_request_send(&request, &r, &p->why) == 0) {
@@ -109,8 +108,7 @@ static bool put_executor(void *arg, struct json *out)
     json_cstring(out, "hostPort", address);
     json_cstring(out, "cluster", p->cluster.name);
     json_cstring(out, "build", s->build);
-    json_cstring(out, "state",
-                 s->draining ? "draining" : s->job_count > 0 ? "busy" : "idle");
+    json_cstring(out, "state", s->draining ? "draining" : s->job_count > 0 ? "busy" : "idle");
     json_u64(out, "totalCores", s->slots);
     json_u64(out, "activeTasks", running_tasks(s));
     json_u64(out, "memoryUsed", resident_bytes(s));
@@ -149,8 +147,8 @@ static bool put_metrics(void *arg, struct buffer *out)
                           oldest_heartbeat_ns(s) / SECOND_NS) &&
            web_put_metric(out, "glint_executor_uptime_seconds", false, "seconds",
                           "Time since the daemon has started.", s->uptime_ns / SECOND_NS) &&
-           web_put_metric(out, "glint_executor_draining", false, NULL,
-                          "1: it takes no more jobs.", s->draining) &&
+           web_put_metric(out, "glint_executor_draining", false, NULL, "1: it takes no more jobs.",
+                          s->draining) &&
            web_metrics_end(out);
 }
 
@@ -161,7 +159,7 @@ static void list_nothing(void *arg, struct json *out)
     (void)out;
 }
 
-static const struct web_model *find_nothing(void *arg, const char *id)
+static const struct job_model *find_nothing(void *arg, const char *id)
 {
     (void)arg;
     (void)id;

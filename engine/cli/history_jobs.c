@@ -35,7 +35,7 @@ struct history_jobs {
     uint32_t sorted_count; /* of the logs, by their path; the others are new */
     uint32_t next;         /* the log to look at next */
     uint64_t log_capacity;
-    struct web_model model; /* of logs[loaded] */
+    struct job_model model; /* of logs[loaded] */
     uint32_t loaded;        /* UINT32_MAX: none */
 };
 
@@ -43,17 +43,17 @@ struct history_jobs {
 
 static int add_event_to_model(void *arg, json_t *o, struct glint_error *error)
 {
-    return web_model_add_event(arg, o, error);
+    return job_model_add_event(arg, o, error);
 }
 
 static int read_model(struct history_jobs *j, uint32_t index, struct glint_error *error)
 {
-    struct web_model *m = &j->model;
+    struct job_model *m = &j->model;
     struct log_file *log = &j->logs[index];
-    web_model_fini(m);
+    job_model_fini(m);
     j->loaded = UINT32_MAX;
     history_lines_init();
-    web_model_init(m);
+    job_model_init(m);
     int r = history_read_lines(j->env, log->path, add_event_to_model, m, &m->truncated_line, error);
     if (r == 0 && m->job == NULL)
         r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",
@@ -200,7 +200,7 @@ struct history_jobs *history_jobs_open(struct env *env, const char *path, struct
     }
     *j = (struct history_jobs){.env = env, .path = copy, .loaded = UINT32_MAX};
     history_lines_init();
-    web_model_init(&j->model);
+    job_model_init(&j->model);
     j->directory = env->stat(env, path, &st) == 0 && st.kind == ENV_DIRECTORY;
     int r = 0;
     if (j->directory) {
@@ -225,7 +225,7 @@ void history_jobs_close(struct history_jobs *j)
         mem_free(j->logs[i].path);
         buffer_fini(&j->logs[i].entry);
     }
-    web_model_fini(&j->model);
+    job_model_fini(&j->model);
     mem_free(j->logs);
     mem_free(j->path);
     mem_free(j);
@@ -244,7 +244,7 @@ static void list_jobs(void *arg, struct json *out)
 }
 
 /* `again`: logs have been read just now. */
-static const struct web_model *find_job_or_read(struct history_jobs *j, const char *id, bool again)
+static const struct job_model *find_job_or_read(struct history_jobs *j, const char *id, bool again)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     uint32_t found = UINT32_MAX;
@@ -265,7 +265,7 @@ static const struct web_model *find_job_or_read(struct history_jobs *j, const ch
     return &j->model;
 }
 
-static const struct web_model *find_job(void *arg, const char *id)
+static const struct job_model *find_job(void *arg, const char *id)
 {
     return find_job_or_read(arg, id, false);
 }

@@ -66,9 +66,9 @@ const char *web_api_status(const json_t *end)
     return "FAILED";
 }
 
-static void put_counters(struct json *out, const struct web_model *m)
+static void put_counters(struct json *out, const struct job_model *m)
 {
-    struct web_stage sum = {.number = 0};
+    struct job_stage sum = {.number = 0};
     if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
         web_api_put_field(out, "counters", m->end, "counters");
         return;
@@ -76,7 +76,7 @@ static void put_counters(struct json *out, const struct web_model *m)
     json_begin(out, "counters", '{');
     for (uint32_t i = 0; i < m->stage_count; i++)
         for (uint32_t k = 0; k < m->stages[i].counter_count; k++) {
-            const struct web_counter *c = &m->stages[i].counters[k];
+            const struct job_counter *c = &m->stages[i].counters[k];
             uint32_t at = 0;
             while (at < sum.counter_count && strcmp(sum.counters[at].name, c->name) != 0) at++;
             if (at == sum.counter_count) {
@@ -85,7 +85,7 @@ static void put_counters(struct json *out, const struct web_model *m)
                     out->failed = true;
                     break;
                 }
-                sum.counters[sum.counter_count++] = (struct web_counter){c->name, 0};
+                sum.counters[sum.counter_count++] = (struct job_counter){c->name, 0};
             }
             sum.counters[at].value =
                 (int64_t)((uint64_t)sum.counters[at].value + (uint64_t)c->value);
@@ -106,7 +106,7 @@ static void put_texts(struct json *out, const char *name, const json_t *events, 
 }
 
 /* After the size limit events are missing, so the sums of the last one count. */
-static void put_sum(struct json *out, const struct web_model *m, const char *name,
+static void put_sum(struct json *out, const struct job_model *m, const char *name,
                     const char *field, uint64_t sum)
 {
     const json_t *value = json_object_get(m->end, field);
@@ -116,7 +116,7 @@ static void put_sum(struct json *out, const struct web_model *m, const char *nam
         json_u64(out, name, sum);
 }
 
-static void put_details(struct json *out, const struct web_model *m, const struct web_totals *t)
+static void put_details(struct json *out, const struct job_model *m, const struct job_totals *t)
 {
     const char *name;
     json_t *value;
@@ -148,9 +148,9 @@ static void put_details(struct json *out, const struct web_model *m, const struc
              (uint64_t)json_integer_value(json_object_get(m->end, "events_left_out")));
 }
 
-void web_api_put_application(struct json *out, const struct web_model *m, bool all)
+void web_api_put_application(struct json *out, const struct job_model *m, bool all)
 {
-    const struct web_totals t = web_model_totals(m);
+    const struct job_totals t = job_model_totals(m);
     const char *status = m->end != NULL ? web_api_status(m->end) : m->live ? "RUNNING" : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
     web_api_put_field(out, "id", m->job, "id");
@@ -183,7 +183,7 @@ static const json_t *find_page_end(const json_t *ends, const char *field, json_i
     return NULL;
 }
 
-static void put_actions(struct json *out, const struct web_model *m)
+static void put_actions(struct json *out, const struct job_model *m)
 {
     size_t i;
     json_t *o;
@@ -213,7 +213,7 @@ static void put_actions(struct json *out, const struct web_model *m)
     json_end(out, ']');
 }
 
-static void put_attempt(struct json *out, const struct web_attempt *a)
+static void put_attempt(struct json *out, const struct job_attempt *a)
 {
     static const char *const outcomes[] = {[OUTCOME_DONE] = "SUCCESS",
                                            [OUTCOME_FAILED] = "FAILED",
@@ -233,7 +233,7 @@ static void put_attempt(struct json *out, const struct web_attempt *a)
     json_end(out, '}');
 }
 
-static void put_running(struct json *out, const struct web_model *m)
+static void put_running(struct json *out, const struct job_model *m)
 {
     size_t i;
     json_t *o;
@@ -256,9 +256,9 @@ static void put_running(struct json *out, const struct web_model *m)
     json_end(out, ']');
 }
 
-static void put_tasks(struct json *out, const struct web_model *m, uint64_t offset, uint64_t length)
+static void put_tasks(struct json *out, const struct job_model *m, uint64_t offset, uint64_t length)
 {
-    const struct web_attempt *attempts = (const struct web_attempt *)m->attempts.data;
+    const struct job_attempt *attempts = (const struct job_attempt *)m->attempts.data;
     const uint64_t count = m->attempts.size / sizeof *attempts;
     json_begin(out, NULL, '{');
     json_u64(out, "offset", offset);
@@ -271,7 +271,7 @@ static void put_tasks(struct json *out, const struct web_model *m, uint64_t offs
     json_end(out, '}');
 }
 
-static void put_executor(struct json *out, uint32_t number, const struct web_executor *e)
+static void put_executor(struct json *out, uint32_t number, const struct job_executor *e)
 {
     const char *state = text_of(e->last, "state");
     json_begin(out, NULL, '{');
@@ -290,7 +290,7 @@ static void put_executor(struct json *out, uint32_t number, const struct web_exe
     json_end(out, '}');
 }
 
-static void put_environment(struct json *out, const struct web_model *m)
+static void put_environment(struct json *out, const struct job_model *m)
 {
     const char *name;
     json_t *value;
@@ -329,20 +329,20 @@ unsigned web_api_error(struct json *out, unsigned status, const char *text)
     return status;
 }
 
-static void put_executors(struct json *out, const struct web_model *m)
+static void put_executors(struct json *out, const struct job_model *m)
 {
     json_begin(out, NULL, '[');
     for (uint32_t i = 0; i < m->executor_count; i++) put_executor(out, i, &m->executors[i]);
     json_end(out, ']');
 }
 
-static void put_failures(struct json *out, const struct web_model *m)
+static void put_failures(struct json *out, const struct job_model *m)
 {
     web_api_put_value(out, NULL, m->failures);
 }
 
 /* Of jobs that build or read Bloom filters. */
-static void put_filters(struct json *out, const struct web_model *m)
+static void put_filters(struct json *out, const struct job_model *m)
 {
     static const char *const fields[][2] = {{"key", "key"},
                                             {"n", "n"},
@@ -369,7 +369,7 @@ static void put_filters(struct json *out, const struct web_model *m)
 }
 
 /* Persisted RDDs. */
-static void put_storage(struct json *out, const struct web_model *m)
+static void put_storage(struct json *out, const struct job_model *m)
 {
     static const char *const fields[][2] = {{"id", "rdd"},
                                             {"name", "name"},
@@ -391,12 +391,12 @@ static void put_storage(struct json *out, const struct web_model *m)
     json_end(out, ']');
 }
 
-unsigned web_api_part(struct json *out, const struct web_model *m, const char *name,
+unsigned web_api_part(struct json *out, const struct job_model *m, const char *name,
                       const char *(*query)(void *arg, const char *name), void *arg)
 {
     static const struct {
         const char *name;
-        void (*put)(struct json *out, const struct web_model *m);
+        void (*put)(struct json *out, const struct job_model *m);
     } parts[] = {
         {"jobs", put_actions},        {"stages", web_api_put_stages},   {"failures", put_failures},
         {"executors", put_executors}, {"environment", put_environment}, {"filters", put_filters},

@@ -4,19 +4,19 @@
 #define GLINT_WEB_WEB_API_H
 
 #include "engine/base/json.h"
-#include "engine/web/web_model.h"
+#include "engine/events/job_model.h"
 
 #define WEB_TASKS_PER_ANSWER 20000u
 
 /* The object of a job, without its braces: of the list, or with `all` of the job itself. */
-void web_api_put_application(struct json *out, const struct web_model *m, bool all);
+void web_api_put_application(struct json *out, const struct job_model *m, bool all);
 /* Part NAME of /api/v1/applications/ID/NAME. `query` returns a parameter or NULL. */
-unsigned web_api_part(struct json *out, const struct web_model *m, const char *name,
+unsigned web_api_part(struct json *out, const struct job_model *m, const char *name,
                       const char *(*query)(void *arg, const char *name), void *arg);
 /* {"error": {...}} */
 unsigned web_api_error(struct json *out, unsigned status, const char *text);
 /* False when out of memory. */
-bool web_metrics(struct buffer *out, const struct web_model *m);
+bool web_metrics(struct buffer *out, const struct job_model *m);
 /* Appends one metric with one value; a counter's name gets _total. `unit` NULL: none. Return false
  * when out of memory. */
 bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,

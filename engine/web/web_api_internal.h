@@ -3,7 +3,7 @@
 #define GLINT_WEB_WEB_API_INTERNAL_H
 
 #include "engine/base/json.h"
-#include "engine/web/web_model.h"
+#include "engine/events/job_model.h"
 
 /* Writes any value, as it is; NULL: null. */
 void web_api_put_value(struct json *out, const char *name, const json_t *value);
@@ -15,6 +15,6 @@ void web_api_put_ms(struct json *out, const char *name, double ms);
 const char *web_api_status(const json_t *end);
 
 /* web_api_stages.c */
-void web_api_put_stages(struct json *out, const struct web_model *m);
+void web_api_put_stages(struct json *out, const struct job_model *m);
 
 #endif

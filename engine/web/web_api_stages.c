@@ -23,7 +23,7 @@ static uint64_t rank_of(int which, uint64_t count)
     return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
 }
 
-static void put_times(struct json *out, const char *name, const struct web_stage *s)
+static void put_times(struct json *out, const char *name, const struct job_stage *s)
 {
     const uint64_t count = s->run_ms.size / sizeof(double);
     double *sorted = count > 0 ? mem_alloc(s->run_ms.size) : NULL;
@@ -39,17 +39,17 @@ static void put_times(struct json *out, const char *name, const struct web_stage
 }
 
 /* Microseconds are written as milliseconds. */
-static void put_count(struct json *out, const char *name, enum web_metric metric, uint64_t value)
+static void put_count(struct json *out, const char *name, enum task_metric metric, uint64_t value)
 {
-    if (metric == WEB_FETCH_WAIT_US)
+    if (metric == METRIC_FETCH_WAIT_US)
         web_api_put_ms(out, name, (double)value / 1000);
     else
         json_u64(out, name, value);
 }
 
 /* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
-static void put_metric(struct json *out, const char *name, const struct web_stage *s,
-                       enum web_metric metric)
+static void put_metric(struct json *out, const char *name, const struct job_stage *s,
+                       enum task_metric metric)
 {
     const struct buffer *b = &s->metrics[metric];
     uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
@@ -63,7 +63,7 @@ static void put_metric(struct json *out, const char *name, const struct web_stag
     mem_free(sorted);
 }
 
-static void put_distributions(struct json *out, const struct web_stage *s)
+static void put_distributions(struct json *out, const struct job_stage *s)
 {
     json_begin(out, "taskMetricsDistributions", '{');
     json_begin(out, "quantiles", '[');
@@ -71,25 +71,25 @@ static void put_distributions(struct json *out, const struct web_stage *s)
     json_end(out, ']');
     put_times(out, "executorRunTime", s);
     json_begin(out, "inputMetrics", '{');
-    put_metric(out, "bytesRead", s, WEB_BYTES_READ);
-    put_metric(out, "recordsRead", s, WEB_ROWS_READ);
+    put_metric(out, "bytesRead", s, METRIC_BYTES_READ);
+    put_metric(out, "recordsRead", s, METRIC_ROWS_READ);
     json_end(out, '}');
     json_begin(out, "outputMetrics", '{');
-    put_metric(out, "bytesWritten", s, WEB_BYTES_WRITTEN);
-    put_metric(out, "recordsWritten", s, WEB_ROWS_WRITTEN);
+    put_metric(out, "bytesWritten", s, METRIC_BYTES_WRITTEN);
+    put_metric(out, "recordsWritten", s, METRIC_ROWS_WRITTEN);
     json_end(out, '}');
     json_begin(out, "shuffleReadMetrics", '{');
-    put_metric(out, "fetchWaitTime", s, WEB_FETCH_WAIT_US);
+    put_metric(out, "fetchWaitTime", s, METRIC_FETCH_WAIT_US);
     json_end(out, '}');
     json_begin(out, "shuffleWriteMetrics", '{');
-    put_metric(out, "bytesWritten", s, WEB_MAP_OUTPUT_BYTES);
-    put_metric(out, "recordsWritten", s, WEB_MAP_OUTPUT_RECORDS);
+    put_metric(out, "bytesWritten", s, METRIC_MAP_OUTPUT_BYTES);
+    put_metric(out, "recordsWritten", s, METRIC_MAP_OUTPUT_RECORDS);
     json_end(out, '}');
-    put_metric(out, "diskBytesSpilled", s, WEB_SPILL_BYTES);
+    put_metric(out, "diskBytesSpilled", s, METRIC_SPILL_BYTES);
     json_end(out, '}');
 }
 
-static void put_stage(struct json *out, const struct web_model *m, const struct web_stage *s)
+static void put_stage(struct json *out, const struct job_model *m, const struct job_stage *s)
 {
     /* One without an end has ended with the job. */
     const char *ended = web_api_status(s->end != NULL ? s->end : m->end);
@@ -106,9 +106,9 @@ static void put_stage(struct json *out, const struct web_model *m, const struct 
                                   : "PENDING");
     web_api_put_field(out, "parentIds", s->start, "parents");
     json_u64(out, "numTasks", s->tasks);
-    json_u64(out, "numActiveTasks", web_model_running_in(m, s->number));
+    json_u64(out, "numActiveTasks", job_model_running_in(m, s->number));
     json_u64(out, "numCompleteTasks", s->done);
-    json_u64(out, "numCompletedIndices", web_stage_done_tasks(s));
+    json_u64(out, "numCompletedIndices", job_stage_done_tasks(s));
     json_u64(out, "numFailedTasks", s->failed);
     json_u64(out, "numKilledTasks", s->killed);
     json_u64(out, "numLostTasks", s->lost);
@@ -124,8 +124,8 @@ static void put_stage(struct json *out, const struct web_model *m, const struct 
         web_api_put_value(out, NULL, o);
     json_end(out, ']');
     web_api_put_field(out, "numOperators", s->start, "operator_count");
-    put_count(out, "shuffleFetchWaitTime", WEB_FETCH_WAIT_US,
-              (uint64_t)web_stage_counter(s, "fetch wait us"));
+    put_count(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
+              (uint64_t)job_stage_counter(s, "fetch wait us"));
     json_begin(out, "counters", '{');
     for (uint32_t i = 0; i < s->counter_count; i++)
         json_i64(out, s->counters[i].name, s->counters[i].value);
@@ -134,7 +134,7 @@ static void put_stage(struct json *out, const struct web_model *m, const struct 
     json_end(out, '}');
 }
 
-void web_api_put_stages(struct json *out, const struct web_model *m)
+void web_api_put_stages(struct json *out, const struct job_model *m)
 {
     json_begin(out, NULL, '[');
     for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);

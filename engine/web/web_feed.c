@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct feed_header {
-    struct web_attempt attempt; /* unused for a line */
+    struct job_attempt attempt; /* unused for a line */
     uint64_t size;              /* of the bytes that follow */
     uint32_t error_size;        /* the first of them: the attempt's error, as JSON */
     bool is_line;
@@ -79,7 +79,7 @@ struct event_sink web_feed_sink(struct web_feed *f)
     return (struct event_sink){.arg = f, .line = on_line, .task = on_task};
 }
 
-static int add_attempt(struct web_feed *f, struct web_model *m, const struct feed_header *h,
+static int add_attempt(struct web_feed *f, struct job_model *m, const struct feed_header *h,
                        const uint8_t *data, struct glint_error *error)
 {
     uint32_t count = 0;
@@ -91,15 +91,15 @@ static int add_attempt(struct web_feed *f, struct web_model *m, const struct fee
         if (!counter_entry_unpack(&u, &e)) break;
         if (e.is_accumulator) continue;
         memcpy(f->names[count], e.name, sizeof e.name);
-        f->counters[count] = (struct web_counter){f->names[count], e.value};
+        f->counters[count] = (struct job_counter){f->names[count], e.value};
         count++;
     }
-    const int r = web_model_add_attempt(m, &h->attempt, why, f->counters, count, error);
+    const int r = job_model_add_attempt(m, &h->attempt, why, f->counters, count, error);
     json_decref(why);
     return r;
 }
 
-int web_feed_take(struct web_feed *f, struct web_model *m, struct glint_error *error)
+int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_error *error)
 {
     int r = 0;
     pthread_mutex_lock(&f->lock);
@@ -116,7 +116,7 @@ int web_feed_take(struct web_feed *f, struct web_model *m, struct glint_error *e
         assert(h.size <= taken.size - at);
         json_t *o = h.is_line ? json_loadb((const char *)taken.data + at, h.size, 0, NULL) : NULL;
         if (h.is_line)
-            r = o != NULL ? web_model_add_event(m, o, error) : error_no_memory(error);
+            r = o != NULL ? job_model_add_event(m, o, error) : error_no_memory(error);
         else
             r = add_attempt(f, m, &h, taken.data + at, error);
         json_decref(o);

@@ -5,7 +5,7 @@
 #define GLINT_WEB_WEB_FEED_H
 
 #include "engine/events/event_log.h"
-#include "engine/web/web_model.h"
+#include "engine/events/job_model.h"
 
 #include <pthread.h>
 
@@ -18,7 +18,7 @@ struct web_feed {
     /* Of the attempt that is being added: here, since clearing them for each would cost more than
      * all the rest. */
     char names[COUNTERS_MAX][NAME_BYTES_MAX];
-    struct web_counter counters[COUNTERS_MAX];
+    struct job_counter counters[COUNTERS_MAX];
 };
 
 void web_feed_init(struct web_feed *f);
@@ -26,6 +26,6 @@ void web_feed_fini(struct web_feed *f);
 /* For the driver's thread. */
 struct event_sink web_feed_sink(struct web_feed *f);
 /* For the server's thread: adds all events to the model. Returns 0 or a code. */
-int web_feed_take(struct web_feed *f, struct web_model *m, struct glint_error *error);
+int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_error *error);
 
 #endif

@@ -106,7 +106,7 @@ struct web_stream {
     bool suspended, first, ended;
 };
 
-static bool stream_is_due(const struct web_stream *s, const struct web_model *m)
+static bool stream_is_due(const struct web_stream *s, const struct job_model *m)
 {
     const uint64_t age = s->h->env->now_ns(s->h->env) - s->sent_ns;
     if (s->h->closing || m == NULL || s->first) return true;
@@ -115,7 +115,7 @@ static bool stream_is_due(const struct web_stream *s, const struct web_model *m)
 }
 
 /* The next text to send. */
-static void stream_fill(struct web_stream *s, const struct web_model *m)
+static void stream_fill(struct web_stream *s, const struct job_model *m)
 {
     const bool changed = m != NULL && (s->first || m->changes != s->seen);
     s->size = s->at = 0;
@@ -136,7 +136,7 @@ static void stream_fill(struct web_stream *s, const struct web_model *m)
 static ssize_t stream_read(void *arg, uint64_t position, char *out, size_t capacity)
 {
     struct web_stream *s = arg;
-    const struct web_model *m = s->h->jobs.find(s->h->jobs.arg, s->id);
+    const struct job_model *m = s->h->jobs.find(s->h->jobs.arg, s->id);
     (void)position;
     if (s->at == s->size && s->ended) return MHD_CONTENT_READER_END_OF_STREAM;
     if (s->at == s->size && stream_is_due(s, m)) stream_fill(s, m);
@@ -166,8 +166,8 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
     if (h->stream_count == WEB_STREAMS_MAX) return answer_error(r, 503, "too many streams");
     struct web_stream *s = mem_zalloc(sizeof *s);
     if (s == NULL) return MHD_NO;
-    *s = (struct web_stream){
-        .h = h, .next = h->streams, .connection = r->connection, .first = true};
+    *s =
+        (struct web_stream){.h = h, .next = h->streams, .connection = r->connection, .first = true};
     text_format(s->id, sizeof s->id, "%s", id);
     h->streams = s;
     h->stream_count++;
@@ -213,7 +213,7 @@ static enum MHD_Result answer_api(struct web_request *r, const char *rest)
     const size_t size = strcspn(rest + 1, "/");
     if (size >= sizeof id) return answer_error(r, 404, "no such job");
     text_format(id, sizeof id, "%.*s", (int)size, rest + 1);
-    const struct web_model *m = r->h->jobs.find(r->h->jobs.arg, id);
+    const struct job_model *m = r->h->jobs.find(r->h->jobs.arg, id);
     if (m == NULL) return answer_error(r, 404, "no such job");
     const char *part = rest + 1 + size;
     if (strcmp(part, "/events") == 0) return answer_stream(r, id);
@@ -244,7 +244,7 @@ static enum MHD_Result answer_metrics(const struct web_request *r)
 {
     const struct web_jobs *jobs = &r->h->jobs;
     struct buffer text = {NULL, 0, 0};
-    const struct web_model *m = jobs->find(jobs->arg, NULL);
+    const struct job_model *m = jobs->find(jobs->arg, NULL);
     if (m == NULL && jobs->executor_metrics == NULL) return answer_error(r, 404, "no job");
     enum MHD_Result result;
     if (m != NULL ? web_metrics(&text, m) : jobs->executor_metrics(jobs->arg, &text))
@@ -311,8 +311,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         .host = header_of(&r, "Host"),
         .origin = header_of(&r, "Origin"),
         .authorization = header_of(&r, "Authorization"),
-        .cookie = r.h->library->lookup_connection_value(connection, MHD_COOKIE_KIND,
-                                                       r.h->access->cookie),
+        .cookie =
+            r.h->library->lookup_connection_value(connection, MHD_COOKIE_KIND, r.h->access->cookie),
         .query_token = strcmp(path, "/") == 0 ? query_of(&r, "token") : NULL};
     switch (web_access_check(r.h->access, &c, &by_query)) {
     case WEB_WRONG_HOST:

@@ -5,18 +5,18 @@
 
 #include "engine/base/env.h"
 #include "engine/base/json.h"
+#include "engine/events/job_model.h"
 #include "engine/web/web_access.h"
 #include "engine/web/web_connections.h"
 #include "engine/web/web_library.h"
-#include "engine/web/web_model.h"
 
-#define WEB_CONNECTIONS_MAX  64u
-#define WEB_PER_ADDRESS_MAX  32u /* of them from one address */
-#define WEB_STREAMS_MAX      16u /* of them with server-sent events */
-#define WEB_REQUEST_BYTES    (16 * KIB) /* memory of a connection: line and headers of a request */
-#define WEB_TIMEOUT_S        15u        /* without progress of a connection; for a whole request */
-#define WEB_CHANGE_NS        (500 * MS_NS)
-#define WEB_KEEP_ALIVE_NS    (10 * SECOND_NS)
+#define WEB_CONNECTIONS_MAX 64u
+#define WEB_PER_ADDRESS_MAX 32u        /* of them from one address */
+#define WEB_STREAMS_MAX     16u        /* of them with server-sent events */
+#define WEB_REQUEST_BYTES   (16 * KIB) /* memory of a connection: line and headers of a request */
+#define WEB_TIMEOUT_S       15u        /* without progress of a connection; for a whole request */
+#define WEB_CHANGE_NS       (500 * MS_NS)
+#define WEB_KEEP_ALIVE_NS   (10 * SECOND_NS)
 
 /* The jobs that are shown. */
 struct web_jobs {
@@ -25,7 +25,7 @@ struct web_jobs {
     void (*list)(void *arg, struct json *out);
     /* Returns the model of a job, valid until the next call; NULL: there is none. `id` NULL: the
      * only one, or the newest. */
-    const struct web_model *(*find)(void *arg, const char *id);
+    const struct job_model *(*find)(void *arg, const char *id);
     /* Reads what is not known yet, for a short time; called a few times a second. NULL: nothing. */
     void (*step)(void *arg);
     /* Of an executor, which has none of these jobs; NULL: of jobs. Write the fields of its object,

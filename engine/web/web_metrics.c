@@ -33,15 +33,15 @@ bool web_metrics_end(struct buffer *out)
     return put_metric_text(out, "# EOF\n");
 }
 
-static uint64_t counter_of(const struct web_model *m, const char *name)
+static uint64_t counter_of(const struct job_model *m, const char *name)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->stage_count; i++)
-        sum += (uint64_t)web_stage_counter(&m->stages[i], name);
+        sum += (uint64_t)job_stage_counter(&m->stages[i], name);
     return sum;
 }
 
-static bool put_fetch_wait(struct buffer *out, const struct web_model *m)
+static bool put_fetch_wait(struct buffer *out, const struct job_model *m)
 {
     static const char name[] = "glint_fetch_wait_seconds";
     const uint64_t us = counter_of(m, "fetch wait us");
@@ -52,7 +52,7 @@ static bool put_fetch_wait(struct buffer *out, const struct web_model *m)
 }
 
 /* Of the persisted RDDs. */
-static uint64_t cached_bytes(const struct web_model *m, const char *field)
+static uint64_t cached_bytes(const struct job_model *m, const char *field)
 {
     uint64_t sum = 0;
     size_t i;
@@ -62,11 +62,11 @@ static uint64_t cached_bytes(const struct web_model *m, const char *field)
     return sum;
 }
 
-static uint64_t memory_of(const struct web_model *m)
+static uint64_t memory_of(const struct job_model *m)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->executor_count; i++)
-        if (!web_executor_is_lost(&m->executors[i]))
+        if (!job_executor_is_lost(&m->executors[i]))
             sum += (uint64_t)json_integer_value(json_object_get(m->executors[i].health, "memory"));
     return sum;
 }
@@ -85,7 +85,7 @@ static bool put_label(struct buffer *out, const char *text)
     return kept && buffer_append(out, "\"", 1);
 }
 
-static bool put_info(struct buffer *out, const struct web_model *m)
+static bool put_info(struct buffer *out, const struct job_model *m)
 {
     static const char *const fields[] = {"id", "name", "version", "master"};
     bool kept =
@@ -98,9 +98,9 @@ static bool put_info(struct buffer *out, const struct web_model *m)
     return kept && put_metric_text(out, "} 1\n");
 }
 
-bool web_metrics(struct buffer *out, const struct web_model *m)
+bool web_metrics(struct buffer *out, const struct job_model *m)
 {
-    const struct web_totals t = web_model_totals(m);
+    const struct job_totals t = job_model_totals(m);
     return put_info(out, m) &&
            web_put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
                           t.active) &&
@@ -120,7 +120,7 @@ bool web_metrics(struct buffer *out, const struct web_model *m)
            web_put_metric(out, "glint_executors_lost", true, NULL, "Executors that were lost.",
                           m->lost_executors) &&
            web_put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
-                          web_model_slots(m)) &&
+                          job_model_slots(m)) &&
            web_put_metric(out, "glint_executors_memory_bytes", false, "bytes",
                           "Resident memory of the executors, by their heartbeats.", memory_of(m)) &&
            web_put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",

@@ -24,7 +24,7 @@ struct web_server {
     struct web_access access;
     struct web_http http;
     struct web_feed feed;
-    struct web_model model; /* of the job whose events come to the sink */
+    struct job_model model; /* of the job whose events come to the sink */
     struct event_sink sink;
     bool live; /* shows that model */
     bool threaded, failed;
@@ -130,7 +130,7 @@ static void live_list(void *arg, struct json *out)
     json_end(out, '}');
 }
 
-static const struct web_model *live_find(void *arg, const char *id)
+static const struct job_model *live_find(void *arg, const char *id)
 {
     const struct web_server *s = arg;
     const char *own = json_string_value(json_object_get(s->model.job, "id"));
@@ -258,7 +258,7 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
         return NULL;
     }
     web_feed_init(&s->feed);
-    web_model_init(&s->model);
+    job_model_init(&s->model);
     s->model.live = true;
     s->sink = web_feed_sink(&s->feed);
     start_handles(s);
@@ -301,6 +301,6 @@ void web_server_close(struct web_server *s)
     const int failed = uv_loop_close(&s->loop);
     assert(failed == 0);
     web_feed_fini(&s->feed);
-    web_model_fini(&s->model);
+    job_model_fini(&s->model);
     mem_free(s);
 }

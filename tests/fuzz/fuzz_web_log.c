@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int add_line(void *arg, json_t *o, struct glint_error *error)
 {
-    return web_model_add_event(arg, o, error);
+    return job_model_add_event(arg, o, error);
 }
 
 static const char *no_query(void *arg, const char *name)
@@ -32,7 +32,7 @@ static void check_json(struct json *out)
     json_fini(out);
 }
 
-static void check_answers(const struct web_model *m)
+static void check_answers(const struct job_model *m)
 {
     static const char *const parts[] = {"jobs",      "stages",      "failures", "tasks",
                                         "executors", "environment", "filters",  "storage/rdd"};
@@ -59,13 +59,13 @@ static void check_number(const struct history_stage *s, const char *name, uint64
 }
 
 /* The totals of a log that reached its size limit are those of its last line. */
-static void check_numbers(const struct web_model *m, const struct history *h)
+static void check_numbers(const struct job_model *m, const struct history *h)
 {
     if (m->attempts_total != (uint64_t)h->attempts || m->stage_count != h->stage_count) abort();
     if (!h->size_limited && m->retries != (uint64_t)h->retries) abort();
-    if (!h->size_limited && web_model_totals(m).tasks != (uint64_t)h->tasks) abort();
+    if (!h->size_limited && job_model_totals(m).tasks != (uint64_t)h->tasks) abort();
     for (uint32_t i = 0; i < m->stage_count; i++) {
-        const struct web_stage *s = &m->stages[i];
+        const struct job_stage *s = &m->stages[i];
         if (s->number != h->stages[i].number) abort();
         check_number(&h->stages[i], "done", s->done);
         check_number(&h->stages[i], "failed", s->failed);
@@ -81,16 +81,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct memory_env env;
     struct glint_error error = {.code = GLINT_OK}, ignored = {.code = GLINT_OK};
     struct history h;
-    struct web_model m;
+    struct job_model m;
     memory_env_init(&env, data, size);
     const bool accepted = history_read(&h, &env.env, "events", &ignored) == 0;
     history_lines_init();
-    web_model_init(&m);
+    job_model_init(&m);
     const int r = history_read_lines(&env.env, "events", add_line, &m, &m.truncated_line, &error);
     if (r != (int)error.code || (accepted && r != 0)) abort();
     if (r == 0 && m.job != NULL) check_answers(&m);
     if (accepted) check_numbers(&m, &h);
-    web_model_fini(&m);
+    job_model_fini(&m);
     history_fini(&h);
     if (mem_live_blocks() != 0 || env.open_files != 0) abort();
     return 0;

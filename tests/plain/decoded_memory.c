@@ -3,10 +3,10 @@
  * its own, whose largest size is measured; the allocations of expat and jansson are not those of
  * base/mem.h. */
 #include "engine/events/history.h"
+#include "engine/events/job_model.h"
 #include "engine/input/hdfs_status.h"
 #include "engine/input/s3_list.h"
 #include "engine/limits.h"
-#include "engine/web/web_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,17 +57,17 @@ static void path_of(const uint8_t *text, uint64_t size, char path[32])
 
 static int add_event(void *model, json_t *o, struct glint_error *error)
 {
-    return web_model_add_event(model, o, error);
+    return job_model_add_event(model, o, error);
 }
 
 static void decode_log(const uint8_t *text, uint64_t size)
 {
     char path[32];
-    struct web_model m;
+    struct job_model m;
     struct glint_error error = {.code = GLINT_OK};
     path_of(text, size, path);
     history_lines_init();
-    web_model_init(&m);
+    job_model_init(&m);
     history_read_lines(env_real(), path, add_event, &m, &m.truncated_line, &error);
 }
 

@@ -1,25 +1,25 @@
-/* The model of the page and what the API says of it. */
+/* What the API says of a job. */
 #include "engine/web/web_api.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct web_model m;
+static struct job_model m;
 
 static void add_event(const char *text)
 {
     struct glint_error error = {.code = GLINT_OK};
     json_t *o = json_loads(text, 0, NULL);
     cr_assert_not_null(o);
-    cr_assert_eq(web_model_add_event(&m, o, &error), 0, "%s", error.cause);
+    cr_assert_eq(job_model_add_event(&m, o, &error), 0, "%s", error.cause);
     json_decref(o);
 }
 
 static void setup(void)
 {
     json_set_alloc_funcs(mem_alloc, mem_free);
-    web_model_init(&m);
+    job_model_init(&m);
     add_event("{\"event\":\"job\",\"ms\":0,\"id\":\"01\",\"name\":\"a\\\"b\\\\c\\nd\"}");
     add_event("{\"event\":\"stage\",\"ms\":1,\"stage\":0,\"action\":0,\"name\":\"s\",\"tasks\":3,"
               "\"parents\":[]}");
@@ -27,17 +27,17 @@ static void setup(void)
 
 static void teardown(void)
 {
-    web_model_fini(&m);
+    job_model_fini(&m);
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
-TestSuite(web_model, .init = setup, .fini = teardown);
+TestSuite(web_api, .init = setup, .fini = teardown);
 
-static int add_done(uint32_t task, const struct web_counter *counters, uint32_t count)
+static int add_done(uint32_t task, const struct job_counter *counters, uint32_t count)
 {
     struct glint_error error = {.code = GLINT_OK};
-    const struct web_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
-    return web_model_add_attempt(&m, &a, NULL, counters, count, &error);
+    const struct job_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
+    return job_model_add_attempt(&m, &a, NULL, counters, count, &error);
 }
 
 static const char *const *given_query; /* name, value, ..., NULL */
@@ -74,10 +74,10 @@ static void expect_records_read(const json_int_t want[3])
 }
 
 /* An executor may send a counter twice; the job adds both, and so does the page. */
-Test(web_model, repeated_counters_are_added)
+Test(web_api, repeated_counters_are_added)
 {
-    const struct web_counter twice[] = {{"rows read", 2}, {"rows read", 3}, {"rows read", 4}};
-    const struct web_counter once[] = {{"rows read", 20}};
+    const struct job_counter twice[] = {{"rows read", 2}, {"rows read", 3}, {"rows read", 4}};
+    const struct job_counter once[] = {{"rows read", 20}};
     cr_assert_eq(add_done(0, twice, 3), 0);
     expect_records_read((const json_int_t[]){9, 9, 9});
     cr_assert_eq(add_done(1, once, 1), 0);
@@ -88,10 +88,10 @@ Test(web_model, repeated_counters_are_added)
 }
 
 /* Many of them take no more room than one. */
-Test(web_model, repeated_counters_take_no_room)
+Test(web_api, repeated_counters_take_no_room)
 {
-    struct web_counter many[COUNTERS_MAX];
-    for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = (struct web_counter){"rows read", 1};
+    struct job_counter many[COUNTERS_MAX];
+    for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = (struct job_counter){"rows read", 1};
     cr_assert_eq(add_done(0, many, COUNTERS_MAX), 0);
     expect_records_read((const json_int_t[]){COUNTERS_MAX, COUNTERS_MAX, COUNTERS_MAX});
 }
@@ -121,7 +121,7 @@ static void expect_ended(const char *error, const char *want)
 }
 
 /* By Ctrl-C, by SIGTERM, by glint cancel. */
-Test(web_model, cancelled_jobs_have_not_failed)
+Test(web_api, cancelled_jobs_have_not_failed)
 {
     expect_ended("INTERRUPTED", "CANCELLED");
     expect_ended("TERMINATED", "CANCELLED");
@@ -130,13 +130,13 @@ Test(web_model, cancelled_jobs_have_not_failed)
 }
 
 /* A list and the page of a job show it as done of all. */
-Test(web_model, tasks_that_ran_again_are_done_once)
+Test(web_api, tasks_that_ran_again_are_done_once)
 {
     for (uint32_t i = 0; i < 2; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
     add_event("{\"event\":\"retry\",\"ms\":2,\"stage\":0,\"task\":0,\"attempt\":0,"
               "\"executor\":0,\"error\":null}");
     cr_assert_eq(add_done(0, NULL, 0), 0);
-    const struct web_totals t = web_model_totals(&m);
+    const struct job_totals t = job_model_totals(&m);
     cr_expect(t.tasks == 3 && t.done_tasks == 2 && t.done == 3 && t.pending == 1);
     json_t *stages = part("stages", 200);
     const json_t *stage = json_array_get(stages, 0);
@@ -145,7 +145,7 @@ Test(web_model, tasks_that_ran_again_are_done_once)
     json_decref(stages);
 }
 
-Test(web_model, pages_of_tasks)
+Test(web_api, pages_of_tasks)
 {
     for (uint32_t i = 0; i < 3; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
     static const struct {
@@ -173,7 +173,7 @@ Test(web_model, pages_of_tasks)
 }
 
 /* The last events count. */
-Test(web_model, cached_rdds_and_accumulators)
+Test(web_api, cached_rdds_and_accumulators)
 {
     json_t *o = part("storage/rdd", 200);
     cr_expect_eq(json_array_size(o), 0);
@@ -188,8 +188,7 @@ Test(web_model, cached_rdds_and_accumulators)
     cr_expect_eq(json_integer_value(json_object_get(rdd, "id")), 3);
     cr_expect_eq(json_integer_value(json_object_get(rdd, "numCachedPartitions")), 8);
     cr_expect_str_eq(json_string_value(json_object_get(rdd, "storageLevel")), "memory");
-    cr_expect_str_eq(json_string_value(json_object_get(rdd, "memoryUsed")),
-                     "18446744073709551615");
+    cr_expect_str_eq(json_string_value(json_object_get(rdd, "memoryUsed")), "18446744073709551615");
     json_decref(o);
     add_event("{\"event\":\"action_end\",\"ms\":3,\"action\":0,\"accumulators\":{\"sum\":1}}");
     add_event("{\"event\":\"action_end\",\"ms\":4,\"action\":1,\"accumulators\":{\"sum\":2}}");
@@ -198,17 +197,17 @@ Test(web_model, cached_rdds_and_accumulators)
 }
 
 /* A newer version may write events that this one does not know. */
-Test(web_model, unknown_events_are_ignored)
+Test(web_api, unknown_events_are_ignored)
 {
     add_event("{\"event\":\"stage_moved\",\"ms\":2,\"stage\":7,\"tasks\":9}");
     add_event("{\"event\":\"actions\",\"ms\":2,\"action\":7,\"skipped\":[1]}");
     cr_expect_eq(m.stage_count, 1);
-    cr_expect_eq(web_model_totals(&m).tasks, 3);
+    cr_expect_eq(job_model_totals(&m).tasks, 3);
     cr_expect_eq(json_array_size(m.actions), 0);
     cr_expect_eq(m.stages_skipped, 0);
 }
 
-Test(web_model, unknown_part)
+Test(web_api, unknown_part)
 {
     json_t *o = part("nothing", 404);
     cr_expect(json_is_object(json_object_get(o, "error")));
@@ -216,7 +215,7 @@ Test(web_model, unknown_part)
 }
 
 /* A job's name is any text: in a label quotes, backslashes and newlines are escaped. */
-Test(web_model, labels_of_metrics_are_escaped)
+Test(web_api, labels_of_metrics_are_escaped)
 {
     struct buffer text = {NULL, 0, 0};
     cr_assert(web_metrics(&text, &m));

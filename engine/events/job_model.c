@@ -1,5 +1,5 @@
 /* Attempts are stored as numbers, all other events as they are: there are few of them. */
-#include "engine/web/web_model.h"
+#include "engine/events/job_model.h"
 
 #include "engine/base/text.h"
 
@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metric_names[WEB_METRICS] = {
-    [WEB_ROWS_READ] = "rows read",
-    [WEB_BYTES_READ] = "bytes read",
-    [WEB_ROWS_WRITTEN] = "rows written",
-    [WEB_BYTES_WRITTEN] = "bytes written",
-    [WEB_MAP_OUTPUT_RECORDS] = "map output records",
-    [WEB_MAP_OUTPUT_BYTES] = "map output bytes",
-    [WEB_SPILL_BYTES] = "spill bytes",
-    [WEB_FETCH_WAIT_US] = "fetch wait us",
+static const char *const metric_names[TASK_METRICS] = {
+    [METRIC_ROWS_READ] = "rows read",
+    [METRIC_BYTES_READ] = "bytes read",
+    [METRIC_ROWS_WRITTEN] = "rows written",
+    [METRIC_BYTES_WRITTEN] = "bytes written",
+    [METRIC_MAP_OUTPUT_RECORDS] = "map output records",
+    [METRIC_MAP_OUTPUT_BYTES] = "map output bytes",
+    [METRIC_SPILL_BYTES] = "spill bytes",
+    [METRIC_FETCH_WAIT_US] = "fetch wait us",
 };
 
-void web_model_init(struct web_model *m)
+void job_model_init(struct job_model *m)
 {
-    *m = (struct web_model){.actions = json_array(),
+    *m = (struct job_model){.actions = json_array(),
                             .action_ends = json_array(),
                             .outputs = json_array(),
                             .notes = json_array(),
@@ -28,22 +28,22 @@ void web_model_init(struct web_model *m)
                             .failures = json_array()};
 }
 
-static void free_stage(struct web_stage *s)
+static void free_stage(struct job_stage *s)
 {
     json_decref(s->start);
     json_decref(s->end);
     buffer_fini(&s->run_ms);
     buffer_fini(&s->done_tasks);
-    for (int i = 0; i < WEB_METRICS; i++) buffer_fini(&s->metrics[i]);
+    for (int i = 0; i < TASK_METRICS; i++) buffer_fini(&s->metrics[i]);
     for (uint32_t i = 0; i < s->counter_count; i++) mem_free((char *)s->counters[i].name);
     mem_free(s->counters);
 }
 
-void web_model_fini(struct web_model *m)
+void job_model_fini(struct job_model *m)
 {
-    json_t *const owned[] = {m->job,   m->end,     m->actions,  m->action_ends, m->outputs,
-                             m->notes, m->reports, m->failures, m->running,
-                             m->storage, m->accumulators};
+    json_t *const owned[] = {m->job,     m->end,     m->actions,     m->action_ends,
+                             m->outputs, m->notes,   m->reports,     m->failures,
+                             m->running, m->storage, m->accumulators};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) json_decref(owned[i]);
     for (uint32_t i = 0; i < m->stage_count; i++) free_stage(&m->stages[i]);
     for (uint32_t i = 0; i < m->executor_count; i++) {
@@ -54,7 +54,7 @@ void web_model_fini(struct web_model *m)
     mem_free(m->stages);
     mem_free(m->executors);
     buffer_fini(&m->attempts);
-    *m = (struct web_model){.job = NULL};
+    *m = (struct job_model){.job = NULL};
 }
 
 static const char *text_of(const json_t *event, const char *name)
@@ -70,26 +70,24 @@ static uint32_t number_of(const json_t *event, const char *name)
 }
 
 /* Searches from the newest one. */
-static struct web_stage *find_or_add_stage(struct web_model *m, uint32_t number)
+static struct job_stage *find_or_add_stage(struct job_model *m, uint32_t number)
 {
     for (uint32_t i = m->stage_count; i > 0; i--)
         if (m->stages[i - 1].number == number) return &m->stages[i - 1];
     if (m->stage_count == PLAN_NODES_MAX * 16u ||
         !array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
         return NULL;
-    m->stages[m->stage_count] =
-        (struct web_stage){.number = number, .start_ms = -1, .end_ms = -1};
+    m->stages[m->stage_count] = (struct job_stage){.number = number, .start_ms = -1, .end_ms = -1};
     return &m->stages[m->stage_count++];
 }
 
-static struct web_executor *find_or_add_executor(struct web_model *m, uint32_t number)
+static struct job_executor *find_or_add_executor(struct job_model *m, uint32_t number)
 {
-    if (number >= EXECUTORS_MAX ||
-        !array_reserve(&m->executors, &m->executor_capacity, (uint64_t)number + 1,
-                       sizeof *m->executors))
+    if (number >= EXECUTORS_MAX || !array_reserve(&m->executors, &m->executor_capacity,
+                                                  (uint64_t)number + 1, sizeof *m->executors))
         return NULL;
     while (m->executor_count <= number)
-        m->executors[m->executor_count++] = (struct web_executor){.joined = NULL};
+        m->executors[m->executor_count++] = (struct job_executor){.joined = NULL};
     return &m->executors[number];
 }
 
@@ -101,7 +99,7 @@ static void keep(json_t **to, json_t *event)
 
 /* ---- Attempts */
 
-static int add_counter(struct web_stage *s, const struct web_counter *c, struct glint_error *error)
+static int add_counter(struct job_stage *s, const struct job_counter *c, struct glint_error *error)
 {
     for (uint32_t i = 0; i < s->counter_count; i++) {
         if (strcmp(s->counters[i].name, c->name) != 0) continue;
@@ -118,7 +116,7 @@ static int add_counter(struct web_stage *s, const struct web_counter *c, struct 
         mem_free(name);
         return error_no_memory(error);
     }
-    s->counters[s->counter_count++] = (struct web_counter){name, c->value};
+    s->counters[s->counter_count++] = (struct job_counter){name, c->value};
     return 0;
 }
 
@@ -137,15 +135,15 @@ static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
     return true;
 }
 
-static int add_done(struct web_stage *s, const struct web_attempt *a,
-                    const struct web_counter *counters, uint32_t count, struct glint_error *error)
+static int add_done(struct job_stage *s, const struct job_attempt *a,
+                    const struct job_counter *counters, uint32_t count, struct glint_error *error)
 {
     const double ms = a->run_ms > 0 ? a->run_ms : 0;
     int r = 0;
     for (uint32_t i = 0; i < count && r == 0; i++) {
         if (counters[i].value == 0) continue;
         r = add_counter(s, &counters[i], error);
-        for (int k = 0; k < WEB_METRICS && r == 0; k++)
+        for (int k = 0; k < TASK_METRICS && r == 0; k++)
             if (strcmp(counters[i].name, metric_names[k]) == 0 &&
                 !put_metric(&s->metrics[k], s->done, (uint64_t)counters[i].value))
                 r = error_no_memory(error);
@@ -157,30 +155,30 @@ static int add_done(struct web_stage *s, const struct web_attempt *a,
     return r;
 }
 
-static int add_failure(struct web_model *m, const struct web_attempt *a, json_t *why,
+static int add_failure(struct job_model *m, const struct job_attempt *a, json_t *why,
                        struct glint_error *error)
 {
-    json_t *failure = json_pack(
-        "{s:I s:I s:I s:I s:I s:b s:f s:f s:s s:O?}", "stageId", (json_int_t)a->stage, "index",
-        (json_int_t)a->task, "attempt", (json_int_t)a->attempt, "partitionId",
-        (json_int_t)a->partition, "executorId", (json_int_t)a->executor, "speculative",
-        (int)a->speculative, "startMs", a->start_ms, "endMs", a->end_ms, "status",
-        a->outcome == OUTCOME_FAILED ? "FAILED" : "LOST", "error", why);
+    json_t *failure =
+        json_pack("{s:I s:I s:I s:I s:I s:b s:f s:f s:s s:O?}", "stageId", (json_int_t)a->stage,
+                  "index", (json_int_t)a->task, "attempt", (json_int_t)a->attempt, "partitionId",
+                  (json_int_t)a->partition, "executorId", (json_int_t)a->executor, "speculative",
+                  (int)a->speculative, "startMs", a->start_ms, "endMs", a->end_ms, "status",
+                  a->outcome == OUTCOME_FAILED ? "FAILED" : "LOST", "error", why);
     if (json_array_append_new(m->failures, failure) != 0) return error_no_memory(error);
-    if (json_array_size(m->failures) > WEB_FAILURES_MAX) json_array_remove(m->failures, 0);
+    if (json_array_size(m->failures) > MODEL_FAILURES_MAX) json_array_remove(m->failures, 0);
     return 0;
 }
 
-int web_model_add_attempt(struct web_model *m, const struct web_attempt *a, json_t *why,
-                          const struct web_counter *counters, uint32_t counter_count,
+int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json_t *why,
+                          const struct job_counter *counters, uint32_t counter_count,
                           struct glint_error *error)
 {
-    struct web_stage *s = find_or_add_stage(m, a->stage);
-    struct web_executor *e = find_or_add_executor(m, a->executor);
+    struct job_stage *s = find_or_add_stage(m, a->stage);
+    struct job_executor *e = find_or_add_executor(m, a->executor);
     int r = 0;
     m->changes++;
     if (s == NULL || e == NULL) return error_no_memory(error);
-    if (m->attempts.size / sizeof *a == WEB_ATTEMPTS_MAX)
+    if (m->attempts.size / sizeof *a == MODEL_ATTEMPTS_MAX)
         m->attempts_dropped++;
     else if (!buffer_append(&m->attempts, a, sizeof *a))
         return error_no_memory(error);
@@ -216,17 +214,17 @@ static int64_t value_of(const json_t *value)
 }
 
 /* A "task" of an event log. */
-static int add_task_event(struct web_model *m, json_t *o, struct glint_error *error)
+static int add_task_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
     static const char *const outcomes[] = {[OUTCOME_DONE] = "done",
                                            [OUTCOME_FAILED] = "failed",
                                            [OUTCOME_KILLED] = "killed",
                                            [OUTCOME_EXECUTOR_LOST] = "executor lost"};
-    struct web_counter counters[COUNTERS_MAX];
+    struct job_counter counters[COUNTERS_MAX];
     uint32_t count = 0;
     const char *name;
     json_t *value, *run = json_object_get(o, "run_ms");
-    struct web_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
+    struct job_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
                             .end_ms = json_number_value(json_object_get(o, "end_ms")),
                             .run_ms = json_is_number(run) ? json_number_value(run) : -1,
                             .stage = number_of(o, "stage"),
@@ -240,15 +238,14 @@ static int add_task_event(struct web_model *m, json_t *o, struct glint_error *er
         if (strcmp(text_of(o, "outcome"), outcomes[i]) == 0) a.outcome = i;
     json_object_foreach(json_object_get(o, "counters"), name, value)
     {
-        if (count < COUNTERS_MAX)
-            counters[count++] = (struct web_counter){name, value_of(value)};
+        if (count < COUNTERS_MAX) counters[count++] = (struct job_counter){name, value_of(value)};
     }
-    return web_model_add_attempt(m, &a, json_object_get(o, "error"), counters, count, error);
+    return job_model_add_attempt(m, &a, json_object_get(o, "error"), counters, count, error);
 }
 
-static bool add_executor_event(struct web_model *m, json_t *o)
+static bool add_executor_event(struct job_model *m, json_t *o)
 {
-    struct web_executor *e = find_or_add_executor(m, number_of(o, "executor"));
+    struct job_executor *e = find_or_add_executor(m, number_of(o, "executor"));
     if (e == NULL) return false;
     const char *state = text_of(o, "state");
     m->lost_executors += strcmp(state, "lost") == 0;
@@ -256,9 +253,9 @@ static bool add_executor_event(struct web_model *m, json_t *o)
     return true;
 }
 
-static bool add_stage_event(struct web_model *m, json_t *o, const char *event)
+static bool add_stage_event(struct job_model *m, json_t *o, const char *event)
 {
-    struct web_stage *s = find_or_add_stage(m, number_of(o, "stage"));
+    struct job_stage *s = find_or_add_stage(m, number_of(o, "stage"));
     if (s == NULL) return false;
     const double ms = json_number_value(json_object_get(o, "ms"));
     if (strcmp(event, "retry") == 0) {
@@ -276,7 +273,7 @@ static bool add_stage_event(struct web_model *m, json_t *o, const char *event)
     return true;
 }
 
-static void set_status(struct web_model *m, json_t *o)
+static void set_status(struct job_model *m, json_t *o)
 {
     const json_t *all = json_object_get(o, "executors");
     keep(&m->running, json_object_get(o, "running"));
@@ -287,7 +284,7 @@ static void set_status(struct web_model *m, json_t *o)
     }
 }
 
-int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *error)
+int job_model_add_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
     const char *event = text_of(o, "event");
     bool kept = true;
@@ -334,16 +331,16 @@ int web_model_add_event(struct web_model *m, json_t *o, struct glint_error *erro
 
 /* ---- Sums */
 
-bool web_executor_is_lost(const struct web_executor *e)
+bool job_executor_is_lost(const struct job_executor *e)
 {
     return strcmp(text_of(e->last, "state"), "lost") == 0;
 }
 
-uint64_t web_model_slots(const struct web_model *m)
+uint64_t job_model_slots(const struct job_model *m)
 {
     uint64_t slots = 0;
     for (uint32_t i = 0; i < m->executor_count; i++)
-        if (!web_executor_is_lost(&m->executors[i]))
+        if (!job_executor_is_lost(&m->executors[i]))
             slots += number_of(m->executors[i].joined, "slots");
     return slots;
 }
@@ -355,7 +352,7 @@ static int compare_tasks(const void *a, const void *b)
 }
 
 /* Only after a retry can a task be done twice: its output was lost. */
-uint64_t web_stage_done_tasks(const struct web_stage *s)
+uint64_t job_stage_done_tasks(const struct job_stage *s)
 {
     const uint64_t attempts = s->done_tasks.size / sizeof(uint32_t);
     uint32_t *sorted = s->retries > 0 && attempts > 0 ? mem_alloc(s->done_tasks.size) : NULL;
@@ -368,14 +365,14 @@ uint64_t web_stage_done_tasks(const struct web_stage *s)
     return tasks;
 }
 
-int64_t web_stage_counter(const struct web_stage *s, const char *name)
+int64_t job_stage_counter(const struct job_stage *s, const char *name)
 {
     for (uint32_t i = 0; i < s->counter_count; i++)
         if (strcmp(s->counters[i].name, name) == 0) return s->counters[i].value;
     return 0;
 }
 
-uint64_t web_model_running_in(const struct web_model *m, uint32_t stage)
+uint64_t job_model_running_in(const struct job_model *m, uint32_t stage)
 {
     uint64_t count = 0;
     size_t i;
@@ -384,14 +381,14 @@ uint64_t web_model_running_in(const struct web_model *m, uint32_t stage)
     return count;
 }
 
-struct web_totals web_model_totals(const struct web_model *m)
+struct job_totals job_model_totals(const struct job_model *m)
 {
-    struct web_totals t = {.active = json_array_size(m->running)};
+    struct job_totals t = {.active = json_array_size(m->running)};
     for (uint32_t i = 0; i < m->stage_count; i++) {
-        const struct web_stage *s = &m->stages[i];
+        const struct job_stage *s = &m->stages[i];
         t.tasks += s->tasks;
         t.done += s->done;
-        t.done_tasks += web_stage_done_tasks(s);
+        t.done_tasks += job_stage_done_tasks(s);
         t.failed += s->failed;
         t.killed += s->killed;
         t.lost += s->lost;
