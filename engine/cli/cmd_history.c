@@ -2,8 +2,8 @@
  * all jobs of a directory with --serve DIR. */
 #include "engine/cli/commands.h"
 #include "engine/cli/history_jobs.h"
+#include "engine/cli/history_print.h"
 #include "engine/cli/web.h"
-#include "engine/events/history.h"
 
 /* Serves until a signal ends it. */
 static void serve_history(const struct cli_line *line, struct glint_error *error)
@@ -21,7 +21,7 @@ static void serve_history(const struct cli_line *line, struct glint_error *error
 
 static void show_history(const struct cli_line *line, struct glint_error *error)
 {
-    struct history h;
+    struct job_model m;
     if (cli_line_has(line, "serve")) {
         serve_history(line, error);
         return;
@@ -30,13 +30,13 @@ static void show_history(const struct cli_line *line, struct glint_error *error)
         error_set(error, GLINT_E_USAGE, "add --serve", "--ui-token has no effect without --serve");
         return;
     }
-    if (history_read(&h, env_real(), line->arguments[0], error) == 0) {
+    if (job_model_read(&m, env_real(), line->arguments[0], error) == 0) {
         if (!cli_line_flag(line, "json"))
-            history_print(stdout, &h);
-        else if (!history_print_json(stdout, &h))
+            history_print(stdout, &m);
+        else if (!history_print_json(stdout, &m))
             error_no_memory(error);
     }
-    history_fini(&h);
+    job_model_fini(&m);
 }
 
 static const struct glint_job_option history_options[] = {

@@ -5,7 +5,6 @@
 
 #include "engine/base/text.h"
 #include "engine/cli/print.h"
-#include "engine/events/history.h"
 #include "engine/web/web_api.h"
 
 #include <stdio.h>
@@ -41,32 +40,12 @@ struct history_jobs {
 
 /* ---- Reading */
 
-static int add_event_to_model(void *arg, json_t *o, struct glint_error *error)
-{
-    return job_model_add_event(arg, o, error);
-}
-
 static int read_model(struct history_jobs *j, uint32_t index, struct glint_error *error)
 {
-    struct job_model *m = &j->model;
-    struct log_file *log = &j->logs[index];
-    job_model_fini(m);
-    j->loaded = UINT32_MAX;
-    history_lines_init();
-    job_model_init(m);
-    int r = history_read_lines(j->env, log->path, add_event_to_model, m, &m->truncated_line, error);
-    if (r == 0 && m->job == NULL)
-        r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",
-                      log->path);
-    if (r == 0 && history_lines_out_of_memory()) r = error_no_memory(error);
-    if (r == 0) j->loaded = index;
+    job_model_fini(&j->model);
+    const int r = job_model_read(&j->model, j->env, j->logs[index].path, error);
+    j->loaded = r == 0 ? index : UINT32_MAX;
     return r;
-}
-
-static const char *text_of(const json_t *o, const char *name)
-{
-    const char *text = json_string_value(json_object_get(o, name));
-    return text != NULL ? text : "";
 }
 
 /* Reads a log whose size or time has changed, and what the page lists of it. */
@@ -95,8 +74,8 @@ static int refresh(struct history_jobs *j, uint32_t index, struct glint_error *e
     }
     buffer_fini(&log->entry);
     log->entry = entry.out;
-    text_format(log->id, sizeof log->id, "%s", text_of(j->model.job, "id"));
-    text_format(log->time, sizeof log->time, "%s", text_of(j->model.job, "time"));
+    text_format(log->id, sizeof log->id, "%s", job_event_text(j->model.job, "id"));
+    text_format(log->time, sizeof log->time, "%s", job_event_text(j->model.job, "time"));
     return 0;
 }
 
@@ -199,8 +178,6 @@ struct history_jobs *history_jobs_open(struct env *env, const char *path, struct
         return NULL;
     }
     *j = (struct history_jobs){.env = env, .path = copy, .loaded = UINT32_MAX};
-    history_lines_init();
-    job_model_init(&j->model);
     j->directory = env->stat(env, path, &st) == 0 && st.kind == ENV_DIRECTORY;
     int r = 0;
     if (j->directory) {

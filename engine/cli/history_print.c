@@ -1,9 +1,11 @@
 /* Prints a job's history as text, and as one JSON object. All texts come from a file, so they are
  * escaped. */
+#include "engine/cli/history_print.h"
+
+#include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/print.h"
-#include "engine/events/history.h"
 #include "engine/records/task.h"
 
 #include <assert.h>
@@ -52,58 +54,69 @@ static void print_numbers(FILE *out, const char *before, const json_t *list)
                 (long long)json_integer_value(json_array_get(list, i)));
 }
 
-static void print_job_history(FILE *out, const struct history *h)
+/* Prints "2 stages". */
+static void print_count(FILE *out, uint64_t count, const char *what)
 {
-    const json_t *r = h->report;
-    const bool failed = json_is_object(json_object_get(h->end, "error"));
-    print_fields(out, h->job,
+    fprintf(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
+static void print_job_history(FILE *out, const struct job_model *m)
+{
+    const struct job_totals t = job_model_totals(m);
+    const bool failed = json_is_object(json_object_get(m->end, "error"));
+    print_fields(out, m->job,
                  "{name}, job {id} on {master}, version {version}, started {time}\n  ");
-    fputs(h->end == NULL ? "incomplete: the job is running or was killed; last event"
+    fputs(m->end == NULL ? "incomplete: the job is running or was killed; last event"
           : failed       ? "failed"
                          : "ok",
           out);
-    print_fields(out, r, " after {last_ms:s} s; {stage_count:n} stage{stage_count:+}");
-    if (json_integer_value(json_object_get(r, "stages_skipped")) > 0)
-        print_fields(out, r, " ({stages_skipped:n} skipped)");
-    print_fields(out, r, ", {tasks:n} task{tasks:+} in {attempts:n} attempt{attempts:+}, ");
-    print_fields(out, r, "{retry_count:n} retr");
-    fputs(json_integer_value(json_object_get(r, "retry_count")) == 1 ? "y\n" : "ies\n", out);
-    print_error_of(out, "  ", h->end);
+    fprintf(out, " after %.3f s; ", m->last_ms / 1000);
+    print_count(out, t.stages, "stage");
+    if (t.stages_skipped > 0) fprintf(out, " (%llu skipped)", (unsigned long long)t.stages_skipped);
+    fputs(", ", out);
+    print_count(out, t.tasks, "task");
+    fputs(" in ", out);
+    print_count(out, m->attempts_total, "attempt");
+    fprintf(out, ", %llu retr%s\n", (unsigned long long)t.retries, t.retries == 1 ? "y" : "ies");
+    print_error_of(out, "  ", m->end);
     if (failed) fputc('\n', out);
-    if (h->truncated_line) fputs("  ignored a truncated last line\n", out);
-    if (h->size_limited) fputs("  log size limit reached; later events are missing\n", out);
+    if (m->truncated_line) fputs("  ignored a truncated last line\n", out);
+    if (m->size_limited) fputs("  log size limit reached; later events are missing\n", out);
 }
 
-static void print_executor(FILE *out, const json_t *o)
+static bool is_executor_known(const struct job_executor *e)
 {
-    const json_t *last = json_object_get(o, "last");
-    print_fields(out, o,
-                 "executor {executor:n}: {name} at {host}, {slots:n} slot{slots:+}, joined at "
-                 "{ms:s} s; {attempts:n} attempt{attempts:+}, {failed:n} failed\n");
-    if (json_is_null(last)) return;
-    print_fields(out, last, "  {state} at {ms:s} s");
-    print_error_of(out, ": ", last);
+    return e->joined != NULL || e->last != NULL || e->attempts > 0;
+}
+
+static void print_executor(FILE *out, uint32_t number, const struct job_executor *e)
+{
+    fprintf(out, "executor %u: ", number);
+    print_fields(out, e->joined, "{name} at {host}, {slots:n} slot{slots:+}, joined at {ms:s} s; ");
+    print_count(out, e->attempts, "attempt");
+    fprintf(out, ", %llu failed\n", (unsigned long long)e->failed);
+    if (e->last == NULL) return;
+    print_fields(out, e->last, "  {state} at {ms:s} s");
+    print_error_of(out, ": ", e->last);
     fputc('\n', out);
 }
 
-static void print_job_counters(FILE *out, const json_t *counters)
+static void print_stage_counters(FILE *out, const struct job_stage *s)
 {
-    const char *name, *before = "  ";
-    json_t *count;
-    json_object_foreach((json_t *)counters, name, count)
-    {
-        const int64_t value = json_integer_or_text(count);
-        if (value == 0) continue;
+    const char *before = "  ";
+    for (uint32_t i = 0; i < s->counter_count; i++) {
+        const struct job_counter *c = &s->counters[i];
+        if (c->value == 0) continue;
         fputs(before, out);
-        print_escaped(out, name[0] != '\0' ? name : "?", " ");
-        fprintf(out, " %lld", (long long)value);
-        if (strstr(name, "bytes") != NULL && value >= (int64_t)KIB) {
+        print_escaped(out, c->name[0] != '\0' ? c->name : "?", " ");
+        fprintf(out, " %lld", (long long)c->value);
+        if (strstr(c->name, "bytes") != NULL && c->value >= (int64_t)KIB) {
             char size[TEXT_NUMBER_MAX];
-            text_format_bytes(size, (uint64_t)value);
+            text_format_bytes(size, (uint64_t)c->value);
             fprintf(out, " (%s)", size);
         }
-        if (strcmp(name, task_counter_names[COUNT_FETCH_WAIT_US]) == 0)
-            fprintf(out, " (%.3f s)", (double)value / 1e6);
+        if (strcmp(c->name, task_counter_names[COUNT_FETCH_WAIT_US]) == 0)
+            fprintf(out, " (%.3f s)", (double)c->value / 1e6);
         before = ", ";
     }
     if (before[0] == ',') fputc('\n', out);
@@ -113,8 +126,8 @@ static void print_action(FILE *out, const json_t *o)
 {
     const json_t *outputs = json_object_get(o, "outputs");
     print_fields(out, o, "action {action:n}: {name}");
-    if (history_text(o, "output")[0] != '\0') fputs(" -> ", out);
-    print_escaped(out, history_text(o, "output"), " ");
+    if (job_event_text(o, "output")[0] != '\0') fputs(" -> ", out);
+    print_escaped(out, job_event_text(o, "output"), " ");
     for (size_t i = 1; i < json_array_size(outputs); i++) {
         const char *text = json_string_value(json_array_get(outputs, i));
         fputs(", ", out);
@@ -140,35 +153,46 @@ static void print_operators(FILE *out, const json_t *stage)
         fprintf(out, "    and %lld more\n", (long long)left_out);
 }
 
-static void print_stage_history(FILE *out, const struct history_stage *s)
+/* The longest run time divided by the median. */
+static double skew_of(const double ms[RUN_MS_QUANTILES])
 {
-    static const char *const rest[][2] = {{"failed", "failed"},
-                                          {"lost", "failed: executor lost"},
-                                          {"killed", "killed"},
-                                          {"speculative", "speculative"}};
-    print_fields(out, s->report, "stage {stage:n}: {name}");
-    print_numbers(out, ", after", json_object_get(s->report, "parents"));
+    return ms[RUN_MS_MEDIAN] > 0 ? ms[RUN_MS_MAX] / ms[RUN_MS_MEDIAN] : 0;
+}
+
+static void print_stage_history(FILE *out, const struct job_stage *s)
+{
+    const struct {
+        uint64_t count;
+        const char *text;
+    } rest[] = {{s->failed, "failed"},
+                {s->lost, "failed: executor lost"},
+                {s->killed, "killed"},
+                {s->speculative, "speculative"}};
+    double ms[RUN_MS_QUANTILES];
+    fprintf(out, "stage %u: ", s->number);
+    print_fields(out, s->start, "{name}");
+    print_numbers(out, ", after", json_object_get(s->start, "parents"));
     fputc('\n', out);
-    print_operators(out, s->report);
-    print_fields(out, s->report, "  {tasks:n} task{tasks:+}, {done:n} done");
-    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
-        const json_int_t count = json_integer_value(json_object_get(s->report, rest[i][0]));
-        if (count > 0) fprintf(out, ", %lld %s", (long long)count, rest[i][1]);
-    }
-    if (s->started != NULL && s->ended != NULL)
-        print_fields(out, s->report, "; {ms:s} s to {ended_ms:s} s");
+    print_operators(out, s->start);
+    fputs("  ", out);
+    print_count(out, s->tasks, "task");
+    fprintf(out, ", %llu done", (unsigned long long)s->done);
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        if (rest[i].count > 0)
+            fprintf(out, ", %llu %s", (unsigned long long)rest[i].count, rest[i].text);
+    if (s->start != NULL && s->end != NULL)
+        fprintf(out, "; %.3f s to %.3f s", s->start_ms / 1000, s->end_ms / 1000);
     else
         fputs("; not finished", out);
-    print_error_of(out, "; ", s->ended);
+    print_error_of(out, "; ", s->end);
     fputc('\n', out);
-    const json_t *skew = json_object_get(s->report, "skew");
-    if (skew != NULL) {
-        print_fields(out, s->report,
-                     "  task seconds: {min_ms:s} least, {p25_ms:s} 25%, {median_ms:s} median, "
-                     "{p75_ms:s} 75%, {max_ms:s} most");
-        fprintf(out, "; skew %.1f\n", json_real_value(skew));
-    }
-    print_job_counters(out, json_object_get(s->report, "counters"));
+    if (job_stage_run_ms(s, ms))
+        fprintf(out,
+                "  task seconds: %.3f least, %.3f 25%%, %.3f median, %.3f 75%%, %.3f most; skew "
+                "%.1f\n",
+                ms[RUN_MS_MIN] / 1000, ms[RUN_MS_P25] / 1000, ms[RUN_MS_MEDIAN] / 1000,
+                ms[RUN_MS_P75] / 1000, ms[RUN_MS_MAX] / 1000, skew_of(ms));
+    print_stage_counters(out, s);
 }
 
 /* ": NAME VALUE, NAME VALUE" */
@@ -209,35 +233,139 @@ static void print_cached_rdd(FILE *out, const json_t *o)
 
 static void print_event(FILE *out, const json_t *o)
 {
-    if (history_is_event(o, "retry")) {
+    if (job_event_is(o, "retry")) {
         print_fields(out, o,
                      "retry at {ms:s} s: stage {stage:n} task {task:n} attempt {attempt:n} on "
                      "executor {executor:n}");
         print_error_of(out, ": ", o);
         fputc('\n', out);
-    } else if (history_is_event(o, "note")) {
+    } else if (job_event_is(o, "note")) {
         print_fields(out, o, "note: {text}\n");
-    } else if (history_is_event(o, "report")) {
+    } else if (job_event_is(o, "report")) {
         print_report(out, o);
-    } else if (history_is_event(o, "output")) {
+    } else if (job_event_is(o, "output")) {
         print_fields(out, o, "-> {path}\n");
     }
 }
 
-void history_print(FILE *out, const struct history *h)
+void history_print(FILE *out, const struct job_model *m)
 {
     size_t i;
     json_t *o;
-    print_job_history(out, h);
-    json_array_foreach(json_object_get(h->report, "executors"), i, o) print_executor(out, o);
-    json_array_foreach(json_object_get(h->report, "actions"), i, o) print_action(out, o);
-    for (uint32_t n = 0; n < h->stage_count; n++) print_stage_history(out, &h->stages[n]);
-    json_array_foreach(h->storage, i, o) print_cached_rdd(out, o);
-    if (json_object_size(h->accumulators) > 0) {
-        fputs("accumulators", out);
-        print_values(out, h->accumulators);
+    print_job_history(out, m);
+    for (uint32_t n = 0; n < m->executor_count; n++)
+        if (is_executor_known(&m->executors[n])) print_executor(out, n, &m->executors[n]);
+    json_array_foreach(m->events, i, o)
+    {
+        if (job_event_is(o, "action")) print_action(out, o);
     }
-    json_array_foreach(h->events, i, o) print_event(out, o);
+    for (uint32_t n = 0; n < m->stage_count; n++) print_stage_history(out, &m->stages[n]);
+    json_array_foreach(json_object_get(m->storage, "rdds"), i, o) print_cached_rdd(out, o);
+    if (json_object_size(m->accumulators) > 0) {
+        fputs("accumulators", out);
+        print_values(out, m->accumulators);
+    }
+    json_array_foreach(m->events, i, o) print_event(out, o);
+}
+
+/* ---- JSON */
+
+/* A value of an event, with the digits that the log has. NULL: null. */
+static void put_value(struct json *out, const char *name, const json_t *value)
+{
+    const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS);
+    char *text = value != NULL ? json_dumps(value, flags) : mem_strdup("null");
+    if (text != NULL)
+        json_raw(out, name, text, strlen(text));
+    else
+        out->failed = true;
+    mem_free(text);
+}
+
+static void put_real(struct json *out, const char *name, double value)
+{
+    json_t *real = json_real(value);
+    put_value(out, name, real);
+    json_decref(real);
+}
+
+static void put_fields(struct json *out, const json_t *event)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)event, name, value) put_value(out, name, value);
+}
+
+static void put_events(struct json *out, const char *name, const struct job_model *m,
+                       const char *event)
+{
+    size_t i;
+    json_t *o;
+    json_begin(out, name, '[');
+    json_array_foreach(m->events, i, o)
+    {
+        if (job_event_is(o, event)) put_value(out, NULL, o);
+    }
+    json_end(out, ']');
+}
+
+static void put_job(struct json *out, const struct job_model *m)
+{
+    const struct job_totals t = job_model_totals(m);
+    const bool failed = json_is_object(json_object_get(m->end, "error"));
+    json_u64(out, "schema", 1);
+    json_cstring(out, "status", m->end == NULL ? "incomplete" : failed ? "failed" : "ok");
+    put_value(out, "job", m->job);
+    put_value(out, "end", m->end);
+    json_u64(out, "stage_count", t.stages);
+    json_u64(out, "stages_skipped", t.stages_skipped);
+    json_u64(out, "tasks", t.tasks);
+    json_u64(out, "attempts", m->attempts_total);
+    json_u64(out, "retry_count", t.retries);
+    put_real(out, "last_ms", m->last_ms);
+    json_bool(out, "truncated_line", m->truncated_line);
+    json_bool(out, "size_limited", m->size_limited);
+}
+
+static void put_executor(struct json *out, uint32_t number, const struct job_executor *e)
+{
+    json_begin(out, NULL, '{');
+    if (e->joined == NULL) json_u64(out, "executor", number);
+    put_fields(out, e->joined);
+    json_u64(out, "attempts", e->attempts);
+    json_u64(out, "failed", e->failed);
+    put_value(out, "last", e->last);
+    json_end(out, '}');
+}
+
+static void put_stage(struct json *out, const struct job_stage *s)
+{
+    static const char *const names[RUN_MS_QUANTILES] = {
+        [RUN_MS_MIN] = "min_ms", [RUN_MS_P25] = "p25_ms", [RUN_MS_MEDIAN] = "median_ms",
+        [RUN_MS_P75] = "p75_ms", [RUN_MS_P95] = "p95_ms", [RUN_MS_MAX] = "max_ms"};
+    double ms[RUN_MS_QUANTILES];
+    json_begin(out, NULL, '{');
+    if (s->start == NULL) json_u64(out, "stage", s->number);
+    put_fields(out, s->start);
+    json_u64(out, "done", s->done);
+    json_u64(out, "failed", s->failed);
+    json_u64(out, "lost", s->lost);
+    json_u64(out, "killed", s->killed);
+    json_u64(out, "speculative", s->speculative);
+    json_u64(out, "retries", s->retries);
+    if (s->end != NULL)
+        put_real(out, "ended_ms", s->end_ms);
+    else
+        json_cstring(out, "ended_ms", NULL);
+    if (job_stage_run_ms(s, ms)) {
+        for (int i = 0; i < RUN_MS_QUANTILES; i++) put_real(out, names[i], ms[i]);
+        put_real(out, "skew", skew_of(ms));
+    }
+    json_begin(out, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        json_i64(out, s->counters[i].name, s->counters[i].value);
+    json_end(out, '}');
+    json_end(out, '}');
 }
 
 /* jansson escapes only C0 controls. All other control characters are inside strings, so they can be
@@ -256,12 +384,35 @@ static void print_json_text(FILE *out, const char *text)
     }
 }
 
-bool history_print_json(FILE *out, const struct history *h)
+bool history_print_json(FILE *out, const struct job_model *m)
 {
-    char *text = json_dumps(h->report, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
-    if (text == NULL) return false;
-    print_json_text(out, text);
-    fputc('\n', out);
-    mem_free(text);
-    return true;
+    struct json j = {.failed = false};
+    json_t *o;
+    size_t n;
+    json_begin(&j, NULL, '{');
+    put_job(&j, m);
+    json_begin(&j, "executors", '[');
+    for (uint32_t i = 0; i < m->executor_count; i++)
+        if (is_executor_known(&m->executors[i])) put_executor(&j, i, &m->executors[i]);
+    json_end(&j, ']');
+    json_begin(&j, "stages", '[');
+    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(&j, &m->stages[i]);
+    json_end(&j, ']');
+    put_events(&j, "actions", m, "action");
+    put_events(&j, "retries", m, "retry");
+    json_begin(&j, "storage", '[');
+    json_array_foreach(json_object_get(m->storage, "rdds"), n, o) put_value(&j, NULL, o);
+    json_end(&j, ']');
+    json_begin(&j, "accumulators", '{');
+    put_fields(&j, m->accumulators);
+    json_end(&j, '}');
+    put_events(&j, "outputs", m, "output");
+    put_events(&j, "notes", m, "note");
+    put_events(&j, "reports", m, "report");
+    json_end(&j, '}');
+    const bool printed = !j.failed && buffer_append(&j.out, "", 1);
+    if (printed) print_json_text(out, (const char *)j.out.data);
+    if (printed) fputc('\n', out);
+    json_fini(&j);
+    return printed;
 }

@@ -2,8 +2,11 @@
 #include "engine/events/job_model.h"
 
 #include "engine/base/text.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +23,7 @@ static const char *const metric_names[TASK_METRICS] = {
 
 void job_model_init(struct job_model *m)
 {
-    *m = (struct job_model){.actions = json_array(),
-                            .action_ends = json_array(),
-                            .outputs = json_array(),
-                            .notes = json_array(),
-                            .reports = json_array(),
-                            .failures = json_array()};
+    *m = (struct job_model){.events = json_array(), .failures = json_array()};
 }
 
 static void free_stage(struct job_stage *s)
@@ -41,8 +39,7 @@ static void free_stage(struct job_stage *s)
 
 void job_model_fini(struct job_model *m)
 {
-    json_t *const owned[] = {m->job,     m->end,     m->actions,     m->action_ends,
-                             m->outputs, m->notes,   m->reports,     m->failures,
+    json_t *const owned[] = {m->job,     m->end,     m->events,      m->failures,
                              m->running, m->storage, m->accumulators};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) json_decref(owned[i]);
     for (uint32_t i = 0; i < m->stage_count; i++) free_stage(&m->stages[i]);
@@ -57,10 +54,15 @@ void job_model_fini(struct job_model *m)
     *m = (struct job_model){.job = NULL};
 }
 
-static const char *text_of(const json_t *event, const char *name)
+const char *job_event_text(const json_t *event, const char *name)
 {
     const char *text = json_string_value(json_object_get(event, name));
     return text != NULL ? text : "";
+}
+
+bool job_event_is(const json_t *o, const char *event)
+{
+    return strcmp(job_event_text(o, "event"), event) == 0;
 }
 
 static uint32_t number_of(const json_t *event, const char *name)
@@ -70,13 +72,20 @@ static uint32_t number_of(const json_t *event, const char *name)
 }
 
 /* Searches from the newest one. */
-static struct job_stage *find_or_add_stage(struct job_model *m, uint32_t number)
+static struct job_stage *find_or_add_stage(struct job_model *m, uint32_t number,
+                                           struct glint_error *error)
 {
+    const uint32_t most = m->live ? LIVE_STAGES_MAX : LOG_STAGES_MAX;
     for (uint32_t i = m->stage_count; i > 0; i--)
         if (m->stages[i - 1].number == number) return &m->stages[i - 1];
-    if (m->stage_count == PLAN_NODES_MAX * 16u ||
-        !array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
+    if (m->stage_count == most) {
+        error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u stages", most);
         return NULL;
+    }
+    if (!array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages)) {
+        error_no_memory(error);
+        return NULL;
+    }
     m->stages[m->stage_count] = (struct job_stage){.number = number, .start_ms = -1, .end_ms = -1};
     return &m->stages[m->stage_count++];
 }
@@ -173,16 +182,18 @@ int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json
                           const struct job_counter *counters, uint32_t counter_count,
                           struct glint_error *error)
 {
-    struct job_stage *s = find_or_add_stage(m, a->stage);
+    struct job_stage *s = find_or_add_stage(m, a->stage, error);
     struct job_executor *e = find_or_add_executor(m, a->executor);
     int r = 0;
     m->changes++;
-    if (s == NULL || e == NULL) return error_no_memory(error);
+    if (s == NULL) return error->code;
+    if (e == NULL) return error_no_memory(error);
     if (m->attempts.size / sizeof *a == MODEL_ATTEMPTS_MAX)
         m->attempts_dropped++;
     else if (!buffer_append(&m->attempts, a, sizeof *a))
         return error_no_memory(error);
     m->attempts_total++;
+    e->attempts++;
     s->speculative += a->speculative;
     switch (a->outcome) {
     case OUTCOME_DONE:
@@ -205,7 +216,7 @@ int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json
 
 /* ---- Events */
 
-static int64_t value_of(const json_t *value)
+int64_t json_integer_or_text(const json_t *value)
 {
     int64_t number = 0;
     if (!json_is_string(value)) return json_integer_value(value);
@@ -235,10 +246,13 @@ static int add_task_event(struct job_model *m, json_t *o, struct glint_error *er
                             .outcome = OUTCOME_FAILED,
                             .speculative = json_is_true(json_object_get(o, "speculative"))};
     for (uint8_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
-        if (strcmp(text_of(o, "outcome"), outcomes[i]) == 0) a.outcome = i;
+        if (strcmp(job_event_text(o, "outcome"), outcomes[i]) == 0) a.outcome = i;
     json_object_foreach(json_object_get(o, "counters"), name, value)
     {
-        if (count < COUNTERS_MAX) counters[count++] = (struct job_counter){name, value_of(value)};
+        if (count == COUNTERS_MAX)
+            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
+                             COUNTERS_MAX);
+        counters[count++] = (struct job_counter){name, json_integer_or_text(value)};
     }
     return job_model_add_attempt(m, &a, json_object_get(o, "error"), counters, count, error);
 }
@@ -247,30 +261,29 @@ static bool add_executor_event(struct job_model *m, json_t *o)
 {
     struct job_executor *e = find_or_add_executor(m, number_of(o, "executor"));
     if (e == NULL) return false;
-    const char *state = text_of(o, "state");
+    const char *state = job_event_text(o, "state");
     m->lost_executors += strcmp(state, "lost") == 0;
     keep(strcmp(state, "joined") == 0 ? &e->joined : &e->last, o);
     return true;
 }
 
-static bool add_stage_event(struct job_model *m, json_t *o, const char *event)
+static int add_stage_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
-    struct job_stage *s = find_or_add_stage(m, number_of(o, "stage"));
-    if (s == NULL) return false;
+    struct job_stage *s = find_or_add_stage(m, number_of(o, "stage"), error);
+    if (s == NULL) return error->code;
     const double ms = json_number_value(json_object_get(o, "ms"));
-    if (strcmp(event, "retry") == 0) {
+    if (job_event_is(o, "retry")) {
         s->retries++;
         m->retries++;
-    } else if (strcmp(event, "stage_end") == 0) {
+    } else if (job_event_is(o, "stage_end")) {
         keep(&s->end, o);
         s->end_ms = ms;
-    } else if (!s->started) { /* a stage may run again */
-        s->started = true;
+    } else if (s->start == NULL) { /* a stage may run again */
         s->tasks = number_of(o, "tasks");
         s->start_ms = ms;
         keep(&s->start, o);
     }
-    return true;
+    return 0;
 }
 
 static void set_status(struct job_model *m, json_t *o)
@@ -284,56 +297,49 @@ static void set_status(struct job_model *m, json_t *o)
     }
 }
 
+static bool is_one_of(const char *event, const char *const *events)
+{
+    while (*events != NULL && strcmp(event, *events) != 0) events++;
+    return *events != NULL;
+}
+
 int job_model_add_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
-    const char *event = text_of(o, "event");
-    bool kept = true;
+    static const char *const kept[] = {"action", "action_end", "output", "note", "report", NULL};
+    static const char *const of_stage[] = {"stage", "stage_end", "retry", NULL};
+    const char *event = job_event_text(o, "event");
+    const bool of_log = strcmp(event, "retry") == 0 && !m->live; /* bounded by its size */
+    int r = 0;
     if (m->job == NULL && strcmp(event, "job") != 0)
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "the first event must be \"job\"");
     m->last_ms = json_number_value(json_object_get(o, "ms"));
     if (strcmp(event, "task") == 0) return add_task_event(m, o, error);
     m->changes++;
-    if (strcmp(event, "status") == 0)
-        set_status(m, o);
-    else if (strcmp(event, "job") == 0)
-        keep(&m->job, o);
-    else if (strcmp(event, "job_end") == 0)
-        keep(&m->end, o);
-    else if (strcmp(event, "executor") == 0)
-        kept = add_executor_event(m, o);
-    else if (strcmp(event, "stage") == 0 || strcmp(event, "stage_end") == 0 ||
-             strcmp(event, "retry") == 0)
-        kept = add_stage_event(m, o, event);
-    else if (strcmp(event, "action") == 0)
-        kept = json_array_append(m->actions, o) == 0;
-    else if (strcmp(event, "action_end") == 0)
-        kept = json_array_append(m->action_ends, o) == 0;
-    else if (strcmp(event, "output") == 0)
-        kept = json_array_append(m->outputs, o) == 0;
-    else if (strcmp(event, "note") == 0)
-        kept = json_array_append(m->notes, o) == 0;
-    else if (strcmp(event, "report") == 0)
-        kept = json_array_append(m->reports, o) == 0;
-    else if (strcmp(event, "storage") == 0)
-        keep(&m->storage, o);
-    else if (strcmp(event, "full") == 0)
-        m->size_limited = true;
-    if (json_object_get(o, "accumulators") != NULL) /* of an action, or the job */
-        keep(&m->accumulators, json_object_get(o, "accumulators"));
+    if ((of_log || is_one_of(event, kept)) && json_array_append(m->events, o) != 0)
+        return error_no_memory(error);
+    if (is_one_of(event, of_stage)) r = add_stage_event(m, o, error);
+    if (strcmp(event, "executor") == 0 && !add_executor_event(m, o)) r = error_no_memory(error);
+    if (strcmp(event, "status") == 0) set_status(m, o);
+    if (strcmp(event, "job") == 0) keep(&m->job, o);
+    if (strcmp(event, "storage") == 0) keep(&m->storage, o);
+    if (strcmp(event, "full") == 0) m->size_limited = true;
     if (strcmp(event, "action") == 0)
         m->stages_skipped += json_array_size(json_object_get(o, "skipped"));
+    if (json_object_get(o, "accumulators") != NULL) /* of an action, or the job */
+        keep(&m->accumulators, json_object_get(o, "accumulators"));
     if (strcmp(event, "job_end") == 0) {
-        m->live = false;
+        keep(&m->end, o);
         keep(&m->running, NULL);
+        m->live = false;
     }
-    return kept ? 0 : error_no_memory(error);
+    return r;
 }
 
 /* ---- Sums */
 
 bool job_executor_is_lost(const struct job_executor *e)
 {
-    return strcmp(text_of(e->last, "state"), "lost") == 0;
+    return strcmp(job_event_text(e->last, "state"), "lost") == 0;
 }
 
 uint64_t job_model_slots(const struct job_model *m)
@@ -381,6 +387,34 @@ uint64_t job_model_running_in(const struct job_model *m, uint32_t stage)
     return count;
 }
 
+static int compare_ms(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES])
+{
+    static const double quantiles[RUN_MS_QUANTILES] = {0, 0.25, 0.5, 0.75, 0.95, 1};
+    double *ms = (double *)s->run_ms.data;
+    const size_t count = s->run_ms.size / sizeof *ms;
+    if (count == 0) return false;
+    qsort(ms, count, sizeof *ms, compare_ms);
+    for (size_t i = 0; i < RUN_MS_QUANTILES; i++) {
+        const size_t rank = (size_t)ceil(quantiles[i] * (double)count);
+        out_ms[i] = ms[rank > 0 ? rank - 1 : 0];
+    }
+    return true;
+}
+
+/* After the size limit events are missing, so counting them would give too little. */
+static uint64_t total_of(const struct job_model *m, const char *field, uint64_t counted)
+{
+    const json_int_t total = json_integer_value(json_object_get(m->end, field));
+    if (!m->size_limited || m->end == NULL) return counted;
+    return total > 0 ? (uint64_t)total : 0;
+}
+
 struct job_totals job_model_totals(const struct job_model *m)
 {
     struct job_totals t = {.active = json_array_size(m->running)};
@@ -395,5 +429,287 @@ struct job_totals job_model_totals(const struct job_model *m)
     }
     const uint64_t started = t.done_tasks + t.active;
     t.pending = m->end == NULL && t.tasks > started ? t.tasks - started : 0;
+    t.stages = total_of(m, "stages", m->stage_count);
+    t.stages_skipped = total_of(m, "stages_skipped", m->stages_skipped);
+    t.tasks = total_of(m, "tasks", t.tasks);
+    t.retries = total_of(m, "retries", m->retries);
     return t;
+}
+
+/* ---- Reading a log: the fields of each event are a table. The file is read in chunks into a
+ * buffer that never exceeds the longest allowed line plus one chunk. Results of jansson are not
+ * checked one by one: it accepts NULL for values that could not be made, and out_of_memory tells
+ * whether there were any. */
+
+#define READ_BYTES (64 * KIB)
+
+/* jansson does not always report out of memory: its lexer may fail with "invalid token" instead, so
+ * the allocator records it. Only one thread reads a log. */
+static bool out_of_memory;
+
+/* What jansson may still allocate for a line. A tree of JSON takes up to 80 times the memory of its
+ * text; the smallest event, without texts, takes 17 times. */
+#define JSON_TIMES      18u
+#define JSON_MORE_BYTES MIB /* of a whole log */
+static uint64_t allowance = UINT64_MAX;
+static bool too_large;
+
+static void *json_allocate(size_t size)
+{
+    const uint64_t taken = (size / 16 + 1) * 16; /* as malloc does */
+    too_large = too_large || taken > allowance;
+    if (too_large) return NULL;
+    if (allowance != UINT64_MAX) allowance -= taken;
+    void *block = mem_alloc_small(size);
+    if (block == NULL) out_of_memory = true;
+    return block;
+}
+
+/* ---- Fields */
+
+/* The fields that each event must have, and their kinds: n is a number, e the number of an
+ * executor, m milliseconds, M the same or null, b a boolean, t a text or null, T an array of texts,
+ * N an array of numbers, O one of objects, w an integer of any size, c an object of such, o any
+ * object, E an error or null. "?": the field is optional: older versions do not write it. */
+static const struct event_schema {
+    const char *name, *fields;
+} event_schemas[] = {
+    {"job", "id:t name:t version:t build:t master:t arguments:T options:o"},
+    {"executor", "executor:e state:t"},
+    {"action", "action:n name:t output:t outputs:T?"},
+    {"action_end", "action:n error:E accumulators:o?"},
+    {"storage", "rdds:O"},
+    {"stage", "stage:n action:n name:t tasks:n parents:N operators:T? operator_count:n?"},
+    {"stage_end", "stage:n error:E"},
+    {"task", "stage:n task:n attempt:n executor:e speculative:b start_ms:m end_ms:m run_ms:M "
+             "outcome:t error:E counters:c"},
+    {"retry", "stage:n task:n attempt:n executor:e error:E"},
+    {"output", "path:t"},
+    {"note", "text:t"},
+    {"report", "name:t fields:o"},
+    {"full", "bytes_max:w"},
+    {"job_end", "error:E accumulators:o?"},
+};
+
+static bool is_integer_below(const json_t *v, json_int_t end)
+{
+    return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < end;
+}
+
+static bool is_ms(const json_t *v)
+{
+    return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 9e15;
+}
+
+static bool is_error(const json_t *v)
+{
+    return json_is_object(v) && json_is_string(json_object_get(v, "code")) &&
+           json_is_string(json_object_get(v, "text")) &&
+           json_is_string(json_object_get(v, "cause"));
+}
+
+/* An integer, or a string of digits. */
+static bool is_whole_number(const json_t *v)
+{
+    int64_t value;
+    if (!json_is_string(v)) return json_is_integer(v);
+    if (json_string_length(v) == 0) return false;
+    return text_parse_i64((const uint8_t *)json_string_value(v), json_string_length(v), &value) ||
+           strspn(json_string_value(v), "0123456789") == json_string_length(v);
+}
+
+static bool is_element_of_kind(const json_t *v, char kind)
+{
+    switch (kind) {
+    case 'n': return is_integer_below(v, UINT32_MAX);
+    case 'e': return is_integer_below(v, EXECUTORS_MAX);
+    case 'm': return is_ms(v);
+    case 'M': return json_is_null(v) || is_ms(v);
+    case 'b': return json_is_boolean(v);
+    case 't': return json_is_null(v) || json_is_string(v);
+    case 'w': return is_whole_number(v);
+    case 'o': return json_is_object(v);
+    default: return json_is_null(v) || is_error(v);
+    }
+}
+
+static bool is_of_kind(json_t *v, char kind)
+{
+    const char *name;
+    json_t *element;
+    size_t i;
+    bool sound = kind == 'c' ? json_is_object(v) : json_is_array(v);
+    if (strchr("TNOc", kind) == NULL) return is_element_of_kind(v, kind);
+    json_object_foreach(v, name, element) sound = sound && is_element_of_kind(element, 'w');
+    json_array_foreach(v, i, element) sound =
+        sound && is_element_of_kind(element, kind == 'T'   ? 't'
+                                             : kind == 'O' ? 'o'
+                                                           : 'n');
+    return sound;
+}
+
+static int check_fields(const json_t *o, const char *event, const char *fields,
+                        struct glint_error *error)
+{
+    while (*fields != '\0') {
+        const size_t size = strcspn(fields, ":");
+        const char *name = fields;
+        json_t *value = json_object_getn(o, name, size);
+        const char kind = name[size + 1];
+        fields += strcspn(fields, " ");
+        const bool missing = value == NULL && fields[-1] == '?';
+        fields += strspn(fields, " ");
+        if (!missing && !is_of_kind(value, kind))
+            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
+                             "\"%.*s\" of a \"%s\" is missing or of another type", (int)size, name,
+                             event);
+    }
+    return 0;
+}
+
+static int check_event(const json_t *o, struct glint_error *error)
+{
+    const json_t *schema = json_object_get(o, "schema");
+    const char *event = json_string_value(json_object_get(o, "event"));
+    if (!json_is_integer(schema) || event == NULL)
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "not an event log event");
+    if (json_integer_value(schema) != EVENT_LOG_SCHEMA)
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID,
+                         "use the version of glint that wrote the log",
+                         "schema %lld, this version reads %d",
+                         (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
+    if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
+    for (size_t i = 0; i < sizeof event_schemas / sizeof event_schemas[0]; i++)
+        if (strcmp(event_schemas[i].name, event) == 0)
+            return check_fields(o, event, event_schemas[i].fields, error);
+    return 0;
+}
+
+struct event_log_reader {
+    const char *path;
+    uint64_t number;    /* of the current line, from 1 */
+    uint64_t allowance; /* that previous lines have left */
+    struct job_model *model;
+    struct glint_error *error;
+};
+
+static int fail_at(const struct event_log_reader *r, const struct glint_error *why)
+{
+    const char *hint = why->hint[0] != '\0' ? why->hint : NULL;
+    if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(r->error);
+    return error_set(r->error, why->code, hint, "%s:%llu: %s", r->path,
+                     (unsigned long long)r->number, why->cause);
+}
+
+static int add_valid_event(struct job_model *m, json_t *o, struct glint_error *error)
+{
+    if (m->job != NULL && job_event_is(o, "job"))
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "duplicate \"job\" event");
+    if (m->end != NULL)
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "event after \"job_end\"");
+    return job_model_add_event(m, o, error);
+}
+
+static int parse_event_line(struct event_log_reader *r, const uint8_t *data, uint64_t size)
+{
+    json_error_t wrong;
+    struct glint_error why = {.code = GLINT_OK};
+    allowance = r->allowance + size * JSON_TIMES;
+    json_t *o = json_loadb((const char *)data, size, 0, &wrong);
+    r->allowance = allowance;
+    allowance = UINT64_MAX;
+    if (too_large)
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL,
+                  "the log takes more than %u times its size in memory", JSON_TIMES);
+    else if (o == NULL)
+        error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
+    else if (check_event(o, &why) == 0)
+        add_valid_event(r->model, o, &why);
+    json_decref(o);
+    if (out_of_memory) return error_no_memory(r->error);
+    return why.code == GLINT_OK ? 0 : fail_at(r, &why);
+}
+
+/* Parses all complete lines in the buffer, and moves the rest to its start. */
+static int parse_lines(struct event_log_reader *r, struct buffer *b)
+{
+    const uint8_t *at = b->data, *end = b->data + b->size, *found;
+    int code = 0;
+    while (code == 0 && at < end && (found = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        r->number++;
+        code = parse_event_line(r, at, (uint64_t)(found - at));
+        at = found + 1;
+    }
+    b->size = (uint64_t)(end - at);
+    if (b->size > 0) memmove(b->data, at, b->size);
+    /* A longer line is not from glint; without this limit the buffer would grow with the file. */
+    if (code != 0 || b->size <= EVENT_LOG_LINE_BYTES_MAX) return code;
+    r->number++;
+    struct glint_error why = {.code = GLINT_OK};
+    error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "a line is longer than %llu bytes",
+              (unsigned long long)EVENT_LOG_LINE_BYTES_MAX);
+    return fail_at(r, &why);
+}
+
+static int open_file(struct env *env, const char *path, int *out, struct glint_error *error)
+{
+    struct env_stat st;
+    int file = env->open(env, ENV_CWD, path, ENV_READ);
+    if (file == -ENOENT)
+        return error_set(error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s does not exist", path);
+    if (file < 0) return error_set_system(error, input_error_code(file), file, "open", path);
+    int r = env->stat_open(env, file, &st);
+    if (r < 0)
+        r = error_set_system(error, GLINT_E_INPUT_IO, r, "stat", path);
+    else if (st.kind != ENV_FILE)
+        r = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
+    if (r == 0)
+        *out = file;
+    else
+        env->close(env, file);
+    return r;
+}
+
+static int read_lines(struct event_log_reader *r, struct env *env, int file)
+{
+    struct buffer b = {NULL, 0, 0};
+    uint64_t offset = 0;
+    int code = 0;
+    for (bool more = true; more && code == 0;) {
+        if (!buffer_reserve(&b, READ_BYTES)) {
+            code = error_no_memory(r->error);
+            break;
+        }
+        int64_t n = env_read_full(env, file, b.data + b.size, READ_BYTES, offset);
+        if (n < 0) code = error_set_system(r->error, GLINT_E_INPUT_IO, (int)n, "read", r->path);
+        if (n <= 0) break;
+        b.size += (uint64_t)n;
+        offset += (uint64_t)n;
+        /* Less than requested is the end of the file. A log of a running job may grow meanwhile. */
+        more = (uint64_t)n == READ_BYTES;
+        code = parse_lines(r, &b);
+    }
+    r->model->truncated_line = b.size > 0;
+    buffer_fini(&b);
+    return code;
+}
+
+int job_model_read(struct job_model *m, struct env *env, const char *path,
+                   struct glint_error *error)
+{
+    struct event_log_reader reader = {
+        .path = path, .allowance = JSON_MORE_BYTES, .model = m, .error = error};
+    int file = -1;
+    out_of_memory = too_large = false;
+    json_set_alloc_funcs(json_allocate, mem_free);
+    job_model_init(m);
+    int r = open_file(env, path, &file, error);
+    if (r != 0) return r;
+    r = read_lines(&reader, env, file);
+    env->close(env, file);
+    if (r == 0 && m->job == NULL)
+        r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",
+                      path);
+    return out_of_memory ? error_no_memory(error) : r;
 }

@@ -1,9 +1,10 @@
-/* One job, made from its events: what the web page and its API show: live, as the driver sends
- * them, or from an event log. Both go through the same functions, so they show the same numbers.
- * One thread. */
+/* One job, made from its events: what `glint history`, the web page and its API show. Events come
+ * live from the driver, or from an event log (events/event_log.h, docs/event-log.md). Both go
+ * through the same functions, so they show the same numbers. One thread. */
 #ifndef GLINT_EVENTS_JOB_MODEL_H
 #define GLINT_EVENTS_JOB_MODEL_H
 
+#include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/events/event_log.h"
@@ -12,6 +13,8 @@
 
 #define MODEL_ATTEMPTS_MAX 250000u /* that are listed; all are counted */
 #define MODEL_FAILURES_MAX 1000u   /* the last ones, with their errors */
+#define LOG_STAGES_MAX     65536u
+#define LIVE_STAGES_MAX    (PLAN_NODES_MAX * 16u)
 
 /* The counters of a task whose distribution over the tasks of a stage is shown. */
 enum task_metric {
@@ -41,9 +44,8 @@ struct job_attempt {
 
 struct job_stage {
     uint32_t number, tasks;
-    bool started;
-    json_t *start, *end; /* its events; NULL: none */
-    double start_ms, end_ms;
+    json_t *start, *end;     /* its events; NULL: none */
+    double start_ms, end_ms; /* -1: none */
     uint64_t done, failed, killed, lost, speculative, retries;
     struct buffer run_ms;     /* a double for each done attempt */
     struct buffer done_tasks; /* a uint32_t each: its task, which may be done again */
@@ -58,13 +60,12 @@ struct job_executor {
     json_t *joined, *last; /* its events; NULL: none */
     uint32_t busy;         /* slots in use, at the last status */
     json_t *health;        /* of the last status: age_ms, memory, memory_max; NULL: none */
-    uint64_t done, failed;
+    uint64_t attempts, done, failed; /* failed: or lost */
 };
 
 struct job_model {
     json_t *job, *end; /* NULL: not seen yet */
-    json_t *actions;   /* arrays of events */
-    json_t *action_ends, *outputs, *notes, *reports;
+    json_t *events; /* array: actions and their ends, outputs, notes, reports; of a log, retries */
     json_t *failures;     /* events of attempts that failed, and of those lost */
     json_t *running;      /* of the last status; NULL: none */
     json_t *storage;      /* the last event; NULL: none */
@@ -84,17 +85,24 @@ struct job_model {
 };
 
 void job_model_init(struct job_model *m);
-void job_model_fini(struct job_model *m);
-/* Adds an event with valid fields (docs/event-log.md), or "status"; unknown ones are ignored.
- * Borrows `event`. Returns 0 or a code. */
+void job_model_fini(struct job_model *m); /* zeros are allowed */
+/* Makes jansson allocate with mem_*, initializes the model and adds the events of a log. Each line
+ * is validated before use; unknown events and fields are ignored: a newer version may have written
+ * them. Returns 0, INPUT_..., EVENT_LOG_INVALID with file:line, or NO_MEMORY. Call job_model_fini
+ * in any case. */
+int job_model_read(struct job_model *m, struct env *env, const char *path,
+                   struct glint_error *error);
+/* Adds an event with valid fields, or "status". Borrows `event`. Returns 0 or a code. */
 int job_model_add_event(struct job_model *m, json_t *event, struct glint_error *error);
-/* Adds the end of an attempt. `error` NULL: it has none; borrowed. Names are borrowed. */
+/* Adds the end of an attempt. `why` NULL: it has no error; borrowed. Names are borrowed. */
 int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json_t *why,
                           const struct job_counter *counters, uint32_t counter_count,
                           struct glint_error *error);
-/* Sums over all stages. */
+
 struct job_totals {
-    uint64_t tasks, done_tasks, pending;         /* tasks */
+    uint64_t stages, stages_skipped, tasks, retries; /* of a log that lacks events: by its end */
+    /* Sums over all stages. */
+    uint64_t done_tasks, pending;                /* tasks */
     uint64_t active, done, failed, killed, lost; /* attempts */
 };
 struct job_totals job_model_totals(const struct job_model *m);
@@ -104,5 +112,23 @@ uint64_t job_stage_done_tasks(const struct job_stage *s); /* each once, however 
 int64_t job_stage_counter(const struct job_stage *s, const char *name);   /* 0: it has none */
 uint64_t job_model_running_in(const struct job_model *m, uint32_t stage); /* attempts */
 bool job_executor_is_lost(const struct job_executor *e);
+
+enum {
+    RUN_MS_MIN,
+    RUN_MS_P25,
+    RUN_MS_MEDIAN,
+    RUN_MS_P75,
+    RUN_MS_P95,
+    RUN_MS_MAX,
+    RUN_MS_QUANTILES
+};
+/* Quantiles of the run times, by nearest rank. False: no attempt is done. Sorts s->run_ms. */
+bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]);
+
+/* A text field of an event; "" if it is null or missing. */
+const char *job_event_text(const json_t *event, const char *name);
+bool job_event_is(const json_t *o, const char *event);
+/* A counter, which is an integer, or a string of digits. */
+int64_t json_integer_or_text(const json_t *value);
 
 #endif

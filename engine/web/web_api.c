@@ -8,11 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *text_of(const json_t *event, const char *name)
-{
-    return json_string_value(json_object_get(event, name));
-}
-
 void web_api_put_value(struct json *out, const char *name, const json_t *value)
 {
     const char *key;
@@ -59,9 +54,9 @@ const char *web_api_status(const json_t *end)
 {
     static const char *const ways_to_cancel[] = {"INTERRUPTED", "TERMINATED", "CANCELLED"};
     const json_t *error = json_object_get(end, "error");
-    const char *name = text_of(error, "name");
+    const char *name = job_event_text(error, "name");
     if (!json_is_object(error)) return "SUCCEEDED";
-    for (size_t i = 0; name != NULL && i < sizeof ways_to_cancel / sizeof ways_to_cancel[0]; i++)
+    for (size_t i = 0; i < sizeof ways_to_cancel / sizeof ways_to_cancel[0]; i++)
         if (strcmp(name, ways_to_cancel[i]) == 0) return "CANCELLED";
     return "FAILED";
 }
@@ -96,24 +91,17 @@ static void put_counters(struct json *out, const struct job_model *m)
     mem_free(sum.counters);
 }
 
-static void put_texts(struct json *out, const char *name, const json_t *events, const char *field)
+static void put_texts(struct json *out, const char *name, const struct job_model *m,
+                      const char *event, const char *field)
 {
     size_t i;
     json_t *o;
     json_begin(out, name, '[');
-    json_array_foreach(events, i, o) web_api_put_field(out, NULL, o, field);
+    json_array_foreach(m->events, i, o)
+    {
+        if (job_event_is(o, event)) web_api_put_field(out, NULL, o, field);
+    }
     json_end(out, ']');
-}
-
-/* After the size limit events are missing, so the sums of the last one count. */
-static void put_sum(struct json *out, const struct job_model *m, const char *name,
-                    const char *field, uint64_t sum)
-{
-    const json_t *value = json_object_get(m->end, field);
-    if (m->size_limited && json_is_integer(value))
-        web_api_put_value(out, name, value);
-    else
-        json_u64(out, name, sum);
 }
 
 static void put_details(struct json *out, const struct job_model *m, const struct job_totals *t)
@@ -128,20 +116,20 @@ static void put_details(struct json *out, const struct job_model *m, const struc
     web_api_put_field(out, "error", m->end, "error");
     web_api_put_field(out, "arguments", m->job, "arguments");
     web_api_put_field(out, "argumentCount", m->job, "argument_count");
-    put_sum(out, m, "numStages", "stages", m->stage_count);
-    put_sum(out, m, "numSkippedStages", "stages_skipped", m->stages_skipped);
+    json_u64(out, "numStages", t->stages);
+    json_u64(out, "numSkippedStages", t->stages_skipped);
     json_u64(out, "numActiveTasks", t->active);
     json_u64(out, "numPendingTasks", t->pending);
     json_u64(out, "numKilledTasks", t->killed);
     json_u64(out, "numAttempts", m->attempts_total);
-    put_sum(out, m, "numRetries", "retries", m->retries);
+    json_u64(out, "numRetries", t->retries);
     json_u64(out, "numLostExecutors", m->lost_executors);
     put_counters(out, m);
     json_begin(out, "accumulators", '{');
     json_object_foreach(m->accumulators, name, value) web_api_put_value(out, name, value);
     json_end(out, '}');
-    put_texts(out, "outputs", m->outputs, "path");
-    put_texts(out, "notes", m->notes, "text");
+    put_texts(out, "outputs", m, "output", "path");
+    put_texts(out, "notes", m, "note", "text");
     json_bool(out, "truncatedLine", m->truncated_line);
     json_bool(out, "sizeLimited", m->size_limited);
     json_u64(out, "eventsLeftOut",
@@ -165,7 +153,7 @@ void web_api_put_application(struct json *out, const struct job_model *m, bool a
     json_bool(out, "completed", m->end != NULL);
     json_end(out, '}');
     json_end(out, ']');
-    put_sum(out, m, "numTasks", "tasks", t.tasks);
+    json_u64(out, "numTasks", t.tasks);
     json_u64(out, "numCompletedTasks", t.done_tasks);
     json_u64(out, "numFailedTasks", t.failed);
     json_u64(out, "numLostTasks", t.lost);
@@ -174,13 +162,39 @@ void web_api_put_application(struct json *out, const struct job_model *m, bool a
 
 /* ---- Parts of a job */
 
-static const json_t *find_page_end(const json_t *ends, const char *field, json_int_t number)
+/* `from`: the place of the action in the events. */
+static const json_t *find_action_end(const struct job_model *m, size_t from, json_int_t number)
 {
-    for (size_t i = json_array_size(ends); i > 0; i--) {
-        const json_t *o = json_array_get(ends, i - 1);
-        if (json_integer_value(json_object_get(o, field)) == number) return o;
+    for (size_t i = from + 1; i < json_array_size(m->events); i++) {
+        const json_t *o = json_array_get(m->events, i);
+        if (job_event_is(o, "action_end") &&
+            json_integer_value(json_object_get(o, "action")) == number)
+            return o;
     }
     return NULL;
+}
+
+static void put_action(struct json *out, const struct job_model *m, const json_t *o,
+                       const json_t *end)
+{
+    const json_int_t number = json_integer_value(json_object_get(o, "action"));
+    const char *running = m->end == NULL ? "RUNNING" : web_api_status(m->end);
+    json_begin(out, NULL, '{');
+    json_i64(out, "jobId", number);
+    web_api_put_field(out, "name", o, "name");
+    web_api_put_field(out, "outputs", o, "outputs");
+    json_cstring(out, "status", end == NULL ? running : web_api_status(end));
+    json_begin(out, "stageIds", '[');
+    for (uint32_t k = 0; k < m->stage_count; k++)
+        if (m->stages[k].start != NULL &&
+            json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
+            json_u64(out, NULL, m->stages[k].number);
+    json_end(out, ']');
+    web_api_put_field(out, "skippedStageIds", o, "skipped");
+    web_api_put_field(out, "submissionMs", o, "ms");
+    web_api_put_field(out, "completionMs", end, "ms");
+    web_api_put_field(out, "error", end, "error");
+    json_end(out, '}');
 }
 
 static void put_actions(struct json *out, const struct job_model *m)
@@ -188,27 +202,11 @@ static void put_actions(struct json *out, const struct job_model *m)
     size_t i;
     json_t *o;
     json_begin(out, NULL, '[');
-    json_array_foreach(m->actions, i, o)
+    json_array_foreach(m->events, i, o)
     {
-        const json_int_t number = json_integer_value(json_object_get(o, "action"));
-        const json_t *end = find_page_end(m->action_ends, "action", number);
-        const char *running = m->end == NULL ? "RUNNING" : web_api_status(m->end);
-        json_begin(out, NULL, '{');
-        json_i64(out, "jobId", number);
-        web_api_put_field(out, "name", o, "name");
-        web_api_put_field(out, "outputs", o, "outputs");
-        json_cstring(out, "status", end == NULL ? running : web_api_status(end));
-        json_begin(out, "stageIds", '[');
-        for (uint32_t k = 0; k < m->stage_count; k++)
-            if (m->stages[k].started &&
-                json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
-                json_u64(out, NULL, m->stages[k].number);
-        json_end(out, ']');
-        web_api_put_field(out, "skippedStageIds", o, "skipped");
-        web_api_put_field(out, "submissionMs", o, "ms");
-        web_api_put_field(out, "completionMs", end, "ms");
-        web_api_put_field(out, "error", end, "error");
-        json_end(out, '}');
+        if (!job_event_is(o, "action")) continue;
+        put_action(out, m, o,
+                   find_action_end(m, i, json_integer_value(json_object_get(o, "action"))));
     }
     json_end(out, ']');
 }
@@ -273,12 +271,12 @@ static void put_tasks(struct json *out, const struct job_model *m, uint64_t offs
 
 static void put_executor(struct json *out, uint32_t number, const struct job_executor *e)
 {
-    const char *state = text_of(e->last, "state");
+    const char *state = job_event_text(e->last, "state");
     json_begin(out, NULL, '{');
     json_u64(out, "id", number);
     web_api_put_field(out, "name", e->joined, "name");
     web_api_put_field(out, "hostPort", e->joined, "host");
-    json_cstring(out, "state", state != NULL ? state : "joined");
+    json_cstring(out, "state", state[0] != '\0' ? state : "joined");
     web_api_put_field(out, "totalCores", e->joined, "slots");
     json_u64(out, "activeTasks", e->busy);
     json_u64(out, "completedTasks", e->done);
@@ -356,10 +354,10 @@ static void put_filters(struct json *out, const struct job_model *m)
     size_t i;
     json_t *o;
     json_begin(out, NULL, '[');
-    json_array_foreach(m->reports, i, o)
+    json_array_foreach(m->events, i, o)
     {
-        const char *name = text_of(o, "name");
-        if (name == NULL || strcmp(name, "filter") != 0) continue;
+        if (!job_event_is(o, "report") || strcmp(job_event_text(o, "name"), "filter") != 0)
+            continue;
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
             web_api_put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);

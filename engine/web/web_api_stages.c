@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int compare_counts(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -25,17 +19,14 @@ static uint64_t rank_of(int which, uint64_t count)
 
 static void put_times(struct json *out, const char *name, const struct job_stage *s)
 {
-    const uint64_t count = s->run_ms.size / sizeof(double);
-    double *sorted = count > 0 ? mem_alloc(s->run_ms.size) : NULL;
+    double ms[RUN_MS_QUANTILES];
+    for (int i = 0; i < RUN_MS_QUANTILES; i++) ms[i] = -1;
+    job_stage_run_ms(s, ms);
     json_begin(out, name, '[');
-    if (sorted != NULL) {
-        memcpy(sorted, s->run_ms.data, s->run_ms.size);
-        qsort(sorted, count, sizeof *sorted, compare_doubles);
-    }
-    for (int i = 0; i < 3; i++)
-        web_api_put_ms(out, NULL, sorted != NULL ? sorted[rank_of(i, count)] : -1);
+    web_api_put_ms(out, NULL, ms[RUN_MS_MIN]);
+    web_api_put_ms(out, NULL, ms[RUN_MS_MEDIAN]);
+    web_api_put_ms(out, NULL, ms[RUN_MS_MAX]);
     json_end(out, ']');
-    mem_free(sorted);
 }
 
 /* Microseconds are written as milliseconds. */
@@ -99,11 +90,11 @@ static void put_stage(struct json *out, const struct job_model *m, const struct 
     web_api_put_field(out, "jobId", s->start, "action");
     web_api_put_field(out, "name", s->start, "name");
     json_cstring(out, "status",
-                 !done            ? ended
-                 : s->end != NULL ? "COMPLETE"
-                 : m->end != NULL ? "FAILED"
-                 : s->started     ? "ACTIVE"
-                                  : "PENDING");
+                 !done              ? ended
+                 : s->end != NULL   ? "COMPLETE"
+                 : m->end != NULL   ? "FAILED"
+                 : s->start != NULL ? "ACTIVE"
+                                    : "PENDING");
     web_api_put_field(out, "parentIds", s->start, "parents");
     json_u64(out, "numTasks", s->tasks);
     json_u64(out, "numActiveTasks", job_model_running_in(m, s->number));

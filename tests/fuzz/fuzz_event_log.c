@@ -1,6 +1,6 @@
 /* Arbitrary bytes as an event log: either rejected with a position, or a history whose numbers are
  * consistent and which can be printed as text and as JSON. */
-#include "engine/events/history.h"
+#include "engine/cli/history_print.h"
 #include "tests/support/memory_env.h"
 
 #include "engine/base/mem.h"
@@ -9,34 +9,25 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static double number_of(const json_t *o, const char *name)
+static void check_stage(const struct job_stage *s)
 {
-    return json_number_value(json_object_get(o, name));
-}
-
-static void check_stage(const struct history_stage *s)
-{
-    static const char *const quantiles[] = {"min_ms", "p25_ms", "median_ms",
-                                            "p75_ms", "p95_ms", "max_ms"};
-    double before = 0, done = number_of(s->report, "done");
-    if (done != (double)(s->run_ms.size / sizeof(double))) abort();
-    for (size_t i = 0; done > 0 && i < sizeof quantiles / sizeof quantiles[0]; i++) {
-        if (json_object_get(s->report, quantiles[i]) == NULL) abort();
-        double ms = number_of(s->report, quantiles[i]);
-        if (!(ms >= before)) abort();
-        before = ms;
+    double before = 0, ms[RUN_MS_QUANTILES];
+    if (s->done != s->run_ms.size / sizeof(double)) abort();
+    if (job_stage_run_ms(s, ms) != (s->done > 0)) abort();
+    for (size_t i = 0; s->done > 0 && i < RUN_MS_QUANTILES; i++) {
+        if (!(ms[i] >= before)) abort();
+        before = ms[i];
     }
-    if (!(number_of(s->report, "skew") >= 0)) abort();
 }
 
 /* The printed JSON must parse. */
-static void check_json(const struct history *h)
+static void check_json(const struct job_model *m)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) abort();
-    bool printed = history_print_json(out, h);
+    bool printed = history_print_json(out, m);
     fclose(out);
     json_t *o = json_loadb(text, size, 0, NULL);
     if (!printed || !json_is_object(o)) abort();
@@ -44,29 +35,29 @@ static void check_json(const struct history *h)
     free(text);
 }
 
-static void check(const struct history *h)
+static void check(const struct job_model *m)
 {
     static FILE *nowhere;
     if (nowhere == NULL) nowhere = fopen("/dev/null", "w");
-    if (nowhere == NULL || h->job == NULL) abort();
-    for (uint32_t i = 0; i < h->stage_count; i++) check_stage(&h->stages[i]);
-    history_print(nowhere, h);
-    check_json(h);
+    if (nowhere == NULL || m->job == NULL) abort();
+    for (uint32_t i = 0; i < m->stage_count; i++) check_stage(&m->stages[i]);
+    history_print(nowhere, m);
+    check_json(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct memory_env env;
     struct glint_error error = {.code = GLINT_OK};
-    struct history h;
+    struct job_model m;
     memory_env_init(&env, data, size);
-    int r = history_read(&h, &env.env, "events", &error);
+    int r = job_model_read(&m, &env.env, "events", &error);
     if (r != (int)error.code) abort();
     if (r == 0)
-        check(&h);
+        check(&m);
     else if (r != GLINT_E_EVENT_LOG_INVALID || strncmp(error.cause, "events:", 7) != 0)
         abort();
-    history_fini(&h);
+    job_model_fini(&m);
     if (mem_live_blocks() != 0 || env.open_files != 0) abort();
     return 0;
 }

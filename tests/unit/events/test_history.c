@@ -1,7 +1,7 @@
 /* The reader of event logs, with logs from the real writer, and with failing disks and memory. */
 #include "engine/base/mem.h"
+#include "engine/cli/history_print.h"
 #include "engine/events/event_log.h"
-#include "engine/events/history.h"
 #include "tests/support/memory_env.h"
 
 #include <criterion/criterion.h>
@@ -58,74 +58,68 @@ static void write_log(void)
     event_log_close(log);
 }
 
-static double number_of(const json_t *o, const char *name)
-{
-    return json_number_value(json_object_get(o, name));
-}
-
 Test(history, stages_are_summarized_from_the_log)
 {
-    struct history h;
+    struct job_model m;
     struct glint_error error = {.code = GLINT_OK};
+    double ms[RUN_MS_QUANTILES];
     write_log();
-    cr_assert_eq(history_read(&h, env_real(), path, &error), 0, "%s", error.cause);
-    cr_assert_eq(h.stage_count, 20);
-    const json_t *s = h.stages[3].report;
-    cr_expect_eq(number_of(s, "done"), TASKS - 1);
-    cr_expect_eq(number_of(s, "failed"), 11);
-    cr_expect_eq(number_of(s, "killed"), 1);
-    cr_expect_float_eq(number_of(s, "min_ms"), 0, 1e-3);
-    cr_expect_float_eq(number_of(s, "median_ms"), 49, 1e-3); /* without task 50 */
-    cr_expect_float_eq(number_of(s, "max_ms"), 100, 1e-3);
-    cr_expect_float_eq(number_of(s, "skew"), 100.0 / 49, 1e-3);
-    cr_expect_null(json_object_get(h.stages[4].report, "skew"));
-    cr_expect(h.end != NULL && !h.truncated_line && !h.size_limited);
-    history_fini(&h);
+    cr_assert_eq(job_model_read(&m, env_real(), path, &error), 0, "%s", error.cause);
+    cr_assert_eq(m.stage_count, 20);
+    const struct job_stage *s = &m.stages[3];
+    cr_expect(s->done == TASKS - 1 && s->failed == 11 && s->killed == 1);
+    cr_assert(job_stage_run_ms(s, ms));
+    cr_expect_float_eq(ms[RUN_MS_MIN], 0, 1e-3);
+    cr_expect_float_eq(ms[RUN_MS_MEDIAN], 49, 1e-3); /* without task 50 */
+    cr_expect_float_eq(ms[RUN_MS_MAX], 100, 1e-3);
+    cr_expect_not(job_stage_run_ms(&m.stages[4], ms));
+    cr_expect(m.end != NULL && !m.truncated_line && !m.size_limited);
+    job_model_fini(&m);
 }
 
-/* Prints `h` as text or as JSON. Sets *size to the number of bytes. */
-static char *print(const struct history *h, bool json, size_t *size)
+/* Prints `m` as text or as JSON. Sets *size to the number of bytes. */
+static char *print(const struct job_model *m, bool json, size_t *size)
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
     cr_assert_not_null(out);
     if (json)
-        cr_assert(history_print_json(out, h));
+        cr_assert(history_print_json(out, m));
     else
-        history_print(out, h);
+        history_print(out, m);
     fclose(out);
     return text;
 }
 
 Test(history, escape_sequences_are_not_printed)
 {
-    struct history h;
+    struct job_model m;
     struct glint_error error = {.code = GLINT_OK};
     size_t size;
     write_log();
-    cr_assert_eq(history_read(&h, env_real(), path, &error), 0);
+    cr_assert_eq(job_model_read(&m, env_real(), path, &error), 0);
     for (int json = 0; json < 2; json++) {
-        char *text = print(&h, json, &size);
+        char *text = print(&m, json, &size);
         cr_expect_null(memchr(text, 0x1b, size));
         cr_expect_not_null(strstr(text, "[31mred"));
         free(text);
     }
-    history_fini(&h);
+    job_model_fini(&m);
 }
 
 /* Each allocation fails once: the result is the same, or NO_MEMORY and nothing is leaked. */
 Test(history, out_of_memory_leaks_nothing)
 {
-    struct history h;
+    struct job_model m;
     write_log();
     int r = 1;
     for (int64_t n = 1; r != 0; n += 1 + n / 16) {
         struct glint_error error = {.code = GLINT_OK};
         mem_fail_at(n, false);
-        r = history_read(&h, env_real(), path, &error);
+        r = job_model_read(&m, env_real(), path, &error);
         mem_fail_at(0, false);
         cr_assert(r == 0 || r == GLINT_E_NO_MEMORY, "%lld: %s", (long long)n, error.cause);
-        history_fini(&h);
+        job_model_fini(&m);
         cr_assert_eq(mem_live_blocks(), 0);
     }
 }
@@ -135,12 +129,12 @@ Test(history, read_failure_is_an_error)
     static const char line[] = "{\"schema\":1,\"event\":\"x\",\"ms\":0,\"time\":\"\"}\n";
     for (uint64_t call = 1; call <= 3; call++) {
         struct memory_env env;
-        struct history h;
+        struct job_model m;
         struct glint_error error = {.code = GLINT_OK};
         memory_env_init(&env, line, sizeof line - 1);
         env.fail_at = call;
-        cr_expect_eq(history_read(&h, &env.env, "log", &error), (int)GLINT_E_INPUT_IO);
-        history_fini(&h);
+        cr_expect_eq(job_model_read(&m, &env.env, "log", &error), (int)GLINT_E_INPUT_IO);
+        job_model_fini(&m);
         cr_expect_eq(env.open_files, 0);
     }
 }

@@ -203,7 +203,7 @@ Test(web_api, unknown_events_are_ignored)
     add_event("{\"event\":\"actions\",\"ms\":2,\"action\":7,\"skipped\":[1]}");
     cr_expect_eq(m.stage_count, 1);
     cr_expect_eq(job_model_totals(&m).tasks, 3);
-    cr_expect_eq(json_array_size(m.actions), 0);
+    cr_expect_eq(json_array_size(m.events), 0);
     cr_expect_eq(m.stages_skipped, 0);
 }
 
