@@ -3,7 +3,7 @@
 #ifndef GLINT_OPS_MSGPACK_CELL_H
 #define GLINT_OPS_MSGPACK_CELL_H
 
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "engine/records/task.h"
 
 #include <assert.h>

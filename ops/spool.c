@@ -1,7 +1,7 @@
 /* See spool.h. */
 #include "ops/spool.h"
 
-#include "engine/shuffle/merge_pass.h"
+#include "engine/shuffle/read.h"
 
 #define VARINT_BYTES_MAX 10
 

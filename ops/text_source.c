@@ -4,7 +4,7 @@
 #include "engine/input/bad_rows.h"
 #include "engine/input/csv.h"
 #include "engine/input/input.h"
-#include "engine/input/input_columns.h"
+#include "engine/input/column_map.h"
 #include "engine/input/json_line.h"
 #include "engine/input/line_reader.h"
 #include "engine/input/split.h"

@@ -19,7 +19,6 @@ struct crash_text {
 /* Append text, with unprintable bytes escaped, or a decimal or hexadecimal number. */
 void crash_text_append(struct crash_text *t, const char *text);
 void crash_text_append_u64(struct crash_text *t, uint64_t number);
-void crash_text_append_hex(struct crash_text *t, uint64_t number);
 
 /* Main thread, once. `name` is the job's or the executor's, and must stay valid. `report` is called
  * in the signal handler with one line about the crash and the backtrace, one line per frame, if

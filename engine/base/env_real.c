@@ -1,7 +1,7 @@
 /* The env of the operating system. Contains no policy: tests replace this file, so they would not
  * cover it. */
-#include "engine/base/child_groups.h"
 #include "engine/base/env.h"
+#include "engine/base/spawn.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,7 +1,6 @@
 /* A counter in front of malloc provides fault injection; arenas and buffers are built on top. */
 #include "engine/base/mem.h"
 
-#include "engine/base/mem_cache.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -9,10 +8,112 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* ---- There are few large blocks, so a list in order of age serves.
+ *
+ * The limit is of the blocks in use and of those that are kept together: what a task has freed is
+ * there for the next one, and many kept blocks do not add to a task that needs all memory. */
+
+#define BLOCKS_MAX 32u
+
+struct kept_block {
+    void *block;
+    uint64_t size;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Guarded by the lock, as are the blocks: the oldest first. */
+static uint64_t bytes_limit, bytes_in_use, bytes;
+static uint32_t kept_count;
+static struct kept_block kept_blocks[BLOCKS_MAX];
+
+static void *remove_cached_memory(uint32_t at)
+{
+    void *block = kept_blocks[at].block;
+    assert(at < kept_count && bytes >= kept_blocks[at].size);
+    bytes -= kept_blocks[at].size;
+    kept_count--;
+    memmove(&kept_blocks[at], &kept_blocks[at + 1], (kept_count - at) * sizeof kept_blocks[0]);
+    return block;
+}
+
+/* Frees the oldest blocks until there are at most so many and `more` bytes are within the limit. */
+static void shrink_to(uint32_t blocks, uint64_t more)
+{
+    const uint64_t used = bytes_in_use + more;
+    const uint64_t room = bytes_limit > used ? bytes_limit - used : 0;
+    while (kept_count > blocks || bytes > room) free(remove_cached_memory(0));
+}
+
+/* Returns a block of `size` bytes or more, not cleared, or NULL. The caller owns it. */
+static void *mem_cache_take(uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    uint32_t best = kept_count;
+    /* A block of twice the size or more would waste memory. */
+    for (uint32_t i = 0; i < kept_count; i++)
+        if (kept_blocks[i].size >= size && kept_blocks[i].size / 2 < size &&
+            (best == kept_count || kept_blocks[i].size < kept_blocks[best].size))
+            best = i;
+    uint64_t found = best < kept_count ? kept_blocks[best].size : 0;
+    void *block = best < kept_count ? remove_cached_memory(best) : NULL;
+    bytes_in_use += found;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+/* A new block of `size` bytes is in use, for which kept ones may be freed. */
+static void mem_cache_add(uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    bytes_in_use += size;
+    shrink_to(BLOCKS_MAX, 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A block of `size` bytes is no longer in use. With `keep` it is kept, for which older ones may be
+ * freed. Returns false if it is not, or is too large for the limit: the caller still owns it. */
+static bool mem_cache_give(void *block, uint64_t size, bool keep)
+{
+    pthread_mutex_lock(&lock);
+    assert(bytes_in_use >= size);
+    bytes_in_use -= size;
+    const bool fits = keep && size <= bytes_limit && bytes_in_use <= bytes_limit - size;
+    if (fits) {
+        shrink_to(BLOCKS_MAX - 1, size);
+        kept_blocks[kept_count++] = (struct kept_block){block, size};
+        bytes += size;
+    }
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+/* Frees all blocks. Returns whether there were any. */
+static bool mem_cache_clear(void)
+{
+    pthread_mutex_lock(&lock);
+    const bool any = kept_count > 0;
+    shrink_to(0, 0);
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+void mem_keep_large_blocks(int64_t more_bytes)
+{
+    pthread_mutex_lock(&lock);
+    assert(more_bytes >= 0 || bytes_limit >= (uint64_t)-more_bytes);
+    bytes_limit += (uint64_t)more_bytes;
+    shrink_to(BLOCKS_MAX, 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- mem */
 
 #define BLOCK_BYTES_MAX   ((uint64_t)1 << 47) /* adding a few sizes cannot overflow */
 #define ARRAY_ITEMS_FIRST 16u

@@ -11,11 +11,45 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- A table of numbers without a lock, since a signal handler reads it. */
+
+#define GROUPS_MAX 1024 /* one for each slot */
+
+static atomic_int groups[GROUPS_MAX]; /* 0: free */
+
+void child_groups_add(int group)
+{
+    assert(group > 1);
+    for (int i = 0; i < GROUPS_MAX; i++) {
+        int none = 0;
+        if (atomic_compare_exchange_strong(&groups[i], &none, group)) return;
+    }
+}
+
+void child_groups_remove(int group)
+{
+    for (int i = 0; i < GROUPS_MAX; i++) {
+        int found = group;
+        if (atomic_compare_exchange_strong(&groups[i], &found, 0)) return;
+    }
+}
+
+void child_groups_kill_all(void)
+{
+    for (int i = 0; i < GROUPS_MAX; i++) {
+        const int group = atomic_load(&groups[i]);
+        if (group > 1) kill(-group, SIGKILL);
+    }
+}
+
+/* ---- spawn */
 
 #define NULL_DEVICE   "/dev/null"
 #define SESSION_TRIES 8

@@ -68,17 +68,9 @@ void cluster_origin_text(const struct cluster_file *file, const struct config_ke
 bool cluster_may_listen(const struct cluster *c, const char *host);
 /* The hint for an address that is reachable from other hosts, without a secret. */
 extern const char cluster_secret_hint[];
-/* Checks relations between values (cluster_check.c); called by cluster_file_read. Returns false
- * with *error set. */
-bool cluster_file_check(const struct cluster_file *file, bool listens, struct glint_error *error);
 /* Prepends to the cause of `error` the position of an executor's key in the file, for errors that
  * are only found when the value is used. */
 void cluster_file_add_position(const struct cluster_file *file, const char *id, const char *key,
                                struct glint_error *error);
-/* Sets CONFIG about the value at `at`, with file, line and column before the cause. Returns
- * false. */
-bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
-                        struct glint_error *error, const char *hint, const char *cause, ...)
-    __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -5,7 +5,6 @@
 #include "engine/base/env.h"
 #include "engine/net/conn.h"
 #include "engine/net/deadline.h"
-#include "engine/net/event_loop.h"
 #include "engine/net/net_init.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 #include "engine/net/deadline.h"
-#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
 #include "engine/net/wire.h"
 
 #include <assert.h>

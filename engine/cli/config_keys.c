@@ -3,10 +3,365 @@
  * `glint config show`. */
 #include "engine/cli/config_keys.h"
 
+#include "engine/base/text.h"
 #include "engine/cli/settings.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+
+/* ---- Converts values of keys: from TOML or text to a field, and back to text. Fields are accessed
+ * by offset, and written completely or not at all. */
+
+#define NS_PER_MS    ((uint64_t)1000000)
+#define NAME_MAX_OWN 64u
+#define HOST_MAX     255u
+#define WORDS_MAX    256u
+#define PORTS_MAX    1000 /* size of a range */
+
+#define TEXT    (1u << TOML_TEXT)
+#define INTEGER (1u << TOML_INTEGER)
+
+struct unit {
+    uint64_t factor;
+    const char *name;
+};
+static const struct unit times[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+
+/* ---- Numbers as text */
+
+static bool parse_i64(const char *text, size_t size, int64_t *out)
+{
+    return text_parse_i64((const uint8_t *)text, size, out);
+}
+
+static bool parse_count(const char *text, uint64_t *out)
+{
+    int64_t value;
+    if (!parse_i64(text, strlen(text), &value) || value < 0) return false;
+    *out = (uint64_t)value;
+    return true;
+}
+
+/* Parses 90 (seconds), 200ms, 1.5s, 5m, 2h. */
+static bool parse_ms(const char *text, uint64_t *out)
+{
+    size_t digits = strspn(text, "0123456789."), i = 0, count = sizeof times / sizeof times[0];
+    const char *unit = text[digits] != '\0' ? text + digits : "s";
+    double number;
+    while (i < count && strcmp(unit, times[i].name) != 0) i++;
+    if (i == count || !text_parse_f64((const uint8_t *)text, digits, &number)) return false;
+    number *= (double)times[i].factor;
+    *out = number < 1e18 ? (uint64_t)(number + 0.5) : UINT64_MAX;
+    return true;
+}
+
+/* local has one slot, as in Spark. Returns 0 for local[*]: one per processor. */
+static bool parse_master(const char *text, uint64_t *out)
+{
+    static const char prefix[] = "local[";
+    size_t size = strlen(text), before = sizeof prefix - 1;
+    int64_t slots;
+    *out = strcmp(text, "local") == 0;
+    if (*out == 1 || strcmp(text, "local[*]") == 0) return true;
+    if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
+    if (!parse_i64(text + before, size - before - 1, &slots) || slots < 1) return false;
+    *out = (uint64_t)slots;
+    return true;
+}
+
+/* What the docs call a kind, the TOML types that it accepts, the text before and after its range in
+ * messages, and how a number is parsed. */
+static const struct {
+    const char *name;
+    unsigned types;
+    const char *expected, *as_in;
+    bool (*parse)(const char *text, uint64_t *out);
+} kinds[] = {
+    [KEY_TEXT] = {"text", TEXT, "text", "", NULL},
+    [KEY_NAME] = {"name", TEXT,
+                  "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "", NULL},
+    [KEY_HOST] = {"host", TEXT, "a host name or address", "", NULL},
+    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", NULL},
+    [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", "", NULL},
+    [KEY_COUNT] = {"number", INTEGER, "a whole number from ", "", parse_count},
+    [KEY_PORTS] = {"ports", TEXT | INTEGER,
+                   "a port, or the first and the last of at most 1000 ports, as in \"7500-7599\"",
+                   "", NULL},
+    [KEY_BYTES] = {"bytes", TEXT | INTEGER, "bytes from ", ", as in 65536, \"512M\" or \"1.5G\"",
+                   text_parse_bytes},
+    [KEY_TIME_MS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
+    [KEY_TIME_NS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
+    [KEY_CHOICE] = {"choice", TEXT, "one of", "", NULL},
+    [KEY_WORDS] = {"list", 1u << TOML_ARRAY,
+                   "a program and its arguments, as in [\"ssh\", \"{host}\"]; only {host}, {id} "
+                   "and {config} are allowed in braces",
+                   "", NULL},
+    [KEY_MASTER] = {"master", TEXT, "local[*], or local[N] with N from ", "", parse_master},
+};
+
+static_assert(NAME_MAX_OWN == 64 && PORTS_MAX == 1000, "the texts above contain them");
+
+const char *key_kind_name(enum key_kind kind)
+{
+    assert((size_t)kind < sizeof kinds / sizeof kinds[0]);
+    return kinds[kind].name;
+}
+
+/* Formats a number in the largest unit without a remainder, so that it can be parsed again. */
+static void number_text(enum key_kind kind, uint64_t value, char *out, size_t capacity)
+{
+    static const struct unit sizes[] = {
+        {1024 * GIB, "T"}, {GIB, "G"}, {MIB, "M"}, {KIB, "K"}, {1, ""}};
+    static const struct unit counts[] = {{1, ""}};
+    bool time = kind == KEY_TIME_MS || kind == KEY_TIME_NS;
+    const struct unit *u = time ? times : kind == KEY_BYTES ? sizes : counts;
+    while (value == 0 ? u->factor > 1 : value % u->factor != 0) u++;
+    bool fits =
+        text_format(out, capacity, "%llu%s", (unsigned long long)(value / u->factor), u->name);
+    assert(fits);
+}
+
+void key_range(const struct config_key *key, char *out, size_t capacity)
+{
+    char min[TEXT_NUMBER_MAX], max[TEXT_NUMBER_MAX];
+    out[0] = '\0';
+    if (key->max == 0) return;
+    assert(key->min < key->max);
+    number_text(key->kind, key->min, min, sizeof min);
+    number_text(key->kind, key->max, max, sizeof max);
+    text_format(out, capacity, "%s to %s", min, max);
+}
+
+void key_expected(const struct config_key *key, char *out, size_t capacity)
+{
+    char range[2 * TEXT_NUMBER_MAX + 8];
+    key_range(key, range, sizeof range);
+    text_format(out, capacity, "%s%s%s", kinds[key->kind].expected, range, kinds[key->kind].as_in);
+    for (uint32_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
+        size_t used = strlen(out);
+        text_format(out + used, capacity - used, " %s", key->choices[i]);
+    }
+}
+
+void key_env_name(const struct config_key *key, char *out, size_t capacity)
+{
+    bool fits = text_format(out, capacity, "GLINT_%s", key->name);
+    assert(fits);
+    for (; *out != '\0'; out++) *out = (char)toupper((unsigned char)*out);
+}
+
+static enum key_set_result put_config_number(const struct config_key *key, void *target,
+                                             uint64_t value)
+{
+    void *field = (char *)target + key->offset;
+    assert(key->size == 8 || value >> (8 * key->size) == 0);
+    switch (key->size) {
+    case sizeof(bool): *(bool *)field = value != 0; break;
+    case sizeof(uint16_t): *(uint16_t *)field = (uint16_t)value; break;
+    case sizeof(uint32_t): *(uint32_t *)field = (uint32_t)value; break;
+    default: *(uint64_t *)field = value; break;
+    }
+    return KEY_SET;
+}
+
+static uint64_t get_number(const struct config_key *key, const void *target)
+{
+    const void *field = (const char *)target + key->offset;
+    switch (key->size) {
+    case sizeof(bool): return *(const bool *)field;
+    case sizeof(uint16_t): return *(const uint16_t *)field;
+    case sizeof(uint32_t): return *(const uint32_t *)field;
+    default: return *(const uint64_t *)field;
+    }
+}
+
+static enum key_set_result put_pointer(const struct config_key *key, void *target,
+                                       const void *pointer)
+{
+    assert(key->size == sizeof pointer);
+    if (pointer == NULL) return KEY_NO_MEMORY;
+    *(const void **)((char *)target + key->offset) = pointer;
+    return KEY_SET;
+}
+
+static bool has_only(const char *text, const char *marks, size_t size_max)
+{
+    size_t size = strlen(text);
+    if (size < 1 || size > size_max) return false;
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr(marks, *text) == NULL) return false;
+    return true;
+}
+
+/* A host becomes an argument of launch_command, so it must not look like an option. */
+bool key_is_host(const char *text)
+{
+    return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
+}
+
+const char *key_absolute_path(struct arena *memory, const char *dir, const char *path)
+{
+    return path[0] == '/' ? arena_strdup(memory, path) : arena_format(memory, "%s/%s", dir, path);
+}
+
+static enum key_set_result set_path(const struct config_key *key, const char *text, const char *dir,
+                                    struct arena *memory, void *target)
+{
+    if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_INVALID;
+    return put_pointer(key, target, key_absolute_path(memory, dir, text));
+}
+
+/* Accepts {host}, {id} and {config}, and no other braces. */
+static bool is_template(const char *word)
+{
+    static const char *const names[] = {"{host}", "{id}", "{config}"};
+    while ((word = strpbrk(word, "{}")) != NULL) {
+        size_t i = 0, count = sizeof names / sizeof names[0];
+        while (i < count && strncmp(word, names[i], strlen(names[i])) != 0) i++;
+        if (i == count) return false;
+        word += strlen(names[i]);
+    }
+    return true;
+}
+
+static enum key_set_result set_words(const struct config_key *key, const struct toml_value *value,
+                                     struct arena *memory, void *target)
+{
+    if (value->count < 1 || value->count > WORDS_MAX) return KEY_INVALID;
+    for (uint32_t i = 0; i < value->count; i++)
+        if (value->items[i].kind != TOML_TEXT || !is_template(value->items[i].text))
+            return KEY_INVALID;
+    if (value->items[0].text[0] == '\0') return KEY_INVALID;
+    const char **words = arena_alloc(memory, ((uint64_t)value->count + 1) * sizeof *words);
+    for (uint32_t i = 0; words != NULL && i <= value->count; i++)
+        words[i] = i < value->count ? value->items[i].text : NULL;
+    return put_pointer(key, target, words);
+}
+
+/* Parses FIRST-LAST, or one port. */
+static enum key_set_result set_ports(const struct config_key *key, const char *text, void *target)
+{
+    const char *dash = strchrnul(text, '-');
+    int64_t first, last;
+    if (!parse_i64(text, (size_t)(dash - text), &first)) return KEY_INVALID;
+    last = first;
+    if (*dash != '\0' && !parse_i64(dash + 1, strlen(dash + 1), &last)) return KEY_INVALID;
+    if (first < 1 || last < first || last > UINT16_MAX || last - first >= PORTS_MAX)
+        return KEY_INVALID;
+    assert(key->size == sizeof(struct port_range));
+    *(struct port_range *)((char *)target + key->offset) =
+        (struct port_range){(uint16_t)first, (uint16_t)last};
+    return KEY_SET;
+}
+
+static enum key_set_result set_number(const struct config_key *key, const char *text, void *target)
+{
+    uint64_t value, scale = key->kind == KEY_TIME_NS ? NS_PER_MS : 1;
+    if (!kinds[key->kind].parse(text, &value)) return KEY_INVALID;
+    bool any = key->kind == KEY_MASTER && value == 0;
+    if (!any && (value < key->min || value > key->max)) return KEY_INVALID;
+    return put_config_number(key, target, value * scale);
+}
+
+static enum key_set_result set_choice(const struct config_key *key, const char *text, void *target)
+{
+    for (uint32_t i = 0; key->choices[i] != NULL; i++)
+        if (strcmp(key->choices[i], text) == 0) return put_config_number(key, target, i);
+    return KEY_INVALID;
+}
+
+enum key_set_result key_set(const struct config_key *key, const struct toml_value *value,
+                            const char *dir, struct arena *memory, void *target)
+{
+    const char *text = value->text;
+    if ((kinds[key->kind].types & 1u << value->kind) == 0) return KEY_INVALID;
+    switch (key->kind) {
+    case KEY_TEXT: return put_pointer(key, target, text);
+    case KEY_NAME:
+        if (!isalnum((unsigned char)text[0]) || !has_only(text, "-_.", NAME_MAX_OWN))
+            return KEY_INVALID;
+        return put_pointer(key, target, text);
+    case KEY_HOST: return key_is_host(text) ? put_pointer(key, target, text) : KEY_INVALID;
+    case KEY_PATH: return set_path(key, text, dir, memory, target);
+    case KEY_BOOL:
+        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) return KEY_INVALID;
+        return put_config_number(key, target, text[0] == 't');
+    case KEY_CHOICE: return set_choice(key, text, target);
+    case KEY_PORTS: return set_ports(key, text, target);
+    case KEY_WORDS: return set_words(key, value, memory, target);
+    default: return set_number(key, text, target);
+    }
+}
+
+bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
+                         struct toml_value *out)
+{
+    struct toml_failure failure;
+    struct toml_value table;
+    unsigned types = kinds[key->kind].types;
+    *out = (struct toml_value){.kind = TOML_TEXT, .text = text};
+    if (key->kind == KEY_BOOL || types == INTEGER)
+        out->kind = key->kind == KEY_BOOL ? TOML_BOOL : TOML_INTEGER;
+    if (key->kind != KEY_WORDS) return true;
+    /* The TOML parser reads lists, so that quoting is the same as in the file. */
+    const char *line = arena_format(memory, "words = %s", text);
+    if (line == NULL) return false;
+    if (!toml_read(memory, (const uint8_t *)line, strlen(line), &table, &failure))
+        return !failure.no_memory;
+    if (table.count == 1) *out = table.items[0];
+    return true;
+}
+
+static bool append_config_text(struct buffer *out, const char *text)
+{
+    return buffer_append(out, text, strlen(text));
+}
+
+static bool print_words(const char *const *words, struct buffer *out)
+{
+    bool kept = append_config_text(out, "[");
+    for (uint32_t i = 0; words[i] != NULL; i++) {
+        kept = kept && append_config_text(out, i > 0 ? ", \"" : "\"");
+        for (const char *p = words[i]; *p != '\0'; p++) {
+            if (*p == '"' || *p == '\\') kept = kept && append_config_text(out, "\\");
+            kept = kept && buffer_append(out, p, 1);
+        }
+        kept = kept && append_config_text(out, "\"");
+    }
+    return kept && append_config_text(out, "]");
+}
+
+bool key_print(const struct config_key *key, const void *target, struct buffer *out)
+{
+    char number[TEXT_NUMBER_MAX];
+    const void *field = (const char *)target + key->offset;
+    const char *text = number;
+    struct port_range ports;
+    switch (key->kind) {
+    case KEY_NAME:
+    case KEY_HOST:
+    case KEY_PATH: text = *(const char *const *)field; break;
+    case KEY_BOOL: text = *(const bool *)field ? "true" : "false"; break;
+    case KEY_CHOICE: text = key->choices[get_number(key, target)]; break;
+    case KEY_WORDS: return print_words(*(const char *const *const *)field, out);
+    case KEY_PORTS:
+        ports = *(const struct port_range *)field;
+        if (ports.first == 0) return false; /* the system chooses */
+        if (ports.first == ports.last)
+            text_format(number, sizeof number, "%u", ports.first);
+        else
+            text_format(number, sizeof number, "%u-%u", ports.first, ports.last);
+        break;
+    default:
+        number_text(key->kind, get_number(key, target) / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1),
+                    number, sizeof number);
+    }
+    return text != NULL && append_config_text(out, text);
+}
+
+/* ---- config keys */
 
 #define MINUTE_MS ((uint64_t)60 * 1000)
 #define HOUR_MS   (60 * MINUTE_MS)

@@ -10,8 +10,6 @@ enum help_format {
     HELP_WORDS, /* for completion: WORD TAB SUMMARY for each word that may follow; an option that
                  * takes a value is --NAME=PLACEHOLDER */
 };
-/* Sets the format of all help that this process prints; HELP_TEXT by default. */
-void help_set_format(enum help_format format);
 
 /* Prints usage and options. */
 void help_print_syntax(const struct cli_syntax *syntax);

@@ -3,7 +3,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/cli/job_paths.h"
+#include "engine/cli/job_find.h"
 #include "engine/cli/signals.h"
 #include "engine/input/input.h"
 

@@ -1,7 +1,7 @@
 /* See accumulators.h. */
 #include "engine/driver/accumulators.h"
 
-#include "engine/plan/driver_task.h"
+#include "engine/plan/context.h"
 #include "engine/shuffle/task_accumulators.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #define GLINT_DRIVER_ACCUMULATORS_H
 
 #include "engine/plan/context.h"
-#include "engine/records/counter_entry.h"
+#include "engine/records/task.h"
 
 /* Zeros are none. */
 struct accumulators {

@@ -1,6 +1,6 @@
 /* Which executors a driver that needs several may keep and request while it waits: a function of
- * what it knows of each daemon, without connections and clocks. acquisition_order.c applies it, and
- * says why there is an order. */
+ * what it knows of each daemon, without connections and clocks. acquisition_policy.c applies it,
+ * and says why there is an order. */
 #ifndef GLINT_DRIVER_ACQUISITION_POLICY_H
 #define GLINT_DRIVER_ACQUISITION_POLICY_H
 

@@ -2,16 +2,280 @@
  * for the job's code, and two queues between it and the driver's thread (states and fields:
  * cluster_transport_internal.h).
  *
- * The one timer here decides whether enough executors can still come (registration.c). */
-#include "engine/driver/cluster_transport_internal.h"
+ * The one timer here decides whether enough executors can still come (executor_listener.c). */
+#include "engine/driver/cluster_transport.h"
 
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
-#include "engine/net/event_loop.h"
+#include "engine/driver/cluster_transport_internal.h"
 #include "engine/net/net_init.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* ---- The queue of events from the loop's thread to the driver's thread, in the order they
+ * happened.
+ *
+ * Only the loop's thread appends. A signal handler that wakes the driver may not lock a mutex: it
+ * sets wake_requested, and the loop's thread signals the condition (inbox_wake_driver). */
+
+struct inbox_event *inbox_event_create(enum inbox_event_kind kind, uint32_t executor)
+{
+    struct inbox_event *e = mem_alloc(sizeof *e);
+    if (e == NULL) return NULL;
+    e->next = NULL;
+    e->kind = kind;
+    e->executor = executor;
+    e->message = NULL;
+    e->fetched_bytes = 0;
+    return e;
+}
+
+void inbox_event_destroy(struct inbox_event *e)
+{
+    if (e == NULL) return;
+    if (e->kind == INBOX_MESSAGE) message_destroy(e->message);
+    mem_free(e);
+}
+
+void inbox_push(struct cluster_transport *r, struct inbox_event *e)
+{
+    assert(e->next == NULL && (e->kind != INBOX_MESSAGE || e->message != NULL));
+    pthread_mutex_lock(&r->lock);
+    *r->events_end = e;
+    r->events_end = &e->next;
+    pthread_cond_signal(&r->arrived);
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
+                        uint64_t fetched_bytes)
+{
+    struct inbox_event *e = inbox_event_create(INBOX_MESSAGE, executor);
+    if (e == NULL) {
+        message_destroy(m);
+        return false;
+    }
+    e->message = m;
+    e->fetched_bytes = fetched_bytes;
+    inbox_push(r, e);
+    return true;
+}
+
+void inbox_push_note(struct cluster_transport *r, const char *format, ...)
+{
+    struct inbox_event *e = inbox_event_create(INBOX_NOTE, 0);
+    if (e == NULL) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->line, sizeof e->line, format, args);
+    va_end(args);
+    inbox_push(r, e);
+}
+
+/* Makes inbox_wait return without an event. */
+static void inbox_wake_driver(struct cluster_transport *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->woken = true;
+    pthread_cond_signal(&r->arrived);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- The driver's thread */
+
+static void handle_event(struct cluster_transport *r, struct driver *driver, struct inbox_event *e)
+{
+    switch (e->kind) {
+    case INBOX_EXECUTOR_ADDED:
+        driver_on_executor_added(driver, &(struct executor_info){e->name, e->host, e->slots});
+        break;
+    case INBOX_MESSAGE:
+        if (e->fetched_bytes > 0) {
+            atomic_fetch_sub(&r->fetched_results_bytes, e->fetched_bytes);
+            uv_async_send(&r->wakeup); /* starts fetches that had no room */
+        }
+        driver_on_message(driver, e->executor, e->message);
+        e->message = NULL; /* now the driver's */
+        break;
+    case INBOX_EXECUTOR_DRAINING: driver_on_executor_draining(driver, e->executor); break;
+    case INBOX_EXECUTOR_SUSPECT: driver_on_executor_suspect(driver, e->executor, true); break;
+    case INBOX_EXECUTOR_ALIVE: driver_on_executor_suspect(driver, e->executor, false); break;
+    case INBOX_EXECUTOR_LOST: driver_on_executor_lost(driver, e->executor, e->loss, &e->why); break;
+    case INBOX_NO_EXECUTORS: driver_on_no_executors(driver, &e->why); break;
+    case INBOX_CANCEL_REQUESTED: driver_on_cancel_requested(driver); break;
+    case INBOX_NOTE: glint_note(r->g, "%s", e->line); break;
+    }
+    inbox_event_destroy(e);
+}
+
+/* The deadline is on the context's clock, which tests may replace; the condition waits on the
+ * system's monotonic clock. Converts by the time left. */
+static struct timespec to_system_deadline(const struct cluster_transport *r, uint64_t deadline_ns)
+{
+    struct env *system = env_real();
+    uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
+    uint64_t at = system->now_ns(system) + left;
+    if (at < left) at = INT64_MAX; /* overflow: UINT64_MAX is no deadline */
+    return (struct timespec){(time_t)(at / SECOND_NS), (long)(at % SECOND_NS)};
+}
+
+/* Adds what was sent since the last call to the job's counters. */
+static void report_broadcast_bytes(struct cluster_transport *r, struct driver *driver)
+{
+    uint64_t sent = atomic_load(&r->broadcast_bytes);
+    assert(sent >= r->broadcast_counted);
+    if (sent == r->broadcast_counted) return;
+    driver_on_counter_increment(driver, "broadcast bytes sent",
+                                (int64_t)(sent - r->broadcast_counted));
+    r->broadcast_counted = sent;
+}
+
+/* Driver's thread: transport->wait. Blocks until an event, a wake or the deadline (env->now_ns),
+ * then passes all events to the driver, oldest first. */
+static void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t deadline_ns)
+{
+    struct timespec end = to_system_deadline(r, deadline_ns);
+    int waited = 0;
+    pthread_mutex_lock(&r->lock);
+    /* The driver has no more to send at this point: the loop writes all messages at once. */
+    if (r->outgoing != NULL) uv_async_send(&r->wakeup);
+    while (r->events == NULL && !r->woken && waited == 0)
+        waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);
+    struct inbox_event *e = r->events;
+    r->events = NULL;
+    r->events_end = &r->events;
+    r->woken = false;
+    pthread_mutex_unlock(&r->lock);
+    /* Without the lock: the driver runs the job's code, and may send. */
+    while (e != NULL) {
+        struct inbox_event *next = e->next;
+        e->next = NULL;
+        handle_event(r, driver, e);
+        e = next;
+    }
+    report_broadcast_bytes(r, driver);
+}
+
+/* ---- The queue of messages from the driver's thread to the loop's thread. The driver's thread
+ * encodes them, so that the loop does little work and encoding errors are returned to the sender.
+ *
+ * The loop is woken only when the driver waits (inbox_wait), so that messages are coalesced into
+ * few writes per executor. Exceptions are sent at once, since the driver may run the job's code for
+ * long before it waits: KILL, large broadcasts, and more than OUTGOING_BYTES_MAX. */
+
+#define OUTGOING_BYTES_MAX MIB /* queued at most before the loop is woken */
+
+struct outgoing_message {
+    struct outgoing_message *next;
+    uint32_t executor;
+    struct buffer bytes;             /* the encoded message */
+    uint64_t inline_broadcast_bytes; /* size of the broadcast in its body, else 0 */
+};
+
+/* The message has only the broadcast's id and size; executors fetch it in blocks. */
+static bool is_sent_by_reference(const struct message *m)
+{
+    return m->type == MSG_BROADCAST && m->body.size > BROADCAST_INLINE_BYTES_MAX;
+}
+
+static int outgoing_message_encode(struct outgoing_message *p, const struct message *m,
+                                   struct glint_error *error)
+{
+    struct message wire = *m;
+    if (is_sent_by_reference(m)) {
+        wire.body = (struct buffer){NULL, 0, 0};
+        wire.size = m->body.size;
+    }
+    int r = message_encode(&wire, &p->bytes, error);
+    if (r == 0 && p->bytes.size > CONTROL_FRAME_BYTES_MAX)
+        r = error_set(error, GLINT_E_PLAN_LIMIT, "broadcast large values; pack fewer files",
+                      "a message to an executor has %llu bytes, the limit is %llu",
+                      (unsigned long long)p->bytes.size,
+                      (unsigned long long)CONTROL_FRAME_BYTES_MAX);
+    return r;
+}
+
+static void outgoing_message_destroy(struct outgoing_message *p)
+{
+    buffer_fini(&p->bytes);
+    mem_free(p);
+}
+
+/* Driver's thread: transport->send. Takes ownership of `m`. Returns 0, or NO_MEMORY, PLAN_LIMIT
+ * (larger than a control frame). */
+static int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *m,
+                       struct glint_error *error)
+{
+    struct outgoing_message *p = mem_zalloc(sizeof *p);
+    int code = p != NULL ? 0 : error_no_memory(error);
+    if (code == 0 && is_sent_by_reference(m))
+        code = broadcast_server_add(r, m->id, m->body.data, m->body.size, error);
+    if (code == 0) code = outgoing_message_encode(p, m, error);
+    if (code == 0) {
+        p->executor = executor;
+        if (m->type == MSG_BROADCAST && !is_sent_by_reference(m))
+            p->inline_broadcast_bytes = m->body.size;
+        pthread_mutex_lock(&r->lock);
+        *r->outgoing_end = p;
+        r->outgoing_end = &p->next;
+        r->outgoing_bytes += p->bytes.size;
+        bool now = m->type == MSG_KILL || is_sent_by_reference(m) ||
+                   r->outgoing_bytes >= OUTGOING_BYTES_MAX;
+        pthread_mutex_unlock(&r->lock);
+        if (now) uv_async_send(&r->wakeup);
+    } else if (p != NULL) {
+        outgoing_message_destroy(p);
+    }
+    message_destroy(m);
+    return code;
+}
+
+static void send_outgoing(struct cluster_transport *r, struct outgoing_message *p)
+{
+    struct executor_conn *l = registration_find_executor(r, p->executor);
+    if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return; /* lost: reported by its event */
+    /* Counted here, once per executor; those sent by reference are counted block by block. */
+    if (p->inline_broadcast_bytes > 0)
+        atomic_fetch_add(&r->broadcast_bytes, p->inline_broadcast_bytes);
+    conn_send(l->control, FRAME_MESSAGE, 0, &p->bytes);
+}
+
+static struct outgoing_message *take_outgoing(struct cluster_transport *r)
+{
+    pthread_mutex_lock(&r->lock);
+    struct outgoing_message *p = r->outgoing;
+    r->outgoing = NULL;
+    r->outgoing_end = &r->outgoing;
+    r->outgoing_bytes = 0;
+    pthread_mutex_unlock(&r->lock);
+    return p;
+}
+
+/* Loop's thread: writes all queued messages to their executors' connections; those to executors
+ * that are lost are dropped. */
+static void outbox_deliver(struct cluster_transport *r)
+{
+    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+        next = p->next;
+        assert(p->executor < r->number_count);
+        send_outgoing(r, p);
+        outgoing_message_destroy(p);
+    }
+}
+
+/* cluster_transport.c */
+static void outbox_fini(struct cluster_transport *r)
+{
+    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+        next = p->next;
+        outgoing_message_destroy(p);
+    }
+}
+
+/* ---- cluster transport */
 
 #define TIMER_NS_MIN MS_NS /* minimum interval between two runs of the timer */
 #define CONNECT_MS   5000u /* default of cluster->connect_ms */

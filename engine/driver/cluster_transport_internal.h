@@ -1,16 +1,16 @@
 /* Shared by the files of the cluster transport.
  *
  *   cluster_transport.c  creation and destruction, the loop's thread, its one timer
- *   transport_inbox.c    events for the driver's thread, and `wait`
- *   transport_outbox.c   messages to executors, and `send`
+ *   cluster_transport.c    events for the driver's thread, and `wait`
+ *   cluster_transport.c   messages to executors, and `send`
  *   daemon_conn.c        connections to executor daemons, which start executors for the job
  *   daemon_launch.c      starts daemons that are unreachable (daemon_launch.h)
  *   executor_listener.c  where executors connect to the driver
  *   executor_conn.c      connections of executors, from the first to the loss
- *   registration.c       when executors join the job, and when there are too few
- *   acquisition_order.c  applies acquisition_policy.c: what a waiting driver may keep
+ *   executor_listener.c       when executors join the job, and when there are too few
+ *   acquisition_policy.c  applies acquisition_policy.c: what a waiting driver may keep
  *   task_result_fetch.c  fetches large task results
- *   program_server.c     sends this program to daemons of another build
+ *   broadcast_server.c     sends this program to daemons of another build
  *   broadcast_server.c   sends broadcasts in blocks
  *   broadcast_tracker.c  which executor fetches which block from where (broadcast_tracker.h)
  *
@@ -20,16 +20,207 @@
 
 #include "engine/driver/acquisition_policy.h"
 #include "engine/driver/cluster_transport.h"
-#include "engine/driver/daemon_conn.h"
-#include "engine/driver/executor_conn.h"
-#include "engine/driver/transport_inbox.h"
+#include "engine/net/backoff.h"
+#include "engine/net/deadline.h"
 #include "engine/net/listener.h"
+#include "engine/net/wire.h"
+#include "engine/node/daemon_launch.h"
+#include "engine/transfer/fetch_client.h"
 #include "engine/transfer/fetch_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The transport: `arg` of struct transport. */
+struct cluster_transport;
+struct executor_conn;
+
+/* ---- Events from the loop's thread of the cluster transport to the driver's thread. Loop's
+ * thread, except inbox_wait. */
+
+enum inbox_event_kind {
+    INBOX_EXECUTOR_ADDED,
+    INBOX_MESSAGE,
+    INBOX_EXECUTOR_DRAINING,
+    INBOX_EXECUTOR_SUSPECT, /* heartbeats are missing */
+    INBOX_EXECUTOR_ALIVE,   /* was suspect, responds again */
+    INBOX_EXECUTOR_LOST,
+    INBOX_NO_EXECUTORS,     /* none is left, and none can come or start_ms has passed */
+    INBOX_CANCEL_REQUESTED, /* glint cancel */
+    INBOX_NOTE,             /* a line for the user */
+};
+
+struct inbox_event {
+    struct inbox_event *next;
+    enum inbox_event_kind kind;
+    uint32_t executor; /* its number; 0 for events of no executor */
+    union {
+        struct {                     /* MESSAGE */
+            struct message *message; /* owned */
+            uint64_t fetched_bytes;  /* of a fetched result; part of fetched_results_bytes until
+                                        the driver takes it. 0: the result was inline */
+        };
+        struct { /* EXECUTOR_ADDED */
+            uint32_t slots;
+            char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
+        };
+        struct { /* EXECUTOR_LOST, NO_EXECUTORS (only `why`) */
+            enum executor_loss_reason loss;
+            struct glint_error why;
+        };
+        char line[1024]; /* NOTE */
+    };
+};
+
+struct inbox_event *inbox_event_create(enum inbox_event_kind kind,
+                                       uint32_t executor); /* NULL: out of memory */
+void inbox_event_destroy(struct inbox_event *e);           /* and its message; NULL is allowed */
+/* Appends an event and wakes the driver. Takes ownership of `e`. */
+void inbox_push(struct cluster_transport *r, struct inbox_event *e);
+/* Pushes a message, with the bytes of a fetched result that it contains. Takes ownership of `m`.
+ * False: out of memory. */
+bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
+                        uint64_t fetched_bytes);
+/* Pushes a line for the user. Dropped when out of memory. */
+void inbox_push_note(struct cluster_transport *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- The connection to a daemon, which starts an executor for this job. Loop's thread. */
+
+/* The connection to the daemon of one [[executor]] of cluster.toml, which starts an executor for
+ * this job and reports its exit.
+ *
+ *   BACKOFF   -> DIALLING          [daemon_conn_dial]
+ *   DIALLING  -> REQUESTED         [daemon_conn_on_opened: sends REQUEST_EXECUTOR]
+ *   REQUESTED -> EXECUTOR_STARTED  [daemon_conn_on_executor_started]
+ *   any       -> BACKOFF           [daemon_conn_back_off, daemon_conn_release_executor]
+ *   any       -> REJECTED          [daemon_conn_fail: the error is permanent; final] */
+enum daemon_conn_state {
+    DAEMON_CONN_BACKOFF,
+    DAEMON_CONN_DIALLING,
+    DAEMON_CONN_REQUESTED,
+    DAEMON_CONN_EXECUTOR_STARTED,
+    DAEMON_CONN_REJECTED
+};
+
+struct daemon_conn {
+    struct cluster_transport *r;
+    const struct cluster_executor *at; /* its section in cluster.toml */
+    uint32_t index, rank;              /* in r->daemon_conns, in r->by_id */
+    enum daemon_conn_state state;
+    struct conn *conn; /* to the daemon; after BACKOFF it stays set until it has closed */
+    uint8_t incarnation[INCARNATION_BYTES];   /* of the requested process; set in REQUESTED */
+    struct executor_conn *executor_conn;      /* of that process; or NULL */
+    char driver_address[HOST_BYTES_MAX + 16]; /* where that process connects to, for messages */
+    struct deadline redial, queue_note;
+    uint64_t next_dial_ns;  /* BACKOFF: when to dial */
+    struct backoff backoff; /* failures since an executor of it joined or a launch */
+    uint64_t queue_position, queue_position_reported; /* in the daemon's queue, 0: none; the last
+                                                         one noted to the user */
+    bool fetches_program;  /* the daemon sent PROGRAM_REQUEST, and neither QUEUED nor
+                              EXECUTOR_STARTED since */
+    bool reached;          /* the last dial reached the right daemon, and it has not failed */
+    bool missing_reported; /* the user was told that this executor is missing */
+    bool drained;          /* the executor was drained: do not launch the daemon again */
+    struct launched_daemon *process; /* NULL: none was launched, or it has exited */
+    uint32_t launches;
+    bool launch_failed;           /* the launched daemon exited, and would again */
+    bool permanently_unreachable; /* launch_failed, and the dial after it failed too */
+    struct glint_error why;       /* the last failure */
+};
+
+void daemon_conn_init(struct daemon_conn *p);
+/* Reports the failure, closes the connection, and dials again later unless it is permanent. */
+void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why);
+/* Dials the daemon again, if it is time and the order of acquisition allows. */
+void daemon_conn_redial(struct daemon_conn *p);
+/* The daemon that was requested to start a process with this incarnation; NULL: none. */
+struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
+                                               const uint8_t *incarnation);
+/* The process has been started: adds its executor. NULL with *error set: as
+ * executor_conn_create. */
+struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error);
+/* The executor of this daemon is lost, because of `why`: requests another one after a backoff. */
+void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
+                                  bool had_joined);
+/* Gives up the executor, or the position in the daemon's queue. The daemon is dialled again when
+ * acquisition_order_allows. Only before the job has started. */
+void daemon_conn_release_executor(struct daemon_conn *p);
+/* The transport stops: closes the connection and stops the daemon if it was launched. */
+void daemon_conn_close(struct daemon_conn *p);
+
+/* ---- The connections of an executor to the driver. Loop's thread. */
+
+struct inbox_event;
+struct result_fetch;
+
+/* The connections to one executor. An executor has two: control (messages, heartbeats) and data
+ * (blocks).
+ *
+ *   OPENING    -> REGISTERED  [executor_conn_check_registered: both are open, REGISTER arrived]
+ *   REGISTERED -> JOINED      [registration_join_if_enough: it has a number from here on]
+ *   any        -> CLOSING     [executor_conn_fail: waits for the daemon's EXECUTOR_EXITED]
+ *   CLOSING    -> CLOSED      [executor_conn_finalize: the loss is reported]
+ *
+ * Freed when it is CLOSED and both connections have closed. */
+enum executor_conn_state {
+    EXECUTOR_CONN_OPENING,
+    EXECUTOR_CONN_REGISTERED,
+    EXECUTOR_CONN_JOINED,
+    EXECUTOR_CONN_CLOSING,
+    EXECUTOR_CONN_CLOSED
+};
+
+struct executor_conn {
+    struct executor_conn *next;
+    struct cluster_transport *r;
+    enum executor_conn_state state;
+    struct daemon_conn *daemon_conn; /* of the daemon that started it; NULL: started by --join */
+    struct conn *control, *data;     /* NULL: closed, or not accepted yet */
+    struct deadline deadline; /* OPENING: to register; has_exited: to close; CLOSING: to finalize */
+    bool freeing;             /* `deadline` is being closed */
+    uint8_t incarnation[INCARNATION_BYTES];
+    char name[NAME_BYTES_MAX], host[HOST_BYTES_MAX];
+    uint16_t port;
+    uint32_t slots;
+    bool is_registered; /* REGISTER arrived; the connections may not be open yet */
+    bool joined, draining;
+    uint32_t number;        /* valid if `joined`: the executor's number in the job */
+    uint64_t memory_bytes;  /* for its tasks */
+    uint32_t tasks_running; /* by its last heartbeat */
+    struct glint_error why; /* CLOSING: the first failure */
+    bool has_exited;        /* the daemon sent EXECUTOR_EXITED: `exited` is valid */
+    struct executor_exited exited;
+    struct inbox_event *lost_event;      /* joined: preallocated, reporting a loss cannot fail */
+    struct fetch_client fetches;         /* of results, on `data` */
+    struct result_fetch *result_fetches; /* in order of arrival */
+};
+
+/* Adds an executor in OPENING without connections; it must register in time. NULL with *error set:
+ * NO_EXECUTORS (the job has too many), NO_MEMORY. */
+struct executor_conn *executor_conn_create(struct cluster_transport *r, const uint8_t *incarnation,
+                                           struct glint_error *error);
+/* Takes an open connection that was accepted, as control or data by its hello. */
+void executor_conn_attach(struct executor_conn *l, struct conn *c);
+/* Closes both connections; the loss is reported by the timer, not from inside this call. The first
+ * cause is kept. */
+void executor_conn_fail(struct executor_conn *l, const struct glint_error *why);
+void executor_conn_fail_with(struct executor_conn *l, enum glint_code code, const char *cause, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Sets *out to what the daemon reported about the exit of a process. */
+void executor_exited_describe(const struct executor_exited *e, struct glint_error *out);
+/* The daemon reported the exit of the executor's process. */
+void executor_conn_on_executor_exited(struct executor_conn *l,
+                                      const struct executor_exited *exited);
+/* Reports the loss of a CLOSING executor with what is known by now. May free `l`. */
+void executor_conn_finalize(struct executor_conn *l);
+/* Fails an executor whose fetches make no progress. Returns when to call again. */
+uint64_t executor_conn_on_timer(struct executor_conn *l, uint64_t now);
+/* The transport stops. May free `l`. */
+void executor_conn_close(struct executor_conn *l);
+
+/* ---- The transport */
+
+/* `arg` of struct transport. */
 struct cluster_transport {
     struct glint *g;
     struct env *env;
@@ -64,7 +255,7 @@ struct cluster_transport {
 
     struct daemon_conn *daemon_conns; /* [cluster->executor_count]; NULL with listen_host */
     struct daemon_conn **by_id;       /* the same, sorted by executor id */
-    enum acquisition_state *acquisition_states; /* scratch of acquisition_order.c */
+    enum acquisition_state *acquisition_states; /* scratch of acquisition_policy.c */
     uint32_t highest;                           /* highest rank that may be kept or requested */
     struct driver_listener *listeners;
     struct executor_conn *executor_conns, **executor_conns_end; /* oldest first */
@@ -86,17 +277,7 @@ static inline uint64_t cluster_transport_now(const struct cluster_transport *r)
  * runs; each returns when it wants to run next, UINT64_MAX for never. */
 void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns);
 
-/* transport_outbox.c */
-/* Driver's thread: transport->send. Takes ownership of `m`. Returns 0, or NO_MEMORY, PLAN_LIMIT
- * (larger than a control frame). */
-int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *m,
-                struct glint_error *error);
-/* Loop's thread: writes all queued messages to their executors' connections; those to executors
- * that are lost are dropped. */
-void outbox_deliver(struct cluster_transport *r);
-void outbox_fini(struct cluster_transport *r);
-
-/* registration.c */
+/* executor_listener.c */
 /* Lets registered executors join, if executors_min are registered or the job has started. Call
  * after every change of a daemon_conn or executor_conn. */
 void registration_join_if_enough(struct cluster_transport *r);
@@ -110,7 +291,7 @@ void registration_on_executor_gone(struct executor_conn *l);
 /* How many executors must be registered before the first task. */
 uint32_t registration_executors_min(const struct cluster_transport *r);
 
-/* acquisition_order.c */
+/* acquisition_policy.c */
 /* False: out of memory. */
 bool acquisition_order_init(struct cluster_transport *r);
 /* Releases executors and queue positions above the highest rank that the driver may keep. Call
@@ -143,7 +324,7 @@ void task_result_fetch_start_pending(struct cluster_transport *r);
 /* Frees the queued fetches. Those that were started have ended with the connection. */
 void task_result_fetch_fini(struct executor_conn *l);
 
-/* program_server.c */
+/* broadcast_server.c */
 /* A daemon sent PROGRAM_REQUEST: sends PROGRAM, once the program is hashed. Returns 0, or PROTOCOL,
  * NO_MEMORY, which close the connection. */
 int program_server_on_request(struct daemon_conn *p, struct glint_error *error);

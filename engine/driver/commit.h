@@ -54,12 +54,12 @@ struct commit {
 
 struct commit_options {
     bool overwrite;
-    bool no_sync; /* no fsync */
+    bool no_sync;          /* no fsync */
     const uint32_t *group; /* of executors of another user, who write attempts; NULL: none */
 };
 
 /* Initializes `c` and creates the hidden directory. Without `overwrite` OUT must not exist; with it
- * OUT must be replaceable (old_output.h), which is probed now and not after hours of work. Removes
+ * OUT must be replaceable (commit.h), which is probed now and not after hours of work. Removes
  * hidden directories of dead jobs. Returns 0, or OUTPUT_EXISTS, OUTPUT_CREATE, OUTPUT_FULL, SYSTEM,
  * after which nothing is left on disk. */
 int commit_open_output(struct commit *c, struct env *env, const char *out,

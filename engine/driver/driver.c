@@ -1,13 +1,330 @@
 /* Creates and destroys the driver, and ends the job: publishes its outputs, or removes them after
- * an error (job_outputs.c). Actions: action.c. */
+ * an error (job_outputs.c). Actions: driver.c. */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"
+#include "engine/driver/cluster_transport.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
+#include "engine/driver/local_transport.h"
+#include "engine/driver/stage_session.h"
+#include "engine/input/input.h"
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- Runs one action, from its plan to its last result: the driver's main loop. */
+
+/* Sends a task, and before it whatever the executor needs to run it. Messages to one executor
+ * arrive in order. */
+static int send_task(struct driver *d, const struct task_attempt *run)
+{
+    struct action_run *a = d->action_run;
+    assert(run->stage < a->stage_count && run->executor < d->executor_count);
+    struct stage_run *stage = &a->stages[run->stage];
+    assert(run->task < stage->tasks);
+    int r = !stage->started ? stage_run_start(d, run->stage) : 0;
+    if (r == 0) r = send_task_dependencies(d, run->executor, run->stage);
+    if (r != 0) return r;
+    struct message *m = message_create(MSG_TASK);
+    if (m == NULL) return error_no_memory(driver_error(d));
+    m->stage = a->first_stage + run->stage;
+    m->task = run->task;
+    m->attempt = run->attempt;
+    m->partition = stage_run_partition(a, run->stage, run->task);
+    struct glint_rdd *top = stage->shuffle != NULL ? stage->shuffle->parents[0] : a->action->rdd;
+    r = rdd_encode_partition_splits(d->g, top, m->partition, &m->body);
+    if (r != 0) {
+        message_destroy(m);
+        return r;
+    }
+    return d->transport.send(d->transport.arg, run->executor, m, driver_error(d));
+}
+
+static int dispatch_tasks(struct driver *d)
+{
+    struct sched *s = d->action_run->sched;
+    struct task_attempt run;
+    while (sched_next_task(s, d->env->now_ns(d->env), &run)) {
+        int r = send_task(d, &run);
+        if (r == 0) continue;
+        /* It was not sent, so no outcome will arrive: without this the end of the action would wait
+         * for it. */
+        sched_on_task_failed(s, run.executor, run.stage, run.task, run.attempt, SCHED_FATAL_ERROR,
+                             d->env->now_ns(d->env));
+        return r;
+    }
+    /* No task can be started, so free slots can only get tasks that are queued elsewhere. */
+    return sched_revoke_queued(s, &run) ? send_kill(d, &run, KILL_IF_QUEUED) : 0;
+}
+
+/* ---- The action */
+
+void driver_check_interrupt_or_timeout(struct driver *d)
+{
+    int code = atomic_load(&d->interrupt);
+    if (code != 0) error_set(driver_error(d), (enum glint_code)code, NULL, "the job was cancelled");
+    if (d->deadline_ns != 0 && d->env->now_ns(d->env) >= d->deadline_ns)
+        error_set(driver_error(d), GLINT_E_TIMEOUT, "raise --timeout",
+                  "the job exceeded its --timeout");
+}
+
+static bool action_is_done(const struct action_run *a)
+{
+    return a->stages[a->stage_count - 1].finished;
+}
+
+static int run_until_done(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    int r = 0;
+    for (;;) {
+        driver_check_interrupt_or_timeout(d);
+        if (r == 0) r = driver_error(d)->code;
+        if (r == 0) r = a->on_result_code;
+        if (r == 0) r = stage_runs_finish_done_stages(d);
+        if (r == 0 && !action_is_done(a)) r = dispatch_tasks(d);
+        if (r != 0 || action_is_done(a)) break;
+        /* Wakes for progress, for speculation, and at the deadline. */
+        uint64_t until = d->env->now_ns(d->env) + PROGRESS_TICK_NS;
+        uint64_t wake = sched_next_wakeup_ns(a->sched);
+        if (wake < until) until = wake;
+        if (d->deadline_ns != 0 && d->deadline_ns < until) until = d->deadline_ns;
+        d->transport.wait(d->transport.arg, d, until);
+        event_log_listener_on_timer(d);
+        stage_progress_report_all(d);
+    }
+    /* Also after success: superseded copies may still run. */
+    int drained = drain_running_tasks(d);
+    return r != 0 ? r : drained;
+}
+
+/* The outputs are complete, so later actions of the job can read them before they are published. */
+static int complete_outputs(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    int r = 0;
+    for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
+        r = a->action->publish ? job_outputs_publish(d, a->commits[i])
+                               : commit_complete_output(a->commits[i], driver_error(d));
+    for (uint32_t i = 0; i < a->commit_count && r == 0 && !a->action->publish; i++) {
+        const struct commit *c = a->commits[i];
+        const struct saved_output saved = {.path = c->out, .directory = c->parts};
+        r = context_add_saved_output(d->g, &saved);
+    }
+    return r;
+}
+
+static int run_stages(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    int r = send_small_broadcasts(d); /* first: they travel while the stages are built */
+    if (r == 0) r = stage_runs_build(d);
+    if (r == 0) r = stage_runs_schedule(d);
+    event_log_listener_on_action_start(d);
+    /* Outputs that were lost between actions, or that no stage of the last action needed. */
+    if (r == 0) results_retry_lost_map_outputs(d, NULL);
+    if (r == 0) r = send_output_stage(d);
+    if (r == 0) r = run_until_done(d);
+    stage_runs_record_unfinished(d);
+    if (a->sched != NULL) send_stage_release(d);
+    return r == 0 ? complete_outputs(d) : r;
+}
+
+/* Finds out what the stages need and only a run can show: the range bounds of a sort, the first
+ * index of each partition. A preparation can run an action of its own, whose map outputs this one
+ * then reuses. */
+static int prepare_action(const struct action *action)
+{
+    struct glint_rdd **shuffles = NULL;
+    uint32_t count = 0;
+    int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
+    for (uint32_t i = 0; i < count && r == 0; i++)
+        if (!shuffles[i]->shuffled) r = rdd_prepare_stage(shuffles[i]);
+    mem_free(shuffles);
+    if (r != 0 || rdd_is_shuffle(action->rdd)) return r;
+    return rdd_prepare_stage(action->rdd);
+}
+
+/* driver.c */
+static int driver_run_action(struct runner *runner, const struct action *action)
+{
+    struct driver *d = (struct driver *)runner;
+    struct glint *g = d->g;
+    if (d->action_run != NULL) /* called from on_result: the driver has one action at a time */
+        return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
+                         "%s runs inside another action's callback", action->op->name);
+    if (rdd_partition_count(action->rdd) == 0 && context_failed(g)) return g->error.code;
+    if (g->config.explain && explain_start_action(d, action) != 0) return g->error.code;
+    const bool skipped =
+        rdd_is_explain_only(action->rdd) || (g->config.explain && action->output_count > 0);
+    struct action_run a = {.action = action, .commit_count = skipped ? 0 : action->output_count};
+    int r = 0;
+    /* Outputs are opened and checked before anything runs, so that a bad path fails early. */
+    for (uint32_t i = 0; i < a.commit_count && r == 0; i++)
+        r = job_outputs_open(d, action->outputs[i], &a.commits[i]);
+    if (r == 0) r = job_outputs_check_inputs(d);
+    if (r == 0) r = prepare_action(action);
+    if (r == 0 && g->config.explain) r = explain_action(d, action, skipped);
+    if (r != 0) job_outputs_fail(&a);
+    if (r != 0 || skipped) return r;
+    a.number = d->next_action++;
+    a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
+    d->action_run = &a;
+    r = run_stages(d);
+    if (r == 0) r = accumulators_merge(&d->accumulators, g);
+    if (r != 0) job_outputs_fail(&a);
+    if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
+    stage_progress_report_action_end(d);
+    event_log_listener_on_action_end(d);
+    executors_finish_action(d);
+    d->action_run = NULL;
+    if (r == 0 && d->transport.local && g->running == 1) stage_runs_cut_lineage(&a);
+    stage_runs_fini(&a);
+    sched_destroy(a.sched);
+    return r;
+}
+
+/* ---- Creation and destruction of a context (glint_context.h): checks the options and starts the
+ * driver, with executors in this process or of a cluster. */
+
+/* The planner sizes partitions by the memory of a slot, and any task may run on any executor: takes
+ * the smallest slot of the cluster, times `slots`. 0 with --listen, where executors are not known
+ * yet. */
+static uint64_t cluster_memory_bytes(const struct cluster *cluster, uint32_t slots)
+{
+    uint64_t least = 0;
+    for (uint32_t i = 0; cluster->listen_host == NULL && i < cluster->executor_count; i++) {
+        const struct cluster_executor *e = &cluster->executors[i];
+        /* Without `slots` in its file an executor uses its processors: assume as many as here. */
+        uint64_t share = e->memory_bytes / (e->slots > 0 ? e->slots : slots);
+        if (share < SLOT_MEMORY_BYTES_MIN) share = SLOT_MEMORY_BYTES_MIN; /* else it won't start */
+        if (i == 0 || share < least) least = share;
+    }
+    return least * slots;
+}
+
+/* Replaces zeros by defaults and checks limits. Returns 0, or BAD_VALUE, MEMORY_LIMIT. */
+static int config_check(struct context_config *c, struct glint_error *error)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
+    if (c->memory_bytes == 0 && c->cluster != NULL && c->slots <= SLOTS_MAX)
+        c->memory_bytes = cluster_memory_bytes(c->cluster, c->slots);
+    if (c->memory_bytes == 0) c->memory_bytes = MEMORY_BYTES_DEFAULT;
+    if (c->line_bytes_max == 0) c->line_bytes_max = LINE_BYTES_MAX_DEFAULT;
+    if (c->result_bytes_max == 0) c->result_bytes_max = RESULT_BYTES_MAX;
+    if (c->env == NULL) c->env = env_real();
+    if (c->slots > SLOTS_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "local[%u]: at most %u slots", c->slots,
+                         SLOTS_MAX);
+    char need[TEXT_NUMBER_MAX];
+    text_format_bytes(need, SLOT_MEMORY_BYTES_MIN * c->slots);
+    if (c->memory_bytes / c->slots < SLOT_MEMORY_BYTES_MIN)
+        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise --memory, or use fewer slots",
+                         "%u slots need at least %s", c->slots, need);
+    if (c->line_bytes_max > VALUE_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "--max-line is at most 4 GiB");
+    if (c->result_bytes_max > RESULT_BYTES_MAX)
+        return error_set(error, GLINT_E_BAD_VALUE, NULL, "the result limit is at most %llu bytes",
+                         (unsigned long long)RESULT_BYTES_MAX);
+    return 0;
+}
+
+/* This process runs all tasks, or passes on what another engine has made of them. */
+static int create_local_transport(struct glint *g, struct transport *out)
+{
+    struct transport local;
+    int r = local_transport_create(g, out);
+    if (r != 0 || g->config.stage == NULL) return r;
+    local = *out;
+    r = stage_transport_create(g, g->config.stage, &local, out);
+    if (r != 0) local.destroy(local.arg);
+    return r;
+}
+
+/* On a cluster, executors are added later, by events of the transport. Returns 0, or a code with
+ * the context's error set. */
+static int start_driver(struct glint *g, bool remote)
+{
+    struct transport transport;
+    int r = remote ? cluster_transport_create(g, g->config.cluster, &transport, &g->error)
+                   : create_local_transport(g, &transport);
+    if (r != 0) return r;
+    struct driver *driver = driver_create(g, &transport);
+    if (driver == NULL) {
+        transport.destroy(transport.arg);
+        return g->error.code;
+    }
+    struct runner *runner = driver_as_runner(driver);
+    const struct executor_info info = {
+        .name = "local", .host = "localhost", .slots = g->config.slots};
+    if (remote || driver_on_executor_added(driver, &info) == 0) {
+        g->runner = runner;
+        return 0;
+    }
+    runner->destroy(runner); /* and the transport */
+    return g->error.code;
+}
+
+struct glint *context_create(const struct context_config *config, struct glint_error *error)
+{
+    struct context_config c = *config;
+    memset(error, 0, sizeof *error);
+    if (config_check(&c, error) != 0) return NULL;
+    struct glint *g = mem_zalloc(sizeof *g);
+    if (g == NULL) {
+        error_no_memory(error);
+        return NULL;
+    }
+    context_init(g, &c);
+    if (c.env->random(c.env, &g->job_id, sizeof g->job_id) != 0)
+        error_set(&g->error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
+    if (g->job_id == 0) g->job_id = 1;             /* 0 is no job */
+    bool remote = c.cluster != NULL && !c.explain; /* explain needs no executors */
+    int r = g->error.code;
+    if (r == 0) r = start_driver(g, remote);
+    if (r == 0) return g;
+    *error = g->error;
+    context_fini(g);
+    mem_free(g);
+    return NULL;
+}
+
+int glint_finish(struct glint *g)
+{
+    return g->runner->finish(g->runner);
+}
+
+void glint_destroy(struct glint *g)
+{
+    if (g == NULL) return;
+    bool stuck = g->runner->stuck;
+    g->runner->destroy(g->runner);
+    if (stuck) return; /* a task still runs and uses the context: leak it, the process exits */
+    context_fini(g);
+    mem_free(g);
+}
+
+uint64_t glint_job_id(const struct glint *g)
+{
+    return g->job_id;
+}
+
+void glint_interrupt(struct glint *g, enum glint_code code)
+{
+    g->runner->interrupt(g->runner, code);
+}
+
+const struct glint_summary *glint_summarize(struct glint *g)
+{
+    g->runner->summarize(g->runner, &g->summary);
+    g->summary.answers = g->answers;
+    return &g->summary;
+}
+
+/* ---- driver */
 
 /* Publishes the outputs if no error has occurred. commit_job can itself fail; then nothing is
  * published, as after any other error. */

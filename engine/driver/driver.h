@@ -10,12 +10,13 @@
 
 #include "engine/net/message.h"
 #include "engine/plan/context.h"
+#include "engine/plan/context_config.h"
 
 struct driver;
 
 /* What an executor's heartbeats say. */
 struct executor_health {
-    uint64_t received_ns;     /* when the last one arrived */
+    uint64_t received_ns;  /* when the last one arrived */
     uint64_t memory_bytes; /* resident */
     uint64_t memory_max;   /* for tasks */
 };
@@ -83,5 +84,10 @@ void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)
 void driver_on_no_executors(struct driver *d, const struct glint_error *why);
 /* `glint cancel` was called for this job. */
 void driver_on_cancel_requested(struct driver *d);
+
+/* Creates contexts; glint_finish and glint_destroy end them. */
+
+/* Returns NULL with *error set. */
+struct glint *context_create(const struct context_config *config, struct glint_error *error);
 
 #endif

@@ -124,8 +124,6 @@ static inline struct glint_error *driver_error(struct driver *d)
     return &d->g->error;
 }
 
-/* action.c */
-int driver_run_action(struct runner *runner, const struct action *action);
 /* Sets the context's error if the job was interrupted or its deadline has passed. */
 void driver_check_interrupt_or_timeout(struct driver *d);
 
@@ -170,7 +168,7 @@ void stage_runs_record_unfinished(struct driver *d);
 /* Finishes each stage whose tasks are all done, also a stage without tasks. */
 int stage_runs_finish_done_stages(struct driver *d);
 
-/* executor_messages.c: messages from the driver to executors. 0, or a code. */
+/* executor_conn.c: messages from the driver to executors. 0, or a code. */
 /* Sends what the executor needs for a task of the stage and does not have: broadcasts, the stage's
  * plan, the locations of the map outputs that it reads. */
 int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t stage);
@@ -203,9 +201,7 @@ int kill_readers_of_executor(struct driver *d, uint32_t executor);
 /* " on e1 (host)", or an empty text without a cluster. */
 void executor_describe(const struct driver *d, uint32_t executor, char *out, size_t capacity);
 
-/* stage_progress.c */
-/* The stage starts: computes its input bytes. */
-void stage_progress_start(struct driver *d, uint32_t stage);
+/* stage_runs.c */
 /* A task's result counts for the first time. Call it before the counters are moved or added. */
 void stage_progress_add_task(struct driver *d, uint32_t stage, const struct message *done);
 void stage_progress_report(struct driver *d, uint32_t stage);
@@ -224,19 +220,13 @@ void results_retry_task(struct driver *d, const struct task_attempt *run,
  * action continues. */
 int results_check_sched_status(struct driver *d);
 
-/* fetch_failures.c */
-/* The attempt's start time, or when it was queued, from the scheduler; 0: no such attempt. */
-uint64_t fetch_failures_attempt_start_ns(const struct driver *d, uint32_t executor, uint32_t stage,
-                                         const struct message *m);
-/* A FAILED message of an attempt that could not fetch a map output. 0, or a code. */
-int fetch_failures_on_task_failed(struct driver *d, uint32_t executor, uint32_t stage,
-                                  const struct message *m, uint64_t start_ns);
+/* results.c */
 /* Excludes executors that were at fault in a previous action not long ago. 0, or a code. */
 int fetch_failures_on_action_start(struct driver *d);
 /* Drops the lost executor's failed fetches, which may clear the exclusion of others. */
 void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor);
 
-/* plan_stages.c */
+/* stage_runs.c */
 /* The shuffles that `rdd` descends from, parents first: those without map outputs that explain has
  * not shown yet, or with `all` every one, since outputs can get lost. The caller frees *out with
  * mem_free, also on error. Returns 0, or NO_MEMORY. */
@@ -247,8 +237,6 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
 uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle);
 /* "textFile..reduceByKey" */
 void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity);
-/* "words.split, words.add", in the order of the plan; as many as fit. */
-void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t capacity);
 
 /* explain.c: `glint explain`. 0, or a code with the context's error set. */
 /* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */

@@ -5,7 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/net/cluster.h"
 #include "engine/net/hello.h"
-#include "engine/plan/plan_steps.h"
+#include "engine/plan/stage_plan.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,12 +6,344 @@
  * Each executor opens a control and a data connection, in any order; both have its incarnation. A
  * process that a daemon started has the incarnation that the driver requested, and the job's key.
  */
-#include "engine/driver/cluster_transport_internal.h"
-
 #include "engine/base/text.h"
+#include "engine/driver/cluster_transport_internal.h"
+#include "engine/plan/context.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- When registered executors join the job: none before executors_min have registered, then each
+ * at once. A new executor gets the addresses of all others, and they get its address, since they
+ * fetch shuffle data from each other. If no executor has joined for start_ms, or none can come any
+ * more, the job ends with INBOX_NO_EXECUTORS. */
+
+struct executor_conn *registration_find_executor(const struct cluster_transport *r, uint32_t number)
+{
+    return number < r->number_count ? r->executors_by_id[number] : NULL;
+}
+
+static bool grow_executors_by_id(struct cluster_transport *r)
+{
+    if (r->number_count < r->number_capacity) return true;
+    uint32_t capacity = r->number_capacity > 0 ? 2 * r->number_capacity : 16;
+    struct executor_conn **grown =
+        mem_grow(r->executors_by_id, r->number_capacity * sizeof(struct executor_conn *),
+                 capacity * sizeof(struct executor_conn *));
+    if (grown == NULL) return false;
+    r->executors_by_id = grown;
+    r->number_capacity = capacity;
+    return true;
+}
+
+/* JOB: the job's options and the executor's number, always the first message to an executor. */
+static bool send_job_options(struct executor_conn *l, struct glint_error *error)
+{
+    const struct context_config *c = &l->r->g->config;
+    struct task_options options = {.line_bytes_max = c->line_bytes_max,
+                                   .result_bytes_max = c->result_bytes_max,
+                                   .skip_bad_rows = c->skip_bad_rows,
+                                   .bad_rows_max = c->bad_rows_max,
+                                   .no_sync = c->no_sync};
+    struct message m = {.type = MSG_JOB, .id = l->number};
+    /* Relative paths of the job refer to the driver's directory. If it was removed, only absolute
+     * paths work. */
+    if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
+    int r = job_options_encode(&options, &m.body, error);
+    if (r == 0) conn_send_message(l->control, &m);
+    buffer_fini(&m.body);
+    return r == 0;
+}
+
+static void send_executor_added(const struct executor_conn *to, const struct executor_conn *about)
+{
+    struct executor_address peer = {.executor = about->number, .port = about->port};
+    memcpy(peer.incarnation, about->incarnation, sizeof peer.incarnation);
+    text_format(peer.node, sizeof peer.node, "%s", about->name);
+    text_format(peer.host, sizeof peer.host, "%s", about->host);
+    conn_send_payload(to->control, FRAME_EXECUTOR_ADDED, 0, &executor_address_format, &peer);
+}
+
+static void send_peer_addresses(struct executor_conn *l)
+{
+    for (struct executor_conn *other = l->r->executor_conns; other != NULL; other = other->next) {
+        /* One that registers later gets the addresses of both when it joins. */
+        if (other == l || other->state != EXECUTOR_CONN_JOINED) continue;
+        send_executor_added(l, other);
+        send_executor_added(other, l);
+    }
+}
+
+/* Its registration counts as its first heartbeat. False: out of memory. */
+static bool add_health(struct executor_conn *l, uint32_t number)
+{
+    struct cluster_transport *r = l->r;
+    pthread_mutex_lock(&r->lock);
+    const bool kept =
+        array_reserve(&r->health, &r->health_capacity, (uint64_t)number + 1, sizeof *r->health);
+    if (kept) {
+        r->health[number] = (struct executor_health){.received_ns = cluster_transport_now(r),
+                                                     .memory_max = l->memory_bytes};
+        r->health_count = number + 1;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return kept;
+}
+
+/* Gives it a number and reports it to the driver. Any later failure is reported as a loss, whose
+ * event is allocated here so that this needs no memory. False: out of memory. */
+static bool join_job(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    struct inbox_event *joined = inbox_event_create(INBOX_EXECUTOR_ADDED, r->number_count);
+    l->lost_event = inbox_event_create(INBOX_EXECUTOR_LOST, r->number_count);
+    if (joined == NULL || l->lost_event == NULL || !grow_executors_by_id(r) ||
+        r->number_count == EXECUTORS_MAX || !add_health(l, r->number_count)) {
+        inbox_event_destroy(joined);
+        return false;
+    }
+    l->number = r->number_count++;
+    r->executors_by_id[l->number] = l;
+    r->joined_count++;
+    l->joined = true;
+    l->state = EXECUTOR_CONN_JOINED;
+    joined->slots = l->slots;
+    text_format(joined->name, sizeof joined->name, "%s", l->name);
+    text_format(joined->host, sizeof joined->host, "%s", l->host);
+    inbox_push(r, joined);
+    return true;
+}
+
+static void join_job_and_notify(struct executor_conn *l)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    bool ok = join_job(l) && send_job_options(l, &error);
+    if (ok) send_peer_addresses(l);
+    /* A drain request that arrived before it joined; pushed after EXECUTOR_ADDED. */
+    struct inbox_event *draining =
+        ok && l->draining ? inbox_event_create(INBOX_EXECUTOR_DRAINING, l->number) : NULL;
+    if (draining != NULL) inbox_push(l->r, draining);
+    if (ok && (draining != NULL || !l->draining)) return;
+    error_no_memory(&error);
+    executor_conn_fail(l, &error);
+}
+
+uint32_t registration_executors_min(const struct cluster_transport *r)
+{
+    return r->cluster->executors_min > 0 ? r->cluster->executors_min : 1;
+}
+
+static uint32_t registered_count(const struct cluster_transport *r)
+{
+    uint32_t ready = 0;
+    for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        ready += l->state == EXECUTOR_CONN_REGISTERED;
+    return ready;
+}
+
+void registration_join_if_enough(struct cluster_transport *r)
+{
+    if (r->stopping || r->no_executors_reported) return;
+    if (!r->started && registered_count(r) < registration_executors_min(r)) {
+        acquisition_order_enforce(r);
+        cluster_transport_arm_timer(
+            r, cluster_transport_now(r)); /* to check whether enough can still come */
+        return;
+    }
+    r->started = true;
+    /* A failed join only marks the executor as CLOSING, so the list does not change here. */
+    for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
+        if (l->state == EXECUTOR_CONN_REGISTERED) join_job_and_notify(l);
+    cluster_transport_arm_timer(r, cluster_transport_now(r));
+}
+
+void registration_on_executor_gone(struct executor_conn *l)
+{
+    struct cluster_transport *r = l->r;
+    if (!l->joined) return;
+    assert(r->executors_by_id[l->number] == l && r->joined_count > 0);
+    r->executors_by_id[l->number] = NULL; /* numbers are never reused */
+    if (--r->joined_count == 0) r->no_executor_since_ns = cluster_transport_now(r);
+    broadcast_server_on_executor_lost(r, l->number);
+    cluster_transport_arm_timer(r, cluster_transport_now(r));
+}
+
+/* ---- Too few executors */
+
+/* How many executors are connected or may still come. */
+static uint32_t possible_executor_count(const struct cluster_transport *r)
+{
+    uint32_t possible = 0;
+    if (r->daemon_conns == NULL) return UINT32_MAX; /* any number may connect */
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        const struct daemon_conn *p = &r->daemon_conns[i];
+        /* One that is merely unreachable may be started by the user until start_ms has passed. */
+        bool never = p->state == DAEMON_CONN_REJECTED ||
+                     (p->permanently_unreachable && p->state == DAEMON_CONN_BACKOFF);
+        possible += p->executor_conn != NULL || !never;
+    }
+    return possible;
+}
+
+static bool any_queued(const struct cluster_transport *r)
+{
+    bool queued = false;
+    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+        queued = queued || r->daemon_conns[i].queue_position > 0;
+    return queued;
+}
+
+static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t capacity)
+{
+    char address[HOST_BYTES_MAX + 16]; /* stripped from `what`: the caller prints it already */
+    char waiting[HOST_BYTES_MAX + 80];
+    const char *what = p->why.code != GLINT_OK ? p->why.cause : "no response";
+    bool ready = p->executor_conn != NULL && p->executor_conn->state == EXECUTOR_CONN_REGISTERED;
+    text_format(address, sizeof address, "%s:%u: ", p->at->host, p->at->port);
+    if (strncmp(what, address, strlen(address)) == 0) what += strlen(address);
+    text_format(waiting, sizeof waiting, "its process has not connected to the driver at %s",
+                p->driver_address);
+    if (ready)
+        what = "connected";
+    else if (p->state == DAEMON_CONN_EXECUTOR_STARTED && p->why.code != GLINT_E_EXECUTOR_LOST)
+        what = waiting;
+    /* A daemon that rejected an earlier request said why. */
+    bool unexplained =
+        p->why.code == GLINT_OK || p->why.code == GLINT_E_CONNECTION || p->why.code == GLINT_E_AUTH;
+    if (p->state == DAEMON_CONN_REQUESTED && unexplained)
+        what = p->fetches_program ? "it fetches the driver's program"
+                                  : "its executor process does not start";
+    if (p->state == DAEMON_CONN_BACKOFF && p->reached && !acquisition_order_allows(p))
+        what = "not requested while another executor is awaited";
+    if (p->queue_position > 0)
+        text_format(out, capacity, "queued at position %llu",
+                    (unsigned long long)p->queue_position);
+    else
+        text_format(out, capacity, "%s", what);
+}
+
+/* The state of each executor of cluster.toml; those that do not fit into `out` are counted. */
+static void describe_daemon_conns(const struct cluster_transport *r, char *out, size_t capacity)
+{
+    size_t used = 0;
+    uint32_t count = r->daemon_conns != NULL ? r->cluster->executor_count : 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        const struct daemon_conn *p = &r->daemon_conns[i];
+        char what[sizeof p->why.cause];
+        describe_daemon_conn(p, what, sizeof what);
+        if (text_format(out + used, capacity - used, "%s%s (%s:%u): %s", i > 0 ? "; " : "",
+                        p->at->id, p->at->host, p->at->port, what)) {
+            used += strlen(out + used);
+            continue;
+        }
+        text_format(out + used, capacity - used, "; and %u more", count - i);
+        return;
+    }
+}
+
+/* The hint of a daemon's own error comes first: if a daemon was reached but rejected the driver or
+ * did not respond, "start them" would be wrong advice. */
+static const char *no_executors_hint(const struct cluster_transport *r)
+{
+    if (r->cluster->listen_host != NULL)
+        return "start executors: glint executor --join HOST:PORT; or raise --start";
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].why.hint[0] != '\0') return r->daemon_conns[i].why.hint;
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].state == DAEMON_CONN_EXECUTOR_STARTED &&
+            r->daemon_conns[i].executor_conn->state == EXECUTOR_CONN_OPENING)
+            return DRIVER_HOST_HINT;
+    if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
+    if (r->cluster->launch == LAUNCH_NONE)
+        return "start them: glint executor --cluster FILE --id ID; or set launch in cluster.toml";
+    return "see their logs";
+}
+
+/* The error of a daemon that rejected the driver. It becomes the job's error, since it is
+ * permanent, while an unreachable daemon may only be late. */
+static const struct glint_error *find_rejection(const struct cluster_transport *r)
+{
+    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+        if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
+            r->daemon_conns[i].backoff.auth_failures >
+                0) /* not permanent yet, but the likely cause */
+            return &r->daemon_conns[i].why;
+    return NULL;
+}
+
+static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
+{
+    struct inbox_event *e = r->no_executors_event;
+    char tried[700];
+    assert(!r->no_executors_reported && e != NULL && r->joined_count == 0);
+    r->no_executors_reported = true;
+    r->no_executors_event = NULL;
+    describe_daemon_conns(r, tried, sizeof tried);
+    uint32_t wanted = registration_executors_min(r), possible = possible_executor_count(r);
+    const struct glint_error *rejection = find_rejection(r);
+    enum glint_code code = rejection != NULL ? rejection->code : GLINT_E_NO_EXECUTORS;
+    const char *hint =
+        rejection != NULL && rejection->hint[0] != '\0' ? rejection->hint : no_executors_hint(r);
+    /* --listen; too few can come; some came, but not enough in time; none came. */
+    if (r->cluster->listen_host != NULL)
+        error_set(&e->why, code, hint, "%u of %u executors registered at %s:%u within %llu ms",
+                  registered_count(r), wanted, r->cluster->listen_host, executor_listener_port(r),
+                  (unsigned long long)waited_ms);
+    else if (!r->started && possible > 0 && possible < wanted)
+        error_set(&e->why, code, hint, "only %u of %u executors are available: %s", possible,
+                  wanted, tried);
+    else if (registered_count(r) > 0)
+        error_set(&e->why, code, hint, "%u of %u executors registered within %llu ms: %s",
+                  registered_count(r), wanted, (unsigned long long)waited_ms, tried);
+    else
+        error_set(&e->why, code, hint, "%s", tried);
+    inbox_push(r, e);
+}
+
+/* Other executors have joined: notes once for each that is still missing after start_ms. */
+static void report_missing_executors(struct cluster_transport *r, uint64_t now)
+{
+    if (r->daemon_conns == NULL || now < r->no_executor_since_ns + r->cluster->start_ms * MS_NS)
+        return;
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        struct daemon_conn *p = &r->daemon_conns[i];
+        if (p->missing_reported || p->executor_conn != NULL || p->queue_position > 0 ||
+            p->why.code == GLINT_OK)
+            continue;
+        p->missing_reported = true;
+        inbox_push_note(r, "executor %s (%s:%u) is unreachable: %s", p->at->id, p->at->host,
+                        p->at->port, p->why.cause);
+    }
+}
+
+uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
+{
+    if (r->no_executors_reported) return UINT64_MAX;
+    uint64_t wait_ns = r->cluster->start_ms * MS_NS;
+    if (r->joined_count > 0) {
+        report_missing_executors(r, now);
+        return UINT64_MAX;
+    }
+    /* Queued behind other jobs: that is no failure, wait without a limit. But if this job keeps an
+     * executor while it waits, start_ms limits how long others are blocked by it. */
+    if (any_queued(r) && !acquisition_order_keeps_any(r)) r->no_executor_since_ns = now;
+    /* executors_min is a condition of the start only: afterwards the job runs on any executor. */
+    uint32_t wanted = r->started ? 1 : registration_executors_min(r);
+    if (now - r->no_executor_since_ns < wait_ns && possible_executor_count(r) >= wanted) {
+        /* Wake up every heartbeat interval, not just at the end: a process pause is detected by a
+         * timer that runs too late (on_timer in cluster_transport.c). */
+        uint64_t end = r->no_executor_since_ns + wait_ns,
+                 next_check = now + r->cluster->heartbeat.heartbeat_ns;
+        return next_check < end ? next_check : end;
+    }
+    report_no_executors(r, (now - r->no_executor_since_ns) / MS_NS);
+    return UINT64_MAX;
+}
+
+/* ---- executor listener */
 
 struct driver_listener {
     struct driver_listener *next;

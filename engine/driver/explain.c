@@ -5,7 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/input/input.h"
-#include "engine/plan/plan_steps.h"
+#include "engine/plan/stage_plan.h"
 
 #include <assert.h>
 

@@ -1,12 +1,216 @@
 /* The stages of the running action: one for each shuffle that it descends from, then the action's
  * own. Shuffles whose map outputs are complete are included, because a lost executor takes its map
  * outputs with it, and their tasks must then run again. */
+#include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
 #include "engine/net/cluster.h"
-#include "engine/plan/plan_steps.h"
+#include "engine/net/message.h"
+#include "engine/plan/stage_plan.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Progress of the running stages, for the display and `glint status`. Input bytes of a stage
+ * are those of its files, or of the map outputs that it reads; both are known before it runs,
+ * except for pipes. Only finished tasks count, since executors send counters with their results. */
+
+/* Returns the bytes of a reduce partition in all map outputs of the stage's parents. */
+static uint64_t shuffle_bytes(const struct action_run *a, const struct stage_run *stage,
+                              uint32_t partition)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < stage->parent_count; i++) {
+        const struct map_outputs *o = a->stages[stage->parents[i]].map_outputs;
+        assert(o->sizes != NULL && partition < o->partitions);
+        for (uint32_t map = 0; map < o->maps; map++)
+            bytes += size_code_decode(o->sizes[(uint64_t)map * o->partitions + partition]);
+    }
+    return bytes;
+}
+
+/* True if task t of the stage reads partition t of each parent's map outputs, and their sizes are
+ * known. Not for unions and coalesced partitions. */
+static bool reads_sized_shuffles(const struct action_run *a, const struct stage_run *stage)
+{
+    bool reads = stage->parent_count > 0;
+    for (uint32_t i = 0; i < stage->parent_count; i++) {
+        const struct map_outputs *o = a->stages[stage->parents[i]].map_outputs;
+        reads = reads && o->sizes != NULL && o->partitions == stage->tasks;
+    }
+    return reads;
+}
+
+/* The stage starts: computes its input bytes. */
+static void stage_progress_start(struct driver *d, uint32_t number)
+{
+    const struct action_run *a = d->action_run;
+    struct stage_run *stage = &d->action_run->stages[number];
+    const struct glint_rdd *top =
+        stage->shuffle != NULL ? stage->shuffle->parents[0] : a->action->rdd;
+    const bool chosen = stage->shuffle == NULL && a->action->partitions != NULL;
+    stage->rows_read = stage->bytes_read = stage->bytes_total = 0;
+    if (d->g->config.progress == NULL || chosen) return;
+    if (stage->parent_count == 0) stage->bytes_total = top->input_bytes;
+    if (!reads_sized_shuffles(a, stage)) return;
+    for (uint32_t p = 0; p < stage->tasks; p++) stage->bytes_total += shuffle_bytes(a, stage, p);
+}
+
+void stage_progress_add_task(struct driver *d, uint32_t number, const struct message *done)
+{
+    const struct action_run *a = d->action_run;
+    struct stage_run *stage = &d->action_run->stages[number];
+    uint64_t rows = 0, bytes = 0;
+    assert(done->type == MSG_DONE && done->task < stage->tasks);
+    if (d->g->config.progress == NULL) return;
+    job_metrics_task_input((struct glint_slice){done->counters.data, done->counters.size}, &rows,
+                           &bytes);
+    if (stage->parent_count > 0 && stage->bytes_total > 0)
+        bytes = shuffle_bytes(a, stage, stage_run_partition(a, number, done->task));
+    stage->rows_read += rows;
+    stage->bytes_read += bytes;
+}
+
+static void report_stage_progress(struct driver *d, const struct progress *p)
+{
+    if (d->g->config.progress != NULL) d->g->config.progress(d->g->config.progress_arg, p);
+    if (d->transport.progress != NULL) d->transport.progress(d->transport.arg, p);
+}
+
+void stage_progress_report(struct driver *d, uint32_t number)
+{
+    const struct action_run *a = d->action_run;
+    const struct stage_run *stage = &a->stages[number];
+    assert(number < a->stage_count);
+    if (!stage->started)
+        return; /* an earlier action has made its outputs: nothing to report_stage_progress */
+    uint32_t rdds = 0;
+    const struct cached_sums cached = cached_rdds_sum(d->cached, &rdds);
+    report_stage_progress(d,
+                          &(struct progress){.name = stage->name,
+                                             .stage = stage->number,
+                                             .tasks_done = sched_done_task_count(a->sched, number),
+                                             .tasks = stage->tasks,
+                                             .tasks_running = sched_busy_slots(a->sched),
+                                             .job_stages = d->metrics.stages_started,
+                                             .job_tasks = d->metrics.tasks,
+                                             .job_retries = d->metrics.retries,
+                                             .rows_read = stage->rows_read,
+                                             .bytes_read = stage->bytes_read,
+                                             .bytes_total = stage->bytes_total,
+                                             .cached_rdds = rdds,
+                                             .cached_blocks = cached.blocks,
+                                             .cached_memory_bytes = cached.memory_bytes,
+                                             .cached_disk_bytes = cached.disk_bytes,
+                                             .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
+                                             .stage_ended = stage->finished});
+}
+
+/* `glint status` shows the last one that is reported, so later stages come last. */
+void stage_progress_report_all(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    for (uint32_t i = 0; i < a->stage_count; i++)
+        if (a->stages[i].started && !a->stages[i].finished) stage_progress_report(d, i);
+}
+
+void stage_progress_report_action_end(struct driver *d)
+{
+    report_stage_progress(d, &(struct progress){.action_ended = true});
+}
+
+/* ---- Plans the stages of an action: which shuffles it needs and in which order they can run, and
+ * the numbers and names of stages that users see. */
+
+/* Collects each shuffle once; `all`: see plan_needed_shuffles. */
+struct shuffle_list {
+    struct glint_rdd **items;
+    uint32_t count;
+    uint64_t capacity;
+    bool all;
+};
+
+static int add_shuffle(void *arg, struct glint_rdd *shuffle)
+{
+    struct shuffle_list *list = arg;
+    /* Not its parents either: they are visited from the list. */
+    if ((shuffle->shuffled || shuffle->explained) && !list->all) return 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i] == shuffle) return 0;
+    if (!array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return error_no_memory(&shuffle->g->error);
+    list->items[list->count++] = shuffle;
+    return 0;
+}
+
+static int compare_rdd_ids(const void *a, const void *b)
+{
+    const struct glint_rdd *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out,
+                         uint32_t *out_count)
+{
+    struct shuffle_list list = {NULL, 0, 0, all};
+    /* Breadth first: the list grows while its elements are visited. */
+    int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &list);
+    for (uint32_t i = 0; i < list.count && r == 0; i++)
+        if (list.items[i]->parent_count > 0)
+            r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
+    /* An RDD is created after its parents, so in order of ids parents are first. */
+    if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, compare_rdd_ids);
+    for (uint32_t i = 0; i < list.count; i++) assert(rdd_is_shuffle(list.items[i]));
+    *out = list.items;
+    *out_count = list.count;
+    return r;
+}
+
+uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
+{
+    if (shuffle == NULL) return d->stage_numbers_used++;
+    /* 0 means not assigned, so the field is the number + 1. */
+    if (shuffle->stage == 0) shuffle->stage = ++d->stage_numbers_used;
+    return shuffle->stage - 1;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity)
+{
+    size_t used = 0;
+    const char *before = NULL; /* the two RDDs of one transformation have one name */
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        const struct stage_node *n = &s->nodes[i];
+        const bool end = i == 0 || i + 1 == s->node_count, repeated = same_name(n->name, before);
+        const char *name = n->name != NULL ? n->name : n->op->name;
+        before = n->name;
+        if (!end && (n->name == NULL || repeated)) continue;
+        if (!text_format(out + used, capacity - used, "%s%s", i > 0 ? ".." : "", name)) break;
+        used += strlen(out + used);
+    }
+}
+
+/* "words.split, words.add", in the order of the plan; as many as fit. */
+static void plan_format_stage_functions(const struct stage_plan *s, char *out, size_t capacity)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        if (s->nodes[i].fn == NULL) continue;
+        if (!text_format(out + used, capacity - used, "%s%s", used > 0 ? ", " : "",
+                         s->nodes[i].fn->name))
+            break;
+        used += strlen(out + used);
+    }
+    out[used] = '\0';
+}
+
+/* ---- stage runs */
 
 uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_t task)
 {

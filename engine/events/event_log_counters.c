@@ -2,7 +2,7 @@
 #include "engine/events/event_log_counters.h"
 
 #include "engine/records/codec.h"
-#include "engine/records/counter_entry.h"
+#include "engine/records/task.h"
 
 /* Values that are neither numbers nor short texts are not logged. */
 static void put_accumulator(struct json *j, const char *name, const struct glint_cell *cell)

@@ -2,7 +2,6 @@
 #include "engine/events/job_metrics.h"
 
 #include "engine/base/error.h"
-#include "engine/records/counter_entry.h"
 #include "engine/records/task.h"
 
 #include <assert.h>

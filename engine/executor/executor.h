@@ -6,6 +6,8 @@
 #ifndef GLINT_EXECUTOR_EXECUTOR_H
 #define GLINT_EXECUTOR_EXECUTOR_H
 
+#include "engine/executor/block_store.h"
+#include "engine/executor/store.h"
 #include "engine/net/message.h"
 #include "engine/plan/progress.h"
 #include "engine/records/task.h"
@@ -52,7 +54,18 @@ struct store *executor_store(struct executor *e);
 void executor_destroy(struct executor *e);
 
 /* Encodes the task's counters, without zeros, and its accumulators as a msgpack array
- * (records/counter_entry.h). Call it once. Returns 0, or a code with the task's error set. */
+ * (records/task.h). Call it once. Returns 0, or a code with the task's error set. */
 int task_counters_encode(struct glint_task *task, struct buffer *out);
+
+/* Runs one attempt of a task: sets up its inputs and broadcasts, runs the pipeline, and writes the
+ * outcome (DONE or FAILED) for the driver. */
+
+/* Runs TASK message `m` on the calling slot's thread; blocks until the attempt ends. `task` is
+ * prepared by the slot, except for its broadcasts. Sets the type of `outcome` to MSG_DONE (with the
+ * result or the map output's partition sizes, and counters) or MSG_FAILED (with its error set), and
+ * adds what changed in `blocks` (NULL: persisted records are not kept). `m` stays the caller's. */
+void attempt_run(const struct executor_config *config, struct store *store,
+                 struct block_store *blocks, struct glint_task *task, const struct message *m,
+                 struct message *outcome);
 
 #endif

@@ -10,7 +10,6 @@
 #include "engine/base/thread.h"
 #include "engine/executor/executor_process_internal.h"
 #include "engine/limits.h"
-#include "engine/net/event_loop.h"
 #include "engine/net/exit_report.h"
 #include "engine/net/net_init.h"
 

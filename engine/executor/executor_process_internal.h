@@ -14,12 +14,12 @@
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 
 #include "engine/base/work_dir.h"
+#include "engine/executor/driver_conn.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
-#include "engine/executor/fetch_sources.h"
 #include "engine/net/backoff.h"
-#include "engine/net/deadline.h"
 #include "engine/net/listener.h"
+#include "engine/net/deadline.h"
 #include "engine/net/wire.h"
 #include "engine/transfer/peers.h"
 

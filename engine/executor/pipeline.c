@@ -10,19 +10,367 @@
  *
  *    root <- map <- filter <- union ─┬─ textFile      (partition selects the branch)
  *    push <──────── push <───────────┘                (batches go down by calls) */
-#include "engine/executor/pipeline_internal.h"
+#include "engine/executor/pipeline.h"
 
 #include "engine/batch.h"
-#include "engine/executor/shuffle_node.h"
+#include "engine/plan/stage_plan.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"
+#include "engine/records/run.h"
+#include "engine/shuffle/read.h"
+#include "engine/shuffle/shuffle_spec.h"
 #include "engine/shuffle/write.h"
 
 #include <assert.h>
 
+struct narrow_shuffle;
+/* As the push of an operator; `state` is the narrow_shuffle, nothing is emitted. */
+enum flow narrow_shuffle_push(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out);
+
+/* A node on the walk's stack. */
+struct walk_frame {
+    const struct stage_node *node;
+    /* Coalesce: partitions of the parent still to run. Narrow union: `end` parents were run. */
+    uint32_t partition, end;
+    bool entered;
+    bool in_right;  /* of two parents, the right one is being read */
+    void *state;    /* narrow: the operator's state (WIDE: a narrow_shuffle), and its emitter */
+    bool looked_up; /* persisted: the store has been asked for its block */
+    struct block_writer *writer; /* a persisted node's own frame: of its block; else NULL */
+    struct glint_emitter *out;
+    struct walk_frame *below; /* nearest narrow frame; NULL: the root's sink */
+};
+
+struct pipeline {
+    struct glint_task *task;
+    const struct pipeline_input *input;
+    struct unpacker splits;
+    struct walk_frame *frames;
+    uint32_t depth;
+    /* The sink: a writer (map side) or an action. */
+    struct shuffle_writer *writer;
+    const struct op *action;
+    void *action_state;
+    bool stopped; /* an operator needs no more input (FLOW_STOP) */
+};
+
+/* A persisted node is entered first: its frame, on top, is replaced by its block, or becomes the
+ * node's own frame, which keeps what the frame of the node itself, now on top of it, pushes. Both
+ * return 0 or a code with the task's error set. */
+enum flow persisted_push(void *state, const struct glint_batch *batch, struct glint_emitter *out);
+
+static void narrow_shuffle_close(struct narrow_shuffle *s);
+static int pipeline_set_function_failed(struct pipeline *p);
+static struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk_frame *below,
+                                                 struct glint_schema schema);
+static void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
+                                struct walk_frame *below);
+
+/* ---- shuffle node */
+
+/* The shuffle of a wide node whose map side gets records of schema `in`. */
+static void shuffle_node_spec(const struct stage_node *node, struct glint_schema in,
+                              struct shuffle_spec *out)
+{
+    *out = (struct shuffle_spec){.partitions = node->partitions,
+                                 .dependency = node->dependency,
+                                 .map_side = node->dependency.combine != COMBINE_NONE,
+                                 .fn = node->fn,
+                                 .needs_match = node->op->needs_match,
+                                 .sequential = node->fn != NULL && node->fn->sequential,
+                                 .key = in.key,
+                                 .value = in.value,
+                                 .acc = node->schema.value};
+}
+
+/* ---- The reduce half */
+
+static int emit_records(struct glint_task *task, const struct shuffle_spec *spec, void *state,
+                        const struct run_slice *inputs, uint32_t count, struct glint_emitter *out)
+{
+    struct shuffle_reader *reader = shuffle_reader_open(task, spec, state, inputs, count);
+    struct glint_batch batch;
+    int r = reader != NULL ? 0 : task->error.code;
+    while (reader != NULL && (r = shuffle_reader_next(reader, &batch)) > 0) {
+        glint_emit_batch(out, &batch);
+        if (out->flow != FLOW_MORE) break;
+    }
+    shuffle_reader_close(reader);
+    return r < 0 ? r : 0;
+}
+
+/* The reduce half: emits the records of `count` inputs, in map order, until `out` needs no more.
+ * Opens and closes the node's function. Borrows the inputs. Returns 0 or a code with the task's
+ * error set; FLOW_FAIL of `out` may have set none. */
+static int shuffle_node_emit(struct glint_task *task, const struct stage_node *node,
+                             const struct run_slice *inputs, uint32_t count,
+                             struct glint_emitter *out)
+{
+    struct shuffle_spec spec;
+    struct function_call call = {.opened = false};
+    /* Shuffled records have the same key type as the output and, unless values are combined, the
+     * same value type. */
+    shuffle_node_spec(node, node->schema, &spec);
+    int r = spec.fn != NULL ? function_call_open(&call, task, spec.fn, node->args) : 0;
+    const struct glint_function *function = task_set_function(task, spec.fn);
+    if (r == 0) r = emit_records(task, &spec, call.state, inputs, count, out);
+    task_set_function(task, function);
+    function_call_close(&call);
+    return r;
+}
+
+/* ---- Narrow nodes */
+
+struct narrow_shuffle {
+    struct glint_task *task;
+    const struct stage_node *node;
+    struct shuffle_spec spec; /* of the map half; the writer refers to it */
+    struct function_call call;
+    struct shuffle_writer *writer;
+};
+
+/* The map half of a narrow node: opens it for records of schema `in`. Task's thread, as all calls.
+ * Returns NULL with the task's error set. */
+static struct narrow_shuffle *
+narrow_shuffle_open(struct glint_task *task, const struct stage_node *node, struct glint_schema in)
+{
+    struct narrow_shuffle *s = mem_zalloc(sizeof *s);
+    assert(node->op->kind == OP_WIDE && node->narrow);
+    if (s == NULL) {
+        error_no_memory(&task->error);
+        return NULL;
+    }
+    s->task = task;
+    s->node = node;
+    shuffle_node_spec(node, in, &s->spec);
+    /* All records are of this partition: neither the partitioner nor its bounds are needed. */
+    s->spec.partitions = 1;
+    s->spec.dependency.partitioner = PARTITION_HASH;
+    int r = s->spec.fn != NULL ? function_call_open(&s->call, task, s->spec.fn, node->args) : 0;
+    if (r == 0) s->writer = shuffle_writer_open(task, &s->spec, s->call.state);
+    if (s->writer != NULL) return s;
+    narrow_shuffle_close(s);
+    return NULL;
+}
+
+enum flow narrow_shuffle_push(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out)
+{
+    struct narrow_shuffle *s = state;
+    (void)out;
+    return shuffle_writer_push(s->writer, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
+}
+
+/* Ends the map half. Its records and bytes are no map output, so they are not counted. */
+static int finish_writer(struct narrow_shuffle *s, struct run *out)
+{
+    int64_t *values = s->task->counters.values;
+    const int64_t records = values[COUNT_MAP_OUTPUT_RECORDS];
+    const int64_t bytes = values[COUNT_MAP_OUTPUT_BYTES];
+    const bool compress = s->task->compress_outputs;
+    const struct glint_function *function = task_set_function(s->task, s->spec.fn);
+    s->task->compress_outputs = false; /* it does not leave this process */
+    int r = shuffle_writer_finish(s->writer, out);
+    s->task->compress_outputs = compress;
+    task_set_function(s->task, function);
+    values[COUNT_MAP_OUTPUT_RECORDS] = records;
+    values[COUNT_MAP_OUTPUT_BYTES] = bytes;
+    shuffle_writer_close(s->writer);
+    s->writer = NULL;
+    function_call_close(&s->call);
+    s->call = (struct function_call){.opened = false};
+    return r;
+}
+
+/* After the last batch: emits the result. Returns as shuffle_node_emit. */
+static int narrow_shuffle_finish(struct narrow_shuffle *s, struct glint_emitter *out)
+{
+    struct run run = {.partitions = 0};
+    assert(s->writer != NULL);
+    int r = finish_writer(s, &run);
+    if (r == 0) {
+        const struct run_slice input = run_slice(&run, 0);
+        r = shuffle_node_emit(s->task, s->node, &input, 1, out);
+    }
+    run_destroy(&run);
+    return r;
+}
+
+/* NULL is fine. */
+static void narrow_shuffle_close(struct narrow_shuffle *s)
+{
+    if (s == NULL) return;
+    shuffle_writer_close(s->writer);
+    function_call_close(&s->call);
+    mem_free(s);
+}
+
+/* ---- Memory */
+
+/* Of a node that emits to a consumer: how many halves of a slot's memory are taken at most, */
+struct halves {
+    uint32_t before, /* while the consumer has not received a record, */
+        after;       /* and from its first record on */
+};
+
+static uint32_t greater(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A narrow node holds its records while its parent emits, then reads them alone. A union's second
+ * parent begins when the consumer has the records of the first. A zip keeps its right parent. */
+static struct halves node_halves(const struct stage_node *n, const struct halves *nodes)
+{
+    const bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
+    const struct halves none = {0, 0}, a = left ? nodes[n->parents[0]] : none,
+                        b = right ? nodes[n->parents[1]] : none;
+    switch (n->op->kind) {
+    case OP_WIDE: return (struct halves){left ? greater(a.before, a.after + 1) : 1, 1};
+    case OP_UNION: {
+        const uint32_t second = n->narrow ? b.before : b.after;
+        return (struct halves){greater(a.before, b.before), greater(a.after, second)};
+    }
+    case OP_COALESCE: return (struct halves){a.before, a.before};
+    case OP_ZIP:
+    case OP_CARTESIAN: return (struct halves){greater(b.before, a.before + 1), a.after + 1};
+    default: return a;
+    }
+}
+
+/* Returns into how many shares the slot's memory must be divided, so that all shuffle halves of the
+ * stage that hold records at the same time fit: each takes half of a share. 1 without narrow
+ * nodes. */
+static uint32_t stage_memory_shares(const struct stage_plan *stage)
+{
+    bool narrow = false;
+    for (uint32_t i = 0; i < stage->node_count; i++)
+        narrow = narrow || (stage->nodes[i].narrow && stage->nodes[i].op->kind == OP_WIDE);
+    if (!narrow) return 1;
+    struct halves *nodes = mem_alloc(sizeof *nodes * stage->node_count);
+    if (nodes == NULL) return 0;
+    for (uint32_t i = 0; i < stage->node_count; i++)
+        nodes[i] = node_halves(&stage->nodes[i], nodes);
+    const uint32_t most = nodes[stage->node_count - 1].before;
+    mem_free(nodes);
+    return greater(1, (most + 1) / 2);
+}
+
+/* ---- Persisted nodes of a walk: reads their blocks, or writes them while their records are made.
+ */
+
+/* A persisted node's frame: copies the batch to its block and passes it on. */
+enum flow persisted_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+{
+    block_writer_push(((struct walk_frame *)state)->writer, batch);
+    glint_emit_batch(out, batch);
+    return out->flow;
+}
+
+/* Discards the splits of what is above a node whose block is read instead. Their order does not
+ * matter. */
+static int skip_splits(struct pipeline *p, const struct walk_frame *top)
+{
+    const uint32_t depth = p->depth;
+    pipeline_frame_push(p, (uint32_t)(top->node - p->input->stage->nodes), top->partition, NULL);
+    while (p->depth > depth) {
+        struct walk_frame f = p->frames[--p->depth];
+        const struct stage_node *parents[2] = {NULL, NULL};
+        for (int i = 0; i < 2; i++)
+            if (f.node->parents[i] != STAGE_NO_PARENT)
+                parents[i] = &p->input->stage->nodes[f.node->parents[i]];
+        switch (f.node->op->kind) {
+        case OP_SOURCE: unpack_bytes(&p->splits); break;
+        case OP_WIDE:
+            if (f.node->narrow) pipeline_frame_push(p, f.node->parents[0], f.partition, NULL);
+            break;
+        case OP_UNION:
+            if (f.node->narrow) pipeline_frame_push(p, f.node->parents[1], f.partition, NULL);
+            if (f.node->narrow || f.partition < parents[0]->partitions)
+                pipeline_frame_push(p, f.node->parents[0], f.partition, NULL);
+            else
+                pipeline_frame_push(p, f.node->parents[1], f.partition - parents[0]->partitions,
+                                    NULL);
+            break;
+        case OP_COALESCE:
+            if (!f.entered)
+                rdd_coalesce_range(parents[0]->partitions, f.node->partitions, f.partition,
+                                   &f.partition, &f.end);
+            f.entered = true;
+            if (f.partition == f.end) break;
+            p->frames[p->depth++] = f;
+            pipeline_frame_push(p, f.node->parents[0], p->frames[p->depth - 1].partition++, NULL);
+            break;
+        case OP_CARTESIAN:
+            pipeline_frame_push(p, f.node->parents[1], f.partition % parents[1]->partitions, NULL);
+            pipeline_frame_push(p, f.node->parents[0], f.partition / parents[1]->partitions, NULL);
+            break;
+        default:
+            if (parents[1] != NULL) pipeline_frame_push(p, f.node->parents[1], f.partition, NULL);
+            pipeline_frame_push(p, f.node->parents[0], f.partition, NULL);
+        }
+    }
+    if (!p->splits.failed) return 0;
+    return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
+}
+
+static enum flow emit_kept_batch(void *out, const struct glint_batch *batch)
+{
+    glint_emit_batch(out, batch);
+    return ((struct glint_emitter *)out)->flow;
+}
+
+static int read_persisted_block(struct pipeline *p, struct walk_frame *f,
+                                struct cached_block *block)
+{
+    int r = skip_splits(p, f);
+    struct glint_emitter *out = r == 0 ? pipeline_emitter_to(p, f->below, f->node->schema) : NULL;
+    enum flow flow = FLOW_FAIL;
+    if (out != NULL)
+        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema, emit_kept_batch,
+                                 out);
+    block_store_release(p->input->blocks, block);
+    p->stopped = flow == FLOW_STOP;
+    p->depth--;
+    return flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
+}
+
+/* Reads the node's block, or begins to write it. */
+static int persisted_enter(struct pipeline *p, struct walk_frame *f)
+{
+    struct block_store *blocks = p->input->blocks;
+    assert(f->writer == NULL && !f->entered);
+    f->looked_up = true;
+    struct cached_block *block = block_store_acquire(blocks, f->node->rdd, f->partition);
+    p->task->counters.values[block != NULL ? COUNT_CACHE_HITS : COUNT_CACHE_MISSES]++;
+    if (block != NULL) return read_persisted_block(p, f, block);
+    f->out = pipeline_emitter_to(p, f->below, f->node->schema);
+    if (f->out == NULL) return p->task->error.code;
+    f->writer = block_writer_open(blocks, p->task, f->node->rdd, f->partition, f->node->persist,
+                                  f->node->schema);
+    if (f->writer == NULL) return p->task->error.code;
+    pipeline_frame_push(p, (uint32_t)(f->node - p->input->stage->nodes), f->partition, f);
+    p->frames[p->depth - 1].looked_up = true;
+    return 0;
+}
+
+/* Keeps the block if all its records were made: not if an operator needed no more. */
+static int persisted_leave(struct pipeline *p, struct walk_frame *f)
+{
+    if (!p->stopped && f->out->flow == FLOW_MORE && p->task->error.code == GLINT_OK)
+        block_writer_commit(f->writer);
+    block_writer_close(f->writer);
+    f->writer = NULL;
+    p->depth--;
+    return 0;
+}
+
+/* ---- pipeline */
+
 /* Returns the task's error code after a failure. A user function may fail without setting an error;
  * error_set keeps an error that is already set. */
-int pipeline_set_function_failed(struct pipeline *p)
+static int pipeline_set_function_failed(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_FUNCTION_FAILED, NULL,
                      "a user function failed without setting an error");
@@ -56,8 +404,8 @@ static const struct stage_node *stage_root(const struct pipeline_input *input)
 }
 
 /* Creates an emitter that pushes batches to the frame below, or to the sink. */
-struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk_frame *below,
-                                          struct glint_schema schema)
+static struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk_frame *below,
+                                                 struct glint_schema schema)
 {
     struct glint_emitter *e = task_alloc(p->task, sizeof *e);
     if (e == NULL) return NULL;
@@ -103,8 +451,8 @@ static int op_open_node(struct pipeline *p, const struct stage_node *node, void 
     return node->op->open != NULL ? node->op->open(*state, &o) : 0;
 }
 
-void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
-                         struct walk_frame *below)
+static void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t partition,
+                                struct walk_frame *below)
 {
     assert(node < p->input->stage->node_count && p->depth < 2 * p->input->stage->node_count);
     p->frames[p->depth++] = (struct walk_frame){

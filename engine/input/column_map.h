@@ -6,6 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/glint.h"
+#include "engine/input/input.h"
 
 /* In place of the first field of a run: its fields are empty. */
 #define COLUMN_EMPTY UINT32_MAX
@@ -28,20 +29,6 @@ struct column_map {
 
 /* A header, and its columns in the order of their names: for many files. */
 struct column_index;
-/* `header` is borrowed. Returns NULL when out of memory. */
-struct column_index *column_index_create(struct glint_slice header, uint8_t separator);
-void column_index_destroy(struct column_index *index);
-/* The name of a column, from 0, which must exist. */
-struct glint_slice column_index_name(const struct column_index *index, uint32_t column);
-uint32_t column_index_count(const struct column_index *index);
-/* How many columns have the name. */
-uint32_t column_index_find(const struct column_index *index, struct glint_slice name);
-/* Sets *out to the fields of `file` that have the names of the columns of `index`: array of
- * column_index_count numbers, COLUMN_EMPTY if there is none; of equal names the first one is the
- * first, and so on. Then *out_map is the map, in `arena`, or NULL if rows need not be changed.
- * `out` is borrowed memory. Returns false when out of memory. */
-bool column_index_match(const struct column_index *index, const struct column_index *file,
-                        uint32_t *out, struct arena *arena, const struct column_map **out_map);
 
 /* Whether the runs are within the fields, and a mapped row has not too many columns. */
 bool column_map_is_valid(const struct column_map *map);
@@ -51,5 +38,15 @@ uint64_t column_map_measure(const struct column_map *map, struct glint_slice row
 /* Writes the mapped row that was measured to `out`. */
 void column_map_write(const struct column_map *map, struct glint_slice row, const uint64_t *starts,
                       uint8_t *out);
+
+/* Columns by name in many files: each file's header is compared with the one that gave the names
+ * their numbers. Driver, when splits are made. */
+
+/* Reads the first line of each file of `list`, whose `columns` are set, and sets the `columns` of
+ * the files whose header is another one. Returns 0 or a code: BAD_VALUE (a file does not have a
+ * column), BAD_ROW (its header is no record of CSV), LINE_TOO_LONG, INPUT_*, COMPRESSED_*,
+ * PLAN_LIMIT, NO_MEMORY. */
+int input_list_match_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
+                             struct glint_error *error);
 
 #endif

@@ -1,15 +1,508 @@
 /* Reads a compressed file and passes it to its format's decoder, frame by frame. Detects the end of
  * the file inside a frame, for which some libraries report success. */
+#define ZSTD_STATIC_LINKING_ONLY /* for an allocator of ours */
 #include "engine/input/decompress.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/input/decompress_codec.h"
+#include "engine/input/gzip.h"
 #include "engine/limits.h"
 
 #include <assert.h>
+#include <bzlib.h>
 #include <inttypes.h>
+#include <isa-l/igzip_lib.h>
+#include <lz4frame.h>
+#include <lzma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+enum decode_result {
+    DECODE_MORE,       /* needs more input, or more room for output */
+    DECODE_FRAME_END,  /* all of the frame's output is written and its checksum is right */
+    DECODE_CORRUPT,    /* `problem` says why */
+    DECODE_TOO_LARGE,  /* would need more than DECOMPRESS_MEMORY_MAX */
+    DECODE_NO_FRAME,   /* not the magic bytes of a frame */
+    DECODE_OLD_FORMAT, /* a frame of a format that is not supported any more */
+    DECODE_NO_MEMORY,
+};
+
+/* One call: the decoder advances `in` and `out`. */
+struct decode {
+    const uint8_t *in;
+    uint64_t in_size;
+    uint8_t *out;
+    uint64_t out_size;
+    const char *problem; /* static */
+};
+
+struct decompress_codec {
+    const char *name;           /* in messages */
+    const char *check, *unpack; /* commands, for hints */
+    /* The program that reads a file up to such bytes after its end; NULL: it fails. */
+    const char *ignores_trailing;
+    size_t state_size;         /* the state starts as zeros */
+    unsigned padding;          /* zeros after a frame: a multiple of this; 0: none */
+    bool frames_after_padding; /* false: only the last frame has padding */
+    /* Returns false when out of memory; close is called in any case. */
+    bool (*open)(void *state);
+    /* Before each frame. NULL: nothing to do. */
+    enum decode_result (*begin)(void *state);
+    /* May be called with in_size 0: at the end of the file, or if output is left. */
+    enum decode_result (*decode)(void *state, struct decode *d);
+    void (*close)(void *state);
+};
+
+extern const struct decompress_codec decompress_gzip, decompress_zstd, decompress_bzip2,
+    decompress_xz, decompress_lz4;
+
+/* ---- bzip2, by libbz2. */
+
+struct bzip2_state {
+    bz_stream stream;
+    bool started; /* the stream has memory of libbz2 */
+};
+
+static void *bzip2_alloc(void *arg, int items, int size)
+{
+    (void)arg;
+    return items < 0 || size < 0 ? NULL : mem_alloc((uint64_t)items * (uint64_t)size);
+}
+
+static void bzip2_free(void *arg, void *block)
+{
+    (void)arg;
+    mem_free(block);
+}
+
+static bool bzip2_open(void *state)
+{
+    struct bzip2_state *s = state;
+    s->stream.bzalloc = bzip2_alloc;
+    s->stream.bzfree = bzip2_free;
+    return true;
+}
+
+static void bzip2_end(struct bzip2_state *s)
+{
+    if (s->started) BZ2_bzDecompressEnd(&s->stream);
+    s->started = false;
+}
+
+static enum decode_result bzip2_begin(void *state)
+{
+    struct bzip2_state *s = state;
+    bzip2_end(s);
+    s->started = BZ2_bzDecompressInit(&s->stream, 0, 0) == BZ_OK;
+    return s->started ? DECODE_MORE : DECODE_NO_MEMORY;
+}
+
+static enum decode_result bzip2_decode(void *state, struct decode *d)
+{
+    struct bzip2_state *s = state;
+    const uint32_t room = d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
+    s->stream.next_in = (char *)d->in;
+    s->stream.avail_in = (uint32_t)d->in_size;
+    s->stream.next_out = (char *)d->out;
+    s->stream.avail_out = room;
+    const int result = BZ2_bzDecompress(&s->stream);
+    d->in += d->in_size - s->stream.avail_in;
+    d->in_size = s->stream.avail_in;
+    d->out += room - s->stream.avail_out;
+    d->out_size -= room - s->stream.avail_out;
+    switch (result) {
+    case BZ_OK: return DECODE_MORE;
+    case BZ_STREAM_END: return DECODE_FRAME_END;
+    case BZ_MEM_ERROR: return DECODE_NO_MEMORY;
+    case BZ_DATA_ERROR_MAGIC: d->problem = "not a bzip2 header"; return DECODE_NO_FRAME;
+    default: d->problem = "bad block or wrong checksum"; break;
+    }
+    return DECODE_CORRUPT;
+}
+
+static void bzip2_close(void *state)
+{
+    bzip2_end(state);
+}
+
+const struct decompress_codec decompress_bzip2 = {.name = "bzip2",
+                                                  .check = "bzip2 -t",
+                                                  .unpack = "bzip2 -d",
+                                                  .ignores_trailing = "bzip2 -dc",
+                                                  .state_size = sizeof(struct bzip2_state),
+                                                  .open = bzip2_open,
+                                                  .begin = bzip2_begin,
+                                                  .decode = bzip2_decode,
+                                                  .close = bzip2_close};
+
+/* ---- gzip, by ISA-L. The blocks of BGZF are members whose headers give their size, by which files
+ * are cut (input/split.h), so the size is checked. */
+
+struct gzip_state {
+    struct gzip_header header;
+    uint64_t member_bytes; /* read so far */
+    struct inflate_state inflate;
+};
+
+static bool gzip_open(void *state)
+{
+    isal_inflate_init(&((struct gzip_state *)state)->inflate);
+    return true;
+}
+
+static enum decode_result gzip_begin(void *state)
+{
+    struct gzip_state *s = state;
+    s->header = (struct gzip_header){.phase = HEADER_FIXED};
+    s->member_bytes = 0;
+    return DECODE_MORE;
+}
+
+static enum decode_result read_gzip_header(struct gzip_state *s, struct decode *d)
+{
+    while (d->in_size > 0 && s->header.phase != HEADER_DONE) {
+        d->problem = gzip_header_parse_byte(&s->header, *d->in);
+        if (d->problem != NULL) return s->member_bytes < 2 ? DECODE_NO_FRAME : DECODE_CORRUPT;
+        d->in++;
+        d->in_size--;
+        s->member_bytes++;
+    }
+    if (s->header.phase != HEADER_DONE) return DECODE_MORE;
+    isal_inflate_reset(&s->inflate);
+    s->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER; /* no header to parse; verify the trailer */
+    return DECODE_MORE;
+}
+
+static const char *inflate_problem(int result)
+{
+    switch (result) {
+    case ISAL_INVALID_BLOCK: return "bad block";
+    case ISAL_INVALID_SYMBOL: return "bad symbol";
+    case ISAL_INVALID_LOOKBACK: return "bad distance";
+    case ISAL_INCORRECT_CHECKSUM: return "wrong checksum";
+    default: return "cannot be decompressed";
+    }
+}
+
+static enum decode_result gzip_decode(void *state, struct decode *d)
+{
+    struct gzip_state *s = state;
+    if (s->header.phase != HEADER_DONE) return read_gzip_header(s, d);
+    const uint32_t room = d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
+    s->inflate.next_in = (uint8_t *)d->in;
+    s->inflate.avail_in = (uint32_t)d->in_size;
+    s->inflate.next_out = d->out;
+    s->inflate.avail_out = room;
+    const int result = isal_inflate(&s->inflate);
+    /* After corrupt data ISA-L's avail_in may be wrong by some bytes: use next_in. */
+    uint64_t used = (uint64_t)(s->inflate.next_in - d->in);
+    if (used > d->in_size) used = d->in_size;
+    s->member_bytes += used;
+    d->in += used;
+    d->in_size -= used;
+    d->out += room - s->inflate.avail_out;
+    d->out_size -= room - s->inflate.avail_out;
+    if (result < 0 || result == ISAL_NEED_DICT) {
+        d->problem = inflate_problem(result);
+        return DECODE_CORRUPT;
+    }
+    /* ISA-L returns success when it needs more input, also at the end of the file. */
+    if (s->inflate.block_state != ISAL_BLOCK_FINISH) return DECODE_MORE;
+    if (s->header.block_bytes != 0 && s->header.block_bytes != s->member_bytes) {
+        d->problem = "the block's size is not the one in its BGZF header";
+        return DECODE_CORRUPT;
+    }
+    return DECODE_FRAME_END;
+}
+
+static void gzip_close(void *state)
+{
+    (void)state;
+}
+
+const struct decompress_codec decompress_gzip = {.name = "gzip",
+                                                 .check = "gzip -t",
+                                                 .unpack = "gzip -d",
+                                                 .ignores_trailing = "gzip -dc",
+                                                 .state_size = sizeof(struct gzip_state),
+                                                 .padding = 1,
+                                                 .open = gzip_open,
+                                                 .begin = gzip_begin,
+                                                 .decode = gzip_decode,
+                                                 .close = gzip_close};
+
+/* ---- The frame format of lz4, by liblz4, which skips skippable frames. A block has at most 4 MiB.
+ * The old format, which the program lz4 reads in any frame, is only detected. */
+
+struct lz4_state {
+    LZ4F_dctx *context;
+    uint8_t magic[4]; /* of the frame, as far as it was read */
+    size_t magic_size;
+};
+
+static bool lz4_open(void *state)
+{
+    return !LZ4F_isError(
+        LZ4F_createDecompressionContext(&((struct lz4_state *)state)->context, LZ4F_VERSION));
+}
+
+static enum decode_result lz4_begin(void *state)
+{
+    struct lz4_state *s = state;
+    LZ4F_resetDecompressionContext(s->context);
+    s->magic_size = 0;
+    return DECODE_MORE;
+}
+
+/* The library has only names for its errors. */
+static enum decode_result lz4_error(struct decode *d, size_t result)
+{
+    static const struct {
+        const char *name, *problem;
+    } problems[] = {
+        {"ERROR_headerChecksum_invalid", "wrong header checksum"},
+        {"ERROR_contentChecksum_invalid", "wrong checksum"},
+        {"ERROR_blockChecksum_invalid", "wrong block checksum"},
+        {"ERROR_frameSize_wrong", "its size is not the one in its header"},
+    };
+    const char *name = LZ4F_getErrorName(result);
+    if (strcmp(name, "ERROR_allocation_failed") == 0) return DECODE_NO_MEMORY;
+    if (strcmp(name, "ERROR_frameType_unknown") == 0) {
+        d->problem = "not an lz4 header";
+        return DECODE_NO_FRAME;
+    }
+    d->problem = "bad block";
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
+        if (strcmp(name, problems[i].name) == 0) d->problem = problems[i].problem;
+    return DECODE_CORRUPT;
+}
+
+static enum decode_result lz4_decode(void *state, struct decode *d)
+{
+    struct lz4_state *s = state;
+    size_t in = d->in_size, out = d->out_size;
+    const size_t missing = sizeof s->magic - s->magic_size, keep = in < missing ? in : missing;
+    memcpy(s->magic + s->magic_size, d->in, keep);
+    s->magic_size += keep;
+    if (s->magic_size == sizeof s->magic && memcmp(s->magic, "\x02\x21\x4c\x18", 4) == 0)
+        return DECODE_OLD_FORMAT;
+    const size_t result = LZ4F_decompress(s->context, d->out, &out, d->in, &in, NULL);
+    if (LZ4F_isError(result)) return lz4_error(d, result);
+    d->in += in;
+    d->in_size -= in;
+    d->out += out;
+    d->out_size -= out;
+    return result == 0 ? DECODE_FRAME_END : DECODE_MORE;
+}
+
+static void lz4_close(void *state)
+{
+    LZ4F_freeDecompressionContext(((struct lz4_state *)state)->context);
+}
+
+const struct decompress_codec decompress_lz4 = {.name = "lz4",
+                                                .check = "lz4 -t",
+                                                .unpack = "lz4 -d",
+                                                .state_size = sizeof(struct lz4_state),
+                                                .open = lz4_open,
+                                                .begin = lz4_begin,
+                                                .decode = lz4_decode,
+                                                .close = lz4_close};
+
+/* ---- xz, by liblzma. A file may demand any amount of memory for its dictionary, so it is limited;
+ * the strongest preset, xz -9, needs 65 MiB. */
+
+struct xz_state {
+    lzma_stream stream;
+    lzma_allocator allocator;
+};
+
+static void *xz_alloc(void *arg, size_t count, size_t size)
+{
+    (void)arg;
+    return size > 0 && count > SIZE_MAX / size ? NULL : mem_alloc(count * size);
+}
+
+static void xz_free(void *arg, void *block)
+{
+    (void)arg;
+    mem_free(block);
+}
+
+static bool xz_open(void *state)
+{
+    struct xz_state *s = state;
+    s->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
+    s->stream = (lzma_stream)LZMA_STREAM_INIT;
+    s->stream.allocator = &s->allocator;
+    return true;
+}
+
+/* Reuses the memory of the frame before. */
+static enum decode_result xz_begin(void *state)
+{
+    struct xz_state *s = state;
+    return lzma_stream_decoder(&s->stream, DECOMPRESS_MEMORY_MAX, LZMA_TELL_UNSUPPORTED_CHECK) ==
+                   LZMA_OK
+               ? DECODE_MORE
+               : DECODE_NO_MEMORY;
+}
+
+static enum decode_result xz_decode(void *state, struct decode *d)
+{
+    struct xz_state *s = state;
+    s->stream.next_in = d->in;
+    s->stream.avail_in = d->in_size;
+    s->stream.next_out = d->out;
+    s->stream.avail_out = d->out_size;
+    const lzma_ret result = lzma_code(&s->stream, LZMA_RUN);
+    d->in = s->stream.next_in;
+    d->in_size = s->stream.avail_in;
+    d->out = s->stream.next_out;
+    d->out_size = s->stream.avail_out;
+    switch (result) {
+    case LZMA_OK:
+    case LZMA_BUF_ERROR: return DECODE_MORE; /* no progress */
+    case LZMA_STREAM_END: return DECODE_FRAME_END;
+    case LZMA_MEM_ERROR: return DECODE_NO_MEMORY;
+    case LZMA_MEMLIMIT_ERROR: return DECODE_TOO_LARGE;
+    case LZMA_FORMAT_ERROR: d->problem = "not an xz header"; return DECODE_NO_FRAME;
+    case LZMA_OPTIONS_ERROR: d->problem = "unknown filters or options"; break;
+    case LZMA_UNSUPPORTED_CHECK: d->problem = "unknown type of checksum"; break;
+    default: d->problem = "bad block or wrong checksum"; break;
+    }
+    return DECODE_CORRUPT;
+}
+
+static void xz_close(void *state)
+{
+    lzma_end(&((struct xz_state *)state)->stream);
+}
+
+const struct decompress_codec decompress_xz = {.name = "xz",
+                                               .check = "xz -t",
+                                               .unpack = "xz -d",
+                                               .state_size = sizeof(struct xz_state),
+                                               .padding = 4,
+                                               .frames_after_padding = true,
+                                               .open = xz_open,
+                                               .begin = xz_begin,
+                                               .decode = xz_decode,
+                                               .close = xz_close};
+
+/* ---- zstd, by libzstd, which skips skippable frames. The window, and with it the memory, is
+ * limited: the header of a frame may demand up to 2 GiB. */
+
+#define WINDOW_LOG_MAX 27
+
+static_assert(UINT64_C(1) << WINDOW_LOG_MAX <= DECOMPRESS_MEMORY_MAX, "the limit of all formats");
+
+struct zstd_state {
+    ZSTD_DCtx *context;
+    uint8_t head[ZSTD_FRAMEHEADERSIZE_MAX]; /* of the frame, as far as it was read */
+    size_t head_size;
+    uint64_t content; /* bytes of the frame so far */
+};
+
+/* Frames begin with 0x28, skippable ones with 0x50 to 0x5f. Libraries may also decode formats of
+ * before zstd 1.0, without all of their checks: what they return for damaged data depends on the
+ * sizes of the pieces. */
+static bool begins_frame(uint8_t byte)
+{
+    return byte == 0x28 || (byte & 0xf0) == 0x50;
+}
+
+static void *zstd_alloc(void *arg, size_t size)
+{
+    (void)arg;
+    return mem_alloc(size);
+}
+
+static void zstd_free(void *arg, void *block)
+{
+    (void)arg;
+    mem_free(block);
+}
+
+static bool zstd_open(void *state)
+{
+    struct zstd_state *s = state;
+    s->context = ZSTD_createDCtx_advanced((ZSTD_customMem){zstd_alloc, zstd_free, NULL});
+    if (s->context == NULL) return false;
+    const size_t r = ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+    assert(!ZSTD_isError(r)); /* the parameter is valid */
+    return true;
+}
+
+static enum decode_result zstd_error(struct decode *d, size_t result)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation: return DECODE_NO_MEMORY;
+    case ZSTD_error_frameParameter_windowTooLarge: return DECODE_TOO_LARGE;
+    case ZSTD_error_prefix_unknown: d->problem = "not a zstd header"; return DECODE_NO_FRAME;
+    case ZSTD_error_checksum_wrong: d->problem = "wrong checksum"; break;
+    case ZSTD_error_dictionary_wrong: d->problem = "it needs a dictionary"; break;
+    /* A frame that was made with raw content as its dictionary does not say so. */
+    default: d->problem = "bad block, or it needs a dictionary"; break;
+    }
+    return DECODE_CORRUPT;
+}
+
+/* The library does not compare the size of the content with the header if the last block is empty.
+ */
+static enum decode_result end_frame(struct zstd_state *s, struct decode *d)
+{
+    const unsigned long long size = s->head[0] == 0x28
+                                        ? ZSTD_getFrameContentSize(s->head, s->head_size)
+                                        : ZSTD_CONTENTSIZE_UNKNOWN;
+    const bool equal = size == ZSTD_CONTENTSIZE_UNKNOWN || size == s->content;
+    s->head_size = 0;
+    s->content = 0;
+    if (equal) return DECODE_FRAME_END;
+    d->problem = "a frame has less content than its header says";
+    return DECODE_CORRUPT;
+}
+
+static enum decode_result zstd_decode(void *state, struct decode *d)
+{
+    struct zstd_state *s = state;
+    ZSTD_inBuffer in = {d->in, d->in_size, 0};
+    ZSTD_outBuffer out = {d->out, d->out_size, 0};
+    if (s->head_size == 0 && d->in_size > 0 && !begins_frame(d->in[0])) {
+        d->problem = "not a zstd header";
+        return DECODE_NO_FRAME;
+    }
+    const size_t result = ZSTD_decompressStream(s->context, &out, &in);
+    const size_t room = sizeof s->head - s->head_size, keep = in.pos < room ? in.pos : room;
+    memcpy(s->head + s->head_size, d->in, keep);
+    s->head_size += keep;
+    s->content += out.pos;
+    d->in += in.pos;
+    d->in_size -= in.pos;
+    d->out += out.pos;
+    d->out_size -= out.pos;
+    if (ZSTD_isError(result)) return zstd_error(d, result);
+    return result > 0 ? DECODE_MORE : end_frame(s, d);
+}
+
+static void zstd_close(void *state)
+{
+    ZSTD_freeDCtx(((struct zstd_state *)state)->context);
+}
+
+const struct decompress_codec decompress_zstd = {.name = "zstd",
+                                                 .check = "zstd -t",
+                                                 .unpack = "zstd -d --long=31",
+                                                 .state_size = sizeof(struct zstd_state),
+                                                 .open = zstd_open,
+                                                 .decode = zstd_decode,
+                                                 .close = zstd_close};
+
+/* ---- decompress */
 
 #define IN_BYTES (64 * KIB)
 

@@ -6,7 +6,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/input/format.h"
-#include "engine/input/input_spool.h"
+#include "engine/input/input_source.h"
 #include "engine/input/input_walk.h"
 #include "engine/input/remote_url.h"
 #include "engine/limits.h"

@@ -28,7 +28,7 @@ struct input_file {
     enum compression compression;     /* by its first bytes (text only), or else by its name */
     bool nul_is_text;                 /* of the list: for its reader */
     int cancelled;                    /* of the list: while the driver reads it */
-    const struct column_map *columns; /* input/input_columns.h; NULL: rows stay as they are */
+    const struct column_map *columns; /* input/column_map.h; NULL: rows stay as they are */
 };
 
 /* Columns that the job chooses by name, or by number beside names, in files with headers. */
@@ -72,7 +72,7 @@ struct input_list {
     bool header;
     bool apart;         /* no split has parts of two files, and an empty file has one */
     uint8_t csv;        /* the delimiter of records of CSV, as `header`; 0: rows are lines */
-    struct buffer json; /* lines are objects of JSON: the pointers to their values (json_path.h) */
+    struct buffer json; /* lines are objects of JSON: the pointers to their values (json_line.h) */
     bool json_lines;
     struct input_columns columns; /* in the arena */
     struct glint_slice nulls;     /* as struct split_piece has them; in the arena */
@@ -91,11 +91,11 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
 }
 
 /* `paths` are files, directories, globs, file URLs of these (base/path.h), and URLs of objects
- * (input/remote_url.h), separated by commas; a comma
+ * (input/remote_target.h), separated by commas; a comma
  * that belongs to a name has a backslash before it, and a backslash before a comma is doubled.
  * In a glob, ** matches any number of directories; at its end, all files in them. {a,b} is short
  * for two paths; a comma in braces does not end a path. Standard input
- * (-) and FIFOs are copied (input/input_spool.h). If a file has exactly the given name, it is not
+ * (-) and FIFOs are copied (input/input_source.h). If a file has exactly the given name, it is not
  * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
  * bytes; names that start with _ or . are skipped. A directory inside a directory is an error and
  * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the

@@ -26,8 +26,6 @@ struct name_list {
     uint64_t count, capacity;
 };
 
-/* Adds a copy. Returns 0 or NO_MEMORY. */
-int input_names_add(struct name_list *n, const char *name);
 /* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno, -EINTR
  * with the walk's error set; call input_names_fini in any case. */
 int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
@@ -48,7 +46,7 @@ int input_detect_format(struct input_walk *w, const char *path, const char *name
                         const uint8_t *head, uint64_t size, enum compression *out);
 /* Adds a file to the list. Returns 0, NO_MEMORY or INTERRUPTED. */
 int input_append_file(struct input_walk *w, const struct input_file *file);
-/* Adds the objects of a URL (input/input_url.c). Returns 0 or a code. */
+/* Adds the objects of a URL (input/remote_list.c). Returns 0 or a code. */
 int input_add_url(struct input_walk *w, const char *url);
 /* Copies to the list's arena; NULL when out of memory, with the error set. */
 char *input_copy_text(struct input_walk *w, const char *text);

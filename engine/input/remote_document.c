@@ -1,7 +1,7 @@
 /* See remote_document.h. */
 #include "engine/input/remote_document.h"
 
-#include "engine/input/remote_retry.h"
+#include "engine/input/remote_transfer.h"
 #include "engine/limits.h"
 
 #include <assert.h>

@@ -2,15 +2,280 @@
 #include "engine/input/remote_list.h"
 
 #include "engine/base/text.h"
-#include "engine/input/hdfs_status.h"
+#include "engine/input/format.h"
+#include "engine/input/input_walk.h"
 #include "engine/input/remote_document.h"
-#include "engine/input/s3_list.h"
+#include "engine/input/remote_reader.h"
+#include "engine/input/remote_target.h"
+#include "engine/input/remote_transfer.h"
 #include "engine/input/xml_library.h"
 #include "engine/limits.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- Only the paths of elements that matter are looked at, by the names of an element and its
+ * parent. Expat keeps all open elements, so their depth is limited, and limits the expansion of
+ * entities. */
+
+#define DEPTH_MAX 8u
+#define NAME_MAX_ 32u
+
+struct list_parser {
+    XML_Parser xml;
+    char names[DEPTH_MAX][NAME_MAX_]; /* of the open elements */
+    unsigned depth;
+    bool is_list, truncated, too_long;
+    char text[S3_TOKEN_BYTES]; /* of the current element */
+    size_t size;
+    /* Of the current entry: its size and its ETag may be missing. */
+    char key[S3_TOKEN_BYTES];
+    bool sized, versioned;
+    struct listed_object object;
+    char *token;
+    listed_object_call *entry;
+    void *arg;
+    int result;
+};
+
+static void stop(struct list_parser *p, int result)
+{
+    if (p->result == 0) p->result = result;
+    XML_StopParser(p->xml, XML_FALSE);
+}
+
+static void on_start(void *arg, const char *name, const char **attributes)
+{
+    struct list_parser *p = arg;
+    (void)attributes;
+    if (p->depth == DEPTH_MAX) {
+        stop(p, -1);
+        return;
+    }
+    if (p->depth == 0) p->is_list = strcmp(name, "ListBucketResult") == 0;
+    strncpy(p->names[p->depth], name, NAME_MAX_ - 1);
+    p->names[p->depth][NAME_MAX_ - 1] = '\0';
+    p->depth++;
+    p->size = 0;
+    p->text[0] = '\0';
+    p->too_long = false;
+}
+
+static void on_doctype(void *arg, const char *name, const char *system_id, const char *public_id,
+                       int has_internal_subset)
+{
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_internal_subset;
+    stop(arg, -1); /* no list has one */
+}
+
+static void on_text(void *arg, const char *text, int size)
+{
+    struct list_parser *p = arg;
+    const size_t n = (size_t)size;
+    assert(p->size < sizeof p->text);
+    if (n >= sizeof p->text - p->size) {
+        p->too_long = true;
+        return;
+    }
+    memcpy(p->text + p->size, text, n);
+    p->size += n;
+    p->text[p->size] = '\0';
+}
+
+static bool ends(const struct list_parser *p, const char *parent, const char *name)
+{
+    const unsigned at = p->depth; /* of the element that ends */
+    const unsigned wanted = parent != NULL ? 2 : 1;
+    return p->is_list && at == wanted && strcmp(p->names[at], name) == 0 &&
+           (parent == NULL || strcmp(p->names[at - 1], parent) == 0);
+}
+
+static void set_size(struct list_parser *p)
+{
+    int64_t size;
+    p->sized = text_parse_i64((const uint8_t *)p->text, p->size, &size) && size >= 0;
+    if (p->sized) p->object.identity.size = (uint64_t)size;
+}
+
+/* Some stores leave out the quotes, which the header of a response has. */
+static void set_version(struct list_parser *p)
+{
+    char *version = p->object.identity.version;
+    const bool quoted = p->text[0] == '"' || strncmp(p->text, "W/\"", 3) == 0;
+    p->versioned = p->size > 0 && !p->too_long &&
+                   text_format(version, REMOTE_VERSION_BYTES, quoted ? "%s" : "\"%s\"", p->text);
+    for (const char *c = version; p->versioned && *c != '\0'; c++)
+        p->versioned = *c >= ' ' && *c <= '~';
+}
+
+/* Ends an entry: its key, or common prefix, is in p->key. */
+static void add_s3_object(struct list_parser *p, bool is_prefix)
+{
+    if (p->key[0] == '\0') {
+        stop(p, -1);
+        return;
+    }
+    p->object.name = p->key;
+    p->object.is_directory = is_prefix;
+    p->object.known = p->sized && p->versioned;
+    p->object.identity.ranges = true;
+    const int result = p->entry(p->arg, &p->object);
+    if (result != 0) stop(p, result);
+    p->key[0] = '\0';
+    p->sized = p->versioned = false;
+}
+
+static void set_name(struct list_parser *p)
+{
+    memcpy(p->key, p->text, p->too_long ? 0 : p->size + 1);
+    if (p->too_long || p->size == 0) stop(p, -1);
+}
+
+static void on_end(void *arg, const char *name)
+{
+    struct list_parser *p = arg;
+    (void)name;
+    if (p->result != 0) return; /* the end of an empty element, after its start stopped expat */
+    assert(p->depth > 0);
+    p->depth--;
+    if (ends(p, "Contents", "Key") || ends(p, "CommonPrefixes", "Prefix")) set_name(p);
+    if (ends(p, "Contents", "Size")) set_size(p);
+    if (ends(p, "Contents", "ETag")) set_version(p);
+    if (ends(p, NULL, "Contents") || ends(p, NULL, "CommonPrefixes"))
+        add_s3_object(p, strcmp(p->names[p->depth], "Contents") != 0);
+    if (ends(p, NULL, "NextContinuationToken")) {
+        memcpy(p->token, p->text, p->size + 1);
+        if (p->too_long) stop(p, -1);
+    }
+    if (ends(p, NULL, "IsTruncated")) p->truncated = strcmp(p->text, "true") == 0;
+    p->size = 0;
+    p->text[0] = '\0';
+}
+
+int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object_call *entry,
+                  void *arg)
+{
+    struct list_parser p = {.token = token, .entry = entry, .arg = arg};
+    struct glint_error unused = {.code = GLINT_OK};
+    token[0] = '\0';
+    if (size > INT_MAX || xml_library_load(&unused) != 0) return -1;
+    p.xml = XML_ParserCreate(NULL);
+    if (p.xml == NULL) return -1;
+    XML_SetUserData(p.xml, &p);
+    XML_SetElementHandler(p.xml, on_start, on_end);
+    XML_SetStartDoctypeDeclHandler(p.xml, on_doctype);
+    XML_SetCharacterDataHandler(p.xml, on_text);
+    const bool ok = XML_Parse(p.xml, (const char *)text, (int)size, XML_TRUE) == XML_STATUS_OK;
+    XML_ParserFree(p.xml);
+    if (p.result != 0) return p.result;
+    if (!ok || !p.is_list || (p.truncated && token[0] == '\0')) return -1;
+    if (!p.truncated) token[0] = '\0'; /* some stores send one with the last page, too */
+    return 0;
+}
+
+/* ---- A tree of JSON takes up to 80 times the memory of its text, so a list is cut
+ * into its entries, which are parsed one by one. */
+
+static bool is_type(const json_t *status, const char *type)
+{
+    const char *value = json_string_value(json_object_get(status, "type"));
+    return value != NULL && strcmp(value, type) == 0;
+}
+
+static bool read_status(const json_t *status, struct listed_object *out)
+{
+    const json_t *length = json_object_get(status, "length");
+    const json_t *mtime = json_object_get(status, "modificationTime");
+    const bool directory = is_type(status, "DIRECTORY");
+    *out = (struct listed_object){.is_directory = directory};
+    out->known = json_is_integer(length) && json_is_integer(mtime) &&
+                 json_integer_value(length) >= 0 && (directory || is_type(status, "FILE"));
+    if (!out->known) return false;
+    out->identity.size = (uint64_t)json_integer_value(length);
+    out->identity.ranges = true;
+    text_format(out->identity.version, sizeof out->identity.version, "%s at %" PRId64,
+                directory ? "directory" : "file", (int64_t)json_integer_value(mtime));
+    return true;
+}
+
+bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out)
+{
+    if (size == 0 || size > REMOTE_STATUS_BYTES_MAX) return false;
+    json_t *all = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, NULL);
+    const bool ok = read_status(json_object_get(all, "FileStatus"), out);
+    json_decref(all);
+    return ok;
+}
+
+/* The text of a list that is not parsed yet. */
+struct list_text {
+    const char *at, *end;
+};
+
+/* Skips the token, and white space before it. */
+static bool skip_token(struct list_text *t, const char *token)
+{
+    const size_t size = strlen(token);
+    while (t->at < t->end && *t->at != '\0' && strchr(" \t\r\n", *t->at) != NULL) t->at++;
+    if ((size_t)(t->end - t->at) < size || memcmp(t->at, token, size) != 0) return false;
+    t->at += size;
+    return true;
+}
+
+static bool skip_tokens(struct list_text *t, const char *const *tokens, size_t count)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) ok = skip_token(t, tokens[i]);
+    return ok;
+}
+
+static int parse_entry(struct list_text *t, listed_object_call *entry, void *arg)
+{
+    const size_t left = (size_t)(t->end - t->at);
+    struct listed_object object;
+    json_error_t error;
+    json_t *status =
+        json_loadb(t->at, left < REMOTE_STATUS_BYTES_MAX ? left : REMOTE_STATUS_BYTES_MAX,
+                   JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
+    const char *name = json_string_value(json_object_get(status, "pathSuffix"));
+    int r = -1;
+    read_status(status, &object);
+    /* A name is one component: a server must not lead elsewhere. */
+    if (name != NULL && name[0] != '\0' && strchr(name, '/') == NULL) {
+        object.name = name;
+        r = entry(arg, &object);
+    }
+    if (status != NULL) t->at += error.position;
+    json_decref(status);
+    return r;
+}
+
+int hdfs_list_parse(const uint8_t *text, uint64_t size, listed_object_call *entry, void *arg)
+{
+    static const char *const begin[] = {"{", "\"FileStatuses\"", ":", "{", "\"FileStatus\"", ":",
+                                        "["};
+    static const char *const end[] = {"}", "}", ""};
+    struct list_text t = {(const char *)text, (const char *)text + size};
+    if (size == 0 || !skip_tokens(&t, begin, sizeof begin / sizeof *begin)) return -1;
+    bool more = !skip_token(&t, "]");
+    while (more) {
+        const int r = parse_entry(&t, entry, arg);
+        if (r != 0) return r;
+        more = skip_token(&t, ",");
+        if (!more && !skip_token(&t, "]")) return -1;
+    }
+    assert(t.at <= t.end);
+    return skip_tokens(&t, end, sizeof end / sizeof *end) && t.at == t.end ? 0 : -1;
+}
+
+/* ---- remote list */
 
 #define QUERY_BYTES (2 * REMOTE_URL_BYTES)
 
@@ -151,8 +416,15 @@ static int list_hdfs(struct hdfs_walk *w, struct remote_target *t, struct env *e
     return r;
 }
 
-int remote_list(struct env *env, const char *url, const char *begin, bool recursive, int cancelled,
-                listed_object_call *entry, void *arg, struct glint_error *error)
+/* `url` is of s3 or webhdfs, without a slash at its end. Calls `entry` for each name in it, in any
+ * order: relative to the URL. Names that do not begin with `begin` may be left out. With
+ * `recursive` names have slashes; a directory, which s3 does not have, is listed if `entry` returns
+ * 1 for it. Otherwise the first result that is not 0 ends the walk and is returned; or returns 0,
+ * or a code with *error set: INTERRUPTED once `cancelled` (0: none) is readable, INPUT_URL also for
+ * a list that has no end. */
+static int remote_list(struct env *env, const char *url, const char *begin, bool recursive,
+                       int cancelled, listed_object_call *entry, void *arg,
+                       struct glint_error *error)
 {
     struct remote_target *t = mem_alloc(sizeof *t);
     char prefix[REMOTE_URL_BYTES];
@@ -181,4 +453,269 @@ int remote_list(struct env *env, const char *url, const char *begin, bool recurs
     }
     mem_free(t);
     return r;
+}
+
+/* ---- Adds objects at URLs to the list. The first response of a server says what an object is, and
+ * has the bytes that tell its format. */
+
+#define ALL_FILES "*" /* of a directory */
+
+/* Records why the object cannot be read. A server that cannot be reached ends the walk: each of its
+ * other objects would wait as long. */
+static int record_failed_url(struct input_walk *w, const char *name, const struct glint_error *e)
+{
+    const char *hint = e->hint[0] != '\0' ? e->hint : NULL;
+    if (e->code == GLINT_E_NO_MEMORY || e->code == GLINT_E_INPUT_IO ||
+        e->code == GLINT_E_INTERRUPTED)
+        return error_set(w->error, e->code, hint, "%s", e->cause);
+    const size_t n = strlen(name);
+    const bool prefixed = strncmp(e->cause, name, n) == 0 && strncmp(e->cause + n, ": ", 2) == 0;
+    return input_record_bad_path(w, e->code, name, e->cause + (prefixed ? n + 2 : 0), hint);
+}
+
+static struct remote_reader *create_reader(struct input_walk *w, const char *url, const char *name)
+{
+    struct remote_reader *reader = remote_reader_create(w->env, url, name);
+    if (reader != NULL && w->list->cancelled > 0)
+        remote_reader_end_waits_on(reader, w->list->cancelled);
+    return reader;
+}
+
+/* Returns 1, or NO_MEMORY. */
+static int set_identity(struct input_walk *w, const struct remote_identity *identity,
+                        struct input_file *file)
+{
+    struct remote_identity *copy = arena_alloc(&w->list->arena, sizeof *copy);
+    if (copy == NULL) return error_no_memory(w->error);
+    *copy = *identity;
+    file->remote = copy;
+    file->size = identity->size;
+    return 1;
+}
+
+/* Returns 1 and sets `file`; 0 if it was recorded as bad; or a code. *out_code says why it is bad;
+ * `quiet`: INPUT_NOT_FOUND is not recorded. */
+static int identify(struct input_walk *w, struct remote_reader *reader, const char *url,
+                    const char *name, bool quiet, struct input_file *file,
+                    enum glint_code *out_code)
+{
+    uint8_t head[FORMAT_HEAD_BYTES];
+    struct remote_identity identity = {.size = 0};
+    struct glint_error problem = {.code = GLINT_OK};
+    const int64_t n = remote_reader_identify(reader, head, sizeof head, &identity, &problem);
+    *out_code = problem.code;
+    if (n < 0)
+        return quiet && problem.code == GLINT_E_INPUT_NOT_FOUND
+                   ? 0
+                   : record_failed_url(w, name, &problem);
+    char path[PATH_MAX];
+    const size_t size = remote_url_kind(url) == REMOTE_HTTP ? strcspn(url, "?#") : strlen(url);
+    assert(size < sizeof path);
+    memcpy(path, url, size);
+    path[size] = '\0';
+    const uint64_t used = w->list->content == INPUT_TEXT ? (uint64_t)n : 0;
+    if (!remote_identity_is_directory(&identity) &&
+        input_detect_format(w, name, path, head, used, &file->compression) == 0)
+        return 0;
+    return set_identity(w, &identity, file);
+}
+
+static int identify_url(struct input_walk *w, const char *url, const char *name, bool quiet,
+                        struct input_file *file, enum glint_code *out_code)
+{
+    struct remote_reader *reader = create_reader(w, url, name);
+    if (reader == NULL) return error_no_memory(w->error);
+    const int r = identify(w, reader, url, name, quiet, file, out_code);
+    remote_reader_destroy(reader);
+    return r;
+}
+
+static int append_object(struct input_walk *w, const char *url, const char *name,
+                         struct input_file *file)
+{
+    const bool hidden = strcmp(url, name) != 0;
+    file->path = input_copy_text(w, name);
+    if (file->path != NULL && hidden) file->stored = input_copy_text(w, url);
+    if (file->path == NULL || (hidden && file->stored == NULL)) return GLINT_E_NO_MEMORY;
+    return input_append_file(w, file);
+}
+
+/* ---- Directories */
+
+struct url_entry {
+    const char *name, *url;          /* in the list's arena */
+    struct remote_identity identity; /* if `known` */
+    bool known;
+    struct remote_reader *reader; /* whose request was sent; NULL: none */
+};
+
+/* The objects of a directory. */
+struct url_list {
+    struct input_walk *walk;
+    struct url_entry *entries;
+    uint64_t count, capacity;
+    const char *url;
+    struct input_glob glob;
+    uint64_t nested; /* objects in directories that match */
+    struct remote_session *group;
+};
+
+static int add_listed(void *arg, const struct listed_object *object)
+{
+    struct url_list *l = arg;
+    char path[PATH_MAX];
+    const enum glob_match match = input_glob_match(&l->glob, object->name, object->is_directory);
+    if (match == GLOB_NONE) return 0;
+    if (match == GLOB_BEGIN) return 1;
+    if (match == GLOB_DIRECTORY && !object->is_directory && l->nested++ > 0) return 0;
+    const bool fits = text_format(path, sizeof path, "%s/%s", l->url, object->name);
+    if (match == GLOB_DIRECTORY)
+        return input_record_bad_path(l->walk, GLINT_E_INPUT_KIND, fits ? path : "",
+                                     "a nested directory",
+                                     "a URL that ends in /** reads nested directories, too");
+    if (!fits)
+        return input_record_bad_path(l->walk, GLINT_E_INPUT_URL, l->url, "a name in it is too long",
+                                     NULL);
+    if (!array_reserve(&l->entries, &l->capacity, l->count + 1, sizeof *l->entries))
+        return error_no_memory(l->walk->error);
+    const char *url = input_copy_text(l->walk, path);
+    if (url == NULL) return GLINT_E_NO_MEMORY;
+    l->entries[l->count++] = (struct url_entry){.name = url + strlen(l->url) + 1,
+                                                .url = url,
+                                                .known = object->known,
+                                                .identity = object->identity};
+    return 0;
+}
+
+static int compare_listed(const void *a, const void *b)
+{
+    return strcmp(((const struct url_entry *)a)->name, ((const struct url_entry *)b)->name);
+}
+
+/* Whether the list says all that is needed of it: a small object is read once, by its task. */
+static bool is_listed_whole(const struct url_list *l, const struct url_entry *e)
+{
+    return e->known &&
+           (l->walk->list->content != INPUT_TEXT || e->identity.size <= REMOTE_SMALL_BYTES_MAX);
+}
+
+static void start_entry(struct url_list *l, struct url_entry *e)
+{
+    if (is_listed_whole(l, e) || l->group == NULL) return;
+    e->reader = create_reader(l->walk, e->url, e->url);
+    if (e->reader == NULL) return;
+    if (e->known) remote_reader_expect(e->reader, &e->identity, FORMAT_HEAD_BYTES);
+    remote_reader_start(e->reader, l->group, FORMAT_HEAD_BYTES);
+}
+
+static int add_listed_object(struct url_list *l, struct url_entry *e)
+{
+    struct input_walk *w = l->walk;
+    struct input_file file = {.path = NULL};
+    enum glint_code code;
+    int r;
+    if (is_listed_whole(l, e)) {
+        const bool text = w->list->content == INPUT_TEXT;
+        file.detect = text && e->identity.size > 0;
+        if (!file.detect) file.compression = format_compression_of_name(e->url);
+        r = set_identity(w, &e->identity, &file);
+    } else if (e->reader != NULL) {
+        r = identify(w, e->reader, e->url, e->url, false, &file, &code);
+    } else {
+        r = identify_url(w, e->url, e->url, false, &file, &code);
+    }
+    remote_reader_destroy(e->reader);
+    e->reader = NULL;
+    return r > 0 ? append_object(w, e->url, e->url, &file) : r;
+}
+
+/* Adds the objects in the order of their names. Requests for those that follow are sent before. */
+static int add_entries(struct url_list *l)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    uint64_t next = 0;
+    int r = 0;
+    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_listed);
+    if (l->count > 1) l->group = remote_group_open(&ignored);
+    for (uint64_t i = 0; r == 0 && i < l->count; i++) {
+        for (; next < l->count && next - i < REMOTE_AHEAD_MAX; next++)
+            start_entry(l, &l->entries[next]);
+        r = add_listed_object(l, &l->entries[i]);
+    }
+    for (uint64_t i = 0; i < next; i++) remote_reader_destroy(l->entries[i].reader);
+    remote_group_close(l->group);
+    return r;
+}
+
+/* Adds the objects below the directory `url` that match, in the order of their names. */
+static int add_url_directory(struct input_walk *w, const char *url, const char *pattern)
+{
+    struct glint_error problem = {.code = GLINT_OK};
+    struct url_list l = {.walk = w, .url = url};
+    const uint64_t bad_before = w->bad_count;
+    char names[PATH_MAX], begin[PATH_MAX], path[PATH_MAX];
+    text_format(names, sizeof names, "%s", pattern);
+    text_format(begin, sizeof begin, "%.*s", (int)strcspn(pattern, "*?[\\"), pattern);
+    if (!text_format(path, sizeof path, "%s/%s", url, pattern)) path[0] = '\0';
+    input_glob_init(&l.glob, names);
+    if (l.glob.too_long)
+        return input_record_bad_path(w, GLINT_E_INPUT_URL, path, "too many names in a pattern",
+                                     NULL);
+    int r = remote_list(w->env, url, begin, input_glob_is_deep(&l.glob), w->list->cancelled,
+                        add_listed, &l, &problem);
+    if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
+    if (r == 0) r = add_entries(&l);
+    if (r == 0 && strcmp(pattern, ALL_FILES) != 0 && l.count == 0 && w->bad_count == bad_before)
+        r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
+    mem_free(l.entries);
+    return r;
+}
+
+/* A URL of s3 or webhdfs with a pattern. What precedes its first component with one is listed. */
+static int add_pattern(struct input_walk *w, char *url)
+{
+    const char *path = remote_url_place(url).path;
+    char *slash = url + (path - url), *end = slash + strcspn(slash, "*?[");
+    assert(*slash == '/' && *end != '\0');
+    while (end > slash && *end != '/') end--;
+    *end = '\0';
+    return add_url_directory(w, url, end + 1);
+}
+
+/* `url` is of s3 or webhdfs: an object, or a directory of objects. */
+static int add_stored(struct input_walk *w, const char *text)
+{
+    char url[PATH_MAX];
+    enum glint_code code = GLINT_OK;
+    struct input_file file = {.path = NULL};
+    size_t size = strlen(text);
+    memcpy(url, text, size + 1);
+    const size_t root = (size_t)(remote_url_place(url).path - url);
+    if (input_is_glob(url + root)) return add_pattern(w, url);
+    const bool directory = url[size - 1] == '/' || size == root;
+    while (size > root && url[size - 1] == '/') url[--size] = '\0';
+    if (!directory) {
+        int r = identify_url(w, url, url, true, &file, &code);
+        if (r > 0 && !remote_identity_is_directory(file.remote))
+            return append_object(w, url, url, &file);
+        if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
+    }
+    return add_url_directory(w, url, ALL_FILES);
+}
+
+/* ---- */
+
+int input_add_url(struct input_walk *w, const char *url)
+{
+    char name[2 * PATH_MAX];
+    const char *hint;
+    enum glint_code code;
+    struct input_file file = {.path = NULL};
+    if (strlen(url) >= PATH_MAX || !remote_url_redact(url, name, sizeof name))
+        return input_record_bad_path(w, GLINT_E_INPUT_URL, "a URL", "it is too long", NULL);
+    const char *problem = remote_url_check(url, &hint);
+    if (problem != NULL) return input_record_bad_path(w, GLINT_E_INPUT_URL, name, problem, hint);
+    if (remote_url_kind(url) != REMOTE_HTTP) return add_stored(w, url);
+    int r = identify_url(w, url, name, false, &file, &code);
+    return r > 0 ? append_object(w, url, name, &file) : r;
 }

@@ -1,17 +1,34 @@
-/* Lists what is at a URL of a store: the objects below a prefix (s3), the files of a directory
- * (webhdfs). */
+/* Lists of stores: their responses, a page of ListObjectsV2 of S3 in XML and a status of WebHDFS in
+ * JSON, and the names in them. Pure. */
 #ifndef GLINT_INPUT_REMOTE_LIST_H
 #define GLINT_INPUT_REMOTE_LIST_H
 
-#include "engine/input/listed_object.h"
+#include "engine/input/remote_reader.h"
 
-/* `url` is of s3 or webhdfs, without a slash at its end. Calls `entry` for each name in it, in any
- * order: relative to the URL. Names that do not begin with `begin` may be left out. With
- * `recursive` names have slashes; a directory, which s3 does not have, is listed if `entry` returns
- * 1 for it. Otherwise the first result that is not 0 ends the walk and is returned; or returns 0,
- * or a code with *error set: INTERRUPTED once `cancelled` (0: none) is readable, INPUT_URL also for
- * a list that has no end. */
-int remote_list(struct env *env, const char *url, const char *begin, bool recursive, int cancelled,
-                listed_object_call *entry, void *arg, struct glint_error *error);
+/* A name in a list of a store, with what the list says about it. */
+struct listed_object {
+    const char *name; /* borrowed during the call */
+    bool is_directory;
+    bool known; /* `identity` is set, as the object's own response would say it */
+    struct remote_identity identity;
+};
+
+/* Called for each name; the first result that is not 0 ends the list. */
+typedef int listed_object_call(void *arg, const struct listed_object *object);
+
+#define S3_TOKEN_BYTES 2048u
+
+/* Parses a page of S3, and calls `entry` for each key, and for each common prefix, which ends with
+ * the delimiter, until one returns non-zero, which is returned; 0 at the end, -1: it is no page.
+ * `token` (S3_TOKEN_BYTES) is set to the token of the next page, or "". Takes at most 16 times the
+ * size of the page in memory. */
+int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object_call *entry,
+                  void *arg);
+
+/* Parses the response to GETFILESTATUS, without a name; false: it is none. */
+bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out);
+/* Parses the response to LISTSTATUS, and calls `entry` for each name, until one returns non-zero,
+ * which is returned; 0 at the end, -1: it is none. The memory does not depend on its size. */
+int hdfs_list_parse(const uint8_t *text, uint64_t size, listed_object_call *entry, void *arg);
 
 #endif

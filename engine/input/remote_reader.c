@@ -4,15 +4,15 @@
  *     WAITING -> ACTIVE  [await_response]    a response of the right version has arrived
  *     any     -> IDLE    [end_request]       it ended or failed, or bytes elsewhere are wanted
  *
- * When a failed request is repeated: remote_retry.h. */
+ * When a failed request is repeated: remote_transfer.h. */
 #include "engine/input/remote_reader.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/input/hdfs_status.h"
 #include "engine/input/remote_document.h"
-#include "engine/input/remote_retry.h"
+#include "engine/input/remote_list.h"
 #include "engine/input/remote_target.h"
+#include "engine/input/remote_transfer.h"
 #include "engine/limits.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
-#include "engine/input/remote_response.h"
+#include "engine/input/remote_transfer.h"
 
 /* What an object was when it was first seen. */
 struct remote_identity {

@@ -6,7 +6,32 @@
 
 #include "engine/base/env.h"
 #include "engine/input/curl_library.h"
-#include "engine/input/remote_response.h"
+#include "engine/input/remote_url.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The headers of a response that say what its body is: RFC 9110. Pure; any thread. */
+
+/* The version of an object: its ETag, with quotes and W/, or else its Last-Modified; "": neither.
+ */
+#define REMOTE_VERSION_BYTES 256u
+
+struct remote_response {
+    bool has_length, has_range, malformed;
+    bool ended;        /* the empty line after the headers has come */
+    uint64_t length;   /* Content-Length */
+    uint64_t from, to; /* Content-Range: the first byte, and the one after the last */
+    uint64_t total;    /* of the whole object */
+    bool has_total;    /* false: the server does not know it */
+    bool has_etag;     /* `version` is one */
+    char version[REMOTE_VERSION_BYTES];
+};
+
+/* A line with or without its line end. A line that begins with HTTP/ starts a new response; other
+ * headers are ignored. Headers that contradict themselves or each other set `malformed`. */
+void remote_response_add_line(struct remote_response *r, const char *line, size_t size);
 
 struct remote_session;
 
@@ -87,5 +112,33 @@ void remote_wait(uint64_t ms, int cancelled);
 /* How long a connection may take to open, or to send its next bytes: GLINT_HTTP_TIMEOUT, in
  * seconds, or REMOTE_TIMEOUT_S. */
 uint64_t remote_timeout_ms(void);
+
+/* When a failed request is repeated, and when not any more. The time that a server takes is
+ * limited, not the number of attempts: what it has sent, at the least rate, pays for it. So neither
+ * a server that is down nor one that sends a byte now and then holds a task. One thread. */
+struct remote_retry {
+    uint32_t failures; /* since the server was not late */
+    uint64_t late_ns;  /* that bytes have not paid for */
+    uint64_t since_ns; /* until then time is counted */
+    uint64_t wait_ms;  /* at least, before the next attempt: the server asks for it */
+    int cancelled;     /* a descriptor that is readable when the wait must end; 0: none */
+};
+
+/* The server is asked for bytes, from now on. */
+void remote_retry_begin(struct remote_retry *r, struct env *env);
+/* So many bytes were received. Returns 0, or INPUT_IO with *error set: the server is too slow. */
+int remote_retry_received(struct remote_retry *r, struct env *env, const char *name, uint64_t bytes,
+                          struct glint_error *error);
+/* After a failure: waits with backoff and jitter and returns true if there is time for another
+ * attempt. `first`: nothing was read yet, so the URL may be wrong; less time then. */
+bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_result result,
+                       bool first);
+/* Sets *error to the last problem, with the number of attempts. Returns its code. */
+int remote_retry_set_error(const struct remote_retry *r, const struct glint_error *last,
+                           struct glint_error *error);
+/* Sets the error of a response that has no content. */
+enum remote_result remote_set_status_error(enum remote_kind kind, const char *name,
+                                           const struct remote_transfer *t,
+                                           struct glint_error *error);
 
 #endif

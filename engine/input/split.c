@@ -4,14 +4,337 @@
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/format.h"
-#include "engine/input/frames.h"
+#include "engine/input/gzip.h"
+#include "engine/input/input.h"
 #include "engine/input/input_stream.h"
+#include "engine/input/json_line.h"
 #include "engine/input/newlines.h"
 #include "engine/input/remote_reader.h"
+#include "engine/input/remote_target.h"
 #include "engine/limits.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
+
+struct frame_scan {
+    const struct input_file *input;
+    struct glint_error *error;
+    struct input_source source;
+    uint64_t at; /* the end of the last frame */
+};
+
+/* ---- Encoding of splits for the message that sends a task to an executor. */
+
+#define PIECE_FIELDS 17
+
+enum remote_number {
+    REMOTE_FILE,
+    REMOTE_IN_RANGES,
+    REMOTE_AS_WHOLE,
+    REMOTE_TO_DETECT,
+    REMOTE_NUMBERS
+};
+
+static enum remote_number number_of_remote(const struct split_piece *piece)
+{
+    if (piece->remote == NULL) return REMOTE_FILE;
+    if (piece->detect) return REMOTE_TO_DETECT;
+    return piece->remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
+}
+
+/* Files with equal headers share a map: pieces after the first one refer to it. */
+static void pack_columns(struct packer *p, const struct column_map *map,
+                         const struct column_map *before)
+{
+    if (map == NULL) {
+        pack_array(p, 0);
+        return;
+    }
+    if (map == before) {
+        pack_array(p, 1);
+        pack_u64(p, 1);
+        return;
+    }
+    pack_array(p, 2 + 2 * (uint64_t)map->count);
+    pack_u64(p, map->separator);
+    pack_u64(p, map->fields);
+    for (uint32_t i = 0; i < map->count; i++) {
+        pack_u64(p, map->runs[i].from);
+        pack_u64(p, map->runs[i].count);
+    }
+}
+
+bool split_encode(const struct split *split, struct buffer *out)
+{
+    assert(split->count > 0 && split->count <= SPLIT_FILES_MAX);
+    struct packer p = {.failed = false};
+    pack_array(&p, split->count);
+    for (uint32_t i = 0; i < split->count; i++) {
+        const struct split_piece *piece = &split->pieces[i];
+        pack_array(&p, PIECE_FIELDS);
+        pack_text(&p, piece->path);
+        pack_text(&p, piece->stored);
+        pack_u64(&p, piece->offset);
+        pack_u64(&p, piece->length);
+        pack_u64(&p, piece->file_size);
+        pack_i64(&p, piece->mtime_ns);
+        pack_u64(&p, piece->compression);
+        pack_u64(&p, piece->header | (uint64_t)piece->nul_is_text << 1);
+        pack_u64(&p, piece->csv);
+        pack_u64(&p, piece->json.data != NULL);
+        pack_bytes(&p, piece->json);
+        pack_u64(&p, piece->frames_start);
+        pack_u64(&p, piece->frames_end);
+        pack_u64(&p, number_of_remote(piece));
+        pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
+        pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
+        pack_bytes(&p, piece->nulls);
+    }
+    const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
+    packer_fini(&p);
+    return ok;
+}
+
+static bool frames_are_valid(const struct split_piece *piece)
+{
+    if (piece->frames_end == 0) return piece->frames_start == 0;
+    return piece->compression != COMPRESSION_NONE && piece->frames_start < piece->frames_end &&
+           piece->frames_end <= piece->file_size && piece->length == SPLIT_TO_END &&
+           piece->offset == (piece->frames_start > 0);
+}
+
+static bool copy_remote(struct arena *arena, const struct remote_identity *remote,
+                        struct split_piece *out)
+{
+    struct remote_identity *copy = arena_alloc(arena, sizeof *copy);
+    if (copy != NULL) *copy = *remote;
+    out->remote = copy;
+    return copy != NULL;
+}
+
+/* The copy's data is not NULL. */
+static bool copy_slice(struct arena *arena, struct glint_slice bytes, struct glint_slice *out)
+{
+    uint8_t *copy = arena_alloc(arena, bytes.size + 1);
+    if (copy != NULL && bytes.size > 0) memcpy(copy, bytes.data, bytes.size);
+    *out = (struct glint_slice){copy, bytes.size};
+    return copy != NULL;
+}
+
+/* Returns 1, 0 if the map is malformed, -1 when out of memory. */
+static int decode_map(struct unpacker *u, struct arena *arena, const struct column_map **out)
+{
+    if (u->count < 4 || u->count % 2 != 0 || u->count / 2 - 1 > UINT32_MAX) return 0;
+    struct column_map *map = arena_alloc(arena, sizeof *map);
+    struct column_run *runs = arena_alloc(arena, (u->count / 2 - 1) * sizeof *runs);
+    if (map == NULL || runs == NULL) return -1;
+    *map = (struct column_map){.runs = runs, .count = (uint32_t)(u->count / 2 - 1)};
+    map->separator = (uint8_t)unpack_u64(u, UINT8_MAX);
+    map->fields = (uint32_t)unpack_u64(u, UINT32_MAX);
+    for (uint32_t i = 0; i < map->count; i++) {
+        runs[i].from = (uint32_t)unpack_u64(u, COLUMN_EMPTY);
+        runs[i].count = (uint32_t)unpack_u64(u, UINT32_MAX);
+    }
+    *out = map;
+    return unpack_is_complete(u) && column_map_is_valid(map) ? 1 : 0;
+}
+
+/* `before`: of the piece before, or NULL. */
+static int decode_columns(struct unpacker *fields, struct arena *arena,
+                          const struct column_map *before, struct split_piece *out)
+{
+    struct unpacker u = unpack_array(fields);
+    if (u.count == 0) return unpack_is_complete(&u) ? 1 : 0;
+    if (u.count > 1) return decode_map(&u, arena, &out->columns);
+    out->columns = before;
+    return unpack_u64(&u, 1) == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
+}
+
+/* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
+ * of them cannot overflow in the readers. */
+static int decode_piece(struct unpacker *u, struct arena *arena, const struct column_map *before,
+                        struct split_piece *out)
+{
+    char path[PATH_MAX], stored[PATH_MAX];
+    struct remote_identity remote;
+    struct unpacker fields = unpack_array(u);
+    unpack_text(&fields, path, sizeof path);
+    unpack_text(&fields, stored, sizeof stored);
+    *out = (struct split_piece){.offset = unpack_u64(&fields, INT64_MAX)};
+    out->length = unpack_u64(&fields, UINT64_MAX);
+    out->file_size = unpack_u64(&fields, INT64_MAX);
+    out->mtime_ns = unpack_i64(&fields);
+    out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
+    const uint64_t header = unpack_u64(&fields, 3);
+    out->header = (header & 1) != 0;
+    out->nul_is_text = (header & 2) != 0;
+    out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
+    const bool json = unpack_u64(&fields, 1) != 0;
+    const struct glint_slice pointers = unpack_bytes(&fields);
+    out->frames_start = unpack_u64(&fields, INT64_MAX);
+    out->frames_end = unpack_u64(&fields, INT64_MAX);
+    const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
+    unpack_text(&fields, remote.version, sizeof remote.version);
+    const int columns = decode_columns(&fields, arena, before, out);
+    if (columns <= 0) return columns;
+    const struct glint_slice nulls = unpack_bytes(&fields);
+    if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
+    const bool compressed = out->compression != COMPRESSION_NONE;
+    /* The decompressed size is not known here. */
+    const uint64_t most = compressed ? INT64_MAX : out->file_size;
+    if (out->offset > most || (out->header && out->offset > 0)) return 0;
+    const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
+    if (out->length > most - out->offset && !whole) return 0;
+    if (!frames_are_valid(out)) return 0;
+    if (json && (out->csv != 0 || out->header || out->columns != NULL)) return 0;
+    if (!json && pointers.size > 0) return 0;
+    if (!json_pointers_are_valid(pointers)) return 0;
+    if (number != REMOTE_FILE && remote_url_kind(stored[0] != '\0' ? stored : path) == REMOTE_NONE)
+        return 0;
+    if (nulls.size > 0 && !nulls_are_valid(nulls)) return 0;
+    if (out->csv != 0 && nulls.size == 1) return 0;
+    out->detect = number == REMOTE_TO_DETECT;
+    if (out->detect && (compressed || out->length != SPLIT_TO_END)) return 0;
+    if (json && !copy_slice(arena, pointers, &out->json)) return -1;
+    if (nulls.size > 0 && !copy_slice(arena, nulls, &out->nulls)) return -1;
+    out->path = arena_strdup(arena, path);
+    if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
+    if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;
+    remote.ranges = number != REMOTE_AS_WHOLE;
+    remote.size = out->file_size;
+    return number == REMOTE_FILE || copy_remote(arena, &remote, out) ? 1 : -1;
+}
+
+static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)
+{
+    if (u->count == 0 || u->count > SPLIT_FILES_MAX) return 0;
+    struct split_piece *pieces = arena_alloc(arena, u->count * sizeof *pieces);
+    if (pieces == NULL) return -1;
+    *out = (struct split){.pieces = pieces, .count = (uint32_t)u->count};
+    int r = 1;
+    for (uint32_t i = 0; r > 0 && i < out->count; i++)
+        r = decode_piece(u, arena, i > 0 ? pieces[i - 1].columns : NULL, &pieces[i]);
+    return r;
+}
+
+int split_decode(struct glint_slice bytes, struct arena *arena, struct split *out,
+                 struct glint_error *error)
+{
+    struct unpacker u = unpack_begin(bytes);
+    int r = decode_pieces(&u, arena, out);
+    if (r > 0) return 0;
+    *out = (struct split){.pieces = NULL};
+    if (r < 0) return error_no_memory(error);
+    return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a split");
+}
+
+/* ---- Walks from header to header. Nothing here decides whether the file is right: every byte is
+ * also decompressed by the task of some split, which checks that frames end where the scan found
+ * their ends. */
+
+#define HEADER_BYTES_MAX 64u /* read at once: a header, or the header of a block */
+#define ZSTD_MAGIC       0xfd2fb528u
+#define SKIPPABLE_MAGIC  0x184d2a50u /* the low four bits are free */
+#define SKIPPABLE_MASK   0xfffffff0u
+
+/* Opens the file; call frame_scan_close in any case. Returns 0 or a code with *error set: INPUT_*,
+ * SYSTEM. */
+static int frame_scan_open(struct frame_scan *s, struct env *env, const struct input_file *file,
+                           struct glint_error *error)
+{
+    *s = (struct frame_scan){.input = file, .error = error};
+    int r = input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
+                              error);
+    if (r == 0 && s->source.remote != NULL && file->cancelled > 0)
+        remote_reader_end_waits_on(s->source.remote, file->cancelled);
+    return r;
+}
+
+/* Zeros are fine. */
+static void frame_scan_close(struct frame_scan *s)
+{
+    input_source_close(&s->source);
+}
+
+/* Returns the number of bytes read, which is less than `size` at the end of the file, or a code. */
+static int64_t read_at(struct frame_scan *s, uint64_t at, uint8_t *out, uint64_t size)
+{
+    return input_source_read(&s->source, out, size, at, s->error);
+}
+
+static uint32_t load_le(const uint8_t *p, unsigned bytes)
+{
+    uint32_t value = 0;
+    for (unsigned i = 0; i < bytes; i++) value |= (uint32_t)p[i] << (8 * i);
+    return value;
+}
+
+/* All of these set *out to the end of the frame at s->at, and return as frame_scan_next. */
+static int find_bgzf_end(struct frame_scan *s, uint64_t *out)
+{
+    uint8_t bytes[HEADER_BYTES_MAX];
+    struct gzip_header header = {.phase = HEADER_FIXED};
+    const int64_t n = read_at(s, s->at, bytes, sizeof bytes);
+    if (n < 0) return (int)n;
+    for (int64_t i = 0; i < n && header.phase != HEADER_DONE; i++)
+        if (gzip_header_parse_byte(&header, bytes[i]) != NULL) return 0;
+    *out = s->at + header.block_bytes;
+    return header.phase == HEADER_DONE && header.block_bytes > 0;
+}
+
+/* Returns the size of the header of a zstd frame (RFC 8878, 3.1.1.1) from its descriptor. */
+static unsigned zstd_header_bytes(uint8_t descriptor)
+{
+    static const uint8_t dictionary[] = {0, 1, 2, 4}, content[] = {0, 2, 4, 8};
+    const bool single = (descriptor & 0x20) != 0; /* no window; the content size always follows */
+    const unsigned content_bytes = content[descriptor >> 6];
+    return 4u + 1 + (single ? 0u : 1) + dictionary[descriptor & 3] +
+           (single && content_bytes == 0 ? 1 : content_bytes);
+}
+
+static int find_zstd_end(struct frame_scan *s, uint64_t *out)
+{
+    uint8_t bytes[8];
+    int64_t n = read_at(s, s->at, bytes, sizeof bytes);
+    if (n < (int64_t)sizeof bytes) return n < 0 ? (int)n : 0;
+    if ((load_le(bytes, 4) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC) {
+        *out = s->at + 8 + load_le(bytes + 4, 4);
+        return 1;
+    }
+    if (load_le(bytes, 4) != ZSTD_MAGIC) return 0;
+    const uint8_t descriptor = bytes[4];
+    uint64_t at = s->at + zstd_header_bytes(descriptor);
+    bool last = false;
+    while (!last) {
+        if ((n = read_at(s, at, bytes, 3)) < 3) return n < 0 ? (int)n : 0;
+        const uint32_t block = load_le(bytes, 3), type = block >> 1 & 3;
+        if (type == 3) return 0; /* reserved */
+        last = (block & 1) != 0;
+        at += 3 + (type == 1 ? 1 : block >> 3); /* 1: one byte, to be repeated */
+    }
+    *out = at + ((descriptor & 4) != 0 ? 4 : 0); /* the checksum */
+    return 1;
+}
+
+/* Returns 1 and advances s->at to the end of the next frame; 0 if none is found: at the end of the
+ * file, in a format whose frames cannot be found, or where the bytes are wrong, which the task that
+ * decompresses them reports; or a code. */
+static int frame_scan_next(struct frame_scan *s)
+{
+    uint64_t end = s->at;
+    int r = 0;
+    if (s->input->compression == COMPRESSION_GZIP) r = find_bgzf_end(s, &end);
+    if (s->input->compression == COMPRESSION_ZSTD) r = find_zstd_end(s, &end);
+    if (r <= 0) return r;
+    assert(end > s->at);
+    if (end > s->input->size) return 0;
+    s->at = end;
+    return 1;
+}
+
+/* ---- split */
 
 /* Collects all pieces in one array; starts[i] is the index of the first piece of split i. */
 struct split_builder {

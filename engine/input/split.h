@@ -31,7 +31,7 @@ struct split_piece {
     bool header;                          /* skip the first line; with offset 0 only */
     bool nul_is_text;                     /* struct input_file's */
     uint8_t csv; /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
-    /* Lines are objects of JSON: the pointers to their values (json_path.h), perhaps none;
+    /* Lines are objects of JSON: the pointers to their values (json_line.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;
     struct glint_slice nulls;         /* of CSV and JSON (input/csv.h) */
@@ -69,7 +69,7 @@ struct splits {
 
 /* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
- * compressed file only between its frames, if they can be found (input/frames.h); small files share
+ * compressed file only between its frames, if they can be found (input/split.h); small files share
  * a split, at most SPLIT_OBJECTS_MAX objects at URLs, and empty files are left out, unless the list
  * keeps files apart. CSV is cut between records, which the driver finds by reading the file;
  * compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from

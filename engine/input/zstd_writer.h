@@ -1,5 +1,5 @@
 /* A zstd writer (level 1): a frame per MiB of content, with its size and checksum, so that a reader
- * can cut the file between them (input/frames.h). The compressed bytes depend only on the content,
+ * can cut the file between them (input/split.h). The compressed bytes depend only on the content,
  * not on how it is divided into calls. */
 #ifndef GLINT_INPUT_ZSTD_WRITER_H
 #define GLINT_INPUT_ZSTD_WRITER_H

@@ -4,7 +4,7 @@
 #define GLINT_NET_CLUSTER_H
 
 #include "engine/limits.h"
-#include "engine/net/liveness.h"
+#include "engine/net/deadline.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
 
 #include "engine/net/frame.h"
 #include "engine/net/hello.h"
-#include "engine/net/liveness.h"
+#include "engine/net/deadline.h"
 #include "engine/net/tls.h"
 
 #include <uv.h>

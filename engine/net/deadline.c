@@ -1,7 +1,11 @@
-/* See deadline.h. */
+/* The failure detector. The caller passes the time, so tests need no clock. */
 #include "engine/net/deadline.h"
 
+#include "engine/base/env.h"
+
 #include <assert.h>
+
+/* ---- deadline */
 
 static void on_deadline_timer(uv_timer_t *timer)
 {
@@ -56,4 +60,63 @@ void deadline_close(struct deadline *d, void (*closed)(void *arg))
 {
     d->closed = closed;
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
+}
+
+/* ---- liveness */
+
+bool liveness_is_process_pause(const struct liveness_limits *limits, uint64_t due_ns,
+                               uint64_t now_ns)
+{
+    return now_ns > due_ns && now_ns - due_ns > limits->suspect_ns;
+}
+
+void liveness_init(struct liveness *l, const struct liveness_limits *limits, uint64_t now_ns)
+{
+    assert(limits->heartbeat_ns > 0 && limits->heartbeat_ns < limits->suspect_ns);
+    assert(limits->suspect_ns < limits->dead_ns);
+    *l = (struct liveness){.limits = limits,
+                           .life = LIFE_ALIVE,
+                           .last_seen_ns = now_ns,
+                           .last_check_ns = now_ns,
+                           .last_sent_ns = now_ns};
+}
+
+/* The only place where the state changes. DEAD is final: the caller has given the peer up, and a
+ * heartbeat that arrives later must not revive it. */
+static void liveness_update(struct liveness *l, uint64_t now_ns)
+{
+    if (l->life == LIFE_DEAD) return;
+    uint64_t silence = now_ns > l->last_seen_ns ? now_ns - l->last_seen_ns : 0;
+    l->life = silence >= l->limits->dead_ns      ? LIFE_DEAD
+              : silence >= l->limits->suspect_ns ? LIFE_SUSPECT
+                                                 : LIFE_ALIVE;
+}
+
+void liveness_on_heartbeat(struct liveness *l, uint64_t now_ns)
+{
+    if (now_ns > l->last_seen_ns) l->last_seen_ns = now_ns;
+    liveness_update(l, now_ns);
+}
+
+enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heartbeat_due,
+                            uint64_t *out_next_ns)
+{
+    const struct liveness_limits *limits = l->limits;
+    assert(now_ns >= l->last_check_ns);
+    /* Called late: this process was paused and could not receive heartbeats. Restart the timeout as
+     * if one had come now. */
+    if (liveness_is_process_pause(limits, l->last_check_ns, now_ns) && now_ns > l->last_seen_ns)
+        l->last_seen_ns = now_ns;
+    l->last_check_ns = now_ns;
+    liveness_update(l, now_ns);
+    *out_heartbeat_due = false;
+    *out_next_ns = UINT64_MAX;
+    if (l->life == LIFE_DEAD) return LIFE_DEAD;
+    *out_heartbeat_due = now_ns - l->last_sent_ns >= limits->heartbeat_ns;
+    if (*out_heartbeat_due) l->last_sent_ns = now_ns;
+    /* The earlier of our next heartbeat and the peer's next change of state. */
+    uint64_t change = l->life == LIFE_ALIVE ? limits->suspect_ns : limits->dead_ns;
+    *out_next_ns = earlier(l->last_sent_ns + limits->heartbeat_ns, l->last_seen_ns + change);
+    assert(*out_next_ns > now_ns);
+    return l->life;
 }

@@ -41,7 +41,6 @@ int hello_encode(const struct hello *h, struct buffer *out, struct glint_error *
 /* Decodes a hello and validates all of it: bounds, ranges, no control characters in texts. Returns
  * 0; PEER_MISMATCH with both ranges if the protocol versions do not overlap; or PROTOCOL. */
 int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error *error);
-bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES]);
 /* Checks protocol versions, cluster, build (not of a daemon), incarnations, and that the channel
  * exists between the two roles; a peer with the incarnation of `self` is this process itself. Both
  * sides check: the dialling one with its own expected_incarnation in `self`, the accepting one with

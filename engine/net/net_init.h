@@ -2,7 +2,11 @@
 #ifndef GLINT_NET_NET_INIT_H
 #define GLINT_NET_NET_INIT_H
 
+#include "engine/base/env.h"
+#include "engine/base/error.h"
 #include "engine/net/conn.h"
+
+#include <uv.h>
 
 /* Parameters of net_init, borrowed until it returns. */
 struct net_config {
@@ -31,5 +35,15 @@ int net_set_job_key(struct net *net, const struct secret *key, struct glint_erro
 void net_forget_secrets(struct net *net);
 /* Call after the last connection is closed. A zeroed *net is allowed. */
 void net_fini(struct net *net);
+
+/* Creation of libuv loops without the abort: uv_loop_init itself aborts the process when no file
+ * descriptor is left for what a loop opens. */
+
+/* As uv_loop_init. Returns 0, or SYSTEM with *error set and nothing open. */
+int event_loop_init(uv_loop_t *loop, struct env *env, struct glint_error *error);
+/* For a process that is shutting down: closes a signal handler and ignores SIGTERM, SIGINT and
+ * SIGHUP from then on. Otherwise libuv would restore their default action, and a second signal
+ * would kill the process before it has cleaned up. Loop thread. */
+void signal_close_and_ignore(uv_signal_t *handler);
 
 #endif

@@ -1,21 +1,21 @@
 /* Shared by the files of the executor daemon.
  *
  *    daemon.c           life cycle: start, signals, the timer, shutdown
- *    daemon_session.c   connections: drivers that are queued or served, and clients
+ *    daemon.c   connections: drivers that are queued or served, and clients
  *    executor_runner.c  executor processes, from spawn to EXECUTOR_EXITED
- *    daemon_status.c    replies to STATUS and CANCEL
+ *    daemon.c    replies to STATUS and CANCEL
  *
  * Everything runs on the loop thread. */
 #ifndef GLINT_NODE_DAEMON_INTERNAL_H
 #define GLINT_NODE_DAEMON_INTERNAL_H
 
 #include "engine/base/spawn.h"
-#include "engine/net/deadline.h"
 #include "engine/net/exit_report.h"
 #include "engine/net/listener.h"
+#include "engine/net/deadline.h"
 #include "engine/net/wire.h"
 #include "engine/node/daemon.h"
-#include "engine/node/program_fetch.h"
+#include "engine/node/program_cache.h"
 #include "engine/node/service_notify.h"
 
 #define QUEUE_LENGTH_MAX 64u
@@ -108,21 +108,12 @@ uint64_t daemon_log_bytes_max(const struct daemon *d); /* 0: no limit */
  * of a launched one. */
 void daemon_stop_if_done(struct daemon *d);
 
-/* daemon_session.c */
-/* listener_open's `accepted`. Returns false with *error set to reject the connection. */
-bool session_on_accepted(void *arg, struct conn *conn, struct glint_error *error);
-/* Sends REJECT with `why`, then closes the connection. */
-void session_reject(struct daemon_session *v, const struct glint_error *why);
+/* daemon.c */
 /* The session's executor has exited; the driver may request another one. */
 void session_on_executor_exited(struct daemon_session *v);
-void session_close(struct daemon_session *v);
-/* Of the daemon `arg`: closes clients without a request for dead_ms. */
-void session_drop_idle_clients(void *arg);
 /* Starts executors for queued drivers while drivers_max allows, and sends the others their new
  * positions. */
 void job_queue_run(struct daemon *d);
-/* Rejects all queued drivers, because the daemon drains. */
-void job_queue_reject_all(struct daemon *d);
 
 /* executor_runner.c */
 /* Spawns an executor for `v`'s driver. Returns 0, or a code with *error set. */
@@ -135,11 +126,5 @@ void executor_runner_drain(struct executor_runner *w, bool now);
 uint64_t executor_runner_memory_bytes(const struct executor_runner *w); /* resident; 0: unknown */
 struct executor_runner *
 executor_runner_next(struct executor_runner *w); /* w, or the first after it, not CLOSED */
-
-/* daemon_status.c: reply to a client's STATUS and CANCEL. Return 0, or a code with *error set,
- * which closes the connection. */
-int session_reply_status(struct daemon_session *v, struct glint_error *error);
-int session_reply_cancel(struct daemon_session *v, struct glint_slice payload,
-                         struct glint_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "engine/base/env.h"
 #include "engine/base/error.h"
+#include "engine/net/conn.h"
 #include "engine/net/wire.h"
 
 #include <limits.h>
@@ -23,20 +24,28 @@ struct program_file {
 };
 #define PROGRAM_FILE_NONE ((struct program_file){.file = -1})
 
-/* Opens a cached program and marks it as used now. Returns 0; GLINT_OK with out->file -1 if it is
- * not cached; or WORK_DIR with *error set. */
-int program_cache_open(struct env *env, const struct program_info *program,
-                       struct program_file *out, struct glint_error *error);
-/* Makes room, and creates a temporary file for a program. Returns 0, or WORK_DIR, OUTPUT_FULL or
- * SYSTEM with *error set. */
-int program_cache_create(struct env *env, const struct program_info *program,
-                         struct program_file *out, struct glint_error *error);
-/* Gives a complete and verified file its name. Returns 0 or a code with *error set. */
-int program_cache_publish(struct env *env, const struct program_info *program,
-                          struct program_file *f, struct glint_error *error);
-/* Removes a damaged file. */
-void program_cache_remove(struct env *env, struct program_file *f);
 /* Ends the use of a file. */
 void program_file_close(struct env *env, struct program_file *f);
+
+/* Gets the program of a driver whose build is not the daemon's own: from the cache
+ * (program_cache.h), or from the driver, in blocks over the connection of its session. The complete
+ * file is verified by its SHA-256 before it is used, in either case. Loop thread only; hashing is
+ * done on libuv's thread pool. */
+struct program_fetch;
+
+/* Starts by asking the driver for the size and hash of its program. `done` is called once, from the
+ * loop, unless program_fetch_release is called before: with the verified file, which the callee may
+ * move to itself, or with *why. Returns NULL when out of memory. */
+struct program_fetch *program_fetch_start(struct net *net, struct conn *conn, uint64_t fetch_ms,
+                                          void (*done)(void *arg, struct program_file *file,
+                                                       const struct glint_error *why),
+                                          void *arg);
+/* PROGRAM, and the responses to GET. */
+int program_fetch_on_frame(struct program_fetch *p, const struct frame *f,
+                           struct glint_slice payload, struct glint_error *error);
+uint8_t *program_fetch_buffer_for(struct program_fetch *p, const struct frame *f);
+void program_fetch_on_data(struct program_fetch *p, const struct frame *f);
+/* Call when the connection has closed. The loop frees it. NULL is allowed. */
+void program_fetch_release(struct program_fetch *p);
 
 #endif

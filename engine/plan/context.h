@@ -7,12 +7,13 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
-#include "engine/input/input_spool.h"
+#include "engine/input/input_source.h"
 #include "engine/limits.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/op.h"
 #include "engine/plan/progress.h"
 #include "engine/records/pack.h"
+#include "engine/records/task.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -375,5 +376,22 @@ void context_warn(struct glint *g, const char *format, ...) __attribute__((forma
 
 /* release.c: "memory", "disk", "memory and disk". */
 const char *persist_level_name(unsigned level);
+
+/* Runs a job's function on the driver, to merge the results of tasks. The function sees a normal
+ * task, but its counters and accumulators are
+ * dropped. */
+
+/* A task without an executor, on the driver. */
+struct driver_task {
+    struct glint *g;
+    struct glint_task task;
+    struct task_options options;
+};
+/* Driver thread. The context must have no error. The struct must not move before
+ * driver_task_fini. */
+void driver_task_init(struct driver_task *t, struct glint *g);
+/* Frees the task's memory and moves its error, if any, to the context. Returns the context's
+ * code. */
+int driver_task_fini(struct driver_task *t);
 
 #endif

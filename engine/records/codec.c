@@ -2,7 +2,7 @@
 #include "engine/records/codec.h"
 
 #include "engine/base/text.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <math.h>

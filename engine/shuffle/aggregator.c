@@ -1,5 +1,5 @@
 /* Which of the function's calls each combine mode makes, with which arguments; see aggregator.h and
- * plan/shuffle_dependency.h. */
+ * plan/op.h. */
 #include "engine/shuffle/aggregator.h"
 
 #include "engine/plan/op.h"

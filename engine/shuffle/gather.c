@@ -2,10 +2,240 @@
  * run of its own. */
 #include "engine/shuffle/gather.h"
 
-#include "engine/shuffle/merge_pass.h"
+#include "engine/shuffle/read.h"
 
 #include <assert.h>
 #include <math.h>
+
+/* ---- The combine buffer of the map side does the work; records are passed to it in
+ * batches. */
+
+/* Returns 0, or a negative code with the task's error set. Call gather_table_fini in both cases.
+ * `spec` and `state` are borrowed. */
+static int gather_table_open(struct gather_table *t, struct glint_task *task,
+                             const struct shuffle_spec *spec, void *state)
+{
+    t->spec = *spec;
+    t->spec.partitions = 1; /* all records are of one, and no partitioner is open */
+    t->spec.dependency.partitioner = PARTITION_HASH;
+    t->rows = mem_zalloc(sizeof *t->rows);
+    if (t->rows == NULL) return error_no_memory(&task->error);
+    t->rows->key.type = spec->key;
+    t->rows->value.type = spec->acc;
+    return combine_buffer_init(&t->buffer, task, &t->spec, state);
+}
+
+static int gather_table_finish_input(struct gather_table *t)
+{
+    struct glint_batch batch;
+    if (t->rows->count == 0) return 0;
+    batch_builder_get_batch(t->rows, &batch);
+    const int r = combine_buffer_combine_batch(&t->buffer, &batch);
+    batch_builder_clear(t->rows);
+    return r;
+}
+
+/* Adds a record, copied; `finish_input` adds those that are not in the table yet. Return 0 or a
+ * negative code with the task's error set. */
+static int gather_table_add(struct gather_table *t, struct glint_slice key,
+                            struct glint_slice value)
+{
+    struct glint_task *task = t->buffer.task;
+    enum batch_builder_result added = batch_builder_add(t->rows, key, value);
+    if (added == BATCH_BUILDER_FULL) {
+        if (task_is_cancelled(task))
+            return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+        const int r = gather_table_finish_input(t);
+        if (r < 0) return r;
+        added = batch_builder_add(t->rows, key, value);
+    }
+    if (added == BATCH_BUILDER_NO_MEMORY) return error_no_memory(&task->error);
+    if (added != BATCH_BUILDER_ADDED)
+        return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
+                         "a record in a shuffle does not match its types");
+    /* A large record refers to memory of the caller. */
+    return t->rows->full ? gather_table_finish_input(t) : 0;
+}
+
+/* Sorts by key; then `order` has the slots. Returns 0 or NO_MEMORY with the task's error set. */
+static int gather_table_sort(struct gather_table *t)
+{
+    return combine_buffer_sort(&t->buffer, true, &t->order);
+}
+
+/* Frees everything. Zeros are fine. */
+static void gather_table_fini(struct gather_table *t)
+{
+    combine_buffer_order_fini(&t->order);
+    combine_buffer_fini(&t->buffer);
+    if (t->rows != NULL) batch_builder_fini(t->rows);
+    mem_free(t->rows);
+    *t = (struct gather_table){.rows = NULL};
+}
+
+/* ---- The key is looked for among the records gathered so far, with the majority
+ * vote of Boyer and Moore; whether it is found has no effect on the order of records, only on what
+ * the task costs. */
+
+#define LOOK_RECORDS 1024u /* as many are looked at, and there must be as many */
+
+static struct glint_slice frequent_entry_key(const struct record_buffer *b,
+                                             const struct sort_entry *e)
+{
+    return record_buffer_get(b, sort_entry_reference(e)).key;
+}
+
+static bool keys_equal(struct glint_slice a, struct glint_slice b)
+{
+    return a.size == b.size && bytes_equal(a.data, b.data, a.size);
+}
+
+/* Returns whether more than half of the buffer's last records have one key, and sets *out to it. */
+static bool find_majority(const struct record_buffer *b, struct glint_slice *out)
+{
+    const struct sort_entry *end = record_buffer_entries(b) + record_buffer_count(b);
+    const struct sort_entry *begin = end - LOOK_RECORDS;
+    uint32_t votes = 0, count = 0;
+    struct glint_slice candidate = {NULL, 0};
+    for (const struct sort_entry *e = begin; e < end; e++) {
+        const struct glint_slice key = frequent_entry_key(b, e);
+        if (votes == 0) candidate = key;
+        votes = votes == 0 || keys_equal(key, candidate) ? votes + 1 : votes - 1;
+    }
+    for (const struct sort_entry *e = begin; e < end; e++)
+        count += keys_equal(frequent_entry_key(b, e), candidate);
+    *out = candidate;
+    return count > LOOK_RECORDS / 2;
+}
+
+/* Call it before each input, as long as no key is found: `gathered` records of the inputs before
+ * were added to `buffer`. Looks at its last records from time to time. If most of them have one
+ * key, sets `found`; then the records of that key in `inputs`, those that are left, must not be
+ * added to the buffer, but passed to frequent_key_skip. Returns 0 or NO_MEMORY with the task's
+ * error set, as do the others with their codes; call frequent_key_fini in any case. */
+static int frequent_key_look(struct frequent_key *f, struct glint_task *task,
+                             const struct record_buffer *buffer, uint64_t gathered,
+                             const struct run_slice *inputs, uint32_t count)
+{
+    struct glint_slice key;
+    assert(!f->found);
+    if (gathered < f->next_check || record_buffer_count(buffer) < LOOK_RECORDS) return 0;
+    f->next_check = 2 * gathered; /* the cost of all checks is small */
+    if (!find_majority(buffer, &key)) return 0;
+    f->inputs = mem_alloc(count * sizeof *inputs);
+    f->is_kept = mem_alloc(count * sizeof *f->is_kept);
+    if (f->inputs == NULL || f->is_kept == NULL || !buffer_append(&f->bytes, key.data, key.size))
+        return error_no_memory(&task->error);
+    for (uint32_t i = 0; i < count; i++) {
+        f->inputs[i] = inputs[i];
+        f->is_kept[i] = frequent_key_keeps(&inputs[i]);
+    }
+    f->key = (struct glint_slice){f->bytes.data, f->bytes.size};
+    f->count = count;
+    f->task = task;
+    f->found = true;
+    return 0;
+}
+
+/* Leaves out the current record of `reader`, which reads inputs[input]. */
+static int frequent_key_skip(struct frequent_key *f, struct run_reader *reader, uint32_t input)
+{
+    struct glint_slice value;
+    assert(f->found && input < f->count);
+    if (!f->is_kept[input]) return 0;
+    int r = f->writer.task != NULL ? 0 : run_writer_init(&f->writer, f->task, f->count, 0);
+    if (r == 0) r = run_reader_value(reader, &f->scratch, &value);
+    return r < 0 ? r : run_writer_add(&f->writer, input, f->key, value);
+}
+
+/* Call it once, after the last input. */
+static int frequent_key_finish(struct frequent_key *f)
+{
+    if (f->writer.task == NULL) return 0;
+    int r = run_writer_finish(&f->writer, &f->kept);
+    if (r < 0) return r;
+    f->kept.sorted = true;
+    merge_pass_count_spill(f->task, &f->kept);
+    return 0;
+}
+
+/* Opens the records of input `at`: those kept, none if there are none, or the input itself. */
+static int open_input(struct frequent_key *f)
+{
+    struct run_slice input = f->inputs[f->at];
+    if (f->is_kept[f->at] && f->kept.partitions > 0)
+        input = run_slice(&f->kept, f->at);
+    else if (f->is_kept[f->at])
+        input.part = (struct run_part){.records = 0};
+    f->reading = true;
+    return run_reader_open(&f->reader, f->task, input);
+}
+
+int frequent_key_next(struct frequent_key *f, struct glint_slice *out)
+{
+    while (f->at < f->count) {
+        int more = f->reading ? 1 : open_input(f);
+        if (more < 0) return more;
+        while ((more = run_reader_next(&f->reader)) > 0) {
+            if (!frequent_key_equals(f, f->reader.key)) continue;
+            const int r = run_reader_value(&f->reader, &f->scratch, out);
+            return r < 0 ? r : 1;
+        }
+        if (more < 0) return more;
+        f->reading = false;
+        f->at++;
+    }
+    return 0;
+}
+
+/* Frees everything and removes the run. Zeros are fine. */
+static void frequent_key_fini(struct frequent_key *f)
+{
+    run_reader_close(&f->reader);
+    run_writer_abort(&f->writer);
+    run_destroy(&f->kept);
+    buffer_fini(&f->bytes);
+    buffer_fini(&f->scratch);
+    mem_free(f->inputs);
+    mem_free(f->is_kept);
+    *f = (struct frequent_key){.found = false};
+}
+
+/* ---- With sixteen bits per key about one key in fifty passes by chance. */
+
+#define KEYS_PER_WORD 4
+
+/* Adds the keys of all records. Returns false when out of memory. */
+static bool match_filter_build(struct match_filter *f, const struct record_buffer *records)
+{
+    const struct sort_entry *at = record_buffer_entries(records);
+    const uint64_t keys = record_buffer_count(records), words = keys / KEYS_PER_WORD + 1;
+    assert(f->words == NULL);
+    if (words > UINT32_MAX) return true; /* all keys may match */
+    f->words = mem_zalloc(words * sizeof *f->words);
+    if (f->words == NULL) return false;
+    f->count = (uint32_t)words;
+    for (const struct sort_entry *end = at + keys; at < end; at++) {
+        const struct buffered_record record = record_buffer_get(records, sort_entry_reference(at));
+        uint64_t bits, *word = match_filter_find(f, record.key, &bits);
+        *word |= bits;
+    }
+    return true;
+}
+
+/* Frees the words: from now on all keys may match. Zeros are fine. */
+static void match_filter_fini(struct match_filter *f)
+{
+    mem_free(f->words);
+    f->words = NULL;
+}
+
+void match_filter_check_use(struct match_filter *f)
+{
+    if (f->passed > f->asked / 8 * 7) match_filter_fini(f);
+}
+
+/* ---- gather */
 
 #define LARGE_SHARE      4   /* a record of more than 1/4 of the budget */
 #define COMBINED_RECORDS 2.5 /* per key: fewer are sorted faster than combined in the table */
@@ -201,8 +431,7 @@ static bool may_be_frequent(const struct shuffle_spec *spec, const struct run_sl
 }
 
 /* Reads all inputs, in order; `look`: for a frequent key. */
-static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t count,
-                      bool look)
+static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t count, bool look)
 {
     uint64_t gathered = 0;
     uint32_t first = 0; /* of the inputs of the frequent key */

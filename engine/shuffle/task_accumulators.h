@@ -13,7 +13,7 @@ struct shuffle_spec task_accumulator_spec(const struct glint_function *fn);
 
 /* Returns how many entries task_accumulators_pack will pack: those that something was added to. */
 uint32_t task_accumulators_count(const struct glint_task *task);
-/* Packs them (records/counter_entry.h). Returns 0, or a code with the task's error set: VALUE_LIMIT
+/* Packs them (records/task.h). Returns 0, or a code with the task's error set: VALUE_LIMIT
  * if they have more than ACCUMULATOR_BYTES_MAX bytes together. Nothing may be added afterwards. */
 int task_accumulators_pack(struct glint_task *task, struct packer *p);
 

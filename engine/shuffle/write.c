@@ -17,7 +17,7 @@
 #include "engine/records/codec.h"
 #include "engine/records/run.h"
 #include "engine/shuffle/combine_buffer.h"
-#include "engine/shuffle/merge_pass.h"
+#include "engine/shuffle/read.h"
 
 #include <assert.h>
 

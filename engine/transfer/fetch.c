@@ -11,12 +11,121 @@
  *
  * A free buffer goes first to the input that the merge has just read from, up to its share, then to
  * inputs that are not open yet, then to reading further ahead. */
+#include "engine/transfer/fetch.h"
+
 #include "engine/base/log.h"
-#include "engine/transfer/fetch_wait.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- One lock and one condition variable per task: only the slot's thread waits. */
+
+void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct fetcher *fetcher)
+{
+    w->task = task;
+    w->fetcher = fetcher;
+    w->in_flight = 0;
+    w->waited_for = NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+}
+
+static void cancel_requests(struct fetch_wait *w)
+{
+    if (w->fetcher->cancel != NULL) w->fetcher->cancel(w->fetcher->arg, w->task->attempt_id);
+}
+
+/* Cancels the requests in flight and blocks until all have finished. */
+static void fetch_wait_cancel_all(struct fetch_wait *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool some = w->in_flight > 0;
+    pthread_mutex_unlock(&w->lock);
+    if (some) cancel_requests(w);
+    pthread_mutex_lock(&w->lock);
+    while (w->in_flight > 0) pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void fetch_wait_fini(struct fetch_wait *w)
+{
+    assert(w->in_flight == 0);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+}
+
+/* Called on the loop's thread. After the unlock it must not touch the request or `w`: the slot's
+ * thread may have seen `finished` and freed both. */
+static void on_fetch_done(struct fetch_request *r)
+{
+    static_assert(offsetof(struct pending_fetch, request) == 0, "cast back from its first member");
+    struct pending_fetch *a = (struct pending_fetch *)r;
+    struct fetch_wait *w = a->wait;
+    pthread_mutex_lock(&w->lock);
+    assert(!a->finished && w->in_flight > 0);
+    a->finished = true;
+    w->in_flight--;
+    if (w->waited_for == a || (w->waited_for == NULL && w->in_flight == 0))
+        pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
+{
+    uint32_t count = 0;
+    for (struct fetch_request *r = first; r != NULL; r = r->next, count++) {
+        struct pending_fetch *a = (struct pending_fetch *)r;
+        a->wait = w;
+        a->finished = a->ready = false;
+        r->owner = w->task->attempt_id;
+        r->done = on_fetch_done;
+        r->error.code = GLINT_OK;
+    }
+    if (count == 0) return;
+    pthread_mutex_lock(&w->lock);
+    w->in_flight += count;
+    pthread_mutex_unlock(&w->lock);
+    w->fetcher->submit(w->fetcher->arg, first);
+    /* After the submission, not before: see fetch.h on the race with the executor's cancel. */
+    if (task_is_cancelled(w->task)) cancel_requests(w);
+}
+
+/* The clock is read only if the slot has to wait. */
+void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a)
+{
+    struct env *env = w->task->env;
+    pthread_mutex_lock(&w->lock);
+    if (!a->finished) {
+        const uint64_t start_ns = env->now_ns(env);
+        w->waited_for = a;
+        while (!a->finished) pthread_cond_wait(&w->changed, &w->lock);
+        w->waited_for = NULL;
+        w->task->counters.values[COUNT_FETCH_WAIT_US] +=
+            (int64_t)((env->now_ns(env) - start_ns) / 1000);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Sets and returns the task's error after a request failed with `why`: INTERRUPTED if the task was
+ * cancelled, NO_MEMORY for want of local memory, else FETCH_FAILED, which makes the driver
+ * recompute the map output. Also sets task->unreachable if the connection failed. */
+static int fetch_set_error(struct glint_task *task, const struct glint_error *why)
+{
+    assert(why->code != GLINT_OK);
+    /* The requests of a cancelled task fail with INTERRUPTED; that says nothing about the map
+     * output, so the driver must not count it as lost. */
+    if (task_is_cancelled(task))
+        return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(&task->error);
+    /* The driver treats all map outputs of an unreachable executor as lost, not only this one. Set
+     * only with the first error, which is the one that is reported. */
+    if (task->error.code == GLINT_OK) task->unreachable = why->code == GLINT_E_CONNECTION;
+    return error_set(&task->error, GLINT_E_FETCH_FAILED, why->hint[0] != '\0' ? why->hint : NULL,
+                     "%s", why->cause);
+}
+
+/* ---- fetch */
 
 /* ---- Requests the locations of map outputs: one GET_INDEX per executor, all at once. The response
  * contains the bytes of small parts, so a shuffle of many small parts needs one request per

@@ -4,7 +4,7 @@
 
 #include "engine/base/endian.h"
 #include "engine/limits.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "engine/web/web_feed.h"
 
 #include "engine/base/json.h"
-#include "engine/records/counter_entry.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
-#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
 #include "engine/web/web_api.h"
 #include "engine/web/web_feed.h"
 

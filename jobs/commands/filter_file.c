@@ -7,7 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/input/input.h"
 #include "engine/limits.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <string.h>

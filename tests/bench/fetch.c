@@ -6,7 +6,7 @@
  *
  * The modes alternate in each round; the best result of each mode counts. */
 #include "engine/base/thread.h"
-#include "engine/executor/fetch_sources.h"
+#include "engine/executor/driver_conn.h"
 #include "engine/net/listener.h"
 #include "engine/transfer/peers.h"
 #include "tests/support/test_task.h"

@@ -5,7 +5,7 @@
 #include "engine/input/split.h"
 #include "engine/plan/op.h"
 #include "engine/records/emitter.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "tests/support/memory_env.h"
 
 #include <msgpack.h>

@@ -1,9 +1,8 @@
 /* Arbitrary bytes as what servers send, and as URLs: the first byte says which. */
 #include "engine/base/mem.h"
-#include "engine/input/hdfs_status.h"
-#include "engine/input/remote_response.h"
+#include "engine/input/remote_transfer.h"
 #include "engine/input/remote_url.h"
-#include "engine/input/s3_list.h"
+#include "engine/input/remote_list.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Arbitrary bytes as a run with any index: records are read within their bounds, or the error is
  * SHUFFLE_CORRUPT; a value has the announced size. If the input says so, the checksums of the
  * blocks are corrected first, so that the code after the check is reached. */
-#include "engine/records/run_block.h"
+#include "engine/records/run.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * prefix must be recognized as truncated, with a lower bound of the full size; and printing it as
  * JSON must work. */
 #include "engine/records/codec.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 
 #include <msgpack.h>
 #include <stdlib.h>

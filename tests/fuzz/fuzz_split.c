@@ -1,7 +1,7 @@
 /* Arbitrary bytes as an encoded split: either rejected, or unchanged by a round trip. */
 #include "engine/input/column_map.h"
 #include "engine/input/input_stream.h"
-#include "engine/input/json_path.h"
+#include "engine/input/json_line.h"
 #include "engine/input/remote_reader.h"
 #include "engine/limits.h"
 

@@ -3,8 +3,7 @@
  * its own, whose largest size is measured; the allocations of expat and jansson are not those of
  * base/mem.h. */
 #include "engine/cli/history_print.h"
-#include "engine/input/hdfs_status.h"
-#include "engine/input/s3_list.h"
+#include "engine/input/remote_list.h"
 #include "engine/limits.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * two contexts at the same time in one process. A plain program, because Criterion does not run
  * under the sanitizer. */
 #include "engine/base/hash.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/local.h"
 
 #include <pthread.h>

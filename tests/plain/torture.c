@@ -8,7 +8,7 @@
  * the same for the jobs.) */
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/faults.h"
 #include "tests/support/jobs.h"
 #include "tests/support/local.h"

@@ -1,6 +1,6 @@
 /* Before the job of a seed: several drivers that each need several executors of the same daemons,
  * with messages and ends of fetches in any order. A driver follows acquisition_policy.c as
- * acquisition_order.c and daemon_conn.c do; a daemon fetches the programs of some drivers, queues
+ * acquisition_policy.c and daemon_conn.c do; a daemon fetches the programs of some drivers, queues
  * drivers, and serves one at a time. Connections break and daemons start late. Every driver must
  * get its executors, and request none of them too often. */
 #include "engine/driver/acquisition_policy.h"

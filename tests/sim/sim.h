@@ -17,9 +17,9 @@
 #define GLINT_TESTS_SIM_H
 
 #include "engine/driver/driver.h"
-#include "engine/executor/attempt.h"
+#include "engine/executor/executor.h"
 #include "engine/net/cluster.h"
-#include "engine/net/liveness.h"
+#include "engine/net/deadline.h"
 #include "engine/plan/context_config.h"
 #include "tests/support/jobs.h"
 

@@ -3,7 +3,7 @@
  * and counters must be equal. */
 #include "tests/sim/sim.h"
 
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "jobs/jobs.h"
 
 #include <assert.h>

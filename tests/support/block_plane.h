@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_BLOCK_PLANE_H
 #define TESTS_SUPPORT_BLOCK_PLANE_H
 
-#include "engine/executor/fetch_sources.h"
+#include "engine/executor/driver_conn.h"
 #include "engine/net/listener.h"
 #include "engine/transfer/peers.h"
 #include "tests/support/fake_fetcher.h"

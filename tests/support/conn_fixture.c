@@ -2,7 +2,7 @@
 #include "tests/support/conn_fixture.h"
 
 #include "engine/base/text.h"
-#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <stdio.h>

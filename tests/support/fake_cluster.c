@@ -1,5 +1,5 @@
 /* One loop for all nodes; acts are passed to it by a locked list, as messages are in the engine. */
-#include "engine/net/event_loop.h"
+#include "engine/net/net_init.h"
 #include "engine/net/wire.h"
 #include "tests/support/fake_nodes.h"
 

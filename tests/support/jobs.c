@@ -1,7 +1,7 @@
 /* Runs jobs as `glint submit` does: from their tables, with a parsed command line. */
 #include "tests/support/jobs.h"
 
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/jobs.h"
 

@@ -5,7 +5,7 @@
 
 #include "engine/base/endian.h"
 #include "engine/net/wire.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include <xxhash.h>

@@ -1,6 +1,6 @@
 /* `glint explain`: actions show their plan and call no function, and the job gets empty results. */
 #include "engine/base/mem.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "engine/limits.h"
 #include "ops/ops.h"
 

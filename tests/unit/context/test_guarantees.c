@@ -1,6 +1,6 @@
 /* What Spark guarantees for shuffles and plans, tested in one process (the table of all guarantees
  * is in tests/unit/driver/test_guarantees.c). */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Driver and executor in one process: failures, retries, early ends, cancellation, empty inputs. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>

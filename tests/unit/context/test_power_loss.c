@@ -7,7 +7,7 @@
  * at once and contents only when synced, as on ext4 for a short time. After each call, on both
  * disks, an output must be the complete old one, the complete new one, or absent if there was none
  * before. After a job that succeeded it must be the new one. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * resources. */
 #include "engine/base/text.h"
 #include "engine/base/work_dir.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/faults.h"
 #include "tests/support/local.h"
 

@@ -1,5 +1,5 @@
 /* Which executors a driver that needs several keeps and requests while it waits for others
- * (acquisition_order.c), with one driver. Several drivers: tests/cluster/test_gang_scheduling.py.
+ * (acquisition_policy.c), with one driver. Several drivers: tests/cluster/test_gang_scheduling.py.
  */
 #include "fixture.h"
 

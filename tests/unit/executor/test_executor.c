@@ -5,7 +5,7 @@
 #include "engine/executor/executor.h"
 
 #include "engine/base/work_dir.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "engine/executor/store.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"

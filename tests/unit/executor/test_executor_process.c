@@ -2,8 +2,8 @@
  * test: what it sends, what ends it, and that it leaves nothing behind. */
 #include "engine/executor/executor_process.h"
 
-#include "engine/driver/create.h"
-#include "engine/net/event_loop.h"
+#include "engine/driver/driver.h"
+#include "engine/net/net_init.h"
 #include "engine/net/listener.h"
 #include "engine/net/message.h"
 #include "engine/net/wire.h"

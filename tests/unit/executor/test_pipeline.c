@@ -1,6 +1,6 @@
 /* Runs a stage without a driver or an executor: a plan, a partition, splits and inputs go in, a map
  * output or a result comes out. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "engine/executor/pipeline.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"

@@ -1,6 +1,6 @@
 /* The store: stages and broadcasts are found until they are removed, inputs are in map order, and
  * what is missing or malformed is an error. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "engine/executor/store.h"
 #include "tests/support/local.h"
 

@@ -1,7 +1,7 @@
 /* Resolving a user's paths: directories, globs, links, and everything that is not a file. */
 #include "engine/base/cancel.h"
 #include "engine/input/input.h"
-#include "engine/input/input_spool.h"
+#include "engine/input/input_source.h"
 #include "engine/input/input_walk.h"
 #include "tests/support/test_task.h"
 

@@ -1,6 +1,6 @@
 /* Copies of piped input: their content, that nothing is left, and every failing call. */
 #include "engine/input/input.h"
-#include "engine/input/input_spool.h"
+#include "engine/input/input_source.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Paths in JSON: what is one, and the pointers and names that they become. */
-#include "engine/input/json_path.h"
+#include "engine/input/json_line.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

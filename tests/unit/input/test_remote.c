@@ -1,8 +1,7 @@
 /* What is parsed of URLs, headers and lists. */
-#include "engine/input/hdfs_status.h"
-#include "engine/input/remote_response.h"
+#include "engine/input/remote_transfer.h"
 #include "engine/input/remote_url.h"
-#include "engine/input/s3_list.h"
+#include "engine/input/remote_list.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

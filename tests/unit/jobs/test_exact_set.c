@@ -1,7 +1,7 @@
 /* Compares the exact set with a plain list: members, non-members, and the reported memory. */
 #include "jobs/papers/exact_set.h"
 
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/local.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * which order, its size, and errors for invalid blocks. */
 #include "jobs/join/join_table.h"
 
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "engine/records/task.h"
 #include "tests/support/local.h"
 #include "tests/support/test_task.h"

@@ -1,5 +1,5 @@
 /* The failure detector, as tables of steps. Limits: heartbeat 1 s, suspect 5 s, dead 10 s. */
-#include "engine/net/liveness.h"
+#include "engine/net/deadline.h"
 
 #include <criterion/criterion.h>
 

@@ -6,7 +6,7 @@
 #include "engine/net/frame.h"
 #include "engine/net/message.h"
 #include "engine/net/wire.h"
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include "tests/unit/net/bytes.h"

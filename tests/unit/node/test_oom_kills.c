@@ -1,5 +1,5 @@
 /* OOM kill counters, from simulated cgroups of both versions. */
-#include "engine/node/oom_kills.h"
+#include "engine/node/executor_runner.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

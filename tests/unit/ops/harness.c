@@ -1,7 +1,7 @@
 /* Fixtures, scratch files and tables. The scratch directory is the only state of a test: each test
  * runs in a new process. */
 #include "tests/unit/ops/harness.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* The return values of job functions: 0, or a code whose error is set. Any other number fails the
  * job, for every kind of callback. */
 #include "engine/batch.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Iterative programs: their results, and that their plans do not grow faster than the number of
  * rounds. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/support/loops.h"
 #include "tests/unit/ops/harness.h"
 

@@ -1,6 +1,6 @@
 /* persist, cache and unpersist: every action returns the same rows as without them, from blocks
  * where there are some; blocks are evicted under a small budget, and freed. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>

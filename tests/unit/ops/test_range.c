@@ -1,5 +1,5 @@
 /* range, zipWithUniqueId and glom, compared with plain loops. */
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "tests/unit/ops/actions.h"
 
 TestSuite(range, .init = scratch_open, .fini = scratch_close, .timeout = 120);

@@ -1,6 +1,6 @@
 /* Scopes, release and glint_broadcast_destroy: a loop holds as much after many iterations as after
  * some; what is still needed stays; and using what was freed is an error. */
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>

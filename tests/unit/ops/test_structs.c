@@ -2,7 +2,7 @@
 #include "tests/unit/ops/harness.h"
 
 #include "engine/batch.h"
-#include "engine/driver/create.h"
+#include "engine/driver/driver.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

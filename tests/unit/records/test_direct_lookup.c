@@ -1,7 +1,7 @@
 /* The vector lookup of small keys returns the same slots as one load per key. */
 #include "engine/base/hash.h"
 #include "engine/limits.h"
-#include "engine/records/direct_lookup.h"
+#include "engine/records/hash_table.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* Compares the validation with msgpack-c: every accepted value can be decoded and has the same
  * size. */
-#include "engine/records/msgpack_validate.h"
+#include "engine/records/pack.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Runs in memory and in files: records read equal those written; damaged bytes are detected at
  * every offset; a failure leaves no files. */
-#include "engine/records/run_block.h"
+#include "engine/records/run.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Fetching remote map outputs. With every distribution of the inputs, every order of arrival and
  * every window size, the reader gets the same bytes as from local inputs, and a lost map output is
  * reported. */
-#include "engine/transfer/fetch_wait.h"
+#include "engine/transfer/fetch.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 

@@ -1,6 +1,6 @@
 /* Each read returns its own bytes, even if reads of the same job fail; there are at most
  * FILE_READER_BUFFERS_MAX buffers. */
-#include "engine/transfer/file_reader.h"
+#include "engine/transfer/fetch_server.h"
 #include "engine/limits.h"
 #include "tests/support/test_task.h"
 

@@ -1,6 +1,6 @@
 /* The arguments of a job that are paths: its outputs, and the input that --input gives. */
-#ifndef GLINT_CLI_JOB_PATHS_H
-#define GLINT_CLI_JOB_PATHS_H
+#ifndef GLINT_CLI_JOB_FIND_H
+#define GLINT_CLI_JOB_FIND_H
 
 #include "engine/base/mem.h"
 #include "engine/cli/options.h"

@@ -1,7 +1,7 @@
 /* The bytes that an executor serves (transfer/fetch_server.h): map outputs and their indexes,
  * results of tasks, blocks of broadcasts. Loop thread only. */
-#ifndef GLINT_EXECUTOR_FETCH_SOURCES_H
-#define GLINT_EXECUTOR_FETCH_SOURCES_H
+#ifndef GLINT_EXECUTOR_DRIVER_CONN_H
+#define GLINT_EXECUTOR_DRIVER_CONN_H
 
 #include "engine/executor/store.h"
 #include "engine/transfer/broadcast_client.h"

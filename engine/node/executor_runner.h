@@ -1,6 +1,6 @@
 /* Counts the kernel's OOM kills in this process's control group. */
-#ifndef GLINT_NODE_OOM_KILLS_H
-#define GLINT_NODE_OOM_KILLS_H
+#ifndef GLINT_NODE_EXECUTOR_RUNNER_H
+#define GLINT_NODE_EXECUTOR_RUNNER_H
 
 #include "engine/base/env.h"
 
