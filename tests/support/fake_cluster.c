@@ -23,7 +23,7 @@ void send_or_exit(struct conn *c, enum frame_type type, uint64_t request, struct
     if (payload != NULL) buffer_fini(payload);
 }
 
-static void net_init(struct net *net, struct node *n, enum role role)
+static void start_net(struct net *net, struct node *n, enum role role)
 {
     struct fake_cluster *f = n->cluster;
     const struct fake_node *spec = n->spec;
@@ -73,7 +73,7 @@ static void start_executor(struct node *n)
     check_or_exit(p->control == NULL && p->data == NULL, "REQUEST_EXECUTOR while a process runs");
     p->start_pending = p->received_job = false;
     p->opened = 0;
-    net_init(&p->net, n, ROLE_EXECUTOR);
+    start_net(&p->net, n, ROLE_EXECUTOR);
     memcpy(p->net.self.incarnation, n->request.incarnation, INCARNATION_BYTES);
     if (p->net.tls != NULL) {
         tls_context_destroy(p->tls);
@@ -155,7 +155,7 @@ static bool daemon_accepted(void *arg, struct conn *c, struct glint_error *error
 static void open_daemon(struct node *n, bool open)
 {
     struct glint_error error = {.code = GLINT_OK};
-    net_init(&n->net, n, ROLE_DAEMON);
+    start_net(&n->net, n, ROLE_DAEMON);
     n->listener = listener_open(&n->net, "127.0.0.1", n->spec->port, daemon_accepted, n, &error);
     check_or_exit(n->listener != NULL, error.cause);
     n->spec->port = listener_port(n->listener);
@@ -295,7 +295,7 @@ struct fake_cluster *fake_start(struct fake_node *nodes, uint32_t count, const c
             open_daemon(n, !nodes[i].port_closed);
             continue;
         }
-        net_init(&n->process.net, n, ROLE_EXECUTOR);
+        start_net(&n->process.net, n, ROLE_EXECUTOR);
         dial_driver(n, "127.0.0.1", driver_port);
     }
     return f;

@@ -237,8 +237,8 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 /* Merges value into acc as the function does, which the test recognizes by its pointer. */
-static void merge_value(const struct shuffle_spec *spec, struct buffer *acc,
-                        struct glint_slice value, bool raw)
+static void merge_one_value(const struct shuffle_spec *spec, struct buffer *acc,
+                            struct glint_slice value, bool raw)
 {
     union glint_value a = {.i64 = 0}, v = {.i64 = 0};
     uint8_t number[8] = {0};
@@ -281,7 +281,7 @@ static void combine_key(const struct shuffle_spec *spec, const struct cell_pair 
         bool started = zero || spec->dependency.combine == COMBINE_CREATE;
         for (; i < n && (!spec->map_side || items[i].map == items[begin].map); i++) {
             if (started)
-                merge_value(spec, &acc, items[i].value, true);
+                merge_one_value(spec, &acc, items[i].value, true);
             else
                 cr_assert(buffer_append(&acc, items[i].value.data, items[i].value.size));
             started = true;
@@ -289,7 +289,7 @@ static void combine_key(const struct shuffle_spec *spec, const struct cell_pair 
         if (begin == 0)
             cr_assert(buffer_append(whole, acc.data, acc.size));
         else
-            merge_value(spec, whole, (struct glint_slice){acc.data, acc.size}, false);
+            merge_one_value(spec, whole, (struct glint_slice){acc.data, acc.size}, false);
     }
     buffer_fini(&acc);
 }
