@@ -46,9 +46,6 @@ struct event_log_config {
 /* Creates the file. An existing event log or empty file of this user is replaced. Returns NULL with
  * *error set: OUTPUT_EXISTS for any other existing file, OUTPUT_CREATE, NO_MEMORY. */
 struct event_log *event_log_open(const struct event_log_config *config, struct glint_error *error);
-/* Removes an event log or empty file of this user at `path`; part of event_log_open. Returns 0, or
- * OUTPUT_EXISTS or OUTPUT_CREATE with *error set. */
-int event_log_remove_old(struct env *env, const char *path, struct glint_error *error);
 /* Writes buffered lines, closes the file and frees the log. */
 void event_log_close(struct event_log *log);
 
