@@ -1,5 +1,6 @@
-/* Applies layer after layer: defaults first, then those that override them. Each layer is checked
- * completely, even where a later one overrides it. */
+/* One pass over the table of keys: each key gets its default, then the values that override it,
+ * each of which is checked, even where a later one overrides it. Then the relations between keys.
+ */
 #include "engine/cli/cluster_file.h"
 
 #include "engine/base/file_check.h"
@@ -18,9 +19,6 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-static bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
-                               struct glint_error *error, const char *hint, const char *cause, ...);
 
 /* ---- A single pass over a TOML text that only recognizes strings and comments. The parser
  * recurses once per bracket and per part of a key, as does freeing its result, so their number is
@@ -99,60 +97,127 @@ bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)
     return failure->reason[0] == '\0';
 }
 
-/* ---- Checks relations between the values of a cluster's file. */
+/* ---- Errors and their positions */
 
-static const struct cluster_origin *origin_of(const struct cluster_file *f, const char *name)
+#define PATH_BYTES_MAX 4096u
+#define CAUSE_MAX      512u
+
+struct cluster_file_reader {
+    struct cluster_file *file;
+    struct env *env;
+    struct glint_error *error;
+    const char *cwd;
+    const char *dir;        /* of the file */
+    const char **variables; /* the next of cluster.launch_variables */
+};
+
+struct cluster_section cluster_file_section(struct cluster_file *f, uint32_t n)
 {
-    const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, name);
-    assert(key != NULL);
-    return &f->origins[key - cluster_keys];
+    struct cluster *c = &f->cluster;
+    assert(n <= c->executor_count);
+    if (n == 0) return (struct cluster_section){cluster_keys, CLUSTER_KEYS, c, f->origins, NULL};
+    struct cluster_executor *e = &c->executors[n - 1];
+    return (struct cluster_section){cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, e,
+                                    f->executor_origins[n - 1], e->id};
 }
 
-/* Returns the position of a key in the file; if it is not set there, that of another key. */
-static struct toml_place place_of_either(const struct cluster_file *f, const char *name,
+static const struct cluster_origin *origin_of(struct cluster_file *f, uint32_t n, const char *name)
+{
+    const struct cluster_section s = cluster_file_section(f, n);
+    const struct config_key *key = key_find(s.keys, s.count, name);
+    assert(key != NULL);
+    return &s.origins[key - s.keys];
+}
+
+/* Returns the position in the file of a key of section n; of its executor if the file does not set
+ * the key. */
+static struct toml_place place_of(const struct cluster_file_reader *r, uint32_t n, const char *name)
+{
+    return origin_of(r->file, n, name)->at;
+}
+
+/* The same for the first of two keys of the cluster that the file sets. */
+static struct toml_place place_of_either(const struct cluster_file_reader *r, const char *name,
                                          const char *other)
 {
-    struct toml_place at = origin_of(f, name)->at;
-    return at.line > 0 ? at : origin_of(f, other)->at;
+    struct toml_place at = place_of(r, 0, name);
+    return at.line > 0 ? at : place_of(r, 0, other);
 }
 
-/* Returns the position of an executor's key in the file, or of the executor if it does not set the
- * key. */
-static struct toml_place place_of(const struct cluster_file *f, uint32_t executor, const char *name)
+/* Sets CONFIG about what is at `at`, with file, line and column before the cause. Returns false. */
+static bool fail(const struct cluster_file_reader *r, struct toml_place at, const char *hint,
+                 const char *cause, ...)
 {
-    const struct config_key *key = key_find(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, name);
-    assert(key != NULL);
-    return f->executor_origins[executor][key - cluster_executor_keys].at;
+    char text[CAUSE_MAX], place[2 * TEXT_NUMBER_MAX] = "";
+    const char *name = r->file->name != NULL ? r->file->name : "the cluster's options";
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    if (at.line > 0) text_format(place, sizeof place, ":%u:%u", at.line, at.column);
+    error_set(r->error, GLINT_E_CONFIG, hint, "%s%s: %s", name, place, text);
+    return false;
 }
 
-void cluster_file_add_position(const struct cluster_file *f, const char *id, const char *key,
+static bool no_memory(const struct cluster_file_reader *r)
+{
+    error_no_memory(r->error);
+    return false;
+}
+
+void cluster_file_add_position(struct cluster_file *f, const char *id, const char *key,
                                struct glint_error *error)
 {
-    struct glint_error why = *error;
+    const struct glint_error why = *error;
     assert(error->code != GLINT_OK);
-    for (uint32_t i = 0; f->name != NULL && i < f->cluster.executor_count; i++) {
-        if (strcmp(f->cluster.executors[i].id, id) != 0) continue;
-        struct toml_place at = place_of(f, i, key);
-        text_format(error->cause, sizeof error->cause, "%s:%u:%u: %s", f->name, at.line, at.column,
-                    why.cause);
-        return;
+    for (uint32_t n = 1; f->name != NULL && n <= f->cluster.executor_count; n++) {
+        const struct toml_place at = origin_of(f, n, key)->at;
+        if (strcmp(f->cluster.executors[n - 1].id, id) == 0)
+            text_format(error->cause, sizeof error->cause, "%s:%u:%u: %s", f->name, at.line,
+                        at.column, why.cause);
     }
 }
 
+/* Writes what the user set: "dead", "GLINT_DEAD" or "--dead". */
+static void source_name(const struct config_key *key, enum origin_from from, char *out,
+                        size_t capacity)
+{
+    if (from == FROM_ENVIRONMENT)
+        key_env_name(key, out, capacity);
+    else
+        text_format(out, capacity, "%s%s", from == FROM_OPTION ? "--" : "",
+                    from == FROM_OPTION ? key->option : key->name);
+}
+
+void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
+                         const struct cluster_origin *origin, char *out, size_t capacity)
+{
+    static const char *const names[] = {
+        [FROM_DEFAULT] = "default", [FROM_ENVIRONMENT] = "environment ", [FROM_OPTION] = "option "};
+    char name[64] = "";
+    if (origin->from == FROM_FILE) {
+        text_format(out, capacity, "%s:%u", file->name, origin->at.line);
+        return;
+    }
+    if (origin->from != FROM_DEFAULT) source_name(key, origin->from, name, sizeof name);
+    text_format(out, capacity, "%s%s", names[origin->from], name);
+}
+
+/* ---- Checks relations between the values of a cluster's file. */
+
 /* The heartbeat limits must ascend. Reports the position of the later one that the file sets. */
-static bool check_heartbeat(const struct cluster_file *f, struct glint_error *error)
+static bool check_heartbeat(const struct cluster_file_reader *r)
 {
     static const char *const names[] = {"heartbeat", "suspect", "dead"};
-    const struct liveness_limits *l = &f->cluster.heartbeat;
+    const struct liveness_limits *l = &r->file->cluster.heartbeat;
     const uint64_t values[] = {l->heartbeat_ns, l->suspect_ns, l->dead_ns};
     for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
         if (values[i] < values[i + 1]) continue;
-        return cluster_file_error(
-            f, place_of_either(f, names[i + 1], names[i]), error,
-            "set all three, in the file or as --heartbeat, --suspect and --dead",
-            "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms", names[i],
-            (unsigned long long)(values[i] / 1000000), names[i + 1],
-            (unsigned long long)(values[i + 1] / 1000000));
+        return fail(r, place_of_either(r, names[i + 1], names[i]),
+                    "set all three, in the file or as --heartbeat, --suspect and --dead",
+                    "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms",
+                    names[i], (unsigned long long)(values[i] / 1000000), names[i + 1],
+                    (unsigned long long)(values[i + 1] / 1000000));
     }
     return true;
 }
@@ -166,22 +231,18 @@ static bool same_host(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
-static bool check_duplicates(const struct cluster_file *f, uint32_t executor,
-                             struct glint_error *error)
+static bool check_duplicates(const struct cluster_file_reader *r, uint32_t n)
 {
-    const struct cluster_executor *e = &f->cluster.executors[executor];
-    for (uint32_t i = 0; i < executor; i++) {
-        const struct cluster_executor *other = &f->cluster.executors[i];
-        uint32_t line = place_of(f, i, "id").line;
+    const struct cluster_executor *e = &r->file->cluster.executors[n - 1];
+    for (uint32_t i = 1; i < n; i++) {
+        const struct cluster_executor *other = &r->file->cluster.executors[i - 1];
         if (strcmp(e->id, other->id) == 0)
-            return cluster_file_error(f, place_of(f, executor, "id"), error,
-                                      "give each executor a unique id", "duplicate id %s (line %u)",
-                                      e->id, line);
+            return fail(r, place_of(r, n, "id"), "give each executor a unique id",
+                        "duplicate id %s (line %u)", e->id, place_of(r, i, "id").line);
         if (e->port == other->port && same_host(e->host, other->host))
-            return cluster_file_error(f, place_of(f, executor, "port"), error,
-                                      "give each executor on the same host a different port",
-                                      "%s and %s have the same address, %s port %u", other->id,
-                                      e->id, e->host, e->port);
+            return fail(
+                r, place_of(r, n, "port"), "give each executor on the same host a different port",
+                "%s and %s have the same address, %s port %u", other->id, e->id, e->host, e->port);
     }
     return true;
 }
@@ -196,54 +257,50 @@ const char cluster_secret_hint[] =
     "insecure_plaintext = true: any process that can reach a port can then run code as you";
 
 /* `who` would listen on the value of `key`. */
-static bool check_host(const struct cluster_file *f, struct toml_place at, const char *who,
-                       const char *key, const char *host, struct glint_error *error)
+static bool check_host(const struct cluster_file_reader *r, struct toml_place at, const char *who,
+                       const char *key, const char *host)
 {
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
-        return cluster_file_error(f, at, error, "use an address that other nodes can connect to",
-                                  "%s %s is the wildcard address; no node can connect to it", key,
-                                  host);
-    if (cluster_may_listen(&f->cluster, host)) return true;
-    return cluster_file_error(f, at, error, cluster_secret_hint,
-                              "%s would listen on %s, but no secret_file is configured", who, host);
+        return fail(r, at, "use an address that other nodes can connect to",
+                    "%s %s is the wildcard address; no node can connect to it", key, host);
+    if (cluster_may_listen(&r->file->cluster, host)) return true;
+    return fail(r, at, cluster_secret_hint,
+                "%s would listen on %s, but no secret_file is configured", who, host);
 }
 
-static bool check_executor(const struct cluster_file *f, uint32_t executor,
-                           struct glint_error *error)
+static bool check_executor(const struct cluster_file_reader *r, uint32_t n)
 {
-    const struct cluster *c = &f->cluster;
-    const struct cluster_executor *e = &c->executors[executor];
+    const struct cluster *c = &r->file->cluster;
+    const struct cluster_executor *e = &c->executors[n - 1];
     /* Each job served at a time needs at least one slot. */
     if (e->slots < c->drivers_max)
-        return cluster_file_error(
-            f, place_of(f, executor, "slots"), error, "raise slots, or lower drivers_max",
-            "executor %s has %u slots for drivers_max = %u", e->id, e->slots, c->drivers_max);
+        return fail(r, place_of(r, n, "slots"), "raise slots, or lower drivers_max",
+                    "executor %s has %u slots for drivers_max = %u", e->id, e->slots,
+                    c->drivers_max);
     if (e->memory_bytes / e->slots < SLOT_MEMORY_BYTES_MIN)
-        return cluster_file_error(f, place_of(f, executor, "memory"), error,
-                                  "raise memory, or lower slots",
-                                  "executor %s has less than 16 MiB of memory for each of its %u "
-                                  "slots",
-                                  e->id, e->slots);
+        return fail(r, place_of(r, n, "memory"), "raise memory, or lower slots",
+                    "executor %s has less than 16 MiB of memory for each of its %u "
+                    "slots",
+                    e->id, e->slots);
     char who[128];
     text_format(who, sizeof who, "executor %s", e->id);
-    return check_host(f, place_of(f, executor, "host"), who, "host", e->host, error) &&
-           check_duplicates(f, executor, error);
+    return check_host(r, place_of(r, n, "host"), who, "host", e->host) && check_duplicates(r, n);
 }
 
 /* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
  * special characters in the path. Ids and hosts cannot contain any (cluster_values.c). */
-static bool check_launch_path(const struct cluster_file *f, struct glint_error *error)
+static bool check_launch_path(const struct cluster_file_reader *r)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
-    const struct cluster *c = &f->cluster;
+    const struct cluster *c = &r->file->cluster;
     bool uses_config = false;
     if (c->launch != LAUNCH_SSH || c->path == NULL) return true;
     for (uint32_t i = 0; c->launch_command[i] != NULL; i++)
         uses_config = uses_config || strstr(c->launch_command[i], "{config}") != NULL;
     size_t sound = strspn(c->path, safe);
     if (!uses_config || c->path[sound] == '\0') return true;
-    return cluster_file_error(
-        f, origin_of(f, "launch")->at, error,
+    return fail(
+        r, place_of(r, 0, "launch"),
         "move the file to a path of letters, digits and _ . / - on every node, or write the path "
         "into launch_command instead of {config}, quoted for the remote shell",
         "with launch = \"ssh\" a shell on each host parses the path of this file, which contains "
@@ -255,135 +312,95 @@ static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
 /* Refuse both: one of them may be left over, perhaps in the environment, and must not silently
  * disable TLS. */
-static bool check_secret_key(const struct cluster_file *f, struct glint_error *error)
+static bool check_secret_key(const struct cluster_file_reader *r)
 {
-    const struct cluster_origin *secret = origin_of(f, "secret_file");
-    const struct cluster_origin *plaintext = origin_of(f, "insecure_plaintext");
-    char secret_from[PATH_MAX + 32], plaintext_from[PATH_MAX + 32];
-    if (f->cluster.secret_file == NULL || !f->cluster.insecure_plaintext) return true;
-    cluster_origin_text(f, &cluster_keys[secret - f->origins], secret, secret_from,
-                        sizeof secret_from);
-    cluster_origin_text(f, &cluster_keys[plaintext - f->origins], plaintext, plaintext_from,
-                        sizeof plaintext_from);
-    return cluster_file_error(
-        f, place_of_either(f, "insecure_plaintext", "secret_file"), error,
-        "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
-        "secret_file (%s) and insecure_plaintext (%s) cannot both be set", secret_from,
-        plaintext_from);
+    static const char *const names[] = {"secret_file", "insecure_plaintext"};
+    char from[2][PATH_MAX + 32];
+    if (r->file->cluster.secret_file == NULL || !r->file->cluster.insecure_plaintext) return true;
+    for (int i = 0; i < 2; i++)
+        cluster_origin_text(r->file, key_find(cluster_keys, CLUSTER_KEYS, names[i]),
+                            origin_of(r->file, 0, names[i]), from[i], sizeof from[i]);
+    return fail(r, place_of_either(r, "insecure_plaintext", "secret_file"),
+                "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
+                "secret_file (%s) and insecure_plaintext (%s) cannot both be set", from[0],
+                from[1]);
 }
 
 /* Without a secret, any process that reaches a port could have its own program run. */
-static bool check_programs(const struct cluster_file *f, struct glint_error *error)
+static bool check_programs(const struct cluster_file_reader *r)
 {
-    const char *key = f->cluster.allow_programs   ? "allow_programs"
-                      : f->cluster.allow_commands ? "allow_commands"
-                                                  : NULL;
-    if (key == NULL || !f->cluster.insecure_plaintext) return true;
-    return cluster_file_error(
-        f, place_of_either(f, key, "insecure_plaintext"), error,
-        "remove one of them; with secret_file, programs and commands can be allowed",
-        "%s and insecure_plaintext cannot both be true", key);
+    const char *key = r->file->cluster.allow_programs   ? "allow_programs"
+                      : r->file->cluster.allow_commands ? "allow_commands"
+                                                        : NULL;
+    if (key == NULL || !r->file->cluster.insecure_plaintext) return true;
+    return fail(r, place_of_either(r, key, "insecure_plaintext"),
+                "remove one of them; with secret_file, programs and commands can be allowed",
+                "%s and insecure_plaintext cannot both be true", key);
 }
 
 /* Each job that an executor serves needs its own port. */
-static bool check_ports(const struct cluster_file *f, struct glint_error *error)
+static bool check_ports(const struct cluster_file_reader *r)
 {
-    const struct cluster *c = &f->cluster;
+    const struct cluster *c = &r->file->cluster;
     uint32_t count = c->ports.last - c->ports.first + 1u;
     /* 0: the system chooses ports. */
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
-    return cluster_file_error(f, origin_of(f, "ports")->at, error,
-                              "use a larger range of ports, or lower drivers_max",
-                              "%u ports for drivers_max = %u", count, c->drivers_max);
+    return fail(r, place_of(r, 0, "ports"), "use a larger range of ports, or lower drivers_max",
+                "%u ports for drivers_max = %u", count, c->drivers_max);
 }
 
-/* Checks relations between values (cluster_file.c); called by cluster_file_read. Returns false
- * with *error set. */
-static bool cluster_file_check(const struct cluster_file *f, bool listens,
-                               struct glint_error *error)
+static bool check_relations(const struct cluster_file_reader *r, bool listens)
 {
-    const struct cluster *c = &f->cluster;
-    if (!check_heartbeat(f, error) || !check_secret_key(f, error) || !check_programs(f, error) ||
-        !check_ports(f, error))
+    const struct cluster *c = &r->file->cluster;
+    if (!check_heartbeat(r) || !check_secret_key(r) || !check_programs(r) || !check_ports(r))
         return false;
-    if (c->driver_host != NULL && !check_host(f, origin_of(f, "driver_host")->at, "the driver",
-                                              "driver_host", c->driver_host, error))
+    if (c->driver_host != NULL &&
+        !check_host(r, place_of(r, 0, "driver_host"), "the driver", "driver_host", c->driver_host))
         return false;
-    if (c->executor_count == 0 && f->name != NULL && !listens)
-        return cluster_file_error(f, (struct toml_place){1, 1}, error,
-                                  "add an [[executor]] with id and port; example: docs/cluster.md",
-                                  "the file has no [[executor]]");
+    if (c->executor_count == 0 && r->file->name != NULL && !listens)
+        return fail(r, (struct toml_place){1, 1},
+                    "add an [[executor]] with id and port; example: docs/cluster.md",
+                    "the file has no [[executor]]");
     if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
-        return cluster_file_error(f, origin_of(f, "launch")->at, error, "set log_dir",
-                                  "launched executors need a directory for their logs, and neither "
-                                  "XDG_STATE_HOME nor HOME is set");
-    for (uint32_t i = 0; i < c->executor_count; i++)
-        if (!check_executor(f, i, error)) return false;
-    return check_launch_path(f, error);
+        return fail(r, place_of(r, 0, "launch"), "set log_dir",
+                    "launched executors need a directory for their logs, and neither "
+                    "XDG_STATE_HOME nor HOME is set");
+    for (uint32_t n = 1; n <= c->executor_count; n++)
+        if (!check_executor(r, n)) return false;
+    return check_launch_path(r);
 }
-
-/* ---- cluster file */
-
-#define PATH_BYTES_MAX 4096u
-#define CAUSE_MAX      512u
 
 static const char missing_hint[] =
     "pass --cluster FILE or set GLINT_CLUSTER; all keys: docs/cluster.md";
 
-struct cluster_file_reader {
-    struct cluster_file *file;
-    struct env *env;
-    struct glint_error *error;
-    const char *cwd;
-    const char *dir; /* of the file */
-};
+/* ---- The file */
 
-struct cluster_section cluster_file_section(struct cluster_file *f, uint32_t n)
+/* Sets the directories of relative paths. */
+static bool find_directories(struct cluster_file_reader *r, const char *name)
 {
-    struct cluster *c = &f->cluster;
-    assert(n <= c->executor_count);
-    if (n == 0) return (struct cluster_section){cluster_keys, CLUSTER_KEYS, c, f->origins, NULL};
-    struct cluster_executor *e = &c->executors[n - 1];
-    return (struct cluster_section){cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, e,
-                                    f->executor_origins[n - 1], e->id};
+    struct cluster_file *f = r->file;
+    char cwd[PATH_BYTES_MAX];
+    if (getcwd(cwd, sizeof cwd) == NULL) {
+        error_set(r->error, GLINT_E_CONFIG, "change to a directory that exists",
+                  "cannot determine the current directory");
+        return false;
+    }
+    r->cwd = arena_strdup(&f->memory, cwd);
+    r->variables = arena_alloc(&f->memory, (CLUSTER_KEYS + 1) * sizeof *r->variables);
+    if (r->cwd == NULL || r->variables == NULL) return no_memory(r);
+    memset(r->variables, 0, (CLUSTER_KEYS + 1) * sizeof *r->variables);
+    f->cluster.launch_variables = r->variables;
+    if (name == NULL) return true;
+    const char *path = key_absolute_path(&f->memory, r->cwd, name);
+    if (path == NULL) return no_memory(r);
+    r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (r->dir == NULL) return no_memory(r);
+    f->name = name;
+    f->cluster.path = path;
+    return true;
 }
 
-/* Sets CONFIG about the value at `at`, with file, line and column before the cause. Returns
- * false. */
-static bool cluster_file_error(const struct cluster_file *file, struct toml_place at,
-                               struct glint_error *error, const char *hint, const char *cause, ...)
-{
-    char text[CAUSE_MAX];
-    va_list args;
-    va_start(args, cause);
-    vsnprintf(text, sizeof text, cause, args);
-    va_end(args);
-    const char *name = file->name != NULL ? file->name : "the cluster's options";
-    if (at.line > 0)
-        error_set(error, GLINT_E_CONFIG, hint, "%s:%u:%u: %s", name, at.line, at.column, text);
-    else
-        error_set(error, GLINT_E_CONFIG, hint, "%s: %s", name, text);
-    return false;
-}
-
-static bool no_memory(struct cluster_file_reader *r)
-{
-    error_no_memory(r->error);
-    return false;
-}
-
-/* ---- One value */
-
-/* Writes what the user set: "dead", "GLINT_DEAD" or "--dead". */
-static void source_name(const struct config_key *key, enum origin_from from, char *out,
-                        size_t capacity)
-{
-    if (from == FROM_ENVIRONMENT)
-        key_env_name(key, out, capacity);
-    else
-        text_format(out, capacity, "%s%s", from == FROM_OPTION ? "--" : "",
-                    from == FROM_OPTION ? key->option : key->name);
-}
+/* ---- Values */
 
 static bool set_value(struct cluster_file_reader *r, const struct cluster_section *s,
                       const struct config_key *key, const struct toml_value *value,
@@ -402,58 +419,47 @@ static bool set_value(struct cluster_file_reader *r, const struct cluster_sectio
     source_name(key, from, name, sizeof name);
     text_format(cause, sizeof cause, "%s is %s%.64s%s; it must be %s", name, quote, value->text,
                 quote, expected);
-    if (from == FROM_FILE)
-        return cluster_file_error(r->file, value->at, r->error, key->help, "%s", cause);
+    if (from == FROM_FILE) return fail(r, value->at, key->help, "%s", cause);
     error_set(r->error, from == FROM_OPTION ? GLINT_E_BAD_VALUE : GLINT_E_CONFIG, key->help, "%s",
               cause);
     return false;
 }
 
-/* `at`: for FROM_DEFAULT, the executor. */
+/* `text`: NULL: it is not set there. */
 static bool set_text(struct cluster_file_reader *r, const struct cluster_section *s,
-                     const struct config_key *key, const char *text, enum origin_from from,
-                     struct toml_place at)
+                     const struct config_key *key, const char *text, enum origin_from from)
 {
     struct toml_value value;
+    if (text == NULL) return true;
     if (!key_value_from_text(key, text, &r->file->memory, &value)) return no_memory(r);
-    value.at = at;
+    if (from == FROM_DEFAULT) value.at = s->origins[key - s->keys].at;
     return set_value(r, s, key, &value, from);
 }
 
-static bool set_defaults(struct cluster_file_reader *r, const struct cluster_section *s,
-                         struct toml_place at)
+/* For each key the environment first, then the option, which overrides it. */
+static bool set_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
+                          const struct config_key *key, const struct cli_line *line)
 {
-    for (uint32_t i = 0; i < s->count; i++) {
-        const struct config_key *key = &s->keys[i];
-        s->origins[i] = (struct cluster_origin){FROM_DEFAULT, at};
-        if (key->default_value != NULL &&
-            !set_text(r, s, key, key->default_value, FROM_DEFAULT, at))
-            return false;
-    }
-    return true;
+    char name[64];
+    if (key->option == NULL) return true;
+    key_env_name(key, name, sizeof name);
+    const char *variable = getenv(name);
+    const char *option = line != NULL ? cli_line_option(line, key->option) : NULL;
+    if (variable != NULL && variable[0] == '\0') variable = NULL;
+    if (!set_text(r, s, key, variable, FROM_ENVIRONMENT)) return false;
+    if (!set_text(r, s, key, option, FROM_OPTION)) return false;
+    if (option == NULL) return true;
+    /* Options override the file only in this process. Pass them on as environment variables to the
+     * executors that it launches, which read the same file. */
+    *r->variables = arena_format(&r->file->memory, "%s=%s", name, option);
+    return *r->variables++ != NULL || no_memory(r);
 }
 
-/* ---- The file */
-
-static bool find_directory(struct cluster_file_reader *r, const char *name)
+static const struct toml_value *find_item(const struct toml_value *table, const char *name)
 {
-    struct cluster_file *f = r->file;
-    char cwd[PATH_BYTES_MAX];
-    if (getcwd(cwd, sizeof cwd) == NULL) {
-        error_set(r->error, GLINT_E_CONFIG, "change to a directory that exists",
-                  "cannot determine the current directory");
-        return false;
-    }
-    r->cwd = arena_strdup(&f->memory, cwd);
-    if (r->cwd == NULL) return no_memory(r);
-    if (name == NULL) return true;
-    const char *path = key_absolute_path(&f->memory, r->cwd, name);
-    if (path == NULL) return no_memory(r);
-    r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (r->dir == NULL) return no_memory(r);
-    f->name = name;
-    f->cluster.path = path;
-    return true;
+    for (uint32_t i = 0; i < table->count; i++)
+        if (strcmp(table->items[i].key, name) == 0) return &table->items[i];
+    return NULL;
 }
 
 static bool unknown_key(struct cluster_file_reader *r, const struct cluster_section *s,
@@ -474,72 +480,66 @@ static bool unknown_key(struct cluster_file_reader *r, const struct cluster_sect
         text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
     else
         text_format(hint, sizeof hint, "all keys: docs/cluster.md, or glint config show");
-    return cluster_file_error(r->file, value->key_at, r->error, hint, "unknown key %.64s%s",
-                              value->key, in_executor ? " in [[executor]]" : "");
+    return fail(r, value->key_at, hint, "unknown key %.64s%s", value->key,
+                in_executor ? " in [[executor]]" : "");
 }
 
-static bool set_executors(struct cluster_file_reader *r, const struct toml_value *list);
-
-static bool set_table(struct cluster_file_reader *r, const struct cluster_section *s,
-                      const struct toml_value *table)
+/* Sets all keys of section n; `table` is its part of the file. */
+static bool read_section(struct cluster_file_reader *r, uint32_t n, const struct toml_value *table,
+                         const struct cli_line *line)
 {
+    const struct cluster_section s = cluster_file_section(r->file, n);
     for (uint32_t i = 0; i < table->count; i++) {
-        const struct toml_value *value = &table->items[i];
-        const struct config_key *key = key_find(s->keys, s->count, value->key);
-        bool sound;
-        if (s->keys == cluster_keys && strcmp(value->key, "executor") == 0)
-            sound = set_executors(r, value);
-        else if (key == NULL)
-            sound = unknown_key(r, s, value);
-        else
-            sound = set_value(r, s, key, value, FROM_FILE);
-        if (!sound) return false;
+        const char *name = table->items[i].key;
+        if (key_find(s.keys, s.count, name) == NULL && (n > 0 || strcmp(name, "executor") != 0))
+            return unknown_key(r, &s, &table->items[i]);
     }
-    for (uint32_t i = 0; i < s->count; i++) {
-        const struct config_key *key = &s->keys[i];
-        bool required = key->default_value == NULL && key->absent == NULL;
+    for (uint32_t i = 0; i < s.count; i++) {
+        const struct config_key *key = &s.keys[i];
+        const struct toml_value *value = find_item(table, key->name);
+        s.origins[i] = (struct cluster_origin){.from = FROM_DEFAULT};
+        if (n > 0) s.origins[i].at = table->at;
+        if (!set_text(r, &s, key, key->default_value, FROM_DEFAULT) ||
+            (value != NULL && !set_value(r, &s, key, value, FROM_FILE)) ||
+            !set_overrides(r, &s, key, line))
+            return false;
         /* Only keys of [[executor]] are required. */
-        if (required && s->origins[i].from == FROM_DEFAULT)
-            return cluster_file_error(r->file, table->at, r->error, key->help,
-                                      "an [[executor]] has no %s", key->name);
+        if (value == NULL && key->default_value == NULL && key->absent == NULL)
+            return fail(r, table->at, key->help, "an [[executor]] has no %s", key->name);
     }
     return true;
 }
 
-static bool set_executors(struct cluster_file_reader *r, const struct toml_value *list)
+static bool read_executors(struct cluster_file_reader *r, const struct toml_value *list)
 {
     static const char hint[] = "write [[executor]], with two brackets, once for each executor";
     struct cluster_file *f = r->file;
-    uint32_t count = list->count;
-    if (list->kind != TOML_ARRAY)
-        return cluster_file_error(f, list->key_at, r->error, hint,
-                                  "executor must be a list of tables");
+    struct cluster *c = &f->cluster;
+    const uint32_t count = list != NULL ? list->count : 0;
     if (count > CLUSTER_EXECUTORS_MAX)
-        return cluster_file_error(f, list->items[CLUSTER_EXECUTORS_MAX].at, r->error,
-                                  "several clusters can share a machine on different ports",
-                                  "%u executors; the maximum is %u", count, CLUSTER_EXECUTORS_MAX);
-    uint64_t slots = (uint64_t)count + 1; /* avoids allocating 0 bytes */
-    f->cluster.executors = arena_alloc(&f->memory, slots * sizeof *f->cluster.executors);
-    f->executor_origins = arena_alloc(&f->memory, slots * sizeof *f->executor_origins);
-    if (f->cluster.executors == NULL || f->executor_origins == NULL) return no_memory(r);
-    memset(f->cluster.executors, 0, slots * sizeof *f->cluster.executors);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct toml_value *table = &list->items[i];
-        f->cluster.executor_count = i + 1;
-        const struct cluster_section s = cluster_file_section(f, i + 1);
+        return fail(r, list->items[CLUSTER_EXECUTORS_MAX].at,
+                    "several clusters can share a machine on different ports",
+                    "%u executors; the maximum is %u", count, CLUSTER_EXECUTORS_MAX);
+    c->executors = arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *c->executors);
+    f->executor_origins =
+        arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *f->executor_origins);
+    if (c->executors == NULL || f->executor_origins == NULL) return no_memory(r);
+    memset(c->executors, 0, (uint64_t)count * sizeof *c->executors);
+    if (list != NULL && list->kind != TOML_ARRAY)
+        return fail(r, list->key_at, hint, "executor must be a list of tables");
+    while (c->executor_count < count) {
+        const struct toml_value *table = &list->items[c->executor_count++];
         if (table->kind != TOML_TABLE)
-            return cluster_file_error(f, table->at, r->error, hint,
-                                      "executor must be a list of tables");
-        if (!set_defaults(r, &s, table->at) || !set_table(r, &s, table)) return false;
+            return fail(r, table->at, hint, "executor must be a list of tables");
+        if (!read_section(r, c->executor_count, table, NULL)) return false;
     }
     return true;
 }
 
-static bool read_cluster_file(struct cluster_file_reader *r, const struct cluster_section *s)
+static bool read_file(struct cluster_file_reader *r, struct toml_value *table)
 {
     const char *name = r->file->name;
     struct toml_failure failure = {.at = {0, 0}};
-    struct toml_value table;
     struct env_stat stat;
     int file = file_open_checked(r->env, name, FILE_CONFIG, GLINT_E_CONFIG, &stat, r->error);
     if (file == -ENOENT) text_format(r->error->hint, sizeof r->error->hint, "%s", missing_hint);
@@ -553,17 +553,12 @@ static bool read_cluster_file(struct cluster_file_reader *r, const struct cluste
     if (n < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)n, "read", name);
     if (n < 0) return false;
     if (stat.size > TOML_BYTES_MAX)
-        return cluster_file_error(r->file, failure.at, r->error, missing_hint,
-                                  "it is larger than 1 MiB");
-    if (toml_read(&r->file->memory, data, (uint64_t)n, &table, &failure))
-        return set_table(r, s, &table);
+        return fail(r, failure.at, missing_hint, "it is larger than 1 MiB");
+    if (toml_read(&r->file->memory, data, (uint64_t)n, table, &failure)) return true;
     if (failure.no_memory) return no_memory(r);
-    return cluster_file_error(r->file, failure.at, r->error,
-                              "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
-                              failure.reason);
+    return fail(r, failure.at, "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
+                failure.reason);
 }
-
-/* ---- Environment and options */
 
 const struct glint_job_option *cluster_options(const char *const *shown,
                                                struct glint_job_option out[CLUSTER_OPTIONS_MAX])
@@ -583,34 +578,6 @@ const struct glint_job_option *cluster_options(const char *const *shown,
     return out;
 }
 
-/* For each key the environment first, then the option, which overrides it. */
-static bool read_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
-                           const struct cli_line *line)
-{
-    uint64_t size = (CLUSTER_KEYS + 1) * sizeof(char *);
-    const char **variables = arena_alloc(&r->file->memory, size), *text;
-    const struct toml_place none = {0, 0};
-    char name[64];
-    if (variables == NULL) return no_memory(r);
-    memset(variables, 0, size);
-    r->file->cluster.launch_variables = variables;
-    for (const struct config_key *key = s->keys; key < s->keys + s->count; key++) {
-        if (key->option == NULL) continue;
-        key_env_name(key, name, sizeof name);
-        text = getenv(name);
-        if (text != NULL && text[0] != '\0' && !set_text(r, s, key, text, FROM_ENVIRONMENT, none))
-            return false;
-        text = line != NULL ? cli_line_option(line, key->option) : NULL;
-        if (text == NULL) continue;
-        if (!set_text(r, s, key, text, FROM_OPTION, none)) return false;
-        /* Options override the file only in this process. Pass them on as environment variables to
-         * the executors that it launches, which read the same file. */
-        *variables = arena_format(&r->file->memory, "%s=%s", name, text);
-        if (*variables++ == NULL) return no_memory(r);
-    }
-    return true;
-}
-
 /* Default number of slots: as many as processors, limited by memory, but at least one per
  * driver. */
 static uint32_t derive_slots(const struct cluster *c, const struct cluster_executor *executor)
@@ -624,22 +591,18 @@ static uint32_t derive_slots(const struct cluster *c, const struct cluster_execu
     return slots < c->drivers_max ? c->drivers_max : (uint32_t)slots;
 }
 
-static bool is_default(const struct cluster_file_reader *r, const char *name)
-{
-    const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, name);
-    return r->file->origins[key - cluster_keys].from == FROM_DEFAULT;
-}
-
 /* Defaults that depend on other values. */
 static bool derive_defaults(struct cluster_file_reader *r)
 {
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool has_state = state != NULL && state[0] == '/';
-    /* With the user's own secret, cluster_file_check allows only loopback addresses. */
+    /* With the user's own secret, check_host allows only loopback addresses. */
     const bool own_secret = c->secret_file == NULL && !c->insecure_plaintext;
-    if (is_default(r, "allow_programs")) c->allow_programs = own_secret;
-    if (is_default(r, "allow_commands")) c->allow_commands = own_secret;
+    if (origin_of(r->file, 0, "allow_programs")->from == FROM_DEFAULT)
+        c->allow_programs = own_secret;
+    if (origin_of(r->file, 0, "allow_commands")->from == FROM_DEFAULT)
+        c->allow_commands = own_secret;
     for (uint32_t i = 0; i < c->executor_count; i++)
         if (c->executors[i].slots == 0) c->executors[i].slots = derive_slots(c, &c->executors[i]);
     if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;
@@ -661,13 +624,13 @@ int cluster_file_read(struct cluster_file *out, struct env *env, const struct cl
                       bool listens, struct glint_error *error)
 {
     struct cluster_file_reader r = {.file = out, .env = env, .error = error};
-    const char *name = cluster_file_name(line);
-    const struct toml_place none = {0, 0};
+    struct toml_value table = {.kind = TOML_TABLE};
     *out = (struct cluster_file){.name = NULL};
-    const struct cluster_section s = cluster_file_section(out, 0);
-    bool sound = find_directory(&r, name) && set_defaults(&r, &s, none) &&
-                 (name == NULL || read_cluster_file(&r, &s)) && read_overrides(&r, &s, line) &&
-                 derive_defaults(&r) && cluster_file_check(out, listens, error);
+    bool sound = find_directories(&r, cluster_file_name(line)) &&
+                 (out->name == NULL || read_file(&r, &table)) &&
+                 read_section(&r, 0, &table, line) &&
+                 read_executors(&r, find_item(&table, "executor")) && derive_defaults(&r) &&
+                 check_relations(&r, listens);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
 }
@@ -690,19 +653,4 @@ void cluster_file_fini(struct cluster_file *file)
     if (file == NULL) return;
     arena_fini(&file->memory);
     *file = (struct cluster_file){.name = NULL};
-}
-
-void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
-                         const struct cluster_origin *origin, char *out, size_t capacity)
-{
-    char name[64];
-    source_name(key, origin->from, name, sizeof name);
-    assert(origin->from != FROM_FILE || file->name != NULL);
-    if (origin->from == FROM_DEFAULT)
-        text_format(out, capacity, "default");
-    else if (origin->from == FROM_FILE)
-        text_format(out, capacity, "%s:%u", file->name, origin->at.line);
-    else
-        text_format(out, capacity, "%s %s", origin->from == FROM_OPTION ? "option" : "environment",
-                    name);
 }

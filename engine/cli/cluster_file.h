@@ -70,7 +70,7 @@ bool cluster_may_listen(const struct cluster *c, const char *host);
 extern const char cluster_secret_hint[];
 /* Prepends to the cause of `error` the position of an executor's key in the file, for errors that
  * are only found when the value is used. */
-void cluster_file_add_position(const struct cluster_file *file, const char *id, const char *key,
+void cluster_file_add_position(struct cluster_file *file, const char *id, const char *key,
                                struct glint_error *error);
 
 #endif

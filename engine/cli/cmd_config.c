@@ -18,36 +18,30 @@ static bool print_section(struct cluster_file *file, uint32_t n, struct json *j)
     const struct cluster_section s = cluster_file_section(file, n);
     struct buffer value = {NULL, 0, 0};
     char name[128], origin[512];
-    bool kept = true;
-    for (uint32_t i = 0; i < s.count && kept; i++) {
+    for (uint32_t i = 0; i < s.count; i++) {
         const struct config_key *key = &s.keys[i];
         value.size = 0;
+        if (!key_print(key, s.target, &value)) value.size = 0;
+        if (!buffer_append(&value, "", 1)) break;
+        const char *text = value.size > 1 ? (const char *)value.data : NULL;
         cluster_origin_text(file, key, &s.origins[i], origin, sizeof origin);
-        bool present = key_print(key, s.target, &value);
         if (j != NULL) {
             json_begin(j, key->name, '{');
-            if (present)
-                json_text(j, "value", value.data, value.size);
-            else
-                json_cstring(j, "value", NULL);
+            json_cstring(j, "value", text);
             json_cstring(j, "origin", origin);
             json_end(j, '}');
             continue;
         }
-        if (!present || value.size == 0) {
-            value.size = 0;
-            kept = buffer_append(&value, "-", 1);
-        }
-        kept = kept && buffer_append(&value, "", 1);
-        if (!kept) break;
+        const int width = text != NULL ? (int)value.size - 1 : 1;
         snprintf(name, sizeof name, "%s%s%s", s.executor != NULL ? s.executor : "",
                  s.executor != NULL ? "." : "", key->name);
         printf("%-*s ", NAME_WIDTH, name);
-        print_escaped(stdout, (const char *)value.data, "");
-        printf("%*s ", value.size <= VALUE_WIDTH ? (int)(VALUE_WIDTH + 1 - value.size) : 0, "");
+        print_escaped(stdout, text != NULL ? text : "-", "");
+        printf("%*s ", width < VALUE_WIDTH ? VALUE_WIDTH - width : 0, "");
         print_escaped(stdout, origin, "");
         putchar('\n');
     }
+    const bool kept = value.size > 0;
     buffer_fini(&value);
     return kept;
 }

@@ -29,7 +29,8 @@ struct unit {
 };
 static const struct unit times[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
 
-/* ---- Numbers as text */
+/* ---- One function per form of text: false if the text is not of this form; *out: the bytes of the
+ * field. */
 
 static bool parse_i64(const char *text, size_t size, int64_t *out)
 {
@@ -57,38 +58,89 @@ static bool parse_ms(const char *text, uint64_t *out)
     return true;
 }
 
-/* local has one slot, as in Spark. Returns 0 for local[*]: one per processor. */
+/* local has one slot, as in Spark. 0 is for local[*]: one per processor. */
 static bool parse_master(const char *text, uint64_t *out)
 {
     static const char prefix[] = "local[";
     size_t size = strlen(text), before = sizeof prefix - 1;
-    int64_t slots;
+    char number[TEXT_NUMBER_MAX];
     *out = strcmp(text, "local") == 0;
     if (*out == 1 || strcmp(text, "local[*]") == 0) return true;
-    if (strncmp(text, prefix, before) != 0 || text[size - 1] != ']') return false;
-    if (!parse_i64(text + before, size - before - 1, &slots) || slots < 1) return false;
-    *out = (uint64_t)slots;
+    return strncmp(text, prefix, before) == 0 && text[size - 1] == ']' &&
+           text_format(number, sizeof number, "%.*s", (int)(size - before - 1), text + before) &&
+           parse_count(number, out) && *out > 0;
+}
+
+/* Parses FIRST-LAST, or one port, as struct port_range. */
+static bool parse_ports(const char *text, uint64_t *out)
+{
+    const char *dash = strchrnul(text, '-');
+    int64_t first, last;
+    if (!parse_i64(text, (size_t)(dash - text), &first)) return false;
+    last = first;
+    if (*dash != '\0' && !parse_i64(dash + 1, strlen(dash + 1), &last)) return false;
+    if (first < 1 || last < first || last > UINT16_MAX || last - first >= PORTS_MAX) return false;
+    const struct port_range ports = {(uint16_t)first, (uint16_t)last};
+    memcpy(out, &ports, sizeof ports);
     return true;
 }
 
+static bool keep_text(const char *text, uint64_t *out)
+{
+    *out = (uintptr_t)text;
+    return true;
+}
+
+static bool has_only(const char *text, const char *marks, size_t size_max)
+{
+    size_t size = strlen(text);
+    if (size < 1 || size > size_max) return false;
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr(marks, *text) == NULL) return false;
+    return true;
+}
+
+static bool parse_name(const char *text, uint64_t *out)
+{
+    return isalnum((unsigned char)text[0]) && has_only(text, "-_.", NAME_MAX_OWN) &&
+           keep_text(text, out);
+}
+
+/* A host becomes an argument of launch_command, so it must not look like an option. */
+bool key_is_host(const char *text)
+{
+    return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
+}
+
+static bool parse_host(const char *text, uint64_t *out)
+{
+    return key_is_host(text) && keep_text(text, out);
+}
+
+static bool parse_path(const char *text, uint64_t *out)
+{
+    return text[0] != '\0' && text[0] != '~' && text[0] != '$' && keep_text(text, out);
+}
+
 /* What the docs call a kind, the TOML types that it accepts, the text before and after its range in
- * messages, and how a number is parsed. */
+ * messages, and how its text is parsed; NULL: it has choices, or words. */
 static const struct {
     const char *name;
     unsigned types;
     const char *expected, *as_in;
     bool (*parse)(const char *text, uint64_t *out);
 } kinds[] = {
-    [KEY_TEXT] = {"text", TEXT, "text", "", NULL},
+    [KEY_TEXT] = {"text", TEXT, "text", "", keep_text},
     [KEY_NAME] = {"name", TEXT,
-                  "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "", NULL},
-    [KEY_HOST] = {"host", TEXT, "a host name or address", "", NULL},
-    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", NULL},
+                  "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "",
+                  parse_name},
+    [KEY_HOST] = {"host", TEXT, "a host name or address", "", parse_host},
+    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", parse_path},
     [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", "", NULL},
     [KEY_COUNT] = {"number", INTEGER, "a whole number from ", "", parse_count},
     [KEY_PORTS] = {"ports", TEXT | INTEGER,
                    "a port, or the first and the last of at most 1000 ports, as in \"7500-7599\"",
-                   "", NULL},
+                   "", parse_ports},
     [KEY_BYTES] = {"bytes", TEXT | INTEGER, "bytes from ", ", as in 65536, \"512M\" or \"1.5G\"",
                    text_parse_bytes},
     [KEY_TIME_MS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
@@ -152,65 +204,9 @@ void key_env_name(const struct config_key *key, char *out, size_t capacity)
     for (; *out != '\0'; out++) *out = (char)toupper((unsigned char)*out);
 }
 
-static enum key_set_result put_config_number(const struct config_key *key, void *target,
-                                             uint64_t value)
-{
-    void *field = (char *)target + key->offset;
-    assert(key->size == 8 || value >> (8 * key->size) == 0);
-    switch (key->size) {
-    case sizeof(bool): *(bool *)field = value != 0; break;
-    case sizeof(uint16_t): *(uint16_t *)field = (uint16_t)value; break;
-    case sizeof(uint32_t): *(uint32_t *)field = (uint32_t)value; break;
-    default: *(uint64_t *)field = value; break;
-    }
-    return KEY_SET;
-}
-
-static uint64_t get_number(const struct config_key *key, const void *target)
-{
-    const void *field = (const char *)target + key->offset;
-    switch (key->size) {
-    case sizeof(bool): return *(const bool *)field;
-    case sizeof(uint16_t): return *(const uint16_t *)field;
-    case sizeof(uint32_t): return *(const uint32_t *)field;
-    default: return *(const uint64_t *)field;
-    }
-}
-
-static enum key_set_result put_pointer(const struct config_key *key, void *target,
-                                       const void *pointer)
-{
-    assert(key->size == sizeof pointer);
-    if (pointer == NULL) return KEY_NO_MEMORY;
-    *(const void **)((char *)target + key->offset) = pointer;
-    return KEY_SET;
-}
-
-static bool has_only(const char *text, const char *marks, size_t size_max)
-{
-    size_t size = strlen(text);
-    if (size < 1 || size > size_max) return false;
-    for (; *text != '\0'; text++)
-        if (!isalnum((unsigned char)*text) && strchr(marks, *text) == NULL) return false;
-    return true;
-}
-
-/* A host becomes an argument of launch_command, so it must not look like an option. */
-bool key_is_host(const char *text)
-{
-    return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
-}
-
 const char *key_absolute_path(struct arena *memory, const char *dir, const char *path)
 {
     return path[0] == '/' ? arena_strdup(memory, path) : arena_format(memory, "%s/%s", dir, path);
-}
-
-static enum key_set_result set_path(const struct config_key *key, const char *text, const char *dir,
-                                    struct arena *memory, void *target)
-{
-    if (text[0] == '\0' || text[0] == '~' || text[0] == '$') return KEY_INVALID;
-    return put_pointer(key, target, key_absolute_path(memory, dir, text));
 }
 
 /* Accepts {host}, {id} and {config}, and no other braces. */
@@ -226,73 +222,54 @@ static bool is_template(const char *word)
     return true;
 }
 
-static enum key_set_result set_words(const struct config_key *key, const struct toml_value *value,
-                                     struct arena *memory, void *target)
+static bool are_words(const struct toml_value *list)
 {
-    if (value->count < 1 || value->count > WORDS_MAX) return KEY_INVALID;
-    for (uint32_t i = 0; i < value->count; i++)
-        if (value->items[i].kind != TOML_TEXT || !is_template(value->items[i].text))
-            return KEY_INVALID;
-    if (value->items[0].text[0] == '\0') return KEY_INVALID;
-    const char **words = arena_alloc(memory, ((uint64_t)value->count + 1) * sizeof *words);
-    for (uint32_t i = 0; words != NULL && i <= value->count; i++)
-        words[i] = i < value->count ? value->items[i].text : NULL;
-    return put_pointer(key, target, words);
+    bool valid = list->count >= 1 && list->count <= WORDS_MAX;
+    for (uint32_t i = 0; i < list->count && valid; i++)
+        valid = list->items[i].kind == TOML_TEXT && is_template(list->items[i].text);
+    return valid && list->items[0].text[0] != '\0';
 }
 
-/* Parses FIRST-LAST, or one port. */
-static enum key_set_result set_ports(const struct config_key *key, const char *text, void *target)
+static const char **copy_words(const struct toml_value *list, struct arena *memory)
 {
-    const char *dash = strchrnul(text, '-');
-    int64_t first, last;
-    if (!parse_i64(text, (size_t)(dash - text), &first)) return KEY_INVALID;
-    last = first;
-    if (*dash != '\0' && !parse_i64(dash + 1, strlen(dash + 1), &last)) return KEY_INVALID;
-    if (first < 1 || last < first || last > UINT16_MAX || last - first >= PORTS_MAX)
-        return KEY_INVALID;
-    assert(key->size == sizeof(struct port_range));
-    *(struct port_range *)((char *)target + key->offset) =
-        (struct port_range){(uint16_t)first, (uint16_t)last};
-    return KEY_SET;
+    const char **words = arena_alloc(memory, ((uint64_t)list->count + 1) * sizeof *words);
+    for (uint32_t i = 0; words != NULL && i <= list->count; i++)
+        words[i] = i < list->count ? list->items[i].text : NULL;
+    return words;
 }
 
-static enum key_set_result set_number(const struct config_key *key, const char *text, void *target)
+static const char *const *choices_of(const struct config_key *key)
 {
-    uint64_t value, scale = key->kind == KEY_TIME_NS ? NS_PER_MS : 1;
-    if (!kinds[key->kind].parse(text, &value)) return KEY_INVALID;
-    bool any = key->kind == KEY_MASTER && value == 0;
-    if (!any && (value < key->min || value > key->max)) return KEY_INVALID;
-    return put_config_number(key, target, value * scale);
+    static const char *const booleans[] = {[false] = "false", [true] = "true", NULL};
+    return key->kind == KEY_BOOL ? booleans : key->choices;
 }
 
-static enum key_set_result set_choice(const struct config_key *key, const char *text, void *target)
+static bool parse_value(const struct config_key *key, const struct toml_value *value, uint64_t *out)
 {
-    for (uint32_t i = 0; key->choices[i] != NULL; i++)
-        if (strcmp(key->choices[i], text) == 0) return put_config_number(key, target, i);
-    return KEY_INVALID;
+    const char *const *choices = choices_of(key);
+    if ((kinds[key->kind].types & 1u << value->kind) == 0) return false;
+    if (key->kind == KEY_WORDS) return are_words(value);
+    if (choices == NULL) return kinds[key->kind].parse(value->text, out);
+    while (choices[*out] != NULL && strcmp(choices[*out], value->text) != 0) ++*out;
+    return choices[*out] != NULL;
 }
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first bytes are the low ones");
 
 enum key_set_result key_set(const struct config_key *key, const struct toml_value *value,
                             const char *dir, struct arena *memory, void *target)
 {
-    const char *text = value->text;
-    if ((kinds[key->kind].types & 1u << value->kind) == 0) return KEY_INVALID;
-    switch (key->kind) {
-    case KEY_TEXT: return put_pointer(key, target, text);
-    case KEY_NAME:
-        if (!isalnum((unsigned char)text[0]) || !has_only(text, "-_.", NAME_MAX_OWN))
-            return KEY_INVALID;
-        return put_pointer(key, target, text);
-    case KEY_HOST: return key_is_host(text) ? put_pointer(key, target, text) : KEY_INVALID;
-    case KEY_PATH: return set_path(key, text, dir, memory, target);
-    case KEY_BOOL:
-        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) return KEY_INVALID;
-        return put_config_number(key, target, text[0] == 't');
-    case KEY_CHOICE: return set_choice(key, text, target);
-    case KEY_PORTS: return set_ports(key, text, target);
-    case KEY_WORDS: return set_words(key, value, memory, target);
-    default: return set_number(key, text, target);
-    }
+    uint64_t bits = 0;
+    if (!parse_value(key, value, &bits)) return KEY_INVALID;
+    const bool all = key->kind == KEY_MASTER && bits == 0;
+    if (key->max != 0 && !all && (bits < key->min || bits > key->max)) return KEY_INVALID;
+    if (key->kind == KEY_PATH) bits = (uintptr_t)key_absolute_path(memory, dir, value->text);
+    if (key->kind == KEY_WORDS) bits = (uintptr_t)copy_words(value, memory);
+    if (bits == 0 && (key->kind == KEY_PATH || key->kind == KEY_WORDS)) return KEY_NO_MEMORY;
+    if (key->kind == KEY_TIME_NS) bits *= NS_PER_MS;
+    assert(key->size == 8 || bits >> (8 * key->size) == 0);
+    memcpy((char *)target + key->offset, &bits, key->size);
+    return KEY_SET;
 }
 
 bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
@@ -300,10 +277,8 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
 {
     struct toml_failure failure;
     struct toml_value table;
-    unsigned types = kinds[key->kind].types;
     *out = (struct toml_value){.kind = TOML_TEXT, .text = text};
-    if (key->kind == KEY_BOOL || types == INTEGER)
-        out->kind = key->kind == KEY_BOOL ? TOML_BOOL : TOML_INTEGER;
+    while (key->kind != KEY_WORDS && (kinds[key->kind].types & 1u << out->kind) == 0) out->kind++;
     if (key->kind != KEY_WORDS) return true;
     /* The TOML parser reads lists, so that quoting is the same as in the file. */
     const char *line = arena_format(memory, "words = %s", text);
@@ -314,51 +289,54 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
     return true;
 }
 
-static bool append_config_text(struct buffer *out, const char *text)
+enum key_set_result key_set_text(const struct config_key *key, const char *text,
+                                 struct arena *memory, void *target)
 {
-    return buffer_append(out, text, strlen(text));
+    struct toml_value value;
+    if (!key_value_from_text(key, text, memory, &value)) return KEY_NO_MEMORY;
+    return key_set(key, &value, "", memory, target);
 }
 
 static bool print_words(const char *const *words, struct buffer *out)
 {
-    bool kept = append_config_text(out, "[");
+    bool kept = true;
     for (uint32_t i = 0; words[i] != NULL; i++) {
-        kept = kept && append_config_text(out, i > 0 ? ", \"" : "\"");
+        kept = kept && buffer_append(out, i > 0 ? ", \"" : "[\"", i > 0 ? 3 : 2);
         for (const char *p = words[i]; *p != '\0'; p++) {
-            if (*p == '"' || *p == '\\') kept = kept && append_config_text(out, "\\");
+            if (*p == '"' || *p == '\\') kept = kept && buffer_append(out, "\\", 1);
             kept = kept && buffer_append(out, p, 1);
         }
-        kept = kept && append_config_text(out, "\"");
+        kept = kept && buffer_append(out, "\"", 1);
     }
-    return kept && append_config_text(out, "]");
+    return kept && buffer_append(out, "]", 1); /* a list has at least one word */
 }
 
 bool key_print(const struct config_key *key, const void *target, struct buffer *out)
 {
-    char number[TEXT_NUMBER_MAX];
-    const void *field = (const char *)target + key->offset;
+    char number[2 * TEXT_NUMBER_MAX];
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)target + key->offset, key->size);
+    const void *pointer = (const void *)(uintptr_t)bits;
     const char *text = number;
     struct port_range ports;
     switch (key->kind) {
     case KEY_NAME:
     case KEY_HOST:
-    case KEY_PATH: text = *(const char *const *)field; break;
-    case KEY_BOOL: text = *(const bool *)field ? "true" : "false"; break;
-    case KEY_CHOICE: text = key->choices[get_number(key, target)]; break;
-    case KEY_WORDS: return print_words(*(const char *const *const *)field, out);
+    case KEY_PATH: text = pointer; break;
+    case KEY_BOOL:
+    case KEY_CHOICE: text = choices_of(key)[bits]; break;
+    case KEY_WORDS: return print_words(pointer, out);
     case KEY_PORTS:
-        ports = *(const struct port_range *)field;
+        memcpy(&ports, &bits, sizeof ports);
         if (ports.first == 0) return false; /* the system chooses */
-        if (ports.first == ports.last)
-            text_format(number, sizeof number, "%u", ports.first);
-        else
-            text_format(number, sizeof number, "%u-%u", ports.first, ports.last);
+        text_format(number, sizeof number, ports.first == ports.last ? "%u" : "%u-%u", ports.first,
+                    ports.last);
         break;
     default:
-        number_text(key->kind, get_number(key, target) / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1),
-                    number, sizeof number);
+        number_text(key->kind, bits / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1), number,
+                    sizeof number);
     }
-    return text != NULL && append_config_text(out, text);
+    return text != NULL && buffer_append(out, text, strlen(text));
 }
 
 /* ---- config keys */

@@ -72,6 +72,9 @@ enum key_set_result key_set(const struct config_key *key, const struct toml_valu
  * memory. */
 bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
                          struct toml_value *out);
+/* Both; `text` is borrowed while the field is used. For keys that are no path. */
+enum key_set_result key_set_text(const struct config_key *key, const char *text,
+                                 struct arena *memory, void *target);
 /* Appends the field of `target` as text, in the form of an environment variable. Returns false if
  * it is not set, or when out of memory. */
 bool key_print(const struct config_key *key, const void *target, struct buffer *out);

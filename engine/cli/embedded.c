@@ -104,7 +104,6 @@ static int invalid_value(struct glint_config *c, const struct config_key *key, c
 int glint_config_set(struct glint_config *c, const char *option, const char *value)
 {
     struct suggest suggest;
-    struct toml_value parsed;
     if (c == NULL || c->error.code != GLINT_OK)
         return c == NULL ? GLINT_E_NO_MEMORY : c->error.code;
     suggest_init(&suggest, option);
@@ -117,11 +116,10 @@ int glint_config_set(struct glint_config *c, const char *option, const char *val
     }
     if ((key->value == NULL) != (value == NULL)) return invalid_value(c, key, value);
     const char *copy = arena_strdup(&c->memory, value != NULL ? value : "true");
-    if (copy == NULL || !key_value_from_text(key, copy, &c->memory, &parsed))
-        return error_no_memory(&c->error);
-    enum key_set_result r = key_set(key, &parsed, "", &c->memory, &c->context);
-    if (r == KEY_NO_MEMORY) return error_no_memory(&c->error);
-    return r == KEY_SET ? 0 : invalid_value(c, key, value);
+    if (copy == NULL) return error_no_memory(&c->error);
+    return key_set_text(key, copy, &c->memory, &c->context) == KEY_SET
+               ? 0
+               : invalid_value(c, key, value);
 }
 
 int glint_config_set_name(struct glint_config *c, const char *name)

@@ -50,12 +50,9 @@ static int read_keys(struct settings *out, const struct cli_line *line, struct g
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
         const char *text = cli_line_option(line, key->option);
-        struct toml_value value;
-        /* No job key is a path or a list, so no memory is allocated. */
-        if (text == NULL || (key_value_from_text(key, text, NULL, &value) &&
-                             key_set(key, &value, "", NULL, out) == KEY_SET))
-            continue;
         char expected[128];
+        /* No job key is a path or a list, so no memory is allocated. */
+        if (text == NULL || key_set_text(key, text, NULL, out) == KEY_SET) continue;
         key_expected(key, expected, sizeof expected);
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", key->option,
                          text, expected);
