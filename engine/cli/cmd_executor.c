@@ -62,34 +62,22 @@ static void ask(struct executor_page *p)
     p->asked_ns = env->now_ns(env);
 }
 
-static uint32_t running_jobs(const struct daemon_status *s)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->job_count; i++) n += s->jobs[i].running;
-    return n;
-}
+/* Of all jobs of a daemon. */
+struct job_sums {
+    uint64_t jobs_running, tasks_running, memory_bytes, heartbeat_age_ns /* the oldest */;
+};
 
-static uint32_t running_tasks(const struct daemon_status *s)
+static struct job_sums sum_jobs(const struct daemon_status *s)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->job_count; i++)
-        n += s->jobs[i].running ? s->jobs[i].progress.tasks_running : 0;
-    return n;
-}
-
-static uint64_t resident_bytes(const struct daemon_status *s)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < s->job_count; i++) bytes += s->jobs[i].memory_bytes;
-    return bytes;
-}
-
-static uint64_t oldest_heartbeat_ns(const struct daemon_status *s)
-{
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < s->job_count; i++)
-        if (s->jobs[i].heartbeat_age_ns > ns) ns = s->jobs[i].heartbeat_age_ns;
-    return ns;
+    struct job_sums sums = {.jobs_running = 0};
+    for (const struct status_job *j = s->jobs; j < s->jobs + s->job_count; j++) {
+        sums.jobs_running += j->running;
+        sums.tasks_running += j->running ? j->progress.tasks_running : 0;
+        sums.memory_bytes += j->memory_bytes;
+        if (j->heartbeat_age_ns > sums.heartbeat_age_ns)
+            sums.heartbeat_age_ns = j->heartbeat_age_ns;
+    }
+    return sums;
 }
 
 /* ---- JSON */
@@ -122,6 +110,7 @@ static bool put_executor(void *arg, struct json *out)
     ask(p);
     const struct daemon_status *s = &p->status;
     if (p->why.code != GLINT_OK) return false;
+    const struct job_sums sums = sum_jobs(s);
     char address[HOST_BYTES_MAX + 16];
     text_format(address, sizeof address, strchr(p->self.host, ':') ? "[%s]:%u" : "%s:%u",
                 p->self.host, p->self.port);
@@ -131,8 +120,8 @@ static bool put_executor(void *arg, struct json *out)
     json_cstring(out, "build", s->build);
     json_cstring(out, "state", s->draining ? "draining" : s->job_count > 0 ? "busy" : "idle");
     json_u64(out, "totalCores", s->slots);
-    json_u64(out, "activeTasks", running_tasks(s));
-    json_u64(out, "memoryUsed", resident_bytes(s));
+    json_u64(out, "activeTasks", sums.tasks_running);
+    json_u64(out, "memoryUsed", sums.memory_bytes);
     json_u64(out, "maxMemory", s->memory_bytes);
     json_u64(out, "maxJobs", s->drivers_max);
     json_ms(out, "uptime", s->uptime_ns);
@@ -149,23 +138,23 @@ static bool put_metrics(void *arg, struct buffer *out)
     struct executor_page *p = arg;
     ask(p);
     const struct daemon_status *s = &p->status;
-    const uint32_t running = running_jobs(s);
+    const struct job_sums sums = sum_jobs(s);
     return p->why.code == GLINT_OK &&
            web_put_metric(out, "glint_executor_slots", false, NULL, "Tasks that run at a time.",
                           s->slots) &&
            web_put_metric(out, "glint_executor_tasks_running", false, NULL,
-                          "Attempts that run now.", running_tasks(s)) &&
+                          "Attempts that run now.", sums.tasks_running) &&
            web_put_metric(out, "glint_executor_jobs_running", false, NULL,
-                          "Jobs that have an executor process here.", running) &&
+                          "Jobs that have an executor process here.", sums.jobs_running) &&
            web_put_metric(out, "glint_executor_jobs_queued", false, NULL, "Jobs that wait for one.",
-                          s->job_count - running) &&
+                          s->job_count - sums.jobs_running) &&
            web_put_metric(out, "glint_executor_memory_bytes", false, "bytes",
-                          "Resident memory of the executor processes.", resident_bytes(s)) &&
+                          "Resident memory of the executor processes.", sums.memory_bytes) &&
            web_put_metric(out, "glint_executor_memory_max_bytes", false, "bytes",
                           "Memory for tasks, all slots together.", s->memory_bytes) &&
            web_put_metric(out, "glint_executor_heartbeat_age_seconds", false, "seconds",
                           "Time since the last heartbeat of a driver, the longest.",
-                          oldest_heartbeat_ns(s) / SECOND_NS) &&
+                          sums.heartbeat_age_ns / SECOND_NS) &&
            web_put_metric(out, "glint_executor_uptime_seconds", false, "seconds",
                           "Time since the daemon has started.", s->uptime_ns / SECOND_NS) &&
            web_put_metric(out, "glint_executor_draining", false, NULL, "1: it takes no more jobs.",
@@ -275,18 +264,9 @@ struct executor_args {
     bool log_json;
 };
 
-/* All functions below return 0, or a code with *error set. */
-static int read_log_format(struct executor_args *l, struct glint_error *error)
-{
-    const char *format = cli_line_option(l->line, "log-format");
-    l->log_json = strcmp(format, "json") == 0;
-    if (l->log_json || strcmp(format, "text") == 0) return 0;
-    return error_set(error, GLINT_E_BAD_VALUE, NULL, "--log-format %s: it must be text or json",
-                     format);
-}
-
 /* ---- --cluster FILE --id ID */
 
+/* All functions below return 0, or a code with *error set. */
 static int run_daemon(struct executor_args *l, struct glint_error *error)
 {
     static const char *const of_join[] = {"slots", "memory", "work-dir", "listen"};
@@ -387,10 +367,12 @@ static int read_from_daemon(struct executor_args *l, struct executor_process_con
 {
     const char *limit = cli_line_option(l->line, "log-limit");
     if (executor_process_read_credentials(credentials, error) != 0) return error->code;
-    c->cluster = cli_line_option(l->line, "cluster-name");
+    /* The defaults depend on the secret, which a daemon does not pass on. */
+    l->file.cluster.allow_commands = cli_line_flag(l->line, "allow-commands");
+    l->file.cluster.name = cli_line_option(l->line, "cluster-name");
     c->host = cli_line_option(l->line, "host");
     c->from_daemon = credentials;
-    if (c->join_host != NULL && c->cluster != NULL && c->host != NULL && limit != NULL &&
+    if (c->join_host != NULL && c->cluster->name != NULL && c->host != NULL && limit != NULL &&
         (strcmp(limit, "0") == 0 || text_parse_bytes(limit, &c->log_bytes_max)))
         return 0;
     return error_set(error, GLINT_E_USAGE, NULL, "the daemon's arguments are not complete");
@@ -406,8 +388,6 @@ static int reject_page(const struct executor_args *l, struct glint_error *error)
 
 static int run_join(struct executor_args *l, struct glint_error *error)
 {
-    if (reject_page(l, error) != 0) return error->code;
-
     char name[NAME_BYTES_MAX];
     struct process_credentials credentials;
     bool from_daemon = cli_line_flag(l->line, "executor-process");
@@ -415,24 +395,12 @@ static int run_join(struct executor_args *l, struct glint_error *error)
     if (from_daemon) ignore_environment();
     const char *id = cli_line_option(l->line, "id");
     if (!cluster_file_open(&l->file, l->line, true, error)) return error->code;
-    const struct cluster *cluster = &l->file.cluster;
     struct executor_process_config config = {.registry = l->registry,
                                              .env = env_real(),
-                                             .cluster = cluster->name,
+                                             .cluster = &l->file.cluster,
                                              .node = id != NULL ? id : name,
-                                             .secret_file = cluster->secret_file,
-                                             .insecure_plaintext = cluster->insecure_plaintext,
-                                             .allow_commands = cluster->allow_commands,
-                                             .ports = cluster->ports,
                                              .work_dir = cli_line_option(l->line, "work-dir"),
-                                             .heartbeat = cluster->heartbeat,
-                                             .connect_ms = cluster->connect_ms,
-                                             .fetch_ms = cluster->fetch_ms,
-                                             .drain_ms = cluster->drain_ms,
-                                             .start_ms = cluster->start_ms,
                                              .log_json = l->log_json};
-    /* The defaults depend on the secret, which a daemon does not pass on. */
-    if (from_daemon) config.allow_commands = cli_line_flag(l->line, "allow-commands");
     make_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
         return error_set(error, GLINT_E_USAGE, "choose a shorter one", "--id is not a valid name");
@@ -481,11 +449,14 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     struct cli_line line;
     int status;
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
-    struct executor_args l = {.line = &line, .registry = &registry};
+    struct executor_args l = {.line = &line,
+                              .registry = &registry,
+                              .log_json =
+                                  strcmp(cli_line_option(&line, "log-format"), "json") == 0};
     bool join = cli_line_has(&line, "join"), from_daemon = cli_line_flag(&line, "executor-process");
     if (cli_line_has(&line, "ui-token") && !cli_line_has(&line, "ui"))
         error_set(&error, GLINT_E_USAGE, "add --ui", "--ui-token has no effect without --ui");
-    else if (read_log_format(&l, &error) == 0 && check_daemon_options(&l, from_daemon, &error) == 0)
+    else if (check_daemon_options(&l, from_daemon, &error) == 0)
         (join || from_daemon ? run_join : run_daemon)(&l, &error);
     cluster_file_fini(&l.file);
     cli_line_fini(&line);

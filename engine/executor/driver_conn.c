@@ -155,11 +155,11 @@ static void enter_driver_directory(struct executor_process *c, const char *dir)
 static int create_job_parts(struct executor_process *c, const struct task_options *options,
                             struct glint_error *error)
 {
-    c->peers = peers_create(&c->net, c->config.fetch_ms, error);
+    c->peers = peers_create(&c->net, c->config.cluster->fetch_ms, error);
     if (c->peers == NULL) return error->code;
     c->fetcher = peers_as_fetcher(c->peers);
-    c->broadcasts =
-        broadcast_client_create(c->env, &c->fetcher, c->config.fetch_ms, send_block_request, c);
+    c->broadcasts = broadcast_client_create(c->env, &c->fetcher, c->config.cluster->fetch_ms,
+                                            send_block_request, c);
     c->cancel = message_create(MSG_CANCEL);
     if (c->broadcasts == NULL || c->cancel == NULL) return error_no_memory(error);
     /* CANCEL with an id other than 0 cancels; 0 allows tasks again. */
@@ -182,7 +182,7 @@ static int create_job_parts(struct executor_process *c, const struct task_option
 static int start_job(struct executor_process *c, const struct message *m, struct glint_error *error)
 {
     struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
-                                   .allow_commands = c->config.allow_commands,
+                                   .allow_commands = c->config.cluster->allow_commands,
                                    .work_dir = c->work_dir.path};
     if (c->has_job || m->id >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL,
@@ -393,7 +393,7 @@ static void on_control_opened(struct executor_process *c)
         on_dial_failed(c, &why);
         return;
     }
-    conn_start_heartbeat(c->control, &c->config.heartbeat);
+    conn_start_heartbeat(c->control, &c->config.cluster->heartbeat);
     c->has_registered = true;
     send_registration(c);
 }

@@ -253,7 +253,7 @@ static uint64_t ending_on_timer(struct executor_process *c, uint64_t now)
 static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
 {
     char what[2 * NAME_BYTES_MAX];
-    uint64_t limit_ns = STUCK_TASK_DEADS * c->config.heartbeat.dead_ns;
+    uint64_t limit_ns = STUCK_TASK_DEADS * c->config.cluster->heartbeat.dead_ns;
     uint64_t cancel_requested_ns =
         c->executor != NULL ? executor_find_stuck_task(c->executor, what, sizeof what) : 0;
     if (cancel_requested_ns == 0) return UINT64_MAX; /* checked again with the next heartbeat */
@@ -304,9 +304,9 @@ void executor_process_on_signal(struct executor_process *c)
     }
     assert(!c->draining);
     c->draining = true;
-    c->drain_deadline_ns = now + c->config.drain_ms * MS_NS;
+    c->drain_deadline_ns = now + c->config.cluster->drain_ms * MS_NS;
     log_line(LOG_INFO, NULL, "draining: no new tasks, at most %llu ms",
-             (unsigned long long)c->config.drain_ms);
+             (unsigned long long)c->config.cluster->drain_ms);
     driver_conn_send_drain(c);
     executor_process_arm_timer(c, now);
 }
@@ -322,7 +322,7 @@ static void on_driver_timeout(struct executor_process *c)
     }
     error_set(&why, GLINT_E_CONNECTION, "start one: glint submit --listen HOST:PORT",
               "no driver at %s:%u within %llu ms%s%s", c->config.join_host, c->config.join_port,
-              (unsigned long long)c->config.start_ms, c->last.code != GLINT_OK ? ": " : "",
+              (unsigned long long)c->config.cluster->start_ms, c->last.code != GLINT_OK ? ": " : "",
               c->last.cause);
     executor_process_end(c, &why);
 }
@@ -333,7 +333,7 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_timeout(c);
     if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_conn_dial(c);
     if (c->phase == PROCESS_WAITING) { /* poll: a late timer shows that this process was paused */
-        uint64_t next_check = now + c->config.heartbeat.heartbeat_ns;
+        uint64_t next_check = now + c->config.cluster->heartbeat.heartbeat_ns;
         return earlier(next_check, earlier(c->deadline_ns, c->redial_at_ns));
     }
     if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
@@ -352,7 +352,7 @@ static void on_process_timer(void *arg)
     if (c->phase == PROCESS_CLOSING) force_exit(c);
     /* Paused (SIGSTOP, suspend): extend the deadline, no driver could connect meanwhile. */
     if (c->phase == PROCESS_WAITING &&
-        liveness_is_process_pause(&c->config.heartbeat, c->timer.expired_by_ns, now))
+        liveness_is_process_pause(&c->config.cluster->heartbeat, c->timer.expired_by_ns, now))
         c->deadline_ns += now - c->timer.expired_by_ns;
     uint64_t next = process_on_timer(c, now);
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);
@@ -418,13 +418,13 @@ int executor_process_start(struct executor_process *c, const struct executor_pro
     assert(c->phase == PROCESS_WAITING && config->slots > 0 && config->slots <= SLOTS_MAX);
     const struct process_credentials *given = config->from_daemon;
     const struct net_config net = {.role = ROLE_EXECUTOR,
-                                   .cluster = config->cluster,
+                                   .cluster = config->cluster->name,
                                    .node = config->node,
-                                   .secret_file = config->secret_file,
+                                   .secret_file = config->cluster->secret_file,
                                    .job_key = given != NULL ? &given->key : NULL,
                                    .incarnation = given != NULL ? given->incarnation : NULL,
-                                   .insecure_plaintext = config->insecure_plaintext,
-                                   .connect_ms = config->connect_ms};
+                                   .insecure_plaintext = config->cluster->insecure_plaintext,
+                                   .connect_ms = config->cluster->connect_ms};
     const struct port_range port = {config->port, config->port};
     c->config = *config;
     c->has_job_key = given != NULL;
@@ -437,11 +437,12 @@ int executor_process_start(struct executor_process *c, const struct executor_pro
     int r = net_init(&c->net, &c->loop, c->env, &net, error);
     if (r == 0) r = open_work_dir(c, error);
     if (r != 0) return r;
-    c->listener =
-        listener_open_in_range(&c->net, config->host, config->port != 0 ? port : config->ports,
-                               executor_process_on_accepted, c, error);
+    c->listener = listener_open_in_range(&c->net, config->host,
+                                         config->port != 0 ? port : config->cluster->ports,
+                                         executor_process_on_accepted, c, error);
     if (c->listener == NULL) return error->code;
-    uint64_t wait_ms = given != NULL ? DRIVER_CONNECTS * config->connect_ms : config->start_ms;
+    uint64_t wait_ms =
+        given != NULL ? DRIVER_CONNECTS * config->cluster->connect_ms : config->cluster->start_ms;
     if (given != NULL && wait_ms < DRIVER_MS_MIN) wait_ms = DRIVER_MS_MIN;
     c->deadline_ns = executor_process_now(c) + wait_ms * MS_NS;
     driver_conn_dial(c);

@@ -26,18 +26,13 @@ struct process_credentials;
 struct executor_process_config {
     const struct context_config *registry; /* operators and functions; borrowed */
     struct env *env;
-    const char *cluster, *node;
-    const char *secret_file; /* NULL: the user's default */
-    bool insecure_plaintext;
-    bool allow_commands; /* tasks may run commands */
-    const char *host;    /* address to listen on */
-    uint16_t port;       /* 0: one of `ports` */
-    struct port_range ports;
+    const struct cluster *cluster; /* its keys */
+    const char *node;
+    const char *host; /* address to listen on */
+    uint16_t port;    /* 0: one of the cluster's `ports` */
     uint32_t slots;
     uint64_t memory_bytes;
     const char *work_dir;
-    struct liveness_limits heartbeat;
-    uint64_t connect_ms, fetch_ms, drain_ms, start_ms;
     const char *join_host; /* of the driver */
     uint16_t join_port;
     const struct process_credentials *from_daemon; /* NULL: started by a user, with a secret */

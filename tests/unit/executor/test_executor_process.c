@@ -3,9 +3,9 @@
 #include "engine/executor/executor_process.h"
 
 #include "engine/driver/driver.h"
-#include "engine/net/net_init.h"
 #include "engine/net/listener.h"
 #include "engine/net/message.h"
+#include "engine/net/net_init.h"
 #include "engine/net/wire.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/transfer/wire_fetch.h"
@@ -32,6 +32,7 @@ struct process_fixture {
     struct executor_registration registration;
     struct glint_error failure;
     struct context_config registry;
+    struct cluster cluster;
     struct executor_process_config config;
     char dir[64];
     pthread_t thread;
@@ -154,20 +155,21 @@ static void begin(void)
     w.listener = listener_open(&w.net, "127.0.0.1", 0, on_accepted, NULL, &error);
     cr_assert_not_null(w.listener, "%s", error.cause);
     w.registry = local_config(1, false);
+    w.cluster = (struct cluster){.name = "test",
+                                 .insecure_plaintext = true,
+                                 .heartbeat = {20000000, 10000000000, 20000000000},
+                                 .connect_ms = 20000,
+                                 .fetch_ms = 20000,
+                                 .drain_ms = 20000,
+                                 .start_ms = 20000};
     w.config = (struct executor_process_config){.registry = &w.registry,
                                                 .env = env_real(),
-                                                .cluster = "test",
+                                                .cluster = &w.cluster,
                                                 .node = "n1",
-                                                .insecure_plaintext = true,
                                                 .host = "127.0.0.1",
                                                 .slots = 2,
                                                 .memory_bytes = 64 * MIB,
                                                 .work_dir = w.dir,
-                                                .heartbeat = {20000000, 10000000000, 20000000000},
-                                                .connect_ms = 20000,
-                                                .fetch_ms = 20000,
-                                                .drain_ms = 20000,
-                                                .start_ms = 20000,
                                                 .join_host = "127.0.0.1",
                                                 .join_port = listener_port(w.listener)};
 }
@@ -387,7 +389,7 @@ Test(executor_process, any_lost_connection_means_driver_lost)
 
 Test(executor_process, silent_driver_is_lost)
 {
-    w.config.heartbeat = (struct liveness_limits){10000000, 50000000, 100000000};
+    w.cluster.heartbeat = (struct liveness_limits){10000000, 50000000, 100000000};
     start();
     send_job();
     UNTIL(w.control == NULL);
@@ -448,7 +450,7 @@ Test(executor_process, malformed_payload_is_rejected)
 Test(executor_process, absent_driver_is_an_error)
 {
     w.config.join_port = 1;
-    w.config.start_ms = 100;
+    w.cluster.start_ms = 100;
     cr_assert_eq(pthread_create(&w.thread, NULL, run, NULL), 0);
     cr_expect_eq(finish(), GLINT_E_CONNECTION);
     cr_expect_not_null(strstr(w.error.cause, "no driver at 127.0.0.1:1"));
