@@ -1,6 +1,7 @@
 /* Runs a command. The slot's thread writes its input and reads its output: both pipes are served
  * with one poll, so a process that does not read, or never stops writing, blocks neither side and
  * needs no memory here. A cancel wakes the poll. */
+#include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "ops/pipe.h"
 
@@ -14,7 +15,6 @@
  * the command has exited. */
 #define REST_NS      (5 * SECOND_NS)
 #define ERRORS_READS 32u /* as many as a full pipe needs */
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 #define HINT_OF_NODES "on a cluster it must be at the same path on every node"
 
@@ -34,19 +34,10 @@ void pipe_process_init(struct pipe_process *p, struct glint_task *task,
 /* Returns the path of the program, NULL with the task's error set. */
 static const char *find_command(struct pipe_process *p)
 {
-    const char *name = p->command->words[0], *variable = getenv("PATH");
-    struct env *env = p->task->env;
-    struct glint_slice path = {(const uint8_t *)variable, 0}, directory;
+    const char *name = p->command->words[0];
+    char file[PATH_MAX];
     if (strchr(name, '/') != NULL) return name;
-    if (path.data == NULL) path.data = (const uint8_t *)DEFAULT_PATH;
-    path.size = strlen((const char *)path.data);
-    while (glint_next_field(&path, ':', &directory)) {
-        char file[PATH_MAX];
-        struct env_stat s;
-        if (!text_format(file, sizeof file, "%.*s/%s", (int)directory.size,
-                         directory.size > 0 ? (const char *)directory.data : ".", name) ||
-            env->stat(env, file, &s) != 0 || s.kind != ENV_FILE || (s.mode & 0111) == 0)
-            continue;
+    if (path_find_program(p->task->env, name, file, sizeof file)) {
         char *found = task_alloc(p->task, strlen(file) + 1);
         if (found != NULL) memcpy(found, file, strlen(file) + 1);
         return found;

@@ -5,11 +5,13 @@
 #include "engine/base/text.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define FILE_SCHEME "file:"
-#define LETTERS     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define FILE_SCHEME  "file:"
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define LETTERS      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Returns the length of the scheme if "://" follows it, such as s3a; 0: not a URL. */
 static size_t scheme_size(const char *text)
@@ -75,4 +77,21 @@ bool path_split(const char *path, char *directory, char *name, size_t capacity)
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
     if (cut == 0) return text_format(directory, capacity, ".");
     return text_format(directory, capacity, "%.*s", (int)(cut > 1 ? cut - 1 : 1), path);
+}
+
+bool path_find_program(struct env *env, const char *name, char *out, size_t capacity)
+{
+    const char *at = getenv("PATH");
+    if (strchr(name, '/') != NULL) return text_format(out, capacity, "%s", name);
+    if (at == NULL) at = DEFAULT_PATH;
+    for (;;) {
+        const char *end = strchrnul(at, ':');
+        struct env_stat s;
+        if (text_format(out, capacity, "%.*s/%s", end > at ? (int)(end - at) : 1,
+                        end > at ? at : ".", name) &&
+            env->stat(env, out, &s) == 0 && s.kind == ENV_FILE && (s.mode & 0111) != 0)
+            return true;
+        if (*end == '\0') return false;
+        at = end + 1;
+    }
 }

@@ -1,6 +1,8 @@
-/* Paths as users write them. Pure; any thread. */
+/* Paths as users write them. Any thread. */
 #ifndef GLINT_BASE_PATH_H
 #define GLINT_BASE_PATH_H
+
+#include "engine/base/env.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +22,9 @@ const char *path_explain_missing(const char *text, char *hint);
  * slashes. Both outputs have `capacity` bytes. Returns false if it is too long, or the last
  * component is empty, "." or "..". */
 bool path_split(const char *path, char *directory, char *name, size_t capacity);
+
+/* Writes the path of the program `name`: itself if it has a slash, else that of the first
+ * executable file of that name in the directories of $PATH. Returns false if there is none. */
+bool path_find_program(struct env *env, const char *name, char *out, size_t capacity);
 
 #endif

@@ -1,19 +1,23 @@
-/* Child processes by posix_spawn, and a pidfd in the event loop for the exit. If this process
- * inherited SIGCHLD as ignored, the kernel would reap children itself and their exit status would
- * be lost, so the default is restored first. */
+/* Child processes by vfork: fork would copy the page tables of all memory, and posix_spawn cannot
+ * ask the kernel to kill the child when its parent ends (PR_SET_PDEATHSIG). The child shares the
+ * memory of this process until it runs the program, so between the two it only makes system
+ * calls. */
 #include "engine/base/spawn.h"
 
-#include "engine/base/env.h"
+#include "engine/base/path.h"
 #include "engine/base/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,29 +58,6 @@ void child_groups_kill_all(void)
 #define NULL_DEVICE   "/dev/null"
 #define SESSION_TRIES 8
 
-/* Returns 0 or an errno. */
-static int add_file_actions(posix_spawn_file_actions_t *actions, const struct spawn_program *p)
-{
-    int r = 0;
-    for (int i = 0; r == 0 && i < (int)p->file_count; i++)
-        r = p->files[i] >= 0 ? posix_spawn_file_actions_adddup2(actions, p->files[i], i)
-                             : posix_spawn_file_actions_addopen(actions, i, NULL_DEVICE, O_RDWR, 0);
-    return r;
-}
-
-static int set_spawn_attributes(posix_spawnattr_t *attributes, const struct spawn_program *p)
-{
-    sigset_t all, none;
-    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
-    if (p->own_session) flags |= POSIX_SPAWN_SETSID;
-    /* The loop's signal handlers and mask must not affect the program. */
-    sigfillset(&all);
-    sigemptyset(&none);
-    int r = posix_spawnattr_setsigdefault(attributes, &all);
-    if (r == 0) r = posix_spawnattr_setsigmask(attributes, &none);
-    return r == 0 ? posix_spawnattr_setflags(attributes, flags) : r;
-}
-
 int spawn_set_error(struct glint_error *error, enum glint_code code, int failed, const char *name)
 {
     struct env_stat s;
@@ -89,27 +70,75 @@ int spawn_set_error(struct glint_error *error, enum glint_code code, int failed,
                      "cannot start %s: " NULL_DEVICE ", its standard input, was not found", name);
 }
 
-static int spawn_with_pidfd(struct spawn *s, const struct spawn_program *p)
+static void kill_and_reap(pid_t pid)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    struct sigaction before;
-    /* With SIGCHLD ignored waitpid would fail with ECHILD. */
-    if (sigaction(SIGCHLD, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
-        signal(SIGCHLD, SIG_DFL);
-    int r = posix_spawn_file_actions_init(&actions);
-    if (r != 0) return -r;
-    r = posix_spawnattr_init(&attributes);
-    if (r == 0) {
-        r = add_file_actions(&actions, p);
-        if (r == 0) r = set_spawn_attributes(&attributes, p);
-        if (r == 0)
-            r = posix_spawnp(&s->pid, p->path, &actions, &attributes, p->words,
-                             p->variables != NULL ? p->variables : environ);
-        posix_spawnattr_destroy(&attributes);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Returns a descriptor that none of the program's first `count` files replaces: of `file`, or of
+ * /dev/null for -1. Negative: failed, with errno set. */
+static int copy_above(int file, int count)
+{
+    if (file < 0) file = open(NULL_DEVICE, O_RDWR | O_CLOEXEC);
+    return file < 0 || file >= count ? file : fcntl(file, F_DUPFD_CLOEXEC, count);
+}
+
+/* Runs in the child. Returns only after a failure, with errno set. */
+static void run_program(const struct spawn_program *p, pid_t parent)
+{
+    const int count = (int)p->file_count;
+    int files[SPAWN_FILES_MAX];
+    sigset_t none;
+    for (int i = 0; i < count; i++) files[i] = copy_above(p->files[i], count);
+    for (int i = 0; i < count; i++)
+        if (files[i] < 0 || dup2(files[i], i) < 0) return;
+    for (int number = 1; number < _NSIG; number++) signal(number, SIG_DFL);
+    if (p->own_session && setsid() < 0) return;
+    if (p->ends_with_thread) {
+        if (syscall(SYS_close_range, p->file_count, ~0u, CLOSE_RANGE_CLOEXEC) != 0) return;
+        if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
+        if (getppid() != parent) _exit(1); /* it ended before the call above */
+        /* Not the policy of a slot (thread_set_batch_policy): both wait for each other often. */
+        sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0});
     }
-    posix_spawn_file_actions_destroy(&actions);
-    return -r;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(p->path, p->words, p->variables != NULL ? p->variables : environ);
+}
+
+/* Returns 0 with the child's pid, or a negative errno. */
+static int vfork_program(const struct spawn_program *p, pid_t *out_pid)
+{
+    volatile int error = 0; /* the child writes to it */
+    const pid_t parent = getpid();
+    *out_pid = vfork();
+    if (*out_pid == 0) {
+        run_program(p, parent);
+        error = errno;
+        _exit(127);
+    }
+    return *out_pid < 0 ? -errno : -error;
+}
+
+int spawn_process(const struct spawn_program *p, int *out_exited)
+{
+    struct sigaction now;
+    sigset_t all, before;
+    pid_t pid;
+    assert(p->file_count <= SPAWN_FILES_MAX && p->words[0] != NULL);
+    /* With SIGCHLD ignored the kernel would discard the exit status. */
+    if (sigaction(SIGCHLD, NULL, &now) == 0 && now.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
+    sigfillset(&all); /* a handler of this process must not run in the child */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = vfork_program(p, &pid);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    *out_exited = r == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* has close-on-exec */
+    if (r == 0 && *out_exited >= 0) return pid;
+    if (r == 0) r = -errno;
+    /* Without a pidfd its exit cannot be watched: the caller sees a failed start. */
+    if (pid > 0) kill_and_reap(pid);
+    return r;
 }
 
 struct session_search {
@@ -168,35 +197,30 @@ static void on_exited(uv_poll_t *poll, int status, int events)
     s->exited(s->arg, wait_status);
 }
 
-/* The child runs, but its exit cannot be watched: kill it, so that the caller sees a
- * failed start. */
-static void kill_and_reap(struct spawn *s)
-{
-    kill(s->pid, SIGKILL);
-    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR) continue;
-}
-
 int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *program,
                 void (*exited)(void *arg, int wait_status), void *arg)
 {
-    assert(program->file_count <= SPAWN_FILES_MAX && program->words[0] != NULL);
+    char path[PATH_MAX];
+    struct spawn_program found = *program;
+    assert(program->own_session || !program->end_session);
     *s = (struct spawn){
         .file = -1, .exited = exited, .arg = arg, .end_session = program->end_session};
-    assert(program->own_session || !program->end_session);
-    int r = spawn_with_pidfd(s, program);
-    if (r != 0) return r;
-    s->file = (int)syscall(SYS_pidfd_open, s->pid, 0); /* has close-on-exec */
-    r = s->file >= 0 ? uv_poll_init(loop, &s->poll, s->file) : -errno;
-    if (r == 0) {
-        s->poll.data = s;
-        s->open = s->running = true;
-        r = uv_poll_start(&s->poll, UV_READABLE, on_exited);
-        assert(r == 0);
-        return 0;
+    found.path = path;
+    if (!path_find_program(env_real(), program->path, path, sizeof path)) return -ENOENT;
+    int r = spawn_process(&found, &s->file);
+    if (r < 0) return r;
+    s->pid = r;
+    r = uv_poll_init(loop, &s->poll, s->file);
+    if (r != 0) {
+        kill_and_reap(s->pid);
+        close(s->file);
+        return r;
     }
-    kill_and_reap(s);
-    if (s->file >= 0) close(s->file);
-    return r;
+    s->poll.data = s;
+    s->open = s->running = true;
+    r = uv_poll_start(&s->poll, UV_READABLE, on_exited);
+    assert(r == 0);
+    return 0;
 }
 
 void spawn_kill(struct spawn *s, int number)

@@ -1,8 +1,6 @@
-/* Child processes: starting a program and waiting for its exit on the event loop.
- *
- * Uses posix_spawn: fork would copy the page tables of all memory, and the child would inherit
- * locks of other threads in an undefined state. The child inherits only the given files, with no
- * signal blocked or ignored. Its exit is reported through a pidfd. Loop thread only. */
+/* Child processes: starting a program, and waiting for its exit on the event loop. The child
+ * inherits only the given files, with no signal blocked or ignored. Its exit is reported through a
+ * pidfd. Loop thread only, except where stated. */
 #ifndef GLINT_BASE_SPAWN_H
 #define GLINT_BASE_SPAWN_H
 
@@ -14,9 +12,9 @@
 
 #define SPAWN_FILES_MAX 5u
 
-/* What to start; borrowed by spawn_start until it returns. */
+/* What to start; borrowed until the call returns. */
 struct spawn_program {
-    const char *path;           /* searched in $PATH if it has no slash */
+    const char *path;           /* spawn_start searches it in $PATH if it has no slash */
     char *const *words;         /* argv, NULL-terminated */
     char *const *variables;     /* environment; NULL: inherit */
     int files[SPAWN_FILES_MAX]; /* its descriptors 0, 1, ..; -1: /dev/null */
@@ -24,7 +22,13 @@ struct spawn_program {
     bool own_session; /* setsid: detached from the terminal */
     /* With own_session: if it is killed or fails, the processes that it has started end, too. */
     bool end_session;
+    /* It leads a process group of its own, and the kernel kills it when the calling thread ends. */
+    bool ends_with_thread;
 };
+
+/* Starts a program. Returns its pid and sets *out_exited to a pidfd, readable on exit; or returns a
+ * negative errno with nothing running or open. Any thread. */
+int spawn_process(const struct spawn_program *p, int *out_exited);
 
 /* A child process; zeros: never started. */
 struct spawn {

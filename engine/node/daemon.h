@@ -2,8 +2,8 @@
  * spawns one executor process per driver.
  *
  * The daemon runs no task and parses no plan, so a job cannot crash it. It serves drivers_max
- * drivers at a time; others queue and receive their position. It spawns an executor for each with
- * posix_spawn (executor_runner.c), sends the driver the executor's port (EXECUTOR_STARTED) and
+ * drivers at a time; others queue and receive their position. It spawns an executor for each
+ * (executor_runner.c), sends the driver the executor's port (EXECUTOR_STARTED) and
  * later its exit (EXECUTOR_EXITED: wait status, and whether the cgroup counted an OOM kill). When a
  * driver's connection closes or misses its heartbeats the daemon stops its executor. It replies to
  * STATUS and forwards CANCEL to the job's driver. SIGTERM: no new drivers, executors drain; the
