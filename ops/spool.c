@@ -1,7 +1,7 @@
 /* See spool.h. */
 #include "ops/spool.h"
 
-#include "engine/shuffle/read.h"
+#include "engine/shuffle/merge_inputs.h"
 
 #define VARINT_BYTES_MAX 10
 
@@ -55,7 +55,7 @@ int spool_rewind(struct spool *h)
     if (h->writer.task != NULL) {
         int r = run_writer_finish(&h->writer, &h->run);
         if (r < 0) return r;
-        merge_pass_count_spill(h->task, &h->run);
+        merge_count_spill(h->task, &h->run);
     }
     return h->run.records > 0 ? run_reader_open(&h->reader, h->task, run_slice(&h->run, 0)) : 0;
 }

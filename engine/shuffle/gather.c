@@ -2,8 +2,6 @@
  * run of its own. */
 #include "engine/shuffle/gather.h"
 
-#include "engine/shuffle/read.h"
-
 #include <assert.h>
 #include <math.h>
 
@@ -155,7 +153,7 @@ static int frequent_key_finish(struct frequent_key *f)
     int r = run_writer_finish(&f->writer, &f->kept);
     if (r < 0) return r;
     f->kept.sorted = true;
-    merge_pass_count_spill(f->task, &f->kept);
+    merge_count_spill(f->task, &f->kept);
     return 0;
 }
 
@@ -266,23 +264,9 @@ bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *in
            raw / MERGE_RECORD_BYTES < records;
 }
 
-/* Finishes `w` and appends its run, on disk. On an error `w` is aborted. */
 static int add_run(struct gather *g, struct run_writer *w)
 {
-    struct run *run = NULL;
-    int r = 0;
-    if (!array_reserve(&g->runs, &g->run_capacity, g->run_count + UINT64_C(1), sizeof *g->runs) ||
-        (run = mem_zalloc(sizeof *run)) == NULL)
-        r = error_no_memory(&g->task->error);
-    if (r == 0) r = run_writer_finish(w, run);
-    if (r < 0) {
-        run_writer_abort(w);
-        mem_free(run);
-        return r;
-    }
-    g->runs[g->run_count++] = run;
-    merge_pass_count_spill(g->task, run);
-    return 0;
+    return merge_inputs_add_run(&g->spilled, w, !g->spec->map_side);
 }
 
 static int write_records(struct gather *g, struct run_writer *w)
@@ -332,7 +316,7 @@ static bool begin_matching(struct gather *g)
 {
     const uint64_t gathered = record_buffer_count(&g->buffer);
     g->matching = true;
-    if (g->run_count > 0 || gathered / 4 > g->records - gathered) return true;
+    if (g->spilled.count > 0 || gathered / 4 > g->records - gathered) return true;
     return match_filter_build(&g->filter, &g->buffer);
 }
 
@@ -486,7 +470,7 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     if (!reserve_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
     r = collect_inputs(g, inputs + read, count - read, may_be_frequent(spec, inputs, count, fits));
     if (r < 0) return r;
-    if (g->run_count == 0)
+    if (g->spilled.count == 0)
         return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
     r = spill_buffer(g);
     record_buffer_fini(&g->buffer); /* its memory is needed for merging */
@@ -495,16 +479,12 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
 
 void gather_fini(struct gather *g)
 {
-    for (uint32_t i = 0; i < g->run_count; i++) {
-        run_destroy(g->runs[i]);
-        mem_free(g->runs[i]);
-    }
-    mem_free(g->runs);
+    merge_inputs_fini(&g->spilled);
     gather_table_fini(&g->table);
     frequent_key_fini(&g->frequent);
     match_filter_fini(&g->filter);
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
     record_buffer_fini(&g->buffer);
-    *g = (struct gather){.runs = NULL};
+    *g = (struct gather){.task = NULL};
 }

@@ -8,6 +8,7 @@
 #include "engine/records/bytes.h"
 #include "engine/shuffle/batch_builder.h"
 #include "engine/shuffle/combine_buffer.h"
+#include "engine/shuffle/merge_inputs.h"
 #include "engine/shuffle/record_buffer.h"
 #include "engine/shuffle/shuffle_spec.h"
 
@@ -109,8 +110,7 @@ struct gather {
     bool combined; /* all records are in `table`, combined and sorted by key */
     struct gather_table table;
     struct record_buffer buffer; /* all records, sorted by key, if nothing was spilled */
-    struct run **runs;           /* [run_count], to be merged in this order; owned */
-    uint32_t run_count;
+    struct merge_inputs spilled; /* sorted runs of all records, else */
     /* If found, records of this key are missing in the buffer and the runs. They come after those
      * of the same key that are there. */
     struct frequent_key frequent;
@@ -121,7 +121,6 @@ struct gather {
     uint64_t budget;  /* bytes of the buffer */
     bool matching;    /* a record that needs a match was found: the filter is complete */
     struct match_filter filter;
-    uint64_t run_capacity;
     struct run_reader reader;
     struct buffer scratch; /* of a value that spans blocks */
 };

@@ -17,21 +17,9 @@
 #include "engine/records/codec.h"
 #include "engine/records/run.h"
 #include "engine/shuffle/combine_buffer.h"
-#include "engine/shuffle/read.h"
+#include "engine/shuffle/merge_inputs.h"
 
 #include <assert.h>
-
-struct spilled_run {
-    struct run run;
-    bool raw; /* its values are raw, not accumulators (aggregator.h) */
-};
-
-/* Owns the runs. Zeros are an empty list. */
-struct spills {
-    struct spilled_run *items;
-    uint32_t count;
-    uint64_t capacity;
-};
 
 struct partition_block;
 
@@ -52,7 +40,6 @@ struct partition_blocks {
     uint8_t **slabs;
     uint64_t slab_count, slab_capacity;
 };
-static void spills_fini(struct spills *s);
 
 /* Returns false when out of memory. */
 static inline bool partition_blocks_are_used(const struct partition_blocks *b)
@@ -95,108 +82,6 @@ static inline uint64_t partition_blocks_run_bytes(const struct partition_blocks 
 {
     const uint64_t bytes = partition_blocks_bytes(b);
     return bytes + (bytes / KIB + b->partitions) * RUN_BLOCK_HEADER_BYTES;
-}
-
-/* ---- See write.c. Adjacent spills are merged until at most MERGE_FAN_IN_MAX are left for the
- * last merge. If the spec is sequential, only the first range may combine: the values of a later
- * range must be merged one by one into the result of all earlier ones. */
-
-/* Finishes `w` and appends its run. On an error `w` is aborted and the code returned. */
-static int spills_add(struct spills *s, struct run_writer *w, bool raw)
-{
-    /* Reserve first: after run_writer_finish a failure would leave a run without an owner. */
-    struct glint_task *task = w->task;
-    int r = 0;
-    if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items))
-        r = error_no_memory(&task->error);
-    struct run run = {.path = NULL};
-    if (r == 0) r = run_writer_finish(w, &run);
-    if (r < 0) {
-        run_writer_abort(w);
-        return r;
-    }
-    s->items[s->count++] = (struct spilled_run){run, raw};
-    merge_pass_count_spill(task, &run);
-    return 0;
-}
-
-/* Merges `count` adjacent spills, starting at `first`, partition by partition. */
-static int merge_spill_range(struct merge_pass *c, const struct spilled_run *first, uint32_t count,
-                             enum merge_pass_mode mode, struct run_writer *out)
-{
-    assert(count <= MERGE_FAN_IN_MAX);
-    for (uint32_t p = 0; p < out->partitions; p++) {
-        struct run_slice slices[MERGE_FAN_IN_MAX];
-        bool raw[MERGE_FAN_IN_MAX];
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            slices[n] = run_slice(&first[i].run, p);
-            if (slices[n].part.records == 0) continue;
-            raw[n++] = first[i].raw;
-        }
-        if (n == 0) continue;
-        int r = merge_pass_run(c, mode, slices, raw, n, out, p);
-        if (r < 0) return r;
-    }
-    return 0;
-}
-
-/* Replaces each range of MERGE_FAN_IN_MAX spills with one merged run. On an error `s` contains the
- * runs merged so far, and the caller frees them. */
-static int merge_all_ranges(struct spills *s, struct merge_pass *c, const struct shuffle_spec *spec,
-                            bool combines)
-{
-    struct glint_task *task = c->combiner.aggregator.task;
-    struct spills fewer = {NULL, 0, 0};
-    int r = 0;
-    for (uint32_t i = 0; i < s->count && r == 0; i += MERGE_FAN_IN_MAX) {
-        uint32_t n = s->count - i < MERGE_FAN_IN_MAX ? s->count - i : MERGE_FAN_IN_MAX;
-        bool combine = combines && (i == 0 || !aggregator_is_sequential(spec));
-        struct run_writer w;
-        /* Intermediate runs are always files: the shared run memory is for the outputs. */
-        r = run_writer_init(&w, task, spec->partitions, 0);
-        if (r < 0) break;
-        r = merge_spill_range(c, s->items + i, n, combine ? MERGE_PASS_COMBINE : MERGE_PASS_COPY,
-                              &w);
-        if (r == 0)
-            r = spills_add(&fewer, &w, !combine);
-        else
-            run_writer_abort(&w);
-        /* Now, not in spills_fini: limits the disk space to one range more than the input. */
-        for (uint32_t k = i; k < i + n; k++) run_destroy(&s->items[k].run);
-    }
-    spills_fini(s);
-    *s = fewer;
-    return r;
-}
-
-/* Merges all spills into *out, the map task's output, and frees them, also on an error. `combines`:
- * the values of a key become one. The caller owns *out. Returns 0 or a negative code with the
- * task's error set. */
-static int spills_merge(struct spills *s, struct glint_task *task, const struct shuffle_spec *spec,
-                        void *state, bool combines, struct run *out)
-{
-    struct merge_pass c;
-    struct run_writer w = {.task = NULL};
-    int r = merge_pass_init(&c, task, spec, state);
-    while (r == 0 && s->count > MERGE_FAN_IN_MAX) r = merge_all_ranges(s, &c, spec, combines);
-    if (r == 0) r = run_writer_init(&w, task, spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0)
-        r = merge_spill_range(&c, s->items, s->count,
-                              combines ? MERGE_PASS_COMBINE_FINAL : MERGE_PASS_COPY, &w);
-    if (r == 0) r = run_writer_finish(&w, out);
-    if (r < 0) run_writer_abort(&w);
-    merge_pass_fini(&c);
-    spills_fini(s);
-    return r;
-}
-
-/* Destroys all runs and removes their files. */
-static void spills_fini(struct spills *s)
-{
-    for (uint32_t i = 0; i < s->count; i++) run_destroy(&s->items[i].run);
-    mem_free(s->items);
-    *s = (struct spills){NULL, 0, 0};
 }
 
 /* ---- See write.c. */
@@ -349,7 +234,7 @@ struct shuffle_writer {
     bool combines;       /* rows are combined, in the table or when spills are merged */
     struct combine_buffer combine_buffer;
     struct partition_blocks blocks; /* in use: of all rows so far */
-    struct spills spills;
+    struct merge_inputs spills;
     struct run_writer run;   /* the open run; task == NULL: none */
     bool run_raw;            /* its values are raw, not accumulators */
     uint32_t last_partition; /* position of the open run's last record */
@@ -409,7 +294,7 @@ static bool uses_table(const struct shuffle_writer *w)
 static int end_run(struct shuffle_writer *w)
 {
     if (w->run.task == NULL) return 0;
-    int r = spills_add(&w->spills, &w->run, w->run_raw);
+    int r = merge_inputs_add_run(&w->spills, &w->run, w->run_raw);
     w->run = (struct run_writer){.task = NULL};
     return r;
 }
@@ -639,6 +524,22 @@ static int move_to_blocks(struct shuffle_writer *w)
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
 
+static int merge_spills(struct shuffle_writer *w, struct run *out)
+{
+    struct merge_pass c;
+    struct run_writer writer = {.task = NULL};
+    int r = merge_pass_init(&c, w->task, w->spec, w->state, w->combines);
+    /* Intermediate runs are always files: the shared run memory is for the outputs. */
+    if (r == 0) r = merge_pass_reduce(&c, &w->spills, w->spec->partitions, 0);
+    if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = merge_pass_write(&c, &w->spills, &writer);
+    if (r == 0) r = run_writer_finish(&writer, out);
+    if (r < 0) run_writer_abort(&writer);
+    merge_pass_fini(&c);
+    merge_inputs_fini(&w->spills);
+    return r;
+}
+
 /* Writes the output after spills: spills the rest and merges all. A single spill with complete
  * values is used as the output without reading it back. */
 static int write_spilled(struct shuffle_writer *w, struct run *out)
@@ -648,13 +549,14 @@ static int write_spilled(struct shuffle_writer *w, struct run *out)
     if (r < 0) return r;
     combine_buffer_fini(&w->combine_buffer); /* its memory is needed for merging */
     /* Incomplete: raw values that are not accumulators yet, or a zero that was not merged. */
-    const struct spilled_run *first = &w->spills.items[0];
+    const struct merge_input *first = &w->spills.items[0];
     bool complete = !w->combines || (w->spec->dependency.combine != COMBINE_FOLD &&
                                      (!first->raw || aggregator_values_are_accumulators(w->spec)));
     if (w->spills.count > 1 || !complete) {
-        r = spills_merge(&w->spills, w->task, w->spec, w->state, w->combines, out);
+        r = merge_spills(w, out);
     } else {
-        *out = first->run;
+        *out = *first->run;
+        mem_free(first->run);
         w->spills.count = 0;
     }
     out->sorted = r == 0;
@@ -688,7 +590,7 @@ void shuffle_writer_close(struct shuffle_writer *w)
     run_writer_abort(&w->run);
     combine_buffer_fini(&w->combine_buffer);
     partition_blocks_fini(&w->blocks);
-    spills_fini(&w->spills);
+    merge_inputs_fini(&w->spills);
     buffer_fini(&w->last_key);
     mem_free(w);
 }
