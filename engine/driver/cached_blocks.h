@@ -3,8 +3,8 @@
 #ifndef GLINT_DRIVER_CACHED_BLOCKS_H
 #define GLINT_DRIVER_CACHED_BLOCKS_H
 
-#include "engine/net/message.h"
 #include "engine/plan/context.h"
+#include "engine/transfer/message.h"
 
 /* How many blocks are cached, and their bytes. */
 struct cached_sums {

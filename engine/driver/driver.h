@@ -8,9 +8,9 @@
 #ifndef GLINT_DRIVER_DRIVER_H
 #define GLINT_DRIVER_DRIVER_H
 
-#include "engine/net/message.h"
 #include "engine/plan/context.h"
 #include "engine/plan/context_config.h"
+#include "engine/transfer/message.h"
 
 struct driver;
 

@@ -4,7 +4,7 @@
 #ifndef GLINT_DRIVER_EXECUTOR_CLOCK_H
 #define GLINT_DRIVER_EXECUTOR_CLOCK_H
 
-#include "engine/net/message.h"
+#include "engine/transfer/message.h"
 
 struct executor_clock {
     uint64_t offset_ns; /* the driver's clock minus the executor's, modulo 2^64 */

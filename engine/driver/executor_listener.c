@@ -52,7 +52,7 @@ static bool send_job_options(struct executor_conn *l, struct glint_error *error)
      * paths work. */
     if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
     int r = job_options_encode(&options, &m.body, error);
-    if (r == 0) conn_send_message(l->control, &m);
+    if (r == 0) message_send(l->control, &m);
     buffer_fini(&m.body);
     return r == 0;
 }

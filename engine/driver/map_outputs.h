@@ -7,7 +7,7 @@
 #ifndef GLINT_DRIVER_MAP_OUTPUTS_H
 #define GLINT_DRIVER_MAP_OUTPUTS_H
 
-#include "engine/net/message.h"
+#include "engine/transfer/message.h"
 
 /* The map outputs of one shuffle. */
 struct map_outputs {

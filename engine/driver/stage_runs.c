@@ -5,8 +5,8 @@
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
 #include "engine/net/cluster.h"
-#include "engine/net/message.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/transfer/message.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ static void push_failed_task(struct executor_conn *l, struct message *m,
 static void send_release(struct executor_conn *l, uint64_t id)
 {
     struct message m = {.type = MSG_RELEASE, .id = id};
-    conn_send_message(l->control, &m);
+    message_send(l->control, &m);
 }
 
 /* chunked_fetch's `done`. */

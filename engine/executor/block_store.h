@@ -12,8 +12,8 @@
 #define GLINT_EXECUTOR_BLOCK_STORE_H
 
 #include "engine/batch.h"
-#include "engine/net/message.h"
 #include "engine/records/emitter.h"
+#include "engine/transfer/message.h"
 
 struct block_store;
 struct cached_block;

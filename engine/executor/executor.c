@@ -13,11 +13,11 @@
 #include "engine/batch.h"
 #include "engine/executor/pipeline.h"
 #include "engine/executor/store.h"
-#include "engine/net/message.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/records/pack.h"
 #include "engine/records/task.h"
 #include "engine/shuffle/task_accumulators.h"
+#include "engine/transfer/message.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -8,11 +8,11 @@
 
 #include "engine/executor/block_store.h"
 #include "engine/executor/store.h"
-#include "engine/net/message.h"
 #include "engine/plan/progress.h"
 #include "engine/records/task.h"
 #include "engine/transfer/broadcast_client.h"
 #include "engine/transfer/fetch.h"
+#include "engine/transfer/message.h"
 
 struct executor;
 struct store;

@@ -70,7 +70,7 @@ static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
         struct message *m = pop_outcome(c);
         if (m == NULL) break;
         /* If it fails the connection closes by itself: driver_on_closed ends the process. */
-        conn_send_message(c->control, m);
+        message_send(c->control, m);
         message_destroy(m);
     }
     return UINT64_MAX;

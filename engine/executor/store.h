@@ -9,10 +9,10 @@
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
-#include "engine/net/message.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/records/run.h"
 #include "engine/transfer/fetch.h"
+#include "engine/transfer/message.h"
 
 struct store;
 

@@ -4,8 +4,8 @@
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/net/hello.h"
-#include "engine/net/message.h"
 #include "engine/records/pack.h"
+#include "engine/transfer/message.h"
 
 #include <limits.h>
 #include <string.h>

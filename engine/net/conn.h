@@ -13,9 +13,9 @@
 #ifndef GLINT_NET_CONN_H
 #define GLINT_NET_CONN_H
 
+#include "engine/net/deadline.h"
 #include "engine/net/frame.h"
 #include "engine/net/hello.h"
-#include "engine/net/deadline.h"
 #include "engine/net/tls.h"
 
 #include <uv.h>
@@ -40,7 +40,6 @@ struct net {
 };
 
 struct conn;
-struct message;
 struct payload_format;
 struct ping;
 
@@ -83,11 +82,13 @@ struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum ch
  * CONN_QUEUE_BYTES_MAX of memory: the connection then fails. Also returns false if the connection
  * is already ending. */
 bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct buffer *payload);
-/* As conn_send, of an encoded payload (`format` of struct *v) or message. Also fails the connection
- * and returns false if there is no memory to encode it. */
+/* As conn_send, of a payload that was encoded for it. If that failed, `why` says so: also fails the
+ * connection and returns false. */
+bool conn_send_encoded(struct conn *c, enum frame_type type, uint64_t request,
+                       struct buffer *payload, const struct glint_error *why);
+/* Encodes *v (`format`) and calls conn_send_encoded. */
 bool conn_send_payload(struct conn *c, enum frame_type type, uint64_t request,
                        const struct payload_format *format, const void *v);
-bool conn_send_message(struct conn *c, const struct message *m);
 /* Queues a DATA frame. `bytes` are borrowed until `sent` is called, which always happens: with ok
  * false, before `closed`, if the connection ends first. Without TLS they are written to the socket
  * without a copy. Returns false, and `sent` is not called, when out of memory (the connection then

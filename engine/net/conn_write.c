@@ -3,7 +3,7 @@
  * records. Without TLS payloads are written from their own memory. With TLS a part of the queue is
  * encrypted per write, so that queued frames stay plain and borrowed. */
 #include "engine/net/conn_internal.h"
-#include "engine/net/message.h"
+#include "engine/net/payload.h"
 
 #include <assert.h>
 #include <string.h>
@@ -318,9 +318,8 @@ bool conn_send(struct conn *c, enum frame_type type, uint64_t request, struct bu
     return false;
 }
 
-/* Takes *payload over; `why` says why it could not be encoded, if so. */
-static bool send_encoded(struct conn *c, enum frame_type type, uint64_t request,
-                         struct buffer *payload, const struct glint_error *why)
+bool conn_send_encoded(struct conn *c, enum frame_type type, uint64_t request,
+                       struct buffer *payload, const struct glint_error *why)
 {
     if (why->code == GLINT_OK) return conn_send(c, type, request, payload);
     buffer_fini(payload);
@@ -334,15 +333,7 @@ bool conn_send_payload(struct conn *c, enum frame_type type, uint64_t request,
     struct buffer payload = {NULL, 0, 0};
     struct glint_error why = {.code = GLINT_OK};
     payload_encode(format, v, &payload, &why);
-    return send_encoded(c, type, request, &payload, &why);
-}
-
-bool conn_send_message(struct conn *c, const struct message *m)
-{
-    struct buffer payload = {NULL, 0, 0};
-    struct glint_error why = {.code = GLINT_OK};
-    message_encode(m, &payload, &why);
-    return send_encoded(c, FRAME_MESSAGE, 0, &payload, &why);
+    return conn_send_encoded(c, type, request, &payload, &why);
 }
 
 bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,

@@ -1,7 +1,7 @@
 /* Arbitrary bytes as a message, and as the body of each message type: either rejected, or valid and
  * unchanged by a round trip. */
 #include "engine/limits.h"
-#include "engine/net/message.h"
+#include "engine/transfer/message.h"
 
 #include <assert.h>
 #include <string.h>

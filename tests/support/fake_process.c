@@ -3,9 +3,9 @@
 #include "tests/support/fake_nodes.h"
 
 #include "engine/base/endian.h"
-#include "engine/net/message.h"
 #include "engine/net/wire.h"
 #include "engine/transfer/broadcast_block.h"
+#include "engine/transfer/message.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include <stdlib.h>

@@ -4,10 +4,10 @@
 
 #include "engine/driver/driver.h"
 #include "engine/net/listener.h"
-#include "engine/net/message.h"
 #include "engine/net/net_init.h"
 #include "engine/net/wire.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/transfer/message.h"
 #include "engine/transfer/wire_fetch.h"
 #include "tests/support/local.h"
 

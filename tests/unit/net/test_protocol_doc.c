@@ -4,9 +4,9 @@
  * compares the page with what tests in Python send. */
 #include "engine/limits.h"
 #include "engine/net/frame.h"
-#include "engine/net/message.h"
 #include "engine/net/wire.h"
 #include "engine/records/pack.h"
+#include "engine/transfer/message.h"
 #include "engine/transfer/wire_fetch.h"
 
 #include "tests/unit/net/bytes.h"

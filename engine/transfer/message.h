@@ -21,13 +21,15 @@
  * has one byte per reduce partition, the size of its output for it (size_code_encode). FAILED has a
  * body only if its error is FETCH_FAILED. FAILED of ATTEMPT_NONE: the executor got a STAGE with
  * outputs, and cannot write there. */
-#ifndef GLINT_NET_MESSAGE_H
-#define GLINT_NET_MESSAGE_H
+#ifndef GLINT_TRANSFER_MESSAGE_H
+#define GLINT_TRANSFER_MESSAGE_H
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/net/payload.h"
 #include "engine/records/task.h"
+
+struct conn;
 
 enum message_type {
     MSG_JOB = 1,
@@ -82,6 +84,8 @@ struct message *message_create(enum message_type type); /* NULL when out of memo
 void message_destroy(struct message *m);
 /* Writes the encoded message to the empty *out. Returns 0 or NO_MEMORY. */
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error);
+/* Encodes the message and sends it with conn_send_encoded. Loop thread only. */
+bool message_send(struct conn *c, const struct message *m);
 /* Copies and validates everything. Returns NULL with *error set: PROTOCOL or NO_MEMORY. */
 struct message *message_decode(struct glint_slice bytes, struct glint_error *error);
 

@@ -1,7 +1,8 @@
 /* Messages and their bodies: encoding and decoding. */
-#include "engine/net/message.h"
+#include "engine/transfer/message.h"
 
 #include "engine/limits.h"
+#include "engine/net/conn.h"
 
 #include <assert.h>
 #include <string.h>
@@ -49,6 +50,14 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     pack_bytes(&p, (struct glint_slice){m->blocks.data, m->blocks.size});
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
     return packer_finish(&p, out, error);
+}
+
+bool message_send(struct conn *c, const struct message *m)
+{
+    struct buffer payload = {NULL, 0, 0};
+    struct glint_error why = {.code = GLINT_OK};
+    message_encode(m, &payload, &why);
+    return conn_send_encoded(c, FRAME_MESSAGE, 0, &payload, &why);
 }
 
 /* Copies a byte string; *out_memory as in error_unpack. */

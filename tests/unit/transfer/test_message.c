@@ -1,5 +1,5 @@
 /* Messages: round trips; damaged messages are rejected without memory leaks. */
-#include "engine/net/message.h"
+#include "engine/transfer/message.h"
 
 #include "engine/limits.h"
 
