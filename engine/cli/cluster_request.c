@@ -115,7 +115,8 @@ static void start_request(struct request_state *a, uint32_t executor)
     deadline_init(&q->deadline, &a->loop, on_request_timeout, q);
     deadline_start(&q->deadline, a->net.connect_ms);
     a->open++;
-    q->conn = conn_dial(&a->net, e->host, e->port, CHANNEL_CONTROL, NULL, &events, q, &why);
+    const struct conn_target to = {e->host, e->port, CHANNEL_CONTROL, NULL};
+    q->conn = conn_dial(&a->net, &to, &events, q, &why);
     if (q->conn == NULL) finish_request(q, &why);
 }
 

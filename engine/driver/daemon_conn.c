@@ -311,8 +311,8 @@ static void daemon_conn_dial(struct daemon_conn *p)
     struct glint_error why = {.code = GLINT_OK};
     assert(p->conn == NULL && p->executor_conn == NULL && p->state == DAEMON_CONN_BACKOFF);
     p->state = DAEMON_CONN_DIALLING;
-    p->conn = conn_dial(&p->r->net, p->at->host, p->at->port, CHANNEL_CONTROL, NULL,
-                        &daemon_conn_events, p, &why);
+    const struct conn_target to = {p->at->host, p->at->port, CHANNEL_CONTROL, NULL};
+    p->conn = conn_dial(&p->r->net, &to, &daemon_conn_events, p, &why);
     if (p->conn == NULL) daemon_conn_fail(p, &why);
 }
 

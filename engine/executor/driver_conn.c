@@ -326,6 +326,13 @@ static const struct conn_events driver_conn_events;
 
 static void on_dial_failed(struct executor_process *c, const struct glint_error *why);
 
+static struct conn *dial_driver(struct executor_process *c, enum channel channel,
+                                const uint8_t *incarnation, struct glint_error *why)
+{
+    const struct conn_target to = {c->config.join_host, c->config.join_port, channel, incarnation};
+    return conn_dial(&c->net, &to, &driver_conn_events, c, why);
+}
+
 void driver_conn_dial(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
@@ -335,8 +342,7 @@ void driver_conn_dial(struct executor_process *c)
     c->has_registered = false;
     c->has_job_key = c->config.from_daemon != NULL; /* else each driver sends its own */
     c->last.code = GLINT_OK;
-    c->control = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_CONTROL, NULL,
-                           &driver_conn_events, c, &why);
+    c->control = dial_driver(c, CHANNEL_CONTROL, NULL, &why);
     if (c->control == NULL) on_dial_failed(c, &why);
 }
 
@@ -387,8 +393,7 @@ static void on_control_opened(struct executor_process *c)
     /* The data connection must reach the same driver process as the control connection, not one
      * that was started on the same port since. */
     memcpy(c->driver, conn_peer_hello(c->control)->incarnation, sizeof c->driver);
-    c->data = conn_dial(&c->net, c->config.join_host, c->config.join_port, CHANNEL_DATA, c->driver,
-                        &driver_conn_events, c, &why);
+    c->data = dial_driver(c, CHANNEL_DATA, c->driver, &why);
     if (c->data == NULL) {
         on_dial_failed(c, &why);
         return;

@@ -404,18 +404,18 @@ static int start_dialling(struct conn *c, const char *host, uint16_t port)
     return start_resolving(c, host, port);
 }
 
-struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
-                       const uint8_t *expected_incarnation, const struct conn_events *events,
-                       void *arg, struct glint_error *error)
+struct conn *conn_dial(struct net *net, const struct conn_target *to,
+                       const struct conn_events *events, void *arg, struct glint_error *error)
 {
     struct conn *c = conn_create(net, true, error);
     if (c == NULL) return NULL;
-    assert(channel > 0 && channel < CHANNELS_END && events != NULL);
-    text_format(c->address, sizeof c->address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
-    c->channel = channel;
-    if (expected_incarnation != NULL)
-        memcpy(c->expected_incarnation, expected_incarnation, sizeof c->expected_incarnation);
-    int r = start_dialling(c, host, port);
+    assert(to->channel > 0 && to->channel < CHANNELS_END && events != NULL);
+    text_format(c->address, sizeof c->address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u",
+                to->host, to->port);
+    c->channel = to->channel;
+    if (to->incarnation != NULL)
+        memcpy(c->expected_incarnation, to->incarnation, sizeof c->expected_incarnation);
+    int r = start_dialling(c, to->host, to->port);
     if (r == 0) {
         conn_set_events(c, events, arg);
         return c;

@@ -70,12 +70,18 @@ struct conn_events {
     void (*closed)(void *arg, struct conn *c, const struct glint_error *why);
 };
 
-/* Connects to host:port; a host name is resolved asynchronously. `expected_incarnation` may be
- * NULL: any. `events` stays borrowed. Returns NULL with *error set if it fails at once; later
+/* What to connect to. */
+struct conn_target {
+    const char *host; /* an address or a name, which is resolved asynchronously */
+    uint16_t port;
+    enum channel channel;
+    const uint8_t *incarnation; /* that the peer must have; NULL: any */
+};
+
+/* Connects; `events` stays borrowed. Returns NULL with *error set if it fails at once; later
  * failures are reported by `closed`. */
-struct conn *conn_dial(struct net *net, const char *host, uint16_t port, enum channel channel,
-                       const uint8_t *expected_incarnation, const struct conn_events *events,
-                       void *arg, struct glint_error *error);
+struct conn *conn_dial(struct net *net, const struct conn_target *to,
+                       const struct conn_events *events, void *arg, struct glint_error *error);
 /* Queues a control frame, which is sent once OPEN. Takes ownership of payload->data and empties
  * *payload, also on failure (NULL: no payload). Returns false when out of memory, when the payload
  * is over the limit of its type or when queued control frames would take more than

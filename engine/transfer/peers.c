@@ -191,8 +191,9 @@ static void peer_connect(struct peer *l)
     struct glint_error error = {.code = GLINT_OK};
     assert(!is_driver(l) && l->conn == NULL && !l->peers->ended);
     l->client.responded = false;
-    l->conn = conn_dial(l->peers->net, l->address.host, l->address.port, CHANNEL_DATA,
-                        l->address.incarnation, &peer_events, l, &error);
+    const struct conn_target to = {l->address.host, l->address.port, CHANNEL_DATA,
+                                   l->address.incarnation};
+    l->conn = conn_dial(l->peers->net, &to, &peer_events, l, &error);
     if (l->conn == NULL) fail_requests(l, &error);
 }
 

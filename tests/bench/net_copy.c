@@ -240,8 +240,8 @@ static void receive_all(enum mode mode, uint16_t port)
         uv_tcp_init(&loop, &stream);
         uv_tcp_connect(&connect, &stream, (const struct sockaddr *)&at, bare_dialled);
     } else {
-        require(conn_dial(&net, "127.0.0.1", port, CHANNEL_DATA, NULL, &receiver_events, NULL,
-                          &error) != NULL,
+        require(conn_dial(&net, &(struct conn_target){"127.0.0.1", port, CHANNEL_DATA, NULL},
+                          &receiver_events, NULL, &error) != NULL,
                 error.cause);
     }
     uv_run(&loop, UV_RUN_DEFAULT);

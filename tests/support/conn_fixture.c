@@ -198,13 +198,20 @@ void conn_fixture_close(void)
     need(mem_live_blocks() == fixture.live, "memory is left");
 }
 
+bool conn_fixture_dial_to(const char *host, uint16_t port, enum channel channel,
+                          const uint8_t *expected_incarnation, struct glint_error *error)
+{
+    const struct conn_target to = {host, port, channel, expected_incarnation};
+    struct side *s = &fixture.client;
+    s->conn = conn_dial(&s->net, &to, &conn_fixture_events, s, error);
+    return s->conn != NULL;
+}
+
 bool conn_fixture_dial(enum channel channel, const uint8_t *expected_incarnation,
                        struct glint_error *error)
 {
-    struct side *s = &fixture.client;
-    s->conn = conn_dial(&s->net, "127.0.0.1", listener_port(fixture.listener), channel,
-                        expected_incarnation, &conn_fixture_events, s, error);
-    return s->conn != NULL;
+    return conn_fixture_dial_to("127.0.0.1", listener_port(fixture.listener), channel,
+                                expected_incarnation, error);
 }
 
 void conn_fixture_begin_wait(void)

@@ -53,6 +53,9 @@ void conn_fixture_close_listener(void);
 /* Returns false with *error set. */
 bool conn_fixture_dial(enum channel channel, const uint8_t *expected_incarnation,
                        struct glint_error *error);
+/* The same, to any address. */
+bool conn_fixture_dial_to(const char *host, uint16_t port, enum channel channel,
+                          const uint8_t *expected_incarnation, struct glint_error *error);
 /* Runs one iteration of the loop. Returns false if the test takes too long. Call
  * conn_fixture_begin_wait before the first. */
 bool conn_fixture_run_once(void);

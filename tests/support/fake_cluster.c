@@ -62,8 +62,10 @@ static void dial_driver(struct node *n, const char *host, uint16_t port)
 {
     struct process *p = &n->process;
     struct glint_error error = {.code = GLINT_OK};
-    p->data = conn_dial(&p->net, host, port, CHANNEL_DATA, NULL, &process_events, p, &error);
-    p->control = conn_dial(&p->net, host, port, CHANNEL_CONTROL, NULL, &process_events, p, &error);
+    p->data = conn_dial(&p->net, &(struct conn_target){host, port, CHANNEL_DATA, NULL},
+                        &process_events, p, &error);
+    p->control = conn_dial(&p->net, &(struct conn_target){host, port, CHANNEL_CONTROL, NULL},
+                           &process_events, p, &error);
     check_or_exit(p->control != NULL && p->data != NULL, error.cause);
 }
 

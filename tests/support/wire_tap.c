@@ -116,8 +116,7 @@ void tap_dial(struct tap *t)
     struct sockaddr_in at;
     int size = sizeof at;
     need(uv_tcp_getsockname(&t->listener, (struct sockaddr *)&at, &size) == 0, "no port");
-    s->conn = conn_dial(&s->net, "127.0.0.1", ntohs(at.sin_port), CHANNEL_DATA, NULL,
-                        &conn_fixture_events, s, &error);
+    conn_fixture_dial_to("127.0.0.1", ntohs(at.sin_port), CHANNEL_DATA, NULL, &error);
     need(s->conn != NULL, error.cause);
 }
 

@@ -27,8 +27,7 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
 static void dial_name(void)
 {
     struct glint_error error = {.code = GLINT_OK};
-    client->conn = conn_dial(&client->net, "hangs.test", listener_port(fixture.listener),
-                             CHANNEL_DATA, NULL, &conn_fixture_events, client, &error);
+    conn_fixture_dial_to("hangs.test", listener_port(fixture.listener), CHANNEL_DATA, NULL, &error);
     cr_assert_not_null(client->conn);
     while (atomic_load(&hanging) == 0) uv_run(&fixture.loop, UV_RUN_NOWAIT);
 }

@@ -392,8 +392,7 @@ Test(listener, refused_connect_is_reported_to_the_dialer)
     uint16_t port = listener_port(fixture.listener);
     conn_fixture_close_listener();
     for (int i = 0; i < 3; i++) uv_run(&fixture.loop, UV_RUN_NOWAIT);
-    client->conn = conn_dial(&client->net, "127.0.0.1", port, CHANNEL_DATA, NULL,
-                             &conn_fixture_events, client, &error);
+    conn_fixture_dial_to("127.0.0.1", port, CHANNEL_DATA, NULL, &error);
     cr_assert(client->conn != NULL);
     CONN_FIXTURE_WAIT(client->closed);
     cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
@@ -405,20 +404,17 @@ Test(listener, host_name_is_resolved_or_reported)
 {
     struct glint_error error = {.code = GLINT_OK};
     conn_fixture_open(1);
-    client->conn = conn_dial(&client->net, "localhost", listener_port(fixture.listener),
-                             CHANNEL_DATA, NULL, &conn_fixture_events, client, &error);
+    conn_fixture_dial_to("localhost", listener_port(fixture.listener), CHANNEL_DATA, NULL, &error);
     CONN_FIXTURE_WAIT(client->opened);
     cr_expect_not(fixture.late);
     conn_fixture_close();
     conn_fixture_open(1);
-    client->conn = conn_dial(&client->net, "no such host", 1, CHANNEL_DATA, NULL,
-                             &conn_fixture_events, client, &error);
+    conn_fixture_dial_to("no such host", 1, CHANNEL_DATA, NULL, &error);
     CONN_FIXTURE_WAIT(client->closed);
     cr_expect_eq(client->why.code, GLINT_E_CONNECTION, "%s", client->why.cause);
     conn_fixture_close();
     conn_fixture_open(1); /* closed while the name is being resolved */
-    client->conn = conn_dial(&client->net, "localhost", listener_port(fixture.listener),
-                             CHANNEL_DATA, NULL, &conn_fixture_events, client, &error);
+    conn_fixture_dial_to("localhost", listener_port(fixture.listener), CHANNEL_DATA, NULL, &error);
     conn_close(client->conn, false);
     CONN_FIXTURE_WAIT(client->closed);
     cr_expect_eq(client->why.code, GLINT_OK);
@@ -454,8 +450,7 @@ Test(listener, silent_server_times_out)
         cr_assert_eq(uv_tcp_bind(&mute, (struct sockaddr *)&at, 0), 0);
         cr_assert_eq(uv_listen((uv_stream_t *)&mute, 1, no_buffer_for_data), 0);
         cr_assert_eq(uv_tcp_getsockname(&mute, (struct sockaddr *)&at, &size), 0);
-        client->conn = conn_dial(&client->net, "127.0.0.1", ntohs(at.sin_port), CHANNEL_DATA, NULL,
-                                 &conn_fixture_events, client, &error);
+        conn_fixture_dial_to("127.0.0.1", ntohs(at.sin_port), CHANNEL_DATA, NULL, &error);
         CONN_FIXTURE_WAIT(client->closed);
         cr_expect_eq(client->why.code, GLINT_E_CONNECTION);
         cr_expect_not_null(strstr(client->why.cause, "after 50 ms"), "%s", client->why.cause);
