@@ -3,21 +3,21 @@
  * gets from the driver those that the tracker assigned to the driver; the rest come from other
  * executors. The bytes are not copied: sockets send from the context's memory. A block is
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
-#include "engine/base/endian.h"
 #include "engine/driver/cluster_transport_internal.h"
 #include "engine/transfer/broadcast_block.h"
 #include "engine/transfer/broadcast_tracker.h"
-#include "engine/transfer/program_block.h"
 
 #include <assert.h>
 
 /* ---- Sends the driver's own program to daemons of another build: its size and SHA-256, then its
- * blocks. It is hashed when the first daemon asks, on libuv's thread pool. /proc/self/exe is the
+ * bytes. It is hashed when the first daemon asks, on libuv's thread pool. /proc/self/exe is the
  * file that runs, also if its path has been replaced. */
+
+static char own_program[] = "/proc/self/exe";
 
 struct program_server {
     struct cluster_transport *r;
-    int file; /* -1: not open */
+    struct run file;
     struct program_info info;
     bool hashing, hashed;
     uv_work_t work;
@@ -39,11 +39,14 @@ static void hash_on_thread(uv_work_t *work)
     struct program_server *s = work->data;
     struct env *env = s->r->env;
     struct env_stat stat;
-    int r = s->file = env->open(env, ENV_CWD, "/proc/self/exe", ENV_READ);
-    if (r >= 0) r = env->stat_open(env, s->file, &stat);
-    if (r >= 0) r = sha256_of_file(env, s->file, s->info.sha256);
-    if (r < 0) error_set_system(&s->why, GLINT_E_SYSTEM, r, "read", "/proc/self/exe");
+    const int file = env->open(env, ENV_CWD, own_program, ENV_READ);
+    int r = file < 0 ? file : env->stat_open(env, file, &stat);
+    if (r >= 0) r = sha256_of_file(env, file, s->info.sha256);
+    if (r < 0) error_set_system(&s->why, GLINT_E_SYSTEM, r, "read", own_program);
     if (r >= 0) s->info.size = stat.size;
+    if (file >= 0) env->close(env, file);
+    s->file =
+        (struct run){.source = {.bytes = s->info.size}, .path = own_program, .env = env};
 }
 
 static void on_hashed(uv_work_t *work, int status)
@@ -82,42 +85,11 @@ void program_server_find(void *arg, const struct get_request *g, struct fetch_fo
                          struct glint_error *why)
 {
     const struct cluster_transport *r = arg;
-    const struct program_server *s = r->program;
-    if (s == NULL || !s->hashed || g->block >= program_block_count(s->info.size)) {
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "the driver has no block %u of its program",
-                  g->block);
-        return;
-    }
-    uint64_t size = program_block_bytes_at(s->info.size, g->block);
-    uint8_t *bytes = mem_alloc(PROGRAM_CHECKSUM_BYTES + size);
-    int64_t n = bytes != NULL ? env_read_full(r->env, s->file, bytes + PROGRAM_CHECKSUM_BYTES, size,
-                                              g->block * PROGRAM_BLOCK_BYTES)
-                              : 0;
-    if (bytes == NULL)
-        error_no_memory(why);
-    else if (n != (int64_t)size)
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "the driver cannot read its program");
-    if (why->code != GLINT_OK) {
-        mem_free(bytes);
-        return;
-    }
-    put_le64(bytes, program_block_checksum(g->block, bytes + PROGRAM_CHECKSUM_BYTES, size));
-    out->bytes = (struct glint_slice){bytes, PROGRAM_CHECKSUM_BYTES + size};
-    out->ref = bytes;
-}
-
-void program_server_release(void *arg, void *ref)
-{
-    (void)arg;
-    mem_free(ref);
-}
-
-void program_server_fini(struct cluster_transport *r)
-{
-    if (r->program != NULL && r->program->hashed && r->program->file >= 0)
-        r->env->close(r->env, r->program->file);
-    mem_free(r->program);
-    r->program = NULL;
+    (void)g;
+    if (r->program != NULL && r->program->hashed)
+        out->file = &r->program->file;
+    else
+        error_set(why, GLINT_E_FETCH_FAILED, NULL, "the driver's program was not requested");
 }
 
 /* ---- broadcast server */

@@ -405,7 +405,7 @@ static void free_transport(struct cluster_transport *r)
     inbox_event_destroy(r->no_executors_event);
     outbox_fini(r);
     fetch_server_destroy(r->fetch_server);
-    program_server_fini(r);
+    mem_free(r->program);
     broadcast_server_fini(r);
     net_fini(&r->net);
     assert(r->executor_conns == NULL);
@@ -510,8 +510,7 @@ static int create_fetch_server(struct cluster_transport *r, struct glint_error *
 {
     const struct fetch_source sources[GET_KINDS_END] = {
         [GET_BROADCAST_BLOCK] = broadcast_server_source(r),
-        [GET_PROGRAM_BLOCK] = {
-            .find = program_server_find, .release = program_server_release, .arg = r}};
+        [GET_PROGRAM] = {.find = program_server_find, .arg = r}};
     r->fetch_server = fetch_server_create(&r->loop, sources);
     return r->fetch_server != NULL ? 0 : error_no_memory(error);
 }

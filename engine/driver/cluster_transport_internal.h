@@ -328,11 +328,9 @@ void task_result_fetch_fini(struct executor_conn *l);
 /* A daemon sent PROGRAM_REQUEST: sends PROGRAM, once the program is hashed. Returns 0, or PROTOCOL,
  * NO_MEMORY, which close the connection. */
 int program_server_on_request(struct daemon_conn *p, struct glint_error *error);
-/* struct fetch_source: blocks of the program; `arg` is the transport. */
+/* struct fetch_source: the program; `arg` is the transport. */
 void program_server_find(void *arg, const struct get_request *g, struct fetch_found *out,
                          struct glint_error *why);
-void program_server_release(void *arg, void *ref);
-void program_server_fini(struct cluster_transport *r);
 
 /* broadcast_server.c */
 /* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until

@@ -2,21 +2,18 @@
  * left under a temporary name is not locked any more, and is removed when room is made. */
 #include "engine/node/program_cache.h"
 
-#include "engine/base/endian.h"
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/limits.h"
 #include "engine/net/deadline.h"
 #include "engine/transfer/fetch_client.h"
-#include "engine/transfer/program_block.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #define NAMES_MAX 256u
 
@@ -247,10 +244,10 @@ void program_file_close(struct env *env, struct program_file *f)
  *   ASKING    -> VERIFYING [on_program: the file is cached]
  *   ASKING    -> FETCHING  [start_fetching]
  *   VERIFYING -> FETCHING  [on_hashed: the cached file is damaged]
- *   FETCHING  -> VERIFYING [on_block: the last one]
+ *   FETCHING  -> VERIFYING [on_chunk: the last one]
  *   any       -> DONE      [finish, program_fetch_release]
  *
- * One block is requested at a time: the next one when it has been written. */
+ * One chunk is requested at a time: the next one when it has been written. */
 
 enum program_fetch_state {
     PROGRAM_FETCH_ASKING,
@@ -270,8 +267,7 @@ struct program_fetch {
     struct program_file file;
     struct fetch_request request;
     bool requested;  /* `request` is with the client */
-    uint32_t block;  /* of `request` */
-    uint8_t *buffer; /* of one block, with its checksum */
+    uint8_t *chunk;  /* FETCH_CHUNK_BYTES_MAX: the memory of `request` */
     uv_work_t work;
     bool hashing, deadline_closed, released;
     int hash_code;
@@ -286,7 +282,7 @@ static void free_if_unused(struct program_fetch *p)
 {
     if (!p->released || p->hashing || p->requested || !p->deadline_closed) return;
     program_file_close(p->net->env, &p->file);
-    mem_free(p->buffer);
+    mem_free(p->chunk);
     mem_free(p);
 }
 
@@ -390,62 +386,60 @@ static void start_verifying(struct program_fetch *p)
     assert(failed == 0); /* fails only without a work function */
 }
 
-/* ---- Blocks */
+/* ---- Chunks: only the complete file is verified */
 
-static void on_block(struct fetch_request *r);
+static void on_chunk(struct fetch_request *r);
 
-static void request_block(struct program_fetch *p)
+static void request_chunk(struct program_fetch *p, uint64_t offset)
 {
-    uint64_t size = program_block_bytes_at(p->program.size, p->block) + PROGRAM_CHECKSUM_BYTES;
-    p->request =
-        (struct fetch_request){.get = {.kind = GET_PROGRAM_BLOCK, .block = p->block, .size = size},
-                               .into = p->buffer,
-                               .done = on_block,
-                               .arg = p};
+    uint64_t left = p->program.size - offset;
+    p->request = (struct fetch_request){
+        .get = {.kind = GET_PROGRAM,
+                .offset = offset,
+                .size = left < FETCH_CHUNK_BYTES_MAX ? left : FETCH_CHUNK_BYTES_MAX},
+        .into = p->chunk,
+        .done = on_chunk,
+        .arg = p};
     p->requested = true;
     deadline_start(&p->deadline, p->fetch_ms);
     fetch_client_submit(&p->client, &p->request);
 }
 
-static void on_block(struct fetch_request *r)
+static void on_chunk(struct fetch_request *r)
 {
     struct program_fetch *p = r->arg;
     struct glint_error why = r->error;
-    uint64_t size = program_block_bytes_at(p->program.size, p->block);
+    uint64_t end = r->get.offset + r->get.size;
     p->requested = false;
     if (p->state == PROGRAM_FETCH_DONE) {
         free_if_unused(p);
         return;
     }
-    if (why.code == GLINT_OK && program_block_checksum(p->block, p->buffer + PROGRAM_CHECKSUM_BYTES,
-                                                       size) != get_le64(p->buffer))
-        error_set(&why, GLINT_E_FETCH_FAILED, "start the job again",
-                  "block %u of the driver's program is damaged", p->block);
     if (why.code == GLINT_OK) {
-        int w = env_write_all(p->net->env, p->file.file, p->buffer + PROGRAM_CHECKSUM_BYTES, size);
+        int w = env_write_all(p->net->env, p->file.file, p->chunk, r->get.size);
         if (w != 0) error_set_system(&why, GLINT_E_WORK_DIR, w, "write", p->file.path);
     }
     if (why.code != GLINT_OK)
         finish(p, &why);
-    else if (++p->block == program_block_count(p->program.size))
+    else if (end == p->program.size)
         start_verifying(p);
     else
-        request_block(p);
+        request_chunk(p, end);
 }
 
 static void start_fetching(struct program_fetch *p)
 {
     struct glint_error why = {.code = GLINT_OK};
     p->state = PROGRAM_FETCH_FETCHING;
-    if (p->buffer == NULL) p->buffer = mem_alloc(PROGRAM_CHECKSUM_BYTES + PROGRAM_BLOCK_BYTES);
-    if (p->buffer == NULL)
+    if (p->chunk == NULL) p->chunk = mem_alloc(FETCH_CHUNK_BYTES_MAX);
+    if (p->chunk == NULL)
         error_no_memory(&why);
     else
         program_cache_create(p->net->env, &p->program, &p->file, &why);
     if (why.code != GLINT_OK)
         finish(p, &why);
     else
-        request_block(p);
+        request_chunk(p, 0);
 }
 
 /* ---- Frames */
@@ -491,7 +485,7 @@ static void on_program_deadline(void *arg)
     struct program_fetch *p = arg;
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_FETCH_FAILED, "see `fetch` in cluster.toml",
-              "the driver did not send the next block of its program within %llu ms",
+              "the driver did not send the next chunk of its program within %llu ms",
               (unsigned long long)p->fetch_ms);
     finish(p, &why);
 }

@@ -28,7 +28,7 @@ struct program_file {
 void program_file_close(struct env *env, struct program_file *f);
 
 /* Gets the program of a driver whose build is not the daemon's own: from the cache
- * (program_cache.h), or from the driver, in blocks over the connection of its session. The complete
+ * (program_cache.h), or from the driver, in chunks over the connection of its session. The complete
  * file is verified by its SHA-256 before it is used, in either case. Loop thread only; hashing is
  * done on libuv's thread pool. */
 struct program_fetch;

@@ -290,7 +290,7 @@ static enum response_state start_response(struct response *a, struct glint_error
 {
     const struct get_request *g = &a->get;
     const struct fetch_source *source = &a->to->server->sources[g->kind];
-    bool is_range = g->kind == GET_MAP_OUTPUT || g->kind == GET_RESULT;
+    bool is_range = g->kind != GET_INDEX && g->kind != GET_BROADCAST_BLOCK;
     struct fetch_found found = {.file = NULL};
     source->find(source->arg, g, &found, why);
     if (why->code != GLINT_OK) return RESPONSE_FAILED;

@@ -50,20 +50,22 @@ static const struct payload_format map_output_fields = {
                FIELD_NUMBER(struct get_request, size, 0, DATA_FRAME_BYTES_MAX)},
 };
 
-static const struct payload_format block_fields = {
+static const struct payload_format broadcast_block_fields = {
     .fields = {FIELD_NUMBER(struct get_request, block, 0, UINT32_MAX)},
 };
 
-static const struct payload_format result_fields = {
+static const struct payload_format range_fields = {
     .is_valid = get_range_is_valid,
     .fields = {FIELD_NUMBER(struct get_request, offset, 0, INT64_MAX),
                FIELD_NUMBER(struct get_request, size, 0, DATA_FRAME_BYTES_MAX)},
 };
 
 static const struct payload_format *const fields_of_kind[GET_KINDS_END] = {
-    [GET_INDEX] = &index_fields,           [GET_MAP_OUTPUT] = &map_output_fields,
-    [GET_BROADCAST_BLOCK] = &block_fields, [GET_RESULT] = &result_fields,
-    [GET_PROGRAM_BLOCK] = &block_fields,
+    [GET_INDEX] = &index_fields,
+    [GET_MAP_OUTPUT] = &map_output_fields,
+    [GET_BROADCAST_BLOCK] = &broadcast_block_fields,
+    [GET_RESULT] = &range_fields,
+    [GET_PROGRAM] = &range_fields,
 };
 
 static void map_list_pack(struct packer *p, const struct get_request *v)

@@ -15,7 +15,7 @@ enum get_kind {
     GET_MAP_OUTPUT,      /* bytes [offset, offset + size) of a map output */
     GET_BROADCAST_BLOCK, /* block `block` of broadcast `id` (broadcast_block.h) */
     GET_RESULT,          /* bytes [offset, offset + size) of task result `id` */
-    GET_PROGRAM_BLOCK,   /* block `block` of the driver's program (program_block.h); id is 0 */
+    GET_PROGRAM,         /* bytes [offset, offset + size) of the driver's program; id is 0 */
     GET_KINDS_END
 };
 /* GET: which bytes; `kind` says which of the fields are used. */

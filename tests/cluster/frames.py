@@ -17,8 +17,6 @@ from cluster import until
 XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
-XXHASH.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-XXHASH.XXH3_64bits_withSeed.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
 
 FRAMES = ("HELLO", "REJECT", "PING", "MESSAGE", "REGISTER", "EXECUTOR_ADDED", "REQUEST_EXECUTOR", "QUEUED",
           "EXECUTOR_STARTED", "EXECUTOR_EXITED", "STATUS", "STATUS_REPLY", "CANCEL", "CANCELLED", "DRAIN", "GET",
@@ -32,7 +30,7 @@ MESSAGES = ("JOB", "STAGE", "MAP_OUTPUTS", "BROADCAST", "TASK", "KILL", "CANCEL"
 DRIVER, EXECUTOR, DAEMON, CLIENT = range(1, 5)
 CONTROL_CHANNEL, DATA_CHANNEL = 1, 2
 HEADER_BYTES = 32
-PROGRAM_BLOCK_BYTES = 1 << 20
+PROGRAM_CHUNK_BYTES = 256 << 10  # of a GET PROGRAM
 BYTES_MAX = {"HELLO": 1 << 10, "REJECT": 1 << 10, "MESSAGE": 16 << 20, "GET": 2 << 20, "DATA": 8 << 20, "QUEUED": 0,
              "STATUS": 0, "EXECUTOR_STARTED": 0, "DRAIN": 0, "PROGRAM_REQUEST": 0}  # of a payload; 32 KiB for all others
 
@@ -62,7 +60,7 @@ PAYLOADS = {
     "GET MAP_OUTPUT": {"kind": 2, "shuffle": 0, "map": 0, "attempt": 0, "offset": 0, "size": 1},
     "GET BROADCAST_BLOCK": {"kind": 3, "broadcast": 1, "block": 0},
     "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
-    "GET PROGRAM_BLOCK": {"kind": 5, "program": 0, "block": 0},
+    "GET PROGRAM": {"kind": 5, "program": 0, "offset": 0, "size": 1},
     "BLOCK_REQUEST": {"broadcast": 1, "blocks_max": 1, "received": [], "failed": []},
     "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
@@ -147,10 +145,9 @@ def data(payload, request):
     return frame(DATA, payload, request, head=0)
 
 
-def program_block(program, block):
-    """The response to a GET of a block: its checksum, and the block."""
-    found = program[block * PROGRAM_BLOCK_BYTES:(block + 1) * PROGRAM_BLOCK_BYTES]
-    return struct.pack("<Q", XXHASH.XXH3_64bits_withSeed(found, len(found), block)) + found
+def program_chunk(program, chunk):
+    """The response to the GET of a chunk."""
+    return program[chunk * PROGRAM_CHUNK_BYTES:(chunk + 1) * PROGRAM_CHUNK_BYTES]
 
 
 def hello(build, protocols=(1, 1), **values):

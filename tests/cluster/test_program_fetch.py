@@ -15,7 +15,7 @@ from test_auth import AuthTest
 BYTES_MAX = 1 << 30  # of the cache
 EXIT_0 = b"#!/bin/sh\nexit 0\n"
 SLEEP = b"#!/bin/sh\nexec sleep 600\n"
-LARGE = EXIT_0 + bytes(2 * frames.PROGRAM_BLOCK_BYTES + 1000)  # three blocks
+LARGE = EXIT_0 + bytes(2 * frames.PROGRAM_CHUNK_BYTES + 1000)  # three chunks
 
 
 class FakeDrivers(ProgramTest, AuthTest):
@@ -52,19 +52,19 @@ class FakeDrivers(ProgramTest, AuthTest):
             sha256=digest or hashlib.sha256(program).digest())))
 
     def get(self, driver):
-        """The block of the next GET; None: the daemon sent something else, which is in `found`."""
+        """The chunk of the next GET; None: the daemon sent something else, which is in `found`."""
         self.found = driver.wait_frame(frames.GET, frames.EXECUTOR_STARTED, frames.EXECUTOR_EXITED, frames.REJECT)
         if self.found is None or self.found[0] != frames.GET:
             return None
-        return frames.decode("GET PROGRAM_BLOCK", self.found[1])["block"]
+        return frames.decode("GET PROGRAM", self.found[1])["offset"] // frames.PROGRAM_CHUNK_BYTES
 
     def serve(self, driver, program):
-        """Sends the blocks. Returns the daemon's next frame."""
-        blocks = []
-        while (block := self.get(driver)) is not None:
-            blocks.append(block)
-            driver.send(frames.data(frames.program_block(program, block), driver.request))
-        self.assertEqual(blocks, sorted(set(blocks)))
+        """Sends the chunks. Returns the daemon's next frame."""
+        chunks = []
+        while (chunk := self.get(driver)) is not None:
+            chunks.append(chunk)
+            driver.send(frames.data(frames.program_chunk(program, chunk), driver.request))
+        self.assertEqual(chunks, sorted(set(chunks)))
         return self.found
 
     def run_program(self, program, **fields):
@@ -99,8 +99,8 @@ class FakeDrivers(ProgramTest, AuthTest):
 
 
 class Programs(FakeDrivers):
-    def test_blocks_are_requested_in_order(self):
-        for program in (EXIT_0, LARGE, EXIT_0.ljust(frames.PROGRAM_BLOCK_BYTES)):
+    def test_chunks_are_requested_in_order(self):
+        for program in (EXIT_0, LARGE, EXIT_0.ljust(frames.PROGRAM_CHUNK_BYTES)):
             driver = self.run_program(program)
             self.assertEqual(self.exit_of(driver)["wait_status"], 0)
             self.assertEqual(read(os.path.join(self.cache, sha256(program))), program)
@@ -223,23 +223,23 @@ class InvalidPrograms(FakeDrivers):
             self.assert_is_reject(driver, found, -909, "the program that was received does not match its SHA-256")
         self.assertEqual(self.cached(), [])
 
-    def test_wrong_block_is_rejected(self):
-        good = frames.program_block(LARGE, 1)
-        wrong = {"checksum": (bytes([good[0] ^ 1]) + good[1:], -909, "block 1 of the driver's program is damaged"),
-                 "bytes": (good[:-1] + b"x", -909, "block 1 of the driver's program is damaged"),
-                 "another block": (frames.program_block(LARGE, 0), -909, "block 1 of the driver's program is damaged"),
-                 "shorter": (good[:-1], -606, "response of 1048583 bytes, expected 1048584"),
-                 "empty": (b"", -606, "response of 0 bytes, expected 1048584"),
-                 "longer": (good + b"x", -606, "response of 1048585 bytes, expected 1048584")}
+    def test_wrong_chunk_is_rejected(self):
+        good = frames.program_chunk(LARGE, 1)
+        mismatch = "the program that was received does not match its SHA-256"
+        wrong = {"bytes": (good[:-1] + b"x", -909, mismatch),
+                 "another chunk": (frames.program_chunk(LARGE, 0), -909, mismatch),
+                 "shorter": (good[:-1], -606, "response of 262143 bytes, expected 262144"),
+                 "empty": (b"", -606, "response of 0 bytes, expected 262144"),
+                 "longer": (good + b"x", -606, "response of 262145 bytes, expected 262144")}
         for name, (data, code, cause) in wrong.items():
             with self.subTest(name):
                 driver = self.offer(LARGE)
                 self.assertEqual(self.get(driver), 0)
-                driver.send(frames.data(frames.program_block(LARGE, 0), driver.request))
+                driver.send(frames.data(frames.program_chunk(LARGE, 0), driver.request))
                 self.assertEqual(self.get(driver), 1)
                 self.assertEqual(len(self.partial()), 1)
                 driver.send(frames.data(data, driver.request))
-                self.assert_reject(driver, code, cause)
+                self.assert_is_reject(driver, self.serve(driver, LARGE), code, cause)
         self.assertEqual(self.cached(), [])
 
     def test_fetch_error_of_the_driver_is_rejected(self):
@@ -261,7 +261,7 @@ class InvalidPrograms(FakeDrivers):
             self.assert_closed(driver, "PROGRAM does not parse")
             self.assertIn("PROGRAM does not parse", self.e1.err[logged:])
 
-    def test_largest_size_allocates_one_block(self):
+    def test_largest_size_allocates_one_chunk(self):
         with self.memory_flat(self.e1.pid):
             driver = self.offer(EXIT_0, size=BYTES_MAX)
             self.assertEqual(self.get(driver), 0)
@@ -318,9 +318,9 @@ class InvalidPrograms(FakeDrivers):
         self.assertEqual(self.get(driver), 0)
         request = driver.request
         for other in (0, request + 1, 1 << 63):
-            driver.send(frames.data(frames.program_block(SLEEP, 0), other))
-        driver.send(frames.data(frames.program_block(EXIT_0, 0), request))
-        driver.send(frames.data(frames.program_block(SLEEP, 0), request))  # a second response
+            driver.send(frames.data(frames.program_chunk(SLEEP, 0), other))
+        driver.send(frames.data(frames.program_chunk(EXIT_0, 0), request))
+        driver.send(frames.data(frames.program_chunk(SLEEP, 0), request))  # a second response
         self.assertEqual(self.exit_of(driver)["wait_status"], 0)
         self.assertEqual(self.cached(), [sha256(EXIT_0)])
 
@@ -329,7 +329,7 @@ class SilentDrivers(FakeDrivers):
     own_keys = {"fetch": "2s"}
 
     def test_silent_driver_is_rejected(self):
-        silent = f"the driver did not send the next block of its program within {int(2000 * SLOWDOWN)} ms"
+        silent = f"the driver did not send the next chunk of its program within {int(2000 * SLOWDOWN)} ms"
         driver = self.request()
         self.assertEqual(driver.wait_frame(frames.PROGRAM_REQUEST, frames.REJECT)[0], frames.PROGRAM_REQUEST)
         self.assert_reject(driver, -909, silent)
@@ -339,7 +339,7 @@ class SilentDrivers(FakeDrivers):
         self.assert_reject(driver, -909, silent)
         driver = self.offer(LARGE)
         self.assertEqual(self.get(driver), 0)
-        driver.send(frames.data(frames.program_block(LARGE, 0), driver.request)[:5000])  # and no more
+        driver.send(frames.data(frames.program_chunk(LARGE, 0), driver.request)[:5000])  # and no more
         self.assert_reject(driver, -909, silent)
 
 
@@ -350,23 +350,23 @@ class Disconnects(FakeDrivers):
         driver.close()
         self.assert_served()
         files = open_files(self.e1.pid)
-        for blocks, rest in ((0, 0), (1, 0), (1, 5000), (2, 900)):
+        for chunks, rest in ((0, 0), (1, 0), (1, 5000), (2, 900)):
             for _ in range(5):
                 driver = self.offer(LARGE)
-                for block in range(blocks):
-                    self.assertEqual(self.get(driver), block)
-                    driver.send(frames.data(frames.program_block(LARGE, block), driver.request))
-                self.assertEqual(self.get(driver), blocks)
+                for chunk in range(chunks):
+                    self.assertEqual(self.get(driver), chunk)
+                    driver.send(frames.data(frames.program_chunk(LARGE, chunk), driver.request))
+                self.assertEqual(self.get(driver), chunks)
                 self.assertEqual(len(self.partial()), 1)
-                driver.send(frames.data(frames.program_block(LARGE, blocks), driver.request)[:rest])
+                driver.send(frames.data(frames.program_chunk(LARGE, chunks), driver.request)[:rest])
                 driver.close()
                 until(lambda: not self.partial(), "no temporary file is left")
         for last in range(5):  # while it is verified, or after: a complete program is kept
             program = LARGE + bytes([last])
             driver = self.offer(program)
-            for block in range(3):
-                self.assertEqual(self.get(driver), block)
-                driver.send(frames.data(frames.program_block(program, block), driver.request))
+            for chunk in range(3):
+                self.assertEqual(self.get(driver), chunk)
+                driver.send(frames.data(frames.program_chunk(program, chunk), driver.request))
             driver.close()
             until(lambda: not self.partial(), "no temporary file is left")
         until(lambda: not self.e1.children(), "no process is left")
@@ -462,7 +462,7 @@ class Room(FakeDrivers):
             requests.append(driver.request)
         self.assertEqual(len(self.partial()), 2)
         for driver, request in zip(drivers, requests):
-            driver.send(frames.data(frames.program_block(LARGE, 0), request))
+            driver.send(frames.data(frames.program_chunk(LARGE, 0), request))
         for driver in drivers:
             self.assertEqual(self.serve(driver, LARGE)[0], frames.EXECUTOR_STARTED)
             self.assertEqual(self.exit_of(driver)["wait_status"], 0)

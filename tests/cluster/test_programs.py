@@ -326,8 +326,8 @@ class RejectedRequests(FakeDaemon):
 class DriversProgram(FakeDaemon):
     """The daemon requests the driver's program."""
 
-    def get(self, kind="GET PROGRAM_BLOCK", request=1, **fields):
-        self.daemon.send(frames.frame(frames.GET, frames.encode(kind, **fields), request))
+    def get(self, request=1, **fields):
+        self.daemon.send(frames.frame(frames.GET, frames.encode("GET PROGRAM", **fields), request))
         kind, payload = self.daemon.wait_frame(frames.DATA, frames.FETCH_ERROR)
         self.assertEqual(self.daemon.request, request)
         return kind, payload
@@ -336,28 +336,28 @@ class DriversProgram(FakeDaemon):
         self.daemon.send(frames.frame(frames.PROGRAM_REQUEST))
         return frames.decode("PROGRAM", self.daemon.wait_frame(frames.PROGRAM)[1])
 
-    def assert_no_block(self, **fields):
+    def assert_no_bytes(self, cause, **fields):
         kind, payload = self.get(**fields)
         self.assertEqual(kind, frames.FETCH_ERROR)
-        self.assertIn("the driver has no block", frames.unpack(payload)[0][0][1])
+        self.assertIn(cause, frames.unpack(payload)[0][0][1])
 
     def test_driver_sends_its_own_program(self):
         program = read(GLINT)
         for _ in range(2):
             self.assertEqual(self.request_program(),
                              {"size": len(program), "sha256": hashlib.sha256(program).digest()})
-        blocks = -(-len(program) // frames.PROGRAM_BLOCK_BYTES)
-        for block in range(blocks):
-            kind, payload = self.get(block=block, request=100 + block)
+        for offset in range(0, len(program), frames.PROGRAM_CHUNK_BYTES):
+            size = min(frames.PROGRAM_CHUNK_BYTES, len(program) - offset)
+            kind, payload = self.get(offset=offset, size=size, request=100 + offset)
             self.assertEqual(kind, frames.DATA)
-            self.assertEqual(payload, frames.program_block(program, block))
-        for block in (blocks, blocks + 1, (1 << 32) - 1):
-            self.assert_no_block(block=block)
+            self.assertEqual(payload, program[offset:offset + size])
+        for offset, size in ((len(program), 1), (len(program) - 1, 2), (1 << 62, 1), (0, frames.PROGRAM_CHUNK_BYTES + 1)):
+            self.assert_no_bytes("requested range is outside the data", offset=offset, size=size)
 
-    def test_driver_sends_no_block_before_the_request(self):
-        self.assert_no_block(block=0)
+    def test_driver_sends_nothing_before_the_request(self):
+        self.assert_no_bytes("the driver's program was not requested")
         self.request_program()
-        self.assertEqual(self.get(block=0)[0], frames.DATA)
+        self.assertEqual(self.get()[0], frames.DATA)
 
     def test_driver_sends_its_program_after_its_path_was_replaced(self):
         self.driver.signal(signal.SIGINT)
@@ -371,6 +371,7 @@ class DriversProgram(FakeDaemon):
         with open(self.program, "wb") as file:
             file.write(b"another")
         self.assertEqual(self.request_program()["sha256"], digest)
+        self.assertEqual(self.get(size=1000), (frames.DATA, read(GLINT)[:1000]))
 
 
 if __name__ == "__main__":

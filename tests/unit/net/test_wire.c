@@ -277,7 +277,7 @@ static unsigned samples_make(struct sample out[SAMPLES_MAX])
         {.kind = GET_MAP_OUTPUT, .id = 1, .map = 2, .attempt = 300, .offset = 70000, .size = MIB},
         {.kind = GET_BROADCAST_BLOCK, .id = 1, .block = 20},
         {.kind = GET_RESULT, .id = 1, .offset = 0, .size = MIB},
-        {.kind = GET_PROGRAM_BLOCK, .block = 20},
+        {.kind = GET_PROGRAM, .offset = 20, .size = MIB},
     };
     static const uint8_t along[20];
     static const struct index_entry parts[WIRE_PARTS] = {
