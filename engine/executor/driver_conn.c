@@ -36,7 +36,7 @@ static void find_output_index(void *arg, const struct get_request *g, struct fet
         entries[i] = index_entry_create(run, g->partition, &room);
     }
     if (why->code == GLINT_OK) map_output_index_encode(entries, g->map_count, &bytes, why);
-    while (acquired > 0) store_release_map_output(arg, runs[--acquired]);
+    while (acquired > 0) store_release(arg, runs[--acquired]);
     mem_free(runs);
     mem_free(entries);
     if (why->code != GLINT_OK) buffer_fini(&bytes);
@@ -64,22 +64,18 @@ static void find_map_output(void *arg, const struct get_request *g, struct fetch
     out->ref = (void *)(uintptr_t)run;
 }
 
-static void release_map_output(void *arg, void *ref)
-{
-    store_release_map_output(arg, ref);
-}
-
 static void find_result(void *arg, const struct get_request *g, struct fetch_found *out,
                         struct glint_error *why)
 {
-    if (!store_acquire_result(arg, g->id, &out->bytes, &out->ref))
+    out->ref = store_acquire_bytes(arg, STORED_RESULT, g->id, &out->bytes);
+    if (out->ref == NULL)
         error_set(why, GLINT_E_FETCH_FAILED, NULL, "result %llu not found",
                   (unsigned long long)g->id);
 }
 
-static void release_result(void *arg, void *ref)
+static void release_stored(void *arg, void *ref)
 {
-    store_release_result(arg, ref);
+    store_release(arg, ref);
 }
 
 static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,
@@ -101,8 +97,8 @@ struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
 {
     struct fetch_source sources[GET_KINDS_END] = {
         [GET_INDEX] = {.find = find_output_index, .release = release_index, .arg = store},
-        [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_map_output, .arg = store},
-        [GET_RESULT] = {.find = find_result, .release = release_result, .arg = store}};
+        [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_stored, .arg = store},
+        [GET_RESULT] = {.find = find_result, .release = release_stored, .arg = store}};
     if (broadcasts != NULL)
         sources[GET_BROADCAST_BLOCK] = (struct fetch_source){
             .find = find_broadcast_block, .release = release_broadcast_block, .arg = broadcasts};

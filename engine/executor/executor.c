@@ -65,7 +65,7 @@ static int attempt_find_broadcast(void *arg, uint64_t id, struct glint_slice *ou
     if (held == NULL) return a->task->error.code;
     *held = (struct held_broadcast){.next = a->broadcasts};
     /* Inline broadcasts are in the store; larger ones are fetched in blocks. */
-    held->stored = store_acquire_broadcast(a->store, id, out);
+    held->stored = store_acquire_bytes(a->store, STORED_BROADCAST, id, out);
     if (held->stored == NULL && a->config->broadcasts != NULL)
         held->fetched = broadcast_client_wait(a->config->broadcasts, id, a->task->cancel_flag, out,
                                               &a->task->error);
@@ -78,7 +78,7 @@ static void release_attempt_broadcasts(struct attempt *a)
 {
     for (struct held_broadcast *b = a->broadcasts; b != NULL; b = b->next)
         if (b->stored != NULL)
-            store_release_broadcast(a->store, b->stored);
+            store_release(a->store, b->stored);
         else
             broadcast_client_release(a->config->broadcasts, b->fetched);
     a->broadcasts = NULL;
@@ -262,7 +262,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     task->stage = stage;
     int r = stage != NULL ? run_stage(&a, stage, m, outcome) : (int)task->error.code;
     task->stage = NULL;
-    if (stage != NULL) store_release_stage(store, stage);
+    if (stage != NULL) store_release(store, stage);
     task->broadcast_arg = NULL;
     release_attempt_broadcasts(&a);
     assert(a.inputs == NULL && a.fetch == NULL);
@@ -734,7 +734,7 @@ static void receive_free(struct executor *e, const struct message *m)
     case FREE_CACHED_BLOCKS: block_store_remove_rdd(e->blocks, (uint32_t)m->id); break;
     case FREE_MAP_OUTPUTS: store_remove_shuffle(e->store, m->id, m->partition); break;
     case FREE_BROADCAST:
-        store_remove_broadcast(e->store, m->id);
+        store_remove(e->store, STORED_BROADCAST, m->id);
         if (e->config.broadcasts != NULL) broadcast_client_remove(e->config.broadcasts, m->id);
         break;
     default: break;
@@ -752,9 +752,9 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
     case MSG_CANCEL: receive_cancel(e, m->id != 0); break;
     case MSG_RELEASE:
         if (m->id != 0)
-            store_remove_result(e->store, m->id);
+            store_remove(e->store, STORED_RESULT, m->id);
         else
-            store_remove_stage(e->store, m->stage);
+            store_remove(e->store, STORED_STAGE, m->stage);
         break;
     case MSG_FREE: receive_free(e, m); break;
     default:

@@ -1,11 +1,11 @@
 /* What an executor keeps between tasks: stages, broadcasts that arrived inline, the map outputs it
- * produced, and results that are too large for a message.
+ * produced and the locations of all, and results that are too large for a message.
  *
  * One lock, held only for a lookup. Tasks hold a reference on the stage they run and on the
  * broadcasts they use, because the driver frees them without waiting for attempts that lost or do
- * not end. Readers and senders hold a reference on a map output or a result. An entry is freed once
- * it was removed and the last reference is released. Any thread, except that stages and broadcasts
- * are added and removed only by the owner's thread. */
+ * not end. Readers and senders hold a reference on a map output or a result. A value is constant;
+ * it is freed once it was removed and the last reference is released. Any thread, except that
+ * stages and broadcasts are added and removed only by the owner's thread. */
 #ifndef GLINT_EXECUTOR_STORE_H
 #define GLINT_EXECUTOR_STORE_H
 
@@ -16,42 +16,54 @@
 
 struct store;
 
+enum stored_kind {
+    STORED_STAGE,
+    STORED_BROADCAST,
+    STORED_RESULT,
+    STORED_MAP_OUTPUT,
+    STORED_LOCATIONS /* of a shuffle's map outputs */
+};
+
 struct store *store_create(void); /* NULL: out of memory */
 /* The caller ensures that all references are released. */
 void store_destroy(struct store *s);
+/* Ends the use of what a function below has returned as a reference. */
+void store_release(struct store *s, const void *ref);
+/* Removes a stage, broadcast or result; does nothing if there is none. */
+void store_remove(struct store *s, enum stored_kind kind, uint64_t id);
 
 /* Takes ownership of the message: STAGE, MAP_OUTPUTS or BROADCAST. MAP_OUTPUTS replaces the
  * locations of the same shuffle and removes map outputs of older attempts than those named. Returns
  * 0, or a code with *error set (of stage_plan_decode or map_outputs_decode, NO_MEMORY). The error
- * of a STAGE's plan is also kept for store_acquire_stage, until store_remove_stage. */
+ * of a STAGE's plan is also kept for store_acquire_stage, until the stage is removed. */
 int store_add_message(struct store *s, struct message *m, const struct context_config *registry,
                       struct glint_error *error);
-void store_remove_stage(struct store *s, uint32_t stage);
 
-/* Owner's thread: returns the stage, valid until store_remove_stage; NULL: not found, or its plan
+/* Owner's thread: returns the stage, valid until it is removed; NULL: not found, or its plan
  * cannot be decoded. */
 const struct stage_plan *store_find_stage(struct store *s, uint32_t stage);
-/* Any thread: returns a reference, valid until store_release_stage; NULL with *error set: the error
- * of its plan, or PROTOCOL if it is not found. */
+/* Any thread: returns a reference; NULL with *error set: the error of its plan, or PROTOCOL if it
+ * is not found. */
 const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage,
                                              struct glint_error *error);
-void store_release_stage(struct store *s, const struct stage_plan *plan);
 /* Whether the stage that a task runs was removed: what the task makes is not used. */
 bool store_stage_is_removed(struct store *s, const struct stage_plan *plan);
 
-/* Returns a reference, with *out valid until store_release_broadcast; NULL: not found. */
-void *store_acquire_broadcast(struct store *s, uint64_t id, struct glint_slice *out);
-void store_release_broadcast(struct store *s, void *ref);
-void store_remove_broadcast(struct store *s, uint64_t id);
+/* Of a broadcast or a result: returns a reference, with *out valid until its release; NULL: not
+ * found. */
+void *store_acquire_bytes(struct store *s, enum stored_kind kind, uint64_t id,
+                          struct glint_slice *out);
+/* Takes ownership of *bytes. Returns the result's id, or 0 when out of memory, with *bytes
+ * unchanged. */
+uint64_t store_add_result(struct store *s, struct buffer *bytes);
 
 /* Takes ownership of *run, the output of map task `map`. Returns 0, or NO_MEMORY, and *run stays
  * the caller's. */
 int store_add_map_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt,
                          struct run *run);
-/* Returns a reference, valid until store_release_map_output; NULL: not found. */
+/* Returns a reference; NULL: not found. */
 const struct run *store_acquire_map_output(struct store *s, uint64_t shuffle, uint32_t map,
                                            uint32_t attempt);
-void store_release_map_output(struct store *s, const struct run *run);
 /* Removes the map output of a superseded attempt; does nothing if there is none. Owner's thread. */
 void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task, uint32_t attempt);
 
@@ -64,14 +76,6 @@ void store_remove_shuffle(struct store *s, uint64_t shuffle, uint32_t maps);
 int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
                          struct fetch_input **out, uint32_t *out_count, struct glint_error *error);
 void store_release_inputs(struct store *s, const struct fetch_input *inputs, uint32_t count);
-
-/* Takes ownership of *bytes. Returns the result's id, or 0 when out of memory, with *bytes
- * unchanged. */
-uint64_t store_add_result(struct store *s, struct buffer *bytes);
-/* Returns false if not found. Otherwise *out is valid until store_release_result(*out_ref). */
-bool store_acquire_result(struct store *s, uint64_t id, struct glint_slice *out, void **out_ref);
-void store_release_result(struct store *s, void *ref);
-void store_remove_result(struct store *s, uint64_t id);
 
 /* Whether a map output or a result is left that the driver or another executor may fetch. */
 bool store_has_fetchable_data(struct store *s);

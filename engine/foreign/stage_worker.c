@@ -380,7 +380,7 @@ int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct messag
         const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
         r = run != NULL ? emit_map_output(w, run, task, fields, error)
                         : error_set(error, GLINT_E_PROTOCOL, NULL, "a map task has no output");
-        if (run != NULL) store_release_map_output(store, run);
+        if (run != NULL) store_release(store, run);
         store_remove_attempt_output(store, w->number, task, 0);
     }
     buffer_fini(&counters);

@@ -43,7 +43,7 @@ static int serve_index(struct sim_executor *from, struct fetch_request *r)
     }
     int code = map_output_index_encode(parts, r->get.map_count, &r->response, &r->error);
     for (uint32_t i = 0; i < r->get.map_count; i++)
-        if (runs[i] != NULL) store_release_map_output(from->store, runs[i]);
+        if (runs[i] != NULL) store_release(from->store, runs[i]);
     free(runs);
     free(parts);
     return code;
@@ -62,7 +62,7 @@ static int serve_request(struct sim *s, struct sim_executor *requester, struct f
         store_acquire_map_output(from->store, r->get.id, r->get.map, r->get.attempt);
     if (run == NULL) return GLINT_E_FETCH_FAILED;
     int code = read_output(run, &r->get, r->into);
-    store_release_map_output(from->store, run);
+    store_release(from->store, run);
     return code;
 }
 
@@ -158,7 +158,7 @@ static void spoil(struct sim *s, struct sim_executor *e, const struct message *m
         run->memory[part->offset + sim_random(s, part->bytes)] ^= (uint8_t)(1 << sim_random(s, 8));
         s->counts.flips++;
     }
-    store_release_map_output(e->store, run);
+    store_release(e->store, run);
 }
 
 /* Whether this is the task that kills its executor (LASTING_POISON), in any attempt. */
@@ -286,7 +286,7 @@ void executor_receives(struct sim *s, struct sim_executor *e, struct message *m)
     case MSG_TASK: receive_task(s, e, m); return;
     case MSG_KILL: receive_kill(s, e, m); break;
     case MSG_CANCEL: receive_cancel(s, e, m->id != 0); break;
-    case MSG_RELEASE: store_remove_stage(e->store, m->stage); break;
+    case MSG_RELEASE: store_remove(e->store, STORED_STAGE, m->stage); break;
     default: abort();
     }
     message_destroy(m);

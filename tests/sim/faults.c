@@ -29,7 +29,7 @@ static void flip_bytes(struct sim *s, struct sim_executor *e)
             run->memory[sim_random(s, run->source.bytes)] ^= (uint8_t)(1 << sim_random(s, 8));
             s->counts.flips++;
         }
-        store_release_map_output(e->store, run);
+        store_release(e->store, run);
     }
 }
 

@@ -257,7 +257,7 @@ bool plane_close(struct plane *p)
     bool good = none_left(p->peers_closed, "peers");
     good &= none_left(uv_loop_close(&p->loop) == 0, "handles");
     for (uint32_t m = 0; m < PLANE_MAPS; m++)
-        store_release_map_output(p->servers[m % PLANE_SERVERS].store, p->runs[m]);
+        store_release(p->servers[m % PLANE_SERVERS].store, p->runs[m]);
     for (uint32_t i = 0; i < PLANE_SERVERS; i++) {
         good &= none_left(p->servers[i].conns == 0, "connections");
         fetch_server_destroy(p->servers[i].serve);

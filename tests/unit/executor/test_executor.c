@@ -98,7 +98,7 @@ static void serve_request(struct fetch_request *r)
     }
     if (g->kind == GET_INDEX && r->error.code == GLINT_OK)
         map_output_index_encode(parts, g->map_count, &r->response, &r->error);
-    while (acquired > 0) store_release_map_output(s, runs[--acquired]);
+    while (acquired > 0) store_release(s, runs[--acquired]);
 }
 
 static void submit(void *arg, struct fetch_request *first)
@@ -307,7 +307,7 @@ static void flip(uint32_t executor, uint32_t map, uint32_t partition)
     byte ^= 4;
     cr_assert_eq(pwrite(file, &byte, 1, at), 1);
     close(file);
-    store_release_map_output(s, run);
+    store_release(s, run);
 }
 
 Test(executor, corrupt_output_is_named_in_the_error)
@@ -318,7 +318,7 @@ Test(executor, corrupt_output_is_named_in_the_error)
     struct store *s = executor_store(w.executors[0]);
     const struct run *run = store_acquire_map_output(s, w.shuffle_rdd->id, 0, 0);
     while (run->parts[partition].records == 0) partition++;
-    store_release_map_output(s, run);
+    store_release(s, run);
     flip(1, 0, partition);
     struct message *m = run_reduce(1, partition);
     cr_expect_not_null(strstr(m->error->cause, "the second read failed too"), "%s",
@@ -345,13 +345,14 @@ Test(executor, large_results_are_stored_until_released)
         total += m->id != 0 ? m->size : m->body.size;
         if (m->id != 0) {
             cr_expect_gt(m->size, RESULT_INLINE_BYTES_MAX);
-            cr_assert(store_acquire_result(s, m->id, &bytes, &ref));
+            ref = store_acquire_bytes(s, STORED_RESULT, m->id, &bytes);
+            cr_assert_not_null(ref);
             cr_expect_eq(bytes.size, m->size);
             cr_assert_eq(m->body.size, RESULT_CHECKSUM_BYTES);
             cr_expect_eq(get_le64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
-            store_release_result(s, ref);
+            store_release(s, ref);
             send(2, MSG_RELEASE, &(struct message){.id = m->id});
-            cr_expect(!store_acquire_result(s, m->id, &bytes, &ref));
+            cr_expect_null(store_acquire_bytes(s, STORED_RESULT, m->id, &bytes));
         }
         message_destroy(m);
     }

@@ -42,18 +42,18 @@ Test(store, broadcasts_are_found_by_id)
     cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 7, "seven", 5), &config, &error),
                  0);
     cr_expect_eq(store_add_message(s, message(MSG_BROADCAST, 0, 8, "", 0), &config, &error), 0);
-    void *seven = store_acquire_broadcast(s, 7, &value), *eight;
+    void *seven = store_acquire_bytes(s, STORED_BROADCAST, 7, &value), *eight;
     cr_assert_not_null(seven);
-    store_remove_broadcast(s, 7); /* it is freed with the last reference */
+    store_remove(s, STORED_BROADCAST, 7); /* it is freed with the last reference */
     cr_expect(value.size == 5 && memcmp(value.data, "seven", 5) == 0);
-    store_release_broadcast(s, seven);
-    cr_expect_null(store_acquire_broadcast(s, 7, &value));
-    eight = store_acquire_broadcast(s, 8, &value);
+    store_release(s, seven);
+    cr_expect_null(store_acquire_bytes(s, STORED_BROADCAST, 7, &value));
+    eight = store_acquire_bytes(s, STORED_BROADCAST, 8, &value);
     cr_expect(eight != NULL && value.size == 0);
-    store_release_broadcast(s, eight);
-    store_remove_broadcast(s, 8);
-    store_remove_broadcast(s, 8);
-    cr_expect_null(store_acquire_broadcast(s, 8, &value));
+    store_release(s, eight);
+    store_remove(s, STORED_BROADCAST, 8);
+    store_remove(s, STORED_BROADCAST, 8);
+    cr_expect_null(store_acquire_bytes(s, STORED_BROADCAST, 8, &value));
     store_destroy(s);
     store_destroy(NULL);
 }
@@ -82,16 +82,16 @@ Test(store, removed_stage_lives_until_released)
     const struct stage_plan *one = store_acquire_stage(s, 4, &error);
     const struct stage_plan *two = store_acquire_stage(s, 4, &error);
     cr_assert(one != NULL && one == two && one == store_find_stage(s, 4));
-    store_release_stage(s, one);
-    store_remove_stage(s, 4);
+    store_release(s, one);
+    store_remove(s, STORED_STAGE, 4);
     cr_expect_null(store_find_stage(s, 4));
     cr_expect_null(store_acquire_stage(s, 4, &error));
     cr_expect(error.code == GLINT_E_PROTOCOL && strstr(error.cause, "stage 4 not found") != NULL);
     error.code = GLINT_OK;
     cr_expect_str_eq(two->nodes[two->node_count - 1].op->name, "reduceByKey");
-    store_release_stage(s, two);
+    store_release(s, two);
     cr_assert_eq(store_add_message(s, stage_message(5), &config, &error), 0);
-    store_release_stage(s, store_acquire_stage(s, 5, &error));
+    store_release(s, store_acquire_stage(s, 5, &error));
     cr_expect_not_null(store_find_stage(s, 5));
     store_destroy(s);
 }
@@ -113,7 +113,7 @@ Test(store, error_of_a_plan_is_kept_for_its_tasks)
         cr_expect_str_eq(why.hint, error.hint);
     }
     store_remove_attempt_output(s, 6, 0, 0);
-    store_remove_stage(s, 6);
+    store_remove(s, STORED_STAGE, 6);
     why = (struct glint_error){.code = GLINT_OK};
     cr_expect_null(store_acquire_stage(s, 6, &why));
     cr_expect_eq(why.code, GLINT_E_PROTOCOL);
@@ -132,7 +132,7 @@ Test(store, malformed_stages_and_outputs_are_rejected)
     error.code = GLINT_OK;
     cr_expect_eq(store_add_message(s, message(MSG_MAP_OUTPUTS, 0, 3, "\xc0", 1), &config, &error),
                  GLINT_E_PROTOCOL);
-    store_remove_stage(s, 1);
+    store_remove(s, STORED_STAGE, 1);
     store_destroy(s);
 }
 
@@ -195,12 +195,12 @@ Test(store, outputs_live_until_released)
     cr_assert(a != NULL && a == b);
     cr_expect_null(store_acquire_map_output(s, 3, 7, 0));
     cr_expect_null(store_acquire_map_output(s, 4, 7, 1));
-    store_release_map_output(s, a);
+    store_release(s, a);
     /* The stage is not in the store, so its shuffle is unknown and nothing is removed. */
     store_remove_attempt_output(s, 1, 7, 1);
     cr_expect_eq(store_acquire_map_output(s, 3, 7, 1), b);
-    store_release_map_output(s, b);
-    store_release_map_output(s, b);
+    store_release(s, b);
+    store_release(s, b);
     store_destroy(s);
 }
 
@@ -213,15 +213,17 @@ Test(store, results_live_until_released)
     cr_assert(buffer_append(&bytes, "result", 6));
     uint64_t id = store_add_result(s, &bytes);
     cr_assert(id != 0 && bytes.data == NULL);
-    cr_assert(store_acquire_result(s, id, &found, &held) &&
-              store_acquire_result(s, id, &found, &again));
-    cr_expect(!store_acquire_result(s, id + 1, &found, &again));
-    store_remove_result(s, id);
-    store_remove_result(s, id);
-    cr_expect(!store_acquire_result(s, id, &found, &again));
+    held = store_acquire_bytes(s, STORED_RESULT, id, &found);
+    again = store_acquire_bytes(s, STORED_RESULT, id, &found);
+    cr_assert(held != NULL && held == again);
+    cr_expect_null(store_acquire_bytes(s, STORED_RESULT, id + 1, &found));
+    cr_expect_null(store_acquire_bytes(s, STORED_BROADCAST, id, &found));
+    store_remove(s, STORED_RESULT, id);
+    store_remove(s, STORED_RESULT, id);
+    cr_expect_null(store_acquire_bytes(s, STORED_RESULT, id, &found));
     cr_expect(found.size == 6 && memcmp(found.data, "result", 6) == 0);
-    store_release_result(s, held);
-    store_release_result(s, held);
+    store_release(s, held);
+    store_release(s, held);
     cr_assert(buffer_append(&bytes, "other", 5));
     uint64_t other = store_add_result(s, &bytes);
     cr_expect(other != 0 && other != id);

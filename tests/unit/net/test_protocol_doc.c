@@ -96,7 +96,7 @@ Test(protocol_doc, lists_the_fields_of_requests)
            .attempt = 4, .offset = 5, .size = 6);
     EXPECT("kind, broadcast, block", get_request, .kind = 3, .id = 2, .block = 3);
     EXPECT("kind, result, offset, size", get_request, .kind = 4, .id = 2, .offset = 3, .size = 4);
-    EXPECT("kind, program, block", get_request, .kind = 5, .id = 2, .block = 3);
+    EXPECT("kind, program, offset, size", get_request, .kind = 5, .id = 2, .offset = 3, .size = 4);
     EXPECT("size, sha256", program_info, .size = 1, .sha256 = {2});
     EXPECT("broadcast, blocks_max, received, failed", block_request, .id = 1, .blocks_max = 2);
     EXPECT("broadcast, blocks", block_assignment, .id = 1);
