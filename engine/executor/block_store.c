@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <xxhash.h>
 
 #define BLOCK_BUCKETS 1024u
@@ -21,8 +22,8 @@ struct block_chunk {
 };
 
 struct cached_block {
-    struct cached_block *next;          /* in the bucket */
-    struct cached_block *older, *newer; /* by last use */
+    struct cached_block *next;     /* in the bucket */
+    TAILQ_ENTRY(cached_block) use; /* by last use, the oldest first */
     uint32_t rdd, partition;
     unsigned level;
     struct block_chunk *chunks;
@@ -42,14 +43,14 @@ struct block_store {
     pthread_mutex_t lock; /* guards the fields below */
     uint64_t memory_bytes, file_count;
     struct cached_block *buckets[BLOCK_BUCKETS];
-    struct cached_block *oldest, *newest;
+    TAILQ_HEAD(, cached_block) uses;
     struct cached_block_state *changes;
     uint64_t change_count, change_capacity;
 };
 
 static void cached_block_free(struct block_store *s, struct cached_block *b);
-static int cached_block_write_file(struct block_store *s, struct cached_block *b, char **out_path,
-                                   struct glint_error *error);
+static int write_block_file(struct block_store *s, struct cached_block *b, char **out_path,
+                            struct glint_error *error);
 
 struct block_store *block_store_create(struct env *env, const char *work_dir, uint64_t memory_max)
 {
@@ -59,6 +60,7 @@ struct block_store *block_store_create(struct env *env, const char *work_dir, ui
     s->work_dir = work_dir;
     s->memory_max = memory_max;
     pthread_mutex_init(&s->lock, NULL);
+    TAILQ_INIT(&s->uses);
     return s;
 }
 
@@ -91,20 +93,6 @@ static struct cached_block **find_cached_block(struct block_store *s, uint32_t r
     return link;
 }
 
-static void unlink_use(struct block_store *s, struct cached_block *b)
-{
-    *(b->older != NULL ? &b->older->newer : &s->oldest) = b->newer;
-    *(b->newer != NULL ? &b->newer->older : &s->newest) = b->older;
-    b->older = b->newer = NULL;
-}
-
-static void link_newest(struct block_store *s, struct cached_block *b)
-{
-    b->older = s->newest;
-    *(s->newest != NULL ? &s->newest->newer : &s->oldest) = b;
-    s->newest = b;
-}
-
 /* Out of memory a change is not reported: the driver's knowledge is a hint. */
 static void report_change(struct block_store *s, const struct cached_block *b)
 {
@@ -123,7 +111,7 @@ static struct cached_block *remove_cached_block(struct block_store *s, struct ca
     struct cached_block *b = *link;
     assert(!b->removed);
     *link = b->next;
-    unlink_use(s, b);
+    TAILQ_REMOVE(&s->uses, b, use);
     b->removed = true;
     report_change(s, b);
     if (b->refs > 0) return NULL;
@@ -202,8 +190,8 @@ struct cached_block *block_store_acquire(struct block_store *s, uint32_t rdd, ui
     struct cached_block *b = *find_cached_block(s, rdd, partition);
     if (b != NULL) {
         b->refs++;
-        unlink_use(s, b);
-        link_newest(s, b);
+        TAILQ_REMOVE(&s->uses, b, use);
+        TAILQ_INSERT_TAIL(&s->uses, b, use);
     }
     pthread_mutex_unlock(&s->lock);
     return b;
@@ -234,7 +222,7 @@ static bool block_store_add(struct block_store *s, struct cached_block *b)
     const bool added = *link == NULL;
     if (added) {
         *link = b;
-        link_newest(s, b);
+        TAILQ_INSERT_TAIL(&s->uses, b, use);
         report_change(s, b);
     }
     pthread_mutex_unlock(&s->lock);
@@ -255,8 +243,9 @@ static void block_store_remove(struct block_store *s, struct cached_block *b)
 /* Returns the least recently used block that can be evicted for one of `rdd`, with a reference. */
 static struct cached_block *find_victim(struct block_store *s, uint32_t rdd)
 {
-    struct cached_block *b = s->oldest;
-    while (b != NULL && (b->refs > 0 || !b->in_memory || b->rdd == rdd)) b = b->newer;
+    struct cached_block *b;
+    TAILQ_FOREACH(b, &s->uses, use)
+    if (b->refs == 0 && b->in_memory && b->rdd != rdd) break;
     if (b != NULL) b->refs++;
     return b;
 }
@@ -266,8 +255,13 @@ static void evict(struct block_store *s, struct glint_task *task, struct cached_
 {
     struct glint_error error = {.code = GLINT_OK};
     char *path = NULL;
-    if ((b->level & GLINT_DISK) != 0 && cached_block_write_file(s, b, &path, &error) != 0)
-        log_error(LOG_WARN, NULL, &error);
+    if ((b->level & GLINT_DISK) != 0) {
+        const int file = write_block_file(s, b, &path, &error);
+        if (file >= 0)
+            s->env->close(s->env, file);
+        else
+            log_error(LOG_WARN, NULL, &error);
+    }
     task->counters.values[COUNT_CACHE_EVICTIONS]++;
     pthread_mutex_lock(&s->lock);
     if (path != NULL) {
@@ -281,6 +275,8 @@ static void evict(struct block_store *s, struct glint_task *task, struct cached_
     block_store_release(s, b);
 }
 
+/* Evicts until `bytes` more fit beside the blocks of `rdd`, and reserves them. Returns false if
+ * that is not possible. Counts evictions in the task. */
 static bool block_store_reserve(struct block_store *s, struct glint_task *task, uint32_t rdd,
                                 uint64_t bytes)
 {
@@ -295,8 +291,6 @@ static bool block_store_reserve(struct block_store *s, struct glint_task *task, 
     }
 }
 
-/* Evicts until `bytes` more fit beside the blocks of `rdd`, and reserves them. Returns false if
- * that is not possible. Counts evictions in the task. */
 static void block_store_unreserve(struct block_store *s, uint64_t bytes)
 {
     pthread_mutex_lock(&s->lock);
@@ -349,9 +343,10 @@ static int write_chunk(struct block_store *s, int file, struct block_chunk *c, c
     return r == 0 ? 0 : error_set_write(error, GLINT_E_SPILL_IO, r, path, 0, c->size);
 }
 
-/* Returns the open file, or a code with *error set and no file. */
-static int write_new_file(struct block_store *s, struct cached_block *b, char **out_path,
-                          struct glint_error *error)
+/* Writes all chunks to a new file and sets their checksums and *out_path. Returns the open file, or
+ * a code with *error set, *out_path NULL and no file. */
+static int write_block_file(struct block_store *s, struct cached_block *b, char **out_path,
+                            struct glint_error *error)
 {
     const int file = create_block_file(s, b, out_path, error);
     int r = file < 0 ? file : 0;
@@ -365,17 +360,6 @@ static int write_new_file(struct block_store *s, struct cached_block *b, char **
     }
     *out_path = NULL;
     return r;
-}
-
-/* Writes all chunks to a new file and sets their checksums and *out_path. Returns 0
- * or a code with *error set, and no file. */
-static int cached_block_write_file(struct block_store *s, struct cached_block *b, char **out_path,
-                                   struct glint_error *error)
-{
-    const int file = write_new_file(s, b, out_path, error);
-    if (file < 0) return file;
-    s->env->close(s->env, file);
-    return 0;
 }
 
 /* ---- The writer */
@@ -423,12 +407,9 @@ static void give_up(struct block_writer *w, const struct glint_error *why)
 static int move_to_file(struct block_writer *w, struct glint_error *error)
 {
     struct cached_block *b = w->block;
-    w->file = write_new_file(w->store, b, &b->path, error);
+    w->file = write_block_file(w->store, b, &b->path, error);
     if (w->file < 0) return error->code;
-    for (uint64_t i = 0; i < b->chunk_count; i++) {
-        mem_free(b->chunks[i].data);
-        b->chunks[i].data = NULL;
-    }
+    free_chunks(b);
     b->in_memory = false;
     unreserve(w);
     return 0;

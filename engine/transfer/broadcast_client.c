@@ -17,7 +17,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 #define REQUESTS_TARGET 4u
@@ -32,12 +31,8 @@ enum block_state { BLOCK_MISSING, BLOCK_REQUESTED, BLOCK_PRESENT };
 struct broadcast_block {
     uint8_t state, failures;
     struct buffer packed; /* compressed, if it arrived so: to serve */
-};
-
-struct block_fetch {
+    uint64_t checksum;    /* of the last BLOCK_ASSIGN, as is `fetch` */
     struct fetch_request fetch;
-    struct broadcast *broadcast; /* NULL: free slot */
-    uint64_t checksum;
 };
 
 struct broadcast {
@@ -46,7 +41,6 @@ struct broadcast {
     uint64_t id, size;
     uint8_t *data;
     uint32_t block_count, requests_in_flight;
-    struct block_fetch requests[BLOCK_REQUEST_MAX];
     /* These are written under the lock. */
     uint32_t refs; /* slots that use or wait for it, blocks being sent, requests in flight */
     bool removed;  /* not in the list: freed with the last ref */
@@ -244,22 +238,19 @@ static void block_failed(struct broadcast *broadcast, uint32_t block, struct buf
 
 static void on_broadcast_block(struct fetch_request *fetch)
 {
-    struct block_fetch *r = fetch->arg;
-    struct broadcast *broadcast = r->broadcast;
+    struct broadcast *broadcast = fetch->arg;
     uint32_t block = fetch->get.block;
-    assert(broadcast != NULL && broadcast->requests_in_flight > 0);
+    assert(broadcast->requests_in_flight > 0);
     assert(broadcast->blocks[block].state == BLOCK_REQUESTED);
     struct buffer packed = fetch->response;
     struct glint_error why = fetch->error;
-    uint64_t checksum = r->checksum;
-    /* Free the slot first: block_arrived and block_failed request a block per free slot. */
+    /* First: block_arrived and block_failed ask for as many blocks as may be in flight. */
     broadcast->requests_in_flight--;
-    memset(r, 0, sizeof *r);
     const struct glint_slice bytes = {packed.data, packed.size};
     int code = why.code;
     if (code == GLINT_OK)
-        code = broadcast_block_decode(broadcast->id, block, checksum, bytes, broadcast->data,
-                                      broadcast->size, &why);
+        code = broadcast_block_decode(broadcast->id, block, broadcast->blocks[block].checksum,
+                                      bytes, broadcast->data, broadcast->size, &why);
     if (code == GLINT_OK)
         block_arrived(broadcast, block, &packed);
     else
@@ -299,14 +290,6 @@ static int check_assignment(const struct broadcast *broadcast, const struct bloc
     return 0;
 }
 
-static struct block_fetch *free_block_fetch(struct broadcast *broadcast)
-{
-    uint32_t i = 0;
-    while (broadcast->requests[i].broadcast != NULL) i++;
-    assert(i < BLOCK_REQUEST_MAX);
-    return &broadcast->requests[i];
-}
-
 int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
                                struct glint_error *error)
 {
@@ -317,25 +300,23 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
     if (r != 0 || t->count == 0) return r;
     struct fetch_request *first = NULL, **last = &first;
     for (uint32_t i = 0; i < t->count; i++) {
-        struct block_fetch *request = free_block_fetch(broadcast);
         uint32_t block = t->blocks[i].block;
-        uint64_t size = broadcast_block_bytes_at(broadcast->size, block);
-        *request = (struct block_fetch){
-            .broadcast = broadcast,
-            .checksum = t->blocks[i].checksum,
-            .fetch = {.executor = t->blocks[i].from,
-                      .get = {.kind = GET_BROADCAST_BLOCK,
-                              .id = broadcast->id,
-                              .block = block,
-                              .size = size},
-                      .into = broadcast->data + block * broadcast_block_bytes(broadcast->size),
-                      .done = on_broadcast_block,
-                      .arg = request}};
-        broadcast->blocks[block].state = BLOCK_REQUESTED;
+        struct broadcast_block *b = &broadcast->blocks[block];
+        b->state = BLOCK_REQUESTED;
+        b->checksum = t->blocks[i].checksum;
+        b->fetch = (struct fetch_request){
+            .executor = t->blocks[i].from,
+            .get = {.kind = GET_BROADCAST_BLOCK,
+                    .id = broadcast->id,
+                    .block = block,
+                    .size = broadcast_block_bytes_at(broadcast->size, block)},
+            .into = broadcast->data + block * broadcast_block_bytes(broadcast->size),
+            .done = on_broadcast_block,
+            .arg = broadcast};
         broadcast->requests_in_flight++;
         hold(broadcast);
-        *last = &request->fetch;
-        last = &request->fetch.next;
+        *last = &b->fetch;
+        last = &b->fetch.next;
     }
     v->fetcher->submit(v->fetcher->arg, first);
     return 0;

@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/queue.h>
 
 /* Concurrent transfers: */
 #define TRANSFERS_MAX   2u /* to one executor */
@@ -41,14 +42,15 @@ struct broadcast_peer {
     uint32_t uploads;                               /* transfers of others that come from it */
     uint32_t blocks_max;                            /* > 0: in the queue; how many it wants */
     uint32_t excluded[EXCLUDED_MAX], excluded_next; /* ring of sources; EXECUTOR_ID_DRIVER: free */
-    struct broadcast_peer *prev_waiting, *next_waiting; /* in the queue */
-    uint64_t *received, *requested, *failed_before;     /* bitmaps of blocks */
+    TAILQ_ENTRY(broadcast_peer) waiting;            /* in the queue */
+    uint64_t *received, *requested, *failed_before; /* bitmaps of blocks */
 };
 
 /* The executors that have a block. */
 struct block_sources {
     uint32_t *numbers;
-    uint32_t count, capacity;
+    uint64_t capacity;
+    uint32_t count;
     uint32_t free;      /* how many of them may start one more upload */
     uint32_t cursor;    /* where the next search begins: round robin among equals */
     uint32_t in_flight; /* transfers of this block, also from the driver */
@@ -57,11 +59,11 @@ struct block_sources {
 struct tracker {
     uint32_t blocks, words;        /* words: 64-bit words of a bitmap */
     struct broadcast_peer **peers; /* [capacity] by number; NULL: unknown; &lost_peer: lost */
-    uint32_t capacity;
-    struct block_sources *sources;       /* [blocks] */
-    uint32_t driver_sends;               /* transfers from the driver in flight */
-    uint64_t driver_blocks;              /* transfers from the driver so far */
-    struct broadcast_peer *first, *last; /* the queue of waiting executors */
+    uint64_t capacity;
+    struct block_sources *sources;      /* [blocks] */
+    uint32_t driver_sends;              /* transfers from the driver in flight */
+    uint64_t driver_blocks;             /* transfers from the driver so far */
+    TAILQ_HEAD(, broadcast_peer) queue; /* of waiting executors */
 };
 
 /* Marks lost executors in `peers`, so that a late request does not add them again. Its fields are
@@ -89,6 +91,7 @@ struct tracker *tracker_create(uint32_t blocks)
     if (t == NULL) return NULL;
     t->blocks = blocks;
     t->words = (blocks + 63) / 64;
+    TAILQ_INIT(&t->queue);
     t->sources = mem_zalloc(sizeof *t->sources * ((uint64_t)blocks + 1));
     if (t->sources != NULL) return t;
     mem_free(t);
@@ -98,7 +101,7 @@ struct tracker *tracker_create(uint32_t blocks)
 void tracker_destroy(struct tracker *t)
 {
     if (t == NULL) return;
-    for (uint32_t i = 0; i < t->capacity; i++)
+    for (uint64_t i = 0; i < t->capacity; i++)
         if (t->peers[i] != &lost_peer) mem_free(t->peers[i]);
     for (uint32_t b = 0; b < t->blocks; b++) mem_free(t->sources[b].numbers);
     mem_free(t->peers);
@@ -120,24 +123,13 @@ static struct broadcast_peer *find_tracked_peer(const struct tracker *t, uint32_
     return r != &lost_peer ? r : NULL;
 }
 
-static bool grow_peers(struct tracker *t, uint32_t number)
-{
-    if (number < t->capacity) return true;
-    uint64_t capacity = (uint64_t)number + 1 + number / 2;
-    struct broadcast_peer **grown =
-        mem_grow(t->peers, t->capacity * sizeof(struct broadcast_peer *),
-                 capacity * sizeof(struct broadcast_peer *));
-    if (grown == NULL) return false;
-    memset(grown + t->capacity, 0, (capacity - t->capacity) * sizeof(struct broadcast_peer *));
-    t->peers = grown;
-    t->capacity = (uint32_t)capacity;
-    return true;
-}
-
 /* Also true for one that is known or lost. False: out of memory. */
 static bool add_tracked_peer(struct tracker *t, uint32_t number)
 {
-    if (!grow_peers(t, number)) return false;
+    const uint64_t old = t->capacity;
+    if (!array_reserve(&t->peers, &t->capacity, number + UINT64_C(1), sizeof t->peers[0]))
+        return false;
+    for (uint64_t i = old; i < t->capacity; i++) t->peers[i] = NULL;
     if (t->peers[number] != NULL) return true;
     struct broadcast_peer *r = mem_zalloc(sizeof *r + 3 * sizeof(uint64_t) * (uint64_t)t->words);
     if (r == NULL) return false;
@@ -157,13 +149,8 @@ static bool reserve_sources(struct tracker *t, const struct block_request *in)
     for (uint32_t i = 0; i < in->received_count; i++) {
         if (in->received[i] >= t->blocks) continue; /* ignored later, too: was never assigned */
         struct block_sources *h = &t->sources[in->received[i]];
-        if (h->count < h->capacity) continue;
-        uint32_t capacity = h->capacity * 2 + 4;
-        uint32_t *numbers = mem_grow(h->numbers, sizeof *numbers * (uint64_t)h->capacity,
-                                     sizeof *numbers * (uint64_t)capacity);
-        if (numbers == NULL) return false;
-        h->numbers = numbers;
-        h->capacity = capacity;
+        if (!array_reserve(&h->numbers, &h->capacity, h->count + UINT64_C(1), sizeof *h->numbers))
+            return false;
     }
     return true;
 }
@@ -174,18 +161,13 @@ static void wait_queue_add(struct tracker *t, struct broadcast_peer *r, uint32_t
 {
     assert(r->blocks_max == 0 && blocks_max > 0);
     r->blocks_max = blocks_max;
-    r->prev_waiting = t->last;
-    r->next_waiting = NULL;
-    *(t->last != NULL ? &t->last->next_waiting : &t->first) = r;
-    t->last = r;
+    TAILQ_INSERT_TAIL(&t->queue, r, waiting);
 }
 
 static void wait_queue_remove(struct tracker *t, struct broadcast_peer *r)
 {
     if (r->blocks_max == 0) return;
-    *(r->prev_waiting != NULL ? &r->prev_waiting->next_waiting : &t->first) = r->next_waiting;
-    *(r->next_waiting != NULL ? &r->next_waiting->prev_waiting : &t->last) = r->prev_waiting;
-    r->prev_waiting = r->next_waiting = NULL;
+    TAILQ_REMOVE(&t->queue, r, waiting);
     r->blocks_max = 0;
 }
 
@@ -403,7 +385,9 @@ void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
 bool tracker_next_assignment(struct tracker *t, uint32_t *out_executor,
                              struct block_assignment *out)
 {
-    for (struct broadcast_peer *r = t->first; r != NULL; r = r->next_waiting) {
+    struct broadcast_peer *r;
+    TAILQ_FOREACH(r, &t->queue, waiting)
+    {
         assign_blocks(t, r, r->blocks_max, out);
         if (out->count == 0) continue;
         *out_executor = r->number;
