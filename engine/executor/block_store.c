@@ -291,14 +291,6 @@ static bool block_store_reserve(struct block_store *s, struct glint_task *task, 
     }
 }
 
-static void block_store_unreserve(struct block_store *s, uint64_t bytes)
-{
-    pthread_mutex_lock(&s->lock);
-    assert(s->memory_bytes >= bytes);
-    s->memory_bytes -= bytes;
-    pthread_mutex_unlock(&s->lock);
-}
-
 /* ---- Writes and reads the batches of cached blocks. A writer keeps its chunks in memory as long
  * as the store has room, and then moves to a file, or gives up. */
 
@@ -385,10 +377,15 @@ struct block_writer *block_writer_open(struct block_store *s, struct glint_task 
     return w;
 }
 
-static void unreserve(struct block_writer *w)
+/* Returns what is reserved beyond `bytes`. */
+static void unreserve(struct block_writer *w, uint64_t bytes)
 {
-    if (w->reserved > 0) block_store_unreserve(w->store, w->reserved);
-    w->reserved = 0;
+    if (w->reserved <= bytes) return;
+    pthread_mutex_lock(&w->store->lock);
+    assert(w->store->memory_bytes >= w->reserved);
+    w->store->memory_bytes -= w->reserved - bytes;
+    pthread_mutex_unlock(&w->store->lock);
+    w->reserved = bytes;
 }
 
 static void give_up(struct block_writer *w, const struct glint_error *why)
@@ -396,7 +393,7 @@ static void give_up(struct block_writer *w, const struct glint_error *why)
     if (why != NULL && why->code != GLINT_OK) log_error(LOG_WARN, NULL, why);
     if (w->file >= 0) w->store->env->close(w->store->env, w->file);
     w->file = -1;
-    unreserve(w);
+    unreserve(w, 0);
     if (w->block == NULL) return;
     w->block->refs = 0;
     cached_block_free(w->store, w->block);
@@ -411,7 +408,7 @@ static int move_to_file(struct block_writer *w, struct glint_error *error)
     if (w->file < 0) return error->code;
     free_chunks(b);
     b->in_memory = false;
-    unreserve(w);
+    unreserve(w, 0);
     return 0;
 }
 
@@ -496,10 +493,7 @@ void block_writer_commit(struct block_writer *w)
         give_up(w, &error); /* on disk only, and empty */
         return;
     }
-    if (w->reserved > b->bytes) {
-        block_store_unreserve(w->store, w->reserved - b->bytes);
-        w->reserved = b->bytes;
-    }
+    unreserve(w, b->bytes);
     if (!block_store_add(w->store, b)) {
         give_up(w, NULL); /* another attempt has added it */
         return;

@@ -133,173 +133,156 @@ static int fetch_set_error(struct glint_task *task, const struct glint_error *wh
  *
  * The response also says which of the map outputs are lost. */
 
-/* One executor's GET_INDEX: for entries[first, first + count). */
+/* One executor's GET_INDEX: for order[first, first + count). */
 struct index_request {
     struct pending_fetch pending; /* first */
     uint32_t first, count;
 };
 
-/* The arguments of fetch_index_request, and its work arrays. */
-struct index_query {
+/* The locations of all remote inputs. The arrays are in the task's arena. */
+struct fetch_index {
     struct fetch_wait *wait;
     uint64_t shuffle;
-    uint64_t bytes_max; /* inline bytes of one response */
     uint32_t partition;
+    uint64_t bytes_max; /* inline bytes of one response */
     const struct fetch_input *inputs;
-    struct fetch_index_entry *entries;
-    uint32_t (*maps)[2];       /* [entries]: map, attempt */
-    struct index_entry *parts; /* [entries]: as decoded */
+    struct index_entry *entries; /* [inputs]; those of remote ones are set */
+    uint32_t remote_count;
+    uint32_t *order;                /* [remote_count]: remote inputs, by executor, then by map */
+    uint32_t (*maps)[2];            /* [remote_count]: their map and attempt */
+    struct index_entry *parts;      /* [remote_count]: as decoded */
+    struct index_request *requests; /* [request_count]; own the bytes of the small parts */
+    uint32_t request_count;
+    uint32_t lost; /* after FETCH_FAILED: the input that is lost */
 };
 
 static int compare_executors(const void *a, const void *b, void *inputs)
 {
     const struct fetch_input *all = inputs;
-    uint32_t x = ((const struct fetch_index_entry *)a)->input,
-             y = ((const struct fetch_index_entry *)b)->input;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     if (all[x].executor != all[y].executor) return all[x].executor < all[y].executor ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
-static int compare_inputs(const void *a, const void *b)
+static uint32_t executor_at(const struct fetch_index *p, uint32_t i)
 {
-    uint32_t x = ((const struct fetch_index_entry *)a)->input,
-             y = ((const struct fetch_index_entry *)b)->input;
-    return x < y ? -1 : x > y;
+    return p->inputs[p->order[i]].executor;
 }
 
-/* Whether entry i is the first of its executor; the entries are sorted by executor. */
-static bool is_first_of_executor(const struct index_query *a, uint32_t i)
+static bool is_first_of_executor(const struct fetch_index *p, uint32_t i)
 {
-    const struct fetch_input *inputs = a->inputs;
-    return i == 0 ||
-           inputs[a->entries[i].input].executor != inputs[a->entries[i - 1].input].executor;
+    return i == 0 || executor_at(p, i) != executor_at(p, i - 1);
 }
 
-static void build_index_request(struct index_query *a, struct index_request *q)
+static struct fetch_request *build_index_request(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     assert(q->count > 0);
-    *r = (struct fetch_request){.executor = a->inputs[a->entries[q->first].input].executor};
+    *r = (struct fetch_request){.executor = executor_at(p, q->first)};
     r->get = (struct get_request){.kind = GET_INDEX,
-                                  .id = a->shuffle,
-                                  .partition = a->partition,
-                                  .size = a->bytes_max,
+                                  .id = p->shuffle,
+                                  .partition = p->partition,
+                                  .size = p->bytes_max,
                                   .map_count = q->count,
-                                  .maps = a->maps + q->first};
+                                  .maps = p->maps + q->first};
+    return r;
 }
 
-/* Decodes a response into a->parts; sets the request's error if it is invalid. */
-static void decode_response(struct index_query *a, struct index_request *q)
+/* Decodes a response into p->parts; sets the request's error if it is invalid. */
+static void decode_response(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     map_output_index_decode((struct glint_slice){r->response.data, r->response.size},
-                            a->parts + q->first, q->count, &r->error);
+                            p->parts + q->first, q->count, &r->error);
 }
 
 /* Sends the request once more: the response may have been damaged in transit. Blocks. */
-static void retry_index_request(struct index_query *a, struct index_request *q)
+static void retry_index_request(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     log_line(LOG_WARN, NULL, "damaged index response from executor %u, requesting it again",
              r->executor);
     buffer_fini(&r->response);
-    build_index_request(a, q);
-    fetch_wait_submit(a->wait, r);
-    fetch_wait_until_done(a->wait, &q->pending);
+    fetch_wait_submit(p->wait, build_index_request(p, q));
+    fetch_wait_until_done(p->wait, &q->pending);
 }
 
-/* Stores the entries of a finished request. Returns 0, or sets the task's error and *out_lost: the
+/* Stores the entries of a finished request. Returns 0, or sets the task's error and p->lost: the
  * input that is lost, or the first one if the executor did not respond, since the driver needs some
  * map output to recompute. */
-static int accept_response(struct index_query *a, struct index_request *q, uint32_t *out_lost)
+static int accept_response(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     uint32_t lost = q->first;
     if (r->error.code == GLINT_OK) {
-        decode_response(a, q);
-        if (r->error.code != GLINT_OK) retry_index_request(a, q);
-        if (r->error.code == GLINT_OK) decode_response(a, q);
+        decode_response(p, q);
+        if (r->error.code != GLINT_OK) retry_index_request(p, q);
+        if (r->error.code == GLINT_OK) decode_response(p, q);
     }
     for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++) {
-        a->entries[i].response = a->parts[i];
-        if (!a->parts[i].lost) continue;
+        p->entries[p->order[i]] = p->parts[i];
+        if (!p->parts[i].lost) continue;
         lost = i;
         error_set(&r->error, GLINT_E_FETCH_FAILED, NULL,
                   "map output not found (shuffle %llu, map %u, attempt %u)",
-                  (unsigned long long)a->shuffle, a->maps[i][0], a->maps[i][1]);
+                  (unsigned long long)p->shuffle, p->maps[i][0], p->maps[i][1]);
     }
     if (r->error.code == GLINT_OK) return 0;
-    *out_lost = a->entries[lost].input;
-    return fetch_set_error(a->wait->task, &r->error);
+    p->lost = p->order[lost];
+    return fetch_set_error(p->wait->task, &r->error);
 }
 
-static int submit_index_requests(struct index_query *a, struct fetch_index *p)
-{
-    struct fetch_request *first = NULL;
-    for (uint32_t i = p->request_count; i-- > 0;) {
-        build_index_request(a, &p->requests[i]);
-        p->requests[i].pending.request.next = first;
-        first = &p->requests[i].pending.request;
-    }
-    fetch_wait_submit(a->wait, first);
-    /* Wait for all, even if one fails: the fetcher still refers to the others. */
-    for (uint32_t i = 0; i < p->request_count; i++)
-        fetch_wait_until_done(a->wait, &p->requests[i].pending);
-    int r = 0;
-    for (uint32_t i = 0; i < p->request_count && r == 0; i++)
-        r = accept_response(a, &p->requests[i], &p->lost);
-    return r;
-}
-
-/* Allocates the arrays, sorts the entries by executor and divides the inline bytes among the
+/* Allocates the arrays, sorts the remote inputs by executor and divides the inline bytes among the
  * executors. */
-static int prepare_index(struct index_query *a, struct fetch_index *p, uint32_t count)
+static int prepare_index(struct fetch_index *p, uint32_t count)
 {
-    struct glint_task *task = a->wait->task;
+    struct glint_task *task = p->wait->task;
     p->entries = task_alloc(task, (count + 1) * sizeof *p->entries);
-    if (p->entries == NULL) return task->error.code;
+    p->order = task_alloc(task, (count + 1) * sizeof *p->order);
+    if (p->entries == NULL || p->order == NULL) return task->error.code;
     for (uint32_t i = 0; i < count; i++)
-        if (a->inputs[i].local == NULL) p->entries[p->count++].input = i;
-    qsort_r(p->entries, p->count, sizeof *p->entries, compare_executors,
-            (void *)(uintptr_t)a->inputs);
-    a->entries = p->entries;
+        if (p->inputs[i].local == NULL) p->order[p->remote_count++] = i;
+    qsort_r(p->order, p->remote_count, sizeof *p->order, compare_executors,
+            (void *)(uintptr_t)p->inputs);
     uint32_t executors = 0;
-    for (uint32_t i = 0; i < p->count; i++) executors += is_first_of_executor(a, i);
+    for (uint32_t i = 0; i < p->remote_count; i++) executors += is_first_of_executor(p, i);
     p->requests = task_alloc(task, (executors + 1) * sizeof *p->requests);
-    a->maps = task_alloc(task, (p->count + 1) * sizeof *a->maps);
-    a->parts = task_alloc(task, (p->count + 1) * sizeof *a->parts);
-    if (p->requests == NULL || a->maps == NULL || a->parts == NULL) return task->error.code;
-    if (executors > 0) a->bytes_max /= executors;
-    if (a->bytes_max > FETCH_CHUNK_BYTES_MAX) a->bytes_max = FETCH_CHUNK_BYTES_MAX;
+    p->maps = task_alloc(task, (p->remote_count + 1) * sizeof *p->maps);
+    p->parts = task_alloc(task, (p->remote_count + 1) * sizeof *p->parts);
+    if (p->requests == NULL || p->maps == NULL || p->parts == NULL) return task->error.code;
+    if (executors > 0) p->bytes_max /= executors;
+    if (p->bytes_max > FETCH_CHUNK_BYTES_MAX) p->bytes_max = FETCH_CHUNK_BYTES_MAX;
     return 0;
 }
 
 /* Requests the locations from the inputs' executors, one GET_INDEX each, and waits for all. The
- * responses contain up to `bytes_max` bytes of small parts inline, all together. Arrays are in the
- * task's arena. Returns 0, or FETCH_FAILED, INTERRUPTED or NO_MEMORY with the task's error set;
- * call fetch_index_free in both cases. */
-static int fetch_index_request(struct fetch_index *p, struct fetch_wait *w, uint64_t bytes_max,
-                               uint64_t shuffle, uint32_t partition,
-                               const struct fetch_input *inputs, uint32_t count)
+ * responses contain up to p->bytes_max bytes of small parts inline, all together. Returns 0, or
+ * FETCH_FAILED, INTERRUPTED or NO_MEMORY with the task's error set; call fetch_index_free in both
+ * cases. */
+static int fetch_index_request(struct fetch_index *p, uint32_t count)
 {
-    struct index_query a = {.wait = w,
-                            .shuffle = shuffle,
-                            .bytes_max = bytes_max,
-                            .partition = partition,
-                            .inputs = inputs};
-    *p = (struct fetch_index){.lost = UINT32_MAX};
-    int r = prepare_index(&a, p, count);
+    struct fetch_request *first = NULL;
+    int r = prepare_index(p, count);
     if (r != 0) return r;
-    for (uint32_t i = 0; i < p->count; i++) {
-        const struct fetch_input *in = &inputs[p->entries[i].input];
-        if (is_first_of_executor(&a, i))
+    for (uint32_t i = 0; i < p->remote_count; i++) {
+        const struct fetch_input *in = &p->inputs[p->order[i]];
+        if (is_first_of_executor(p, i))
             p->requests[p->request_count++] = (struct index_request){.first = i};
         p->requests[p->request_count - 1].count++;
-        a.maps[i][0] = in->map;
-        a.maps[i][1] = in->attempt;
+        p->maps[i][0] = in->map;
+        p->maps[i][1] = in->attempt;
     }
-    r = submit_index_requests(&a, p);
-    qsort(p->entries, p->count, sizeof *p->entries, compare_inputs); /* back to map order */
+    for (uint32_t i = p->request_count; i-- > 0;) {
+        struct fetch_request *request = build_index_request(p, &p->requests[i]);
+        request->next = first;
+        first = request;
+    }
+    fetch_wait_submit(p->wait, first);
+    /* Wait for all, even if one fails: the fetcher still refers to the others. */
+    for (uint32_t i = 0; i < p->request_count; i++)
+        fetch_wait_until_done(p->wait, &p->requests[i].pending);
+    for (uint32_t i = 0; i < p->request_count && r == 0; i++)
+        r = accept_response(p, &p->requests[i]);
     return r;
 }
 
@@ -623,30 +606,30 @@ static bool is_valid_part(struct run_part part)
 
 /* Adds a remote input and returns its slice. Inline bytes are counted against the window, since
  * they stay in memory until fetch_close. */
-static struct run_slice add_remote_input(struct fetch *f, const struct fetch_index_entry *entry)
+static struct run_slice add_remote_input(struct fetch *f, uint32_t input)
 {
-    struct run_part part = entry->response.part;
+    const struct index_entry *entry = &f->index.entries[input];
+    struct run_part part = entry->part;
     struct remote_input *r = &f->remotes[f->remote_count++];
-    *r = (struct remote_input){.fetch = f, .input = entry->input, .offset = part.offset};
+    *r = (struct remote_input){.fetch = f, .input = input, .offset = part.offset};
     r->source = (struct run_source){.name = "fetched data",
                                     .bytes = part.bytes,
                                     .read = read_remote_input,
                                     .reread = reread_remote_input};
-    if (entry->response.bytes.size > 0) {
-        r->source.memory = entry->response.bytes.data;
+    if (entry->bytes.size > 0) {
+        r->source.memory = entry->bytes.data;
         r->state = REMOTE_INPUT_ENDED;
         f->window -= part.bytes < f->window ? part.bytes : f->window;
     }
     part.offset = 0;
-    return (struct run_slice){&r->source, part, entry->response.sorted};
+    return (struct run_slice){&r->source, part, entry->sorted};
 }
 
 /* Makes the slices of all inputs with records, in map order, and the state of the remote ones. */
 static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
                        uint32_t *out_count)
 {
-    const struct fetch_index_entry *entry = f->index.entries;
-    f->remotes = task_alloc(f->task, (f->index.count + 1) * sizeof *f->remotes);
+    f->remotes = task_alloc(f->task, (f->index.remote_count + 1) * sizeof *f->remotes);
     if (f->remotes == NULL) return f->task->error.code;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -656,14 +639,12 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
             n += out[n].part.records > 0;
             continue;
         }
-        assert(entry < f->index.entries + f->index.count && entry->input == i);
-        const struct run_part part = entry->response.part;
+        const struct run_part part = f->index.entries[i].part;
         if (part.records > 0 && !is_valid_part(part)) {
             f->lost = i;
             return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "invalid index");
         }
-        if (part.records > 0) out[n++] = add_remote_input(f, entry);
-        entry++;
+        if (part.records > 0) out[n++] = add_remote_input(f, i);
     }
     *out_count = n;
     return 0;
@@ -677,8 +658,13 @@ static int open_fetch_inputs(struct fetch *f, uint32_t partition, uint32_t count
     f->window = f->task->options->memory_bytes / 2;
     if (f->window > FETCH_WINDOW_BYTES) f->window = FETCH_WINDOW_BYTES;
     /* At most half of the window for inline parts: the chunks of the others need the rest. */
-    int r = fetch_index_request(&f->index, &f->wait, f->window / 2, f->shuffle, partition,
-                                f->inputs, count);
+    f->index = (struct fetch_index){.wait = &f->wait,
+                                    .shuffle = f->shuffle,
+                                    .partition = partition,
+                                    .bytes_max = f->window / 2,
+                                    .inputs = f->inputs,
+                                    .lost = UINT32_MAX};
+    int r = fetch_index_request(&f->index, count);
     if (r != 0) f->lost = f->index.lost;
     if (r == 0) r = make_slices(f, partition, count, slices, out_count);
     if (r != 0) return r;

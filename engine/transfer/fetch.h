@@ -79,19 +79,4 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first);
  * time to COUNT_FETCH_WAIT_US. */
 void fetch_wait_until_done(struct fetch_wait *w, struct pending_fetch *a);
 
-/* The location of one remote input's part, and its bytes if it is small. */
-struct fetch_index_entry {
-    uint32_t input; /* index in the inputs */
-    struct index_entry response;
-};
-struct index_request;
-/* The locations of all remote inputs. */
-struct fetch_index {
-    struct fetch_index_entry *entries; /* [count] in the order of the inputs */
-    uint32_t count;
-    struct index_request *requests; /* [request_count]; own the bytes of the small parts */
-    uint32_t request_count;
-    uint32_t lost; /* after FETCH_FAILED: the index of the input that is lost */
-};
-
 #endif
