@@ -560,17 +560,16 @@ static bool read_file(struct cluster_file_reader *r, struct toml_value *table)
                 failure.reason);
 }
 
-const struct glint_job_option *cluster_options(const char *const *shown,
+const struct glint_job_option *cluster_options(const char *shown,
                                                struct glint_job_option out[CLUSTER_OPTIONS_MAX])
 {
     struct glint_job_option *row = out;
     *row++ = (struct glint_job_option){"cluster", "FILE", NULL,
                                        "the cluster's file (default: $GLINT_CLUSTER)"};
     for (const struct config_key *key = cluster_keys; key < cluster_keys + CLUSTER_KEYS; key++) {
-        bool show = shown == NULL;
+        uint64_t at;
         if (key->option == NULL) continue;
-        for (uint32_t i = 0; shown != NULL && shown[i] != NULL; i++)
-            show = show || strcmp(shown[i], key->option) == 0;
+        const bool show = shown == NULL || cli_choice_find(shown, key->option, &at);
         /* A row without help works, but is hidden. */
         *row++ = (struct glint_job_option){key->option, key->value, NULL, show ? key->help : NULL};
     }

@@ -41,8 +41,8 @@ struct cluster_section cluster_file_section(struct cluster_file *file, uint32_t 
 
 #define CLUSTER_OPTIONS_MAX (CLUSTER_KEYS + 2)
 /* Fills `out` with --cluster, a row for each key that is an option, and the end row. The help shows
- * only those named in `shown`, which ends with NULL; NULL: all. Returns `out`. */
-const struct glint_job_option *cluster_options(const char *const *shown,
+ * only those named in `shown`, as "dead|connect"; NULL: all. Returns `out`. */
+const struct glint_job_option *cluster_options(const char *shown,
                                                struct glint_job_option out[CLUSTER_OPTIONS_MAX]);
 
 /* Reads the cluster that `line` and the environment configure. Without --cluster and

@@ -127,8 +127,6 @@ static void cancel_line(const struct cli_line *line, struct glint_error *error)
     cluster_file_fini(&file);
 }
 
-static const char *const cancel_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
-
 const struct cli_command cmd_cancel = {
     .name = "cancel",
     .summary = "cancel a job of a cluster",
@@ -141,5 +139,5 @@ const struct cli_command cmd_cancel = {
                .arguments_min = 1,
                .arguments_max = 1,
                .takes_cluster = true,
-               .cluster_shown = cancel_shown},
+               .cluster_shown = "secret-file|insecure-plaintext|connect"},
     .execute = cancel_line};

@@ -221,19 +221,8 @@ void executor_page_close(struct executor_page *page)
 
 /* ---- cmd executor */
 
-static const char *const shown[] = {"secret-file",
-                                    "insecure-plaintext",
-                                    "allow-programs",
-                                    "allow-commands",
-                                    "drivers-max",
-                                    "heartbeat",
-                                    "suspect",
-                                    "dead",
-                                    "connect",
-                                    "start",
-                                    "drain",
-                                    "fetch",
-                                    NULL};
+static const char shown[] = "secret-file|insecure-plaintext|allow-programs|allow-commands|"
+                            "drivers-max|heartbeat|suspect|dead|connect|start|drain|fetch";
 
 static const struct glint_job_option own_rows[] = {
     {"id", "ID", NULL, "the executor's id in the file; with --join: its name (default: generated)"},

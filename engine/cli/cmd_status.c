@@ -349,8 +349,6 @@ static const struct glint_job_option status_options[] = {
     {"watch", NULL, NULL, "repeat every second, until the jobs that it shows have ended"},
     {.name = NULL}};
 
-static const char *const status_shown[] = {"secret-file", "insecure-plaintext", "connect", NULL};
-
 const struct cli_command cmd_status = {
     .name = "status",
     .summary = "show the executors of a cluster",
@@ -358,6 +356,6 @@ const struct cli_command cmd_status = {
                .summary = "Shows the executors of a cluster and their jobs.",
                .own = status_options,
                .takes_cluster = true,
-               .cluster_shown = status_shown,
+               .cluster_shown = "secret-file|insecure-plaintext|connect",
                .common_title = "The cluster:"},
     .execute = show_status};

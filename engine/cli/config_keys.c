@@ -145,7 +145,7 @@ static const struct {
                    text_parse_bytes},
     [KEY_TIME_MS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
     [KEY_TIME_NS] = {"time", TEXT, "a time from ", ", as in \"5s\" or \"200ms\"", parse_ms},
-    [KEY_CHOICE] = {"choice", TEXT, "one of", "", NULL},
+    [KEY_CHOICE] = {"choice", TEXT, "one of ", "", NULL},
     [KEY_WORDS] = {"list", 1u << TOML_ARRAY,
                    "a program and its arguments, as in [\"ssh\", \"{host}\"]; only {host}, {id} "
                    "and {config} are allowed in braces",
@@ -190,11 +190,9 @@ void key_expected(const struct config_key *key, char *out, size_t capacity)
 {
     char range[2 * TEXT_NUMBER_MAX + 8];
     key_range(key, range, sizeof range);
-    text_format(out, capacity, "%s%s%s", kinds[key->kind].expected, range, kinds[key->kind].as_in);
-    for (uint32_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
-        size_t used = strlen(out);
-        text_format(out + used, capacity - used, " %s", key->choices[i]);
-    }
+    text_format(out, capacity, "%s%s%s%s", kinds[key->kind].expected, range, kinds[key->kind].as_in,
+                key->kind == KEY_CHOICE ? key->value : "");
+    while ((out = strchr(out, '|')) != NULL) *out = ' ';
 }
 
 void key_env_name(const struct config_key *key, char *out, size_t capacity)
@@ -238,20 +236,18 @@ static const char **copy_words(const struct toml_value *list, struct arena *memo
     return words;
 }
 
-static const char *const *choices_of(const struct config_key *key)
+static const char *choices_of(const struct config_key *key)
 {
-    static const char *const booleans[] = {[false] = "false", [true] = "true", NULL};
-    return key->kind == KEY_BOOL ? booleans : key->choices;
+    return key->kind == KEY_BOOL ? "false|true" : key->kind == KEY_CHOICE ? key->value : NULL;
 }
 
 static bool parse_value(const struct config_key *key, const struct toml_value *value, uint64_t *out)
 {
-    const char *const *choices = choices_of(key);
+    const char *choices = choices_of(key);
     if ((kinds[key->kind].types & 1u << value->kind) == 0) return false;
     if (key->kind == KEY_WORDS) return are_words(value);
-    if (choices == NULL) return kinds[key->kind].parse(value->text, out);
-    while (choices[*out] != NULL && strcmp(choices[*out], value->text) != 0) ++*out;
-    return choices[*out] != NULL;
+    return choices != NULL ? cli_choice_find(choices, value->text, out)
+                           : kinds[key->kind].parse(value->text, out);
 }
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first bytes are the low ones");
@@ -324,7 +320,9 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
     case KEY_HOST:
     case KEY_PATH: text = pointer; break;
     case KEY_BOOL:
-    case KEY_CHOICE: text = choices_of(key)[bits]; break;
+    case KEY_CHOICE:
+        for (text = choices_of(key); bits > 0; bits--) text = strchr(text, '|') + 1;
+        return buffer_append(out, text, strcspn(text, "|"));
     case KEY_WORDS: return print_words(pointer, out);
     case KEY_PORTS:
         memcpy(&ports, &bits, sizeof ports);
@@ -350,18 +348,11 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
 #define SETTING(member)     FIELD(settings, member)
 #define CONFIG(member)      FIELD(settings, config.member)
 
-static const char *const launches[] = {
-    [LAUNCH_NONE] = "none", [LAUNCH_LOCAL] = "local", [LAUNCH_SSH] = "ssh", NULL};
-static const char *const graphs[] = {
-    [GRAPH_NONE] = "none", [GRAPH_DOT] = "dot", [GRAPH_SVG] = "svg", NULL};
-static const char *const colors[] = {[PRINT_COLOR_AUTO] = "auto",
-                                     [PRINT_COLOR_ALWAYS] = "always",
-                                     [PRINT_COLOR_NEVER] = "never",
-                                     NULL};
-static const char *const compressions[] = {
-    [COMPRESSION_NONE] = "none", [COMPRESSION_GZIP] = "gzip", [COMPRESSION_ZSTD] = "zstd", NULL};
-static const char *const binary_files[] = {[false] = "fail", [true] = "text", NULL};
-static const char *const bad_rows[] = {[false] = "fail", [true] = "skip", NULL};
+static_assert(LAUNCH_NONE == 0 && LAUNCH_LOCAL == 1 && LAUNCH_SSH == 2 && COMPRESSION_NONE == 0 &&
+                  COMPRESSION_GZIP == 1 && COMPRESSION_ZSTD == 2 && GRAPH_NONE == 0 &&
+                  GRAPH_DOT == 1 && GRAPH_SVG == 2 && PRINT_COLOR_AUTO == 0 &&
+                  PRINT_COLOR_ALWAYS == 1 && PRINT_COLOR_NEVER == 2,
+              "the order of the choices below");
 
 const struct config_key cluster_keys[CLUSTER_KEYS] = {
     {"cluster", NULL, NULL, KEY_NAME, CLUSTER(name),
@@ -382,7 +373,7 @@ const struct config_key cluster_keys[CLUSTER_KEYS] = {
     {"launch", "launch", "none|local|ssh", KEY_CHOICE, CLUSTER(launch),
      "how `glint submit` starts executors that are not running: as processes on this machine "
      "(`local`), by `launch_command` (`ssh`), or not at all (`none`)",
-     .default_value = "none", .choices = launches},
+     .default_value = "none"},
     {"launch_command", "launch-command", "LIST", KEY_WORDS, CLUSTER(launch_command),
      "with `launch = \"ssh\"`: program and arguments that start one executor; `{host}`, `{id}` and "
      "`{config}` are replaced by its host, its id and the path of this file",
@@ -473,15 +464,15 @@ const struct config_key job_keys[JOB_KEYS] = {
     {"max-line", "max-line", "BYTES", KEY_BYTES, CONFIG(line_bytes_max),
      "longest line that is accepted", .default_value = "16M", .min = 1, .max = VALUE_BYTES_MAX},
     {"binary-files", "binary-files", "fail|text", KEY_CHOICE, CONFIG(nul_is_text),
-     "inputs with NUL bytes at their start", .default_value = "fail", .choices = binary_files},
+     "inputs with NUL bytes at their start", .default_value = "fail"},
     {"overwrite", "overwrite", NULL, KEY_BOOL, CONFIG(overwrite),
      .help = "replace existing outputs"},
     {"no-sync", "no-sync", NULL, KEY_BOOL, CONFIG(no_sync),
      .help = "do not sync outputs to disk; a power loss may leave them incomplete"},
     {"compress", "compress", "none|gzip|zstd", KEY_CHOICE, CONFIG(compress),
-     "compress the parts of text outputs", .default_value = "none", .choices = compressions},
+     "compress the parts of text outputs", .default_value = "none"},
     {"bad-rows", "bad-rows", "fail|skip", KEY_CHOICE, CONFIG(skip_bad_rows),
-     "what to do with invalid rows", .default_value = "fail", .choices = bad_rows},
+     "what to do with invalid rows", .default_value = "fail"},
     {"max-bad-rows", "max-bad-rows", "N", KEY_COUNT, CONFIG(bad_rows_max),
      "with --bad-rows skip: fail if there are more than N", .max = INT64_MAX},
     {"timeout", "timeout", "TIME", KEY_TIME_NS, CONFIG(timeout_ns),
@@ -500,13 +491,12 @@ const struct config_key job_keys[JOB_KEYS] = {
     {"json", "json", NULL, KEY_BOOL, SETTING(json),
      .help = "print one JSON object on standard output at the end"},
     {"graph", "graph", "none|dot|svg", KEY_CHOICE, SETTING(graph),
-     "with glint explain: draw the plan; dot is for Graphviz", .default_value = "none",
-     .choices = graphs},
+     "with glint explain: draw the plan; dot is for Graphviz", .default_value = "none"},
     {"quiet", "quiet", NULL, KEY_BOOL, SETTING(quiet), .help = "print only errors and warnings"},
     {"verbose", "verbose", NULL, KEY_BOOL, SETTING(verbose),
      .help = "print each stage and its time"},
     {"color", "color", "auto|always|never", KEY_CHOICE, SETTING(color), "colour messages",
-     .default_value = "auto", .choices = colors},
+     .default_value = "auto"},
     {"encode-messages", "encode-messages", NULL, KEY_BOOL, CONFIG(encode_messages),
      .help = NULL}, /* tests only */
 };

@@ -24,7 +24,7 @@ enum key_kind {
     KEY_BYTES,
     KEY_TIME_MS,
     KEY_TIME_NS,
-    KEY_CHOICE,
+    KEY_CHOICE, /* one of config_key.value */
     KEY_WORDS,
     KEY_MASTER, /* local: 1, local[N], local[*]: 0 */
 };
@@ -33,15 +33,16 @@ enum key_kind {
 struct config_key {
     const char *name;
     const char *option; /* the option's name; NULL: only in the file */
-    const char *value;  /* placeholder in the help; NULL: a switch that sets it to true */
+    /* Placeholder in the help; NULL: a switch that sets it to true. KEY_CHOICE: all choices, as
+     * "text|int", in the order of the field's values. */
+    const char *value;
     enum key_kind kind;
     size_t offset, size;       /* of the field in the section's struct */
     const char *help;          /* NULL: the help does not show the option */
     const char *default_value; /* as text, like in the environment; NULL: none */
     /* Without a default, for the docs: what applies then; NULL: the key is required. */
     const char *absent;
-    uint64_t min, max;          /* of numbers, bytes and times (in ms) */
-    const char *const *choices; /* indexed by the field's value; ends with NULL */
+    uint64_t min, max; /* of numbers, bytes and times (in ms) */
 };
 
 #define CLUSTER_KEYS          21u

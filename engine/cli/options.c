@@ -134,14 +134,15 @@ void cli_option_choices(const struct glint_job_option *option, const char *last,
     }
 }
 
-static bool is_listed(const char *list, const char *value)
+bool cli_choice_find(const char *list, const char *word, uint64_t *out)
 {
-    const size_t size = strlen(value);
-    for (const char *p = list; p != NULL; p = strchr(p, '|')) {
-        p += *p == '|';
-        if (strcspn(p, "|") == size && memcmp(p, value, size) == 0) return true;
+    const size_t size = strlen(word);
+    for (*out = 0;; ++*out) {
+        const size_t n = strcspn(list, "|");
+        if (n == size && memcmp(list, word, n) == 0) return true;
+        if (list[n] == '\0') return false;
+        list += n + 1;
     }
-    return false;
 }
 
 /* Checks the value of a command's or a job's own option; keys of the configuration have checks. */
@@ -149,9 +150,10 @@ static bool check_choice(const struct cli_syntax *s, const struct glint_job_opti
                          const char *value, struct glint_error *error)
 {
     char hint[sizeof error->hint] = "use ";
+    uint64_t at;
     if (value == NULL || !cli_option_is_choice(row) ||
         cli_option_find(s->own, row->name, strlen(row->name)) != row ||
-        is_listed(row->value, value))
+        cli_choice_find(row->value, value, &at))
         return true;
     cli_option_choices(row, " or ", hint + strlen(hint), sizeof hint - strlen(hint));
     error_set(error, GLINT_E_BAD_VALUE, hint, "unknown --%s \"%s\"", row->name, value);
@@ -173,10 +175,10 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
     const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
     const bool takes_value = row->value != NULL;
     *out_used_next = cli_option_takes_next(row) && *end == '\0';
-    line->values[n] = !takes_value           ? "true"
-                      : *end == '='          ? end + 1
+    line->values[n] = !takes_value                 ? "true"
+                      : *end == '='                ? end + 1
                       : cli_option_takes_next(row) ? next
-                                             : "";
+                                                   : "";
     line->given[line->given_count++] = (struct cli_given){n, line->values[n]};
     if (!takes_value && *end == '=')
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
@@ -212,8 +214,7 @@ static bool check_count(const struct cli_line *line, struct glint_error *error)
         error_set(error, GLINT_E_USAGE, usage, "too many arguments: %s",
                   line->arguments[s->arguments_max - by_option]);
     else
-        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u given, %u needed", n,
-                  least);
+        error_set(error, GLINT_E_USAGE, usage, "too few arguments: %u given, %u needed", n, least);
     return false;
 }
 

@@ -36,11 +36,11 @@ struct cli_syntax {
     /* Heading of the common options, if there are also own ones; NULL: they are not separated. */
     const char *common_title;
     /* The command takes the options of a cluster: cli_run_words sets `common`. The help shows those
-     * in `cluster_shown`, which ends with NULL; NULL: all. */
+     * in `cluster_shown`, as "dead|connect"; NULL: all. */
     bool takes_cluster;
-    const char *const *cluster_shown;
+    const char *cluster_shown;
     int skip; /* index in argv of a word that is no argument: the job's name; 0: none */
-    const char *argument_option; /* an option that gives one of the arguments; NULL: none */
+    const char *argument_option;     /* an option that gives one of the arguments; NULL: none */
     const struct cli_alias *aliases; /* ends with a NULL alias; may be NULL */
 };
 
@@ -60,7 +60,7 @@ struct cli_line {
     struct cli_given *given; /* in the order of argv, also values that a later one replaces */
     uint32_t given_count;
     struct glint *context; /* of the job that reads its options; NULL: none runs */
-    bool help; /* --help was given: the arguments were not checked */
+    bool help;             /* --help was given: the arguments were not checked */
 };
 
 /* Parses argv, ignoring argv[0], without changing it. Returns false with *error set. Call
@@ -98,6 +98,8 @@ bool cli_option_takes_next(const struct glint_job_option *option);
 /* Whether the placeholder lists all values, as in "text|int", as no other one does: the line
  * is checked to have one of them. */
 bool cli_option_is_choice(const struct glint_job_option *option);
+/* Whether `word` is in a list "text|int"; *out is then its index. */
+bool cli_choice_find(const char *list, const char *word, uint64_t *out);
 /* Writes its values with `last` between the last two: "text or int". */
 void cli_option_choices(const struct glint_job_option *option, const char *last, char *out,
                         size_t capacity);

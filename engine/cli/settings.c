@@ -9,13 +9,12 @@
 
 const struct glint_job_option *settings_options(void)
 {
-    static const char *const shown[] = {"speculate", NULL};
     static struct glint_job_option rows[JOB_KEYS + CLUSTER_OPTIONS_MAX];
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
         rows[i] = (struct glint_job_option){key->option, key->value, key->default_value, key->help};
     }
-    cluster_options(shown, rows + JOB_KEYS);
+    cluster_options("speculate", rows + JOB_KEYS);
     return rows;
 }
 
