@@ -122,9 +122,14 @@ int input_append_file(struct input_walk *w, const struct input_file *file)
     if (!array_reserve(&list->files, &list->capacity, list->count + 1, sizeof *list->files))
         return error_no_memory(w->error);
     assert(list->count < list->capacity);
-    list->files[list->count] = *file;
-    list->files[list->count].nul_is_text = list->nul_is_text;
-    list->files[list->count++].cancelled = list->cancelled;
+    struct input_file *added = &list->files[list->count];
+    *added = *file;
+    added->path = input_copy_text(w, file->path);
+    if (file->stored != NULL) added->stored = input_copy_text(w, file->stored);
+    if (w->error->code != GLINT_OK) return w->error->code;
+    added->nul_is_text = list->nul_is_text;
+    added->cancelled = list->cancelled;
+    list->count++;
     list->bytes += file->size;
     return cancel_check(w->env, list->cancelled, w->error);
 }
@@ -138,9 +143,7 @@ static int add_pipe(struct input_walk *w, const char *path, const char *why)
             w, GLINT_E_INPUT_KIND, path, why,
             "run the job in one process, without a cluster, or save the piped "
             "data to a file; explain reads files only");
-    const char *copy = input_copy_text(w, path);
-    if (copy == NULL) return GLINT_E_NO_MEMORY;
-    return input_append_file(w, &(struct input_file){.path = copy, .pipe = true});
+    return input_append_file(w, &(struct input_file){.path = path, .pipe = true});
 }
 
 /* `stored` is the path to open; NULL: `path`. */
@@ -153,12 +156,9 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
     if (r <= 0) return r;
     if (unsized && stored == NULL)
         return add_pipe(w, path, "a file whose size is only known when it is read");
-    const char *copy = input_copy_text(w, path);
-    const char *stored_copy = stored != NULL && copy != NULL ? input_copy_text(w, stored) : NULL;
-    if (copy == NULL || (stored != NULL && stored_copy == NULL)) return GLINT_E_NO_MEMORY;
     assert(stat->kind == ENV_FILE);
-    return input_append_file(w, &(struct input_file){.path = copy,
-                                                     .stored = stored_copy,
+    return input_append_file(w, &(struct input_file){.path = path,
+                                                     .stored = stored,
                                                      .size = stat->size,
                                                      .mtime_ns = stat->mtime_ns,
                                                      .device = stat->device,
@@ -166,14 +166,19 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
                                                      .compression = compression});
 }
 
+/* A name that was listed cannot be examined. */
+static int record_listed(struct input_walk *w, int error, const char *path)
+{
+    return error == -ENOENT ? input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
+                                                    "a dangling symbolic link", NULL)
+                            : input_record_failed_call(w, error, "stat", path);
+}
+
 static int add_directory_entry(struct input_walk *w, const char *path)
 {
     struct env_stat stat;
     int r = w->env->stat(w->env, path, &stat);
-    if (r == -ENOENT)
-        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
-                                     NULL);
-    if (r < 0) return input_record_failed_call(w, r, "stat", path);
+    if (r < 0) return record_listed(w, r, path);
     if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
@@ -193,8 +198,7 @@ static int record_directory(struct input_walk *w, const char *path, const struct
 static int add_local_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
 {
     struct name_list names;
-    int r = input_names_list(&names, w, dir, NULL);
-    if (r < 0) r = input_record_failed_call(w, r, "list", dir);
+    int r = input_names_list(&names, w, dir, dir, NULL);
     if (r == 0) r = record_directory(w, dir, stat);
     for (uint64_t i = 0; r == 0 && i < names.count; i++) {
         char path[PATH_MAX];
@@ -250,8 +254,7 @@ static int add_saved_output(struct input_walk *w, const char *path,
 {
     struct name_list names;
     if (saved->directory == NULL) return record_unwritten(w, saved);
-    int r = input_names_list(&names, w, saved->directory, NULL);
-    if (r < 0) r = input_record_failed_call(w, r, "list", path);
+    int r = input_names_list(&names, w, saved->directory, path, NULL);
     for (uint64_t i = 0; r == 0 && i < names.count; i++)
         r = add_saved_part(w, path, saved, names.items[i]);
     input_names_fini(&names);
@@ -301,9 +304,7 @@ static bool is_null_device(const struct input_walk *w, const struct env_stat *st
 /* An empty input: `join a /dev/null` is an idiom. */
 static int add_null_device(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
-    const char *copy = input_copy_text(w, path);
-    if (copy == NULL) return GLINT_E_NO_MEMORY;
-    return input_append_file(w, &(struct input_file){.path = copy,
+    return input_append_file(w, &(struct input_file){.path = path,
                                                      .mtime_ns = stat->mtime_ns,
                                                      .pipe = w->list->spool != NULL});
 }
@@ -335,10 +336,7 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
                                   : add_existing(w, path, &stat);
         return r == 0 ? 1 : r;
     }
-    if (r == -ENOENT && listed)
-        return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "a dangling symbolic link",
-                                     NULL);
-    return r == -ENOENT || r == -ENOTDIR ? 0 : input_record_failed_call(w, r, "stat", path);
+    return r == -ENOTDIR || (r == -ENOENT && !listed) ? 0 : record_listed(w, r, path);
 }
 
 static int add_glob(struct input_walk *w, const char *pattern)

@@ -53,14 +53,16 @@ void input_names_sort(struct name_list *n)
     if (n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_file_names);
 }
 
-int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
+int input_names_list(struct name_list *n, struct input_walk *w, const char *dir, const char *path,
                      const char *pattern)
 {
     *n = (struct name_list){.walk = w, .pattern = pattern};
-    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return -EINTR;
+    if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
     int r = env_list_dir(w->env, dir, collect_name, n);
     if (r == 0) input_names_sort(n);
-    return r;
+    if (r == 0 || (path == NULL && (r == -ENOENT || r == -ENOTDIR))) return 0;
+    n->count = 0;
+    return input_record_failed_call(w, r, "list", path != NULL ? path : dir);
 }
 
 bool input_is_glob(const char *text)
@@ -103,11 +105,8 @@ static int glob_tree(struct input_walk *w, const struct name_list *from, bool la
     for (uint64_t i = 0; r == 0 && i < dirs->count; i++) {
         struct name_list names;
         const char *dir = dirs->items[i];
-        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", NULL);
-        if ((r == -ENOENT || r == -ENOTDIR) && i < from->count)
-            r = 0;
-        else if (r < 0)
-            r = input_record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
+        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", i < from->count ? NULL : dir,
+                             NULL);
         for (uint64_t k = 0; r == 0 && k < names.count; k++) {
             char path[PATH_MAX];
             if (text_format(path, sizeof path, "%s%s", dir, names.items[k]))
@@ -133,11 +132,7 @@ static int glob_step(struct input_walk *w, const struct name_list *from, char *n
             continue;
         }
         struct name_list names;
-        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", name);
-        if (r == -ENOENT || r == -ENOTDIR)
-            r = 0;
-        else if (r < 0)
-            r = input_record_failed_call(w, r, "list", dir[0] != '\0' ? dir : ".");
+        r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", NULL, name);
         for (uint64_t k = 0; r == 0 && k < names.count; k++)
             r = add_match(to, dir, names.items[k], slashes);
         input_names_fini(&names);

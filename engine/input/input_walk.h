@@ -26,9 +26,10 @@ struct name_list {
     uint64_t count, capacity;
 };
 
-/* Lists the names in `dir` that are input and match, sorted. Returns 0 or a negative errno, -EINTR
- * with the walk's error set; call input_names_fini in any case. */
-int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
+/* Lists the names in `dir` that are input and match, sorted; none if it cannot be listed, which is
+ * recorded of `path`, unless that is NULL and there is no such directory. Returns 0 or a code; call
+ * input_names_fini in any case. */
+int input_names_list(struct name_list *n, struct input_walk *w, const char *dir, const char *path,
                      const char *pattern);
 /* Sorts by bytes. */
 void input_names_sort(struct name_list *n);
@@ -44,7 +45,7 @@ int input_record_bad_path(struct input_walk *w, enum glint_code code, const char
  * bad. `name` may tell the compression. */
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
                         const uint8_t *head, uint64_t size, enum compression *out);
-/* Adds a file to the list. Returns 0, NO_MEMORY or INTERRUPTED. */
+/* Adds a file to the list, with copies of its paths. Returns 0, NO_MEMORY or INTERRUPTED. */
 int input_append_file(struct input_walk *w, const struct input_file *file);
 /* Adds the objects of a URL (input/remote_list.c). Returns 0 or a code. */
 int input_add_url(struct input_walk *w, const char *url);

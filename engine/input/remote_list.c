@@ -533,10 +533,8 @@ static int identify_url(struct input_walk *w, const char *url, const char *name,
 static int append_object(struct input_walk *w, const char *url, const char *name,
                          struct input_file *file)
 {
-    const bool hidden = strcmp(url, name) != 0;
-    file->path = input_copy_text(w, name);
-    if (file->path != NULL && hidden) file->stored = input_copy_text(w, url);
-    if (file->path == NULL || (hidden && file->stored == NULL)) return GLINT_E_NO_MEMORY;
+    file->path = name;
+    file->stored = strcmp(url, name) != 0 ? url : NULL;
     return input_append_file(w, file);
 }
 
