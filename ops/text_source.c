@@ -2,9 +2,9 @@
  * partitions are counted, and reads a split on the executor. */
 #include "engine/batch.h"
 #include "engine/input/bad_rows.h"
+#include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/input.h"
-#include "engine/input/column_map.h"
 #include "engine/input/json_line.h"
 #include "engine/input/line_reader.h"
 #include "engine/input/split.h"
@@ -66,7 +66,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     list->saved = g->saved;
     if (g->config.cluster == NULL && g->config.stage == NULL && !g->config.explain)
         list->spool = &g->spool;
-    list->cancelled = g->runner->cancel_file(g->runner);
+    list->cancelled = g->runner->cancel_file(g->driver);
     list->nul_is_text = g->config.nul_is_text;
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;

@@ -329,7 +329,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &error);
     if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
     report_result(run, &summary, &error);
-    bool stuck = g != NULL && g->runner->stuck;
+    bool stuck = g != NULL && g->stuck;
     glint_destroy(g);
     web_server_close(run->web);
     buffer_fini(&run->notes);

@@ -4,7 +4,7 @@
  * them without a limit. Executors on other machines can be left behind: what they send later has
  * the id of a finished stage and is ignored. When the job must end, because of an error, a signal
  * or the timeout, tasks have GRACE_NS. A function that does not return in that time is abandoned:
- * the process exits without freeing what it may use (runner.stuck); on another machine the executor
+ * the process exits without freeing what it may use (glint.stuck); on another machine the executor
  * exits without it. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
@@ -58,7 +58,7 @@ static void report_unfinished_tasks(struct driver *d)
     memcpy(before, e->effect, sizeof before);
     text_format(e->effect, sizeof e->effect, "%s%s%s did not stop within %llu s", before,
                 before[0] != '\0' ? "; " : "", what, (unsigned long long)(GRACE_NS / SECOND_NS));
-    d->runner.stuck = !remote;
+    d->g->stuck = !remote;
 }
 
 /* `ending_ns`: since when the job must end, UINT64_MAX if it continues. Returns UINT64_MAX for no
@@ -104,7 +104,7 @@ int drain_running_tasks(struct driver *d)
     first = *error;
     /* Executors accept tasks again, for the next action. Not if stuck: the process is about to
      * exit, and the running function must see that it is cancelled. */
-    int r = d->runner.stuck ? 0 : send_cancel(d, false);
+    int r = d->g->stuck ? 0 : send_cancel(d, false);
     if (first.code != GLINT_OK) *error = first;
     return first.code != GLINT_OK ? first.code : r;
 }

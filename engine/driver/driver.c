@@ -148,9 +148,8 @@ static int prepare_action(const struct action *action)
 }
 
 /* driver.c */
-static int driver_run_action(struct runner *runner, const struct action *action)
+static int driver_run_action(struct driver *d, const struct action *action)
 {
-    struct driver *d = (struct driver *)runner;
     struct glint *g = d->g;
     if (d->action_run != NULL) /* called from on_result: the driver has one action at a time */
         return error_set(&g->error, GLINT_E_PLAN_LIMIT, "collect first, then run the next action",
@@ -257,14 +256,10 @@ static int start_driver(struct glint *g, bool remote)
         transport.destroy(transport.arg);
         return g->error.code;
     }
-    struct runner *runner = driver_as_runner(driver);
     const struct executor_info info = {
         .name = "local", .host = "localhost", .slots = g->config.slots};
-    if (remote || driver_on_executor_added(driver, &info) == 0) {
-        g->runner = runner;
-        return 0;
-    }
-    runner->destroy(runner); /* and the transport */
+    if (remote || driver_on_executor_added(driver, &info) == 0) return 0;
+    driver_destroy(driver); /* and the transport */
     return g->error.code;
 }
 
@@ -292,17 +287,11 @@ struct glint *context_create(const struct context_config *config, struct glint_e
     return NULL;
 }
 
-int glint_finish(struct glint *g)
-{
-    return g->runner->finish(g->runner);
-}
-
 void glint_destroy(struct glint *g)
 {
     if (g == NULL) return;
-    bool stuck = g->runner->stuck;
-    g->runner->destroy(g->runner);
-    if (stuck) return; /* a task still runs and uses the context: leak it, the process exits */
+    driver_destroy(g->driver);
+    if (g->stuck) return; /* a task still runs and uses the context: leak it, the process exits */
     context_fini(g);
     mem_free(g);
 }
@@ -314,12 +303,12 @@ uint64_t glint_job_id(const struct glint *g)
 
 void glint_interrupt(struct glint *g, enum glint_code code)
 {
-    g->runner->interrupt(g->runner, code);
+    driver_interrupt(g->driver, code);
 }
 
 const struct glint_summary *glint_summarize(struct glint *g)
 {
-    g->runner->summarize(g->runner, &g->summary);
+    driver_summarize(g->driver, &g->summary);
     g->summary.answers = g->answers;
     return &g->summary;
 }
@@ -328,9 +317,9 @@ const struct glint_summary *glint_summarize(struct glint *g)
 
 /* Publishes the outputs if no error has occurred. commit_job can itself fail; then nothing is
  * published, as after any other error. */
-static int driver_finish_job(struct runner *runner)
+int glint_finish(struct glint *g)
 {
-    struct driver *d = (struct driver *)runner;
+    struct driver *d = g->driver;
     struct glint_error *e = driver_error(d);
     /* The last chance to cancel: after this the outputs are published. */
     if (e->code == GLINT_OK) driver_check_interrupt_or_timeout(d);
@@ -353,24 +342,17 @@ static int driver_finish_job(struct runner *runner)
     return e->code;
 }
 
-static int driver_reserve_output(struct runner *runner, const char *path)
-{
-    return job_outputs_reserve((struct driver *)runner, path);
-}
-
 /* Any thread, also signal handlers: only atomics, a write and the transport's wake. */
-static void driver_interrupt(struct runner *runner, enum glint_code code)
+void driver_interrupt(struct driver *d, enum glint_code code)
 {
-    struct driver *d = (struct driver *)runner;
     int none = 0;
     atomic_compare_exchange_strong(&d->interrupt, &none, (int)code); /* the first reason is kept */
     if (atomic_load(&d->cancel_opened)) cancel_post(&d->cancel);
     d->transport.wake(d->transport.arg);
 }
 
-static int driver_cancel_file(struct runner *runner)
+static int driver_cancel_file(struct driver *d)
 {
-    struct driver *d = (struct driver *)runner;
     const uint64_t now = d->env->now_ns(d->env);
     if (!atomic_load(&d->cancel_opened)) {
         uint64_t left = 0;
@@ -383,14 +365,8 @@ static int driver_cancel_file(struct runner *runner)
     return cancel_file(&d->cancel);
 }
 
-static void driver_check_interrupt(struct runner *runner)
+static void driver_recover(struct driver *d)
 {
-    driver_check_interrupt_or_timeout((struct driver *)runner);
-}
-
-static void driver_recover(struct runner *runner)
-{
-    struct driver *d = (struct driver *)runner;
     assert(d->action_run == NULL);
     /* Not closed: sources that exist have its number, and an interrupt may post now. */
     if (atomic_exchange(&d->interrupt, 0) != 0 && atomic_load(&d->cancel_opened))
@@ -398,9 +374,8 @@ static void driver_recover(struct runner *runner)
     job_outputs_remove_failed(d);
 }
 
-static void driver_summarize(struct runner *runner, struct glint_summary *out)
+void driver_summarize(struct driver *d, struct glint_summary *out)
 {
-    struct driver *d = (struct driver *)runner;
     job_metrics_sort_counters(&d->metrics);
     *out = (struct glint_summary){.job_id = d->g->job_id,
                                   .elapsed_ns = d->env->now_ns(d->env) - d->start_ns,
@@ -419,31 +394,28 @@ static void driver_summarize(struct runner *runner, struct glint_summary *out)
                                   .accumulators = accumulators_list(&d->accumulators)};
 }
 
-static void driver_unpersist(struct runner *runner, const struct glint_rdd *rdd)
+static void driver_unpersist(struct driver *d, const struct glint_rdd *rdd)
 {
-    struct driver *d = (struct driver *)runner;
     if (!cached_rdds_remove(&d->cached, rdd->id)) return;
     d->cached_changes++;
     send_free(d, FREE_CACHED_BLOCKS, rdd->id, 0);
 }
 
 /* Between actions. A stuck task may still use what would be freed. */
-static void driver_free_rdd(struct runner *runner, const struct glint_rdd *rdd)
+static void driver_free_rdd(struct driver *d, const struct glint_rdd *rdd)
 {
-    struct driver *d = (struct driver *)runner;
     uint32_t maps = 0;
     assert(d->action_run == NULL);
-    if (d->runner.stuck) return;
-    driver_unpersist(runner, rdd);
+    if (d->g->stuck) return;
+    driver_unpersist(d, rdd);
     if (map_outputs_remove_shuffle(&d->map_outputs, rdd->id, &maps))
         send_free(d, FREE_MAP_OUTPUTS, rdd->id, maps);
 }
 
-static void driver_free_broadcast(struct runner *runner, uint64_t id, void *data)
+static void driver_free_broadcast(struct driver *d, uint64_t id, void *data)
 {
-    struct driver *d = (struct driver *)runner;
     assert(d->action_run == NULL);
-    if (d->runner.stuck) return;
+    if (d->g->stuck) return;
     send_free(d, FREE_BROADCAST, id, 0);
     if (d->transport.free_broadcast != NULL)
         d->transport.free_broadcast(d->transport.arg, id, data);
@@ -451,24 +423,23 @@ static void driver_free_broadcast(struct runner *runner, uint64_t id, void *data
         mem_free(data);
 }
 
-static int64_t driver_counter(struct runner *runner, const char *name)
+static int64_t driver_counter(struct driver *d, const char *name)
 {
-    return job_metrics_counter_value(&((struct driver *)runner)->metrics, name);
+    return job_metrics_counter_value(&d->metrics, name);
 }
 
-static bool driver_accumulator(struct runner *runner, const char *name, struct glint_cell *out)
+static bool driver_accumulator(struct driver *d, const char *name, struct glint_cell *out)
 {
-    return accumulators_find(&((struct driver *)runner)->accumulators, name, out);
+    return accumulators_find(&d->accumulators, name, out);
 }
 
-static void driver_destroy(struct runner *runner)
+void driver_destroy(struct driver *d)
 {
-    struct driver *d = (struct driver *)runner;
     job_outputs_fini(d);
     cancel_close(&d->cancel);
     d->transport.destroy(d->transport.arg);
     event_log_listener_close(d);
-    if (d->runner.stuck) return; /* a task that still runs may use the transport and the driver */
+    if (d->g->stuck) return; /* a task that still runs may use the transport and the driver */
     map_outputs_destroy(d->map_outputs);
     cached_rdds_destroy(d->cached);
     executors_fini(d);
@@ -477,6 +448,17 @@ static void driver_destroy(struct runner *runner)
     accumulators_fini(&d->accumulators);
     mem_free(d);
 }
+
+static const struct runner driver_runner = {.run = driver_run_action,
+                                            .reserve = job_outputs_reserve,
+                                            .unpersist = driver_unpersist,
+                                            .free_rdd = driver_free_rdd,
+                                            .free_broadcast = driver_free_broadcast,
+                                            .cancel_file = driver_cancel_file,
+                                            .check_interrupt = driver_check_interrupt_or_timeout,
+                                            .recover = driver_recover,
+                                            .counter = driver_counter,
+                                            .accumulator = driver_accumulator};
 
 struct driver *driver_create(struct glint *g, const struct transport *transport)
 {
@@ -487,32 +469,14 @@ struct driver *driver_create(struct glint *g, const struct transport *transport)
         error_no_memory(&g->error);
         return NULL;
     }
-    *d = (struct driver){.runner = {.run = driver_run_action,
-                                    .reserve = driver_reserve_output,
-                                    .finish = driver_finish_job,
-                                    .unpersist = driver_unpersist,
-                                    .free_rdd = driver_free_rdd,
-                                    .free_broadcast = driver_free_broadcast,
-                                    .interrupt = driver_interrupt,
-                                    .cancel_file = driver_cancel_file,
-                                    .check_interrupt = driver_check_interrupt,
-                                    .recover = driver_recover,
-                                    .summarize = driver_summarize,
-                                    .counter = driver_counter,
-                                    .accumulator = driver_accumulator,
-                                    .destroy = driver_destroy},
-                         .g = g,
-                         .env = env,
-                         .transport = *transport,
-                         .next_stage = 1,
-                         .start_ns = env->now_ns(env)};
+    *d = (struct driver){
+        .g = g, .env = env, .transport = *transport, .next_stage = 1, .start_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->start_ns + g->config.timeout_ns;
-    if (event_log_listener_open(d) == 0) return d;
-    mem_free(d);
-    return NULL;
-}
-
-struct runner *driver_as_runner(struct driver *d)
-{
-    return &d->runner;
+    if (event_log_listener_open(d) != 0) {
+        mem_free(d);
+        return NULL;
+    }
+    g->runner = &driver_runner;
+    g->driver = d;
+    return d;
 }

@@ -4,7 +4,7 @@
  * becomes tasks; the scheduler decides which executor runs which task. Results are passed on in
  * order of the partitions, in whatever order they arrive. The driver has no threads and no sockets:
  * the transport's `wait` calls driver_on_message and the other events. Driver thread only, except
- * the runner's interrupt. */
+ * driver_interrupt. */
 #ifndef GLINT_DRIVER_DRIVER_H
 #define GLINT_DRIVER_DRIVER_H
 
@@ -47,11 +47,14 @@ struct transport {
     void *arg;
 };
 
-/* Takes ownership of the transport; *transport is copied. Returns NULL with the context's error
- * set; then the transport still belongs to the caller. */
+/* Creates the context's driver. Takes ownership of the transport; *transport is copied. Returns
+ * NULL with the context's error set; then the transport still belongs to the caller. */
 struct driver *driver_create(struct glint *g, const struct transport *transport);
-/* The driver as the context's runner. Its `destroy` frees the driver. */
-struct runner *driver_as_runner(struct driver *d);
+/* Frees it with its transport. */
+void driver_destroy(struct driver *d);
+/* Ends the job with `code`. Any thread, also signal handlers. */
+void driver_interrupt(struct driver *d, enum glint_code code);
+void driver_summarize(struct driver *d, struct glint_summary *out);
 
 /* Events: called on the driver's thread, by the transport's `wait` or right after driver_create. */
 

@@ -88,7 +88,6 @@ struct action_run {
 };
 
 struct driver {
-    struct runner runner; /* first: a runner is cast to its driver */
     struct glint *g;
     struct env *env;
     struct transport transport;

@@ -126,7 +126,7 @@ void event_log_listener_on_job_end(struct driver *d)
     struct glint_summary summary;
     if (d->log == NULL) return;
     log_cached_rdds(d, false); /* an RDD may have been unpersisted after the last action */
-    d->runner.summarize(&d->runner, &summary);
+    driver_summarize(d, &summary);
     for (uint32_t i = 0; i < summary.output_count; i++)
         event_log_output_published(d->log, summary.outputs[i]);
     event_log_job_end(d->log, driver_error(d), &summary);

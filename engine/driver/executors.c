@@ -271,5 +271,5 @@ void driver_on_no_executors(struct driver *d, const struct glint_error *why)
 
 void driver_on_cancel_requested(struct driver *d)
 {
-    d->runner.interrupt(&d->runner, GLINT_E_CANCELLED);
+    driver_interrupt(d, GLINT_E_CANCELLED);
 }

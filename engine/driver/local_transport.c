@@ -121,7 +121,7 @@ static int local_send(void *arg, uint32_t executor, struct message *m, struct gl
 static void local_destroy(void *arg)
 {
     struct local *l = arg;
-    if (l->g->runner != NULL && l->g->runner->stuck) { /* a task that does not end uses the rest */
+    if (l->g->stuck) { /* a task that does not end uses the rest */
         work_dir_close(&l->work_dir);
         return;
     }

@@ -33,7 +33,7 @@ struct stage_transport {
 /* Plans of all stages, with all their tasks, whether or not outputs of some are here. */
 static int pack_stage(struct stage_transport *t, struct packer *p, uint32_t number)
 {
-    struct driver *d = (struct driver *)t->g->runner;
+    struct driver *d = t->g->driver;
     struct action_run *a = d->action_run;
     const struct stage_run *run = &a->stages[number];
     struct glint_error *error = &t->g->error;
@@ -69,7 +69,7 @@ static int pack_stage(struct stage_transport *t, struct packer *p, uint32_t numb
 
 static int pack_action(struct stage_transport *t, struct buffer *out)
 {
-    const struct driver *d = (struct driver *)t->g->runner;
+    const struct driver *d = t->g->driver;
     struct packer p = {.failed = false};
     uint64_t broadcasts = 0;
     int r = 0;
@@ -92,7 +92,7 @@ static int pack_action(struct stage_transport *t, struct buffer *out)
 
 static int refuse(struct stage_transport *t, uint32_t stage, const char *why)
 {
-    const struct driver *d = (struct driver *)t->g->runner;
+    const struct driver *d = t->g->driver;
     return error_set(&t->g->error, GLINT_E_STAGE_ACTION, "run the job with glint submit",
                      "action %u (%s) cannot run as stages of another engine: stage %u %s",
                      d->action_run->number, d->action_run->action->op->name, stage, why);
@@ -198,7 +198,7 @@ static int read_input(struct stage_transport *t)
  * be kept. */
 static int read_results(struct stage_transport *t)
 {
-    const struct driver *d = (struct driver *)t->g->runner;
+    const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
     const struct stage_session *s = t->session;
     const char *outputs[ACTION_OUTPUTS_MAX];
@@ -256,7 +256,7 @@ static int start_action(struct stage_transport *t)
 
 static int fill_done(struct stage_transport *t, const struct message *task, struct message *done)
 {
-    const struct driver *d = (struct driver *)t->g->runner;
+    const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
     const uint32_t stage = task->stage - a->first_stage;
     const bool last = stage + 1 == a->stage_count, counts = last && !t->counted;
@@ -289,7 +289,7 @@ static void answer_task(struct stage_transport *t, struct driver *driver, struct
 /* Actions that the job needs for its plan run here. */
 static bool runs_here(const struct stage_transport *t)
 {
-    const struct driver *d = (struct driver *)t->g->runner;
+    const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
     return a == NULL || (a->action->rdd->side && a->commit_count == 0);
 }

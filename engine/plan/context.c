@@ -123,7 +123,7 @@ int context_check_interrupt(struct glint *g)
     if (g->error.code != GLINT_E_INTERRUPTED) return g->error.code;
     const struct glint_error wait = g->error;
     g->error = (struct glint_error){.code = GLINT_OK};
-    g->runner->check_interrupt(g->runner);
+    g->runner->check_interrupt(g->driver);
     if (g->error.code == GLINT_OK) g->error = wait;
     return g->error.code;
 }
@@ -168,8 +168,8 @@ int glint_abort(struct glint *g, enum glint_code code, const char *hint, const c
 
 int glint_clear_error(struct glint *g)
 {
-    if (g->running > 0 || g->runner->stuck) return g->error.code;
-    g->runner->recover(g->runner); /* also without an error: an interrupt may have come too late */
+    if (g->running > 0 || g->stuck) return g->error.code;
+    g->runner->recover(g->driver); /* also without an error: an interrupt may have come too late */
     g->error = (struct glint_error){.code = GLINT_OK};
     g->aborted = false;
     return 0;
@@ -303,7 +303,7 @@ int glint_reserve_output(struct glint *g, const char *path)
     if (context_failed(g)) return g->error.code;
     if (path == NULL)
         return glint_abort(g, GLINT_E_PLAN_ARGUMENT, NULL, "reserveOutput: the path is NULL");
-    return g->config.explain ? 0 : g->runner->reserve(g->runner, path);
+    return g->config.explain ? 0 : g->runner->reserve(g->driver, path);
 }
 
 uint64_t glint_slot_memory(const struct glint *g)
@@ -323,12 +323,12 @@ struct glint_schema glint_schema(const struct glint_rdd *rdd)
 
 int64_t glint_counter_value(const struct glint *g, const char *name)
 {
-    return g->runner->counter(g->runner, name);
+    return g->runner->counter(g->driver, name);
 }
 
 bool glint_accumulator_value(const struct glint *g, const char *name, struct glint_cell *out)
 {
-    return g->runner->accumulator(g->runner, name, out);
+    return g->runner->accumulator(g->driver, name, out);
 }
 
 int context_add_saved_output(struct glint *g, const struct saved_output *saved)
@@ -363,7 +363,7 @@ int action_run(const struct action *action)
     if (!action->internal && rdd_check_usable(rdd, action->op->name) != 0)
         return rdd->g->error.code;
     rdd->g->running++;
-    const int r = rdd->g->runner->run(rdd->g->runner, action);
+    const int r = rdd->g->runner->run(rdd->g->driver, action);
     rdd->g->running--;
     return r;
 }

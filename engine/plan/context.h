@@ -169,36 +169,29 @@ struct action {
     void *arg;
 };
 
-/* Runs actions; implemented by the driver. `run` returns 0, the return value of on_result, or the
- * context's error code. All calls but `interrupt` come from the driver thread. */
+/* What the plan needs of the driver, which implements it. `run` returns 0, the return value of
+ * on_result, or the context's error code. The driver's thread. */
+struct driver;
 struct runner {
-    int (*run)(struct runner *r, const struct action *action);
+    int (*run)(struct driver *d, const struct action *action);
     /* Checks and creates an output that a later action will save to. Returns 0 or the context's
      * code. */
-    int (*reserve)(struct runner *r, const char *path);
-    /* Publishes the outputs, or removes them after an error. Returns 0 or the context's code. */
-    int (*finish)(struct runner *r);
+    int (*reserve)(struct driver *d, const char *path);
     /* Removes the blocks of an RDD that is no longer persisted. */
-    void (*unpersist)(struct runner *r, const struct glint_rdd *rdd);
+    void (*unpersist)(struct driver *d, const struct glint_rdd *rdd);
     /* Frees what executors keep of an RDD that no other needs: its blocks and map outputs. */
-    void (*free_rdd)(struct runner *r, const struct glint_rdd *rdd);
+    void (*free_rdd)(struct driver *d, const struct glint_rdd *rdd);
     /* The same for a broadcast. Takes ownership of its data. */
-    void (*free_broadcast)(struct runner *r, uint64_t id, void *data);
-    void (*interrupt)(struct runner *r, enum glint_code code);
+    void (*free_broadcast)(struct driver *d, uint64_t id, void *data);
     /* Returns a descriptor that is readable once the job is interrupted or its time has passed
      * (base/cancel.h), for what blocks outside of actions; or the context's code. */
-    int (*cancel_file)(struct runner *r);
+    int (*cancel_file)(struct driver *d);
     /* Sets the context's error if the job was interrupted or its time has passed. */
-    void (*check_interrupt)(struct runner *r);
+    void (*check_interrupt)(struct driver *d);
     /* Removes what the action that failed wrote, and forgets an interrupt. */
-    void (*recover)(struct runner *r);
-    void (*summarize)(struct runner *r, struct glint_summary *out);
-    int64_t (*counter)(struct runner *r, const char *name);
-    bool (*accumulator)(struct runner *r, const char *name, struct glint_cell *out);
-    void (*destroy)(struct runner *r);
-    /* Set if functions kept running after they were cancelled. Memory that they may use is then not
-     * freed, and the process must exit without joining their threads. */
-    bool stuck;
+    void (*recover)(struct driver *d);
+    int64_t (*counter)(struct driver *d, const char *name);
+    bool (*accumulator)(struct driver *d, const char *name, struct glint_cell *out);
 };
 
 /* The public context. */
@@ -236,7 +229,11 @@ struct glint {
     uint32_t empty_results;
     struct glint_answer *answers;
     struct glint_summary summary; /* of glint_summarize */
-    struct runner *runner;
+    const struct runner *runner;  /* NULL: no driver */
+    struct driver *driver;
+    /* Set if functions kept running after they were cancelled. Memory that they may use is then not
+     * freed, and the process must exit without joining their threads. */
+    bool stuck;
     pthread_t thread; /* created the context, and is the only one that uses it */
     struct glint *next_live;
 };

@@ -108,7 +108,7 @@ static void drop_ref(struct glint_rdd *rdd, struct glint_rdd **dead)
 static void free_rdd(struct glint_rdd *rdd, struct glint_rdd **dead)
 {
     struct glint *g = rdd->g;
-    if (g->runner != NULL) g->runner->free_rdd(g->runner, rdd);
+    if (g->runner != NULL) g->runner->free_rdd(g->driver, rdd);
     for (uint32_t i = 0; i < rdd->parent_count && !rdd->weak_parent; i++)
         drop_ref(rdd->parents[i], dead);
     if (rdd->partitioner_of != NULL) drop_ref(rdd->partitioner_of, dead);
@@ -207,7 +207,7 @@ static void broadcast_unref(struct glint *g, struct glint_broadcast *b)
     while (*link != b) link = &(*link)->next;
     *link = b->next;
     if (g->runner != NULL)
-        g->runner->free_broadcast(g->runner, b->id, b->data);
+        g->runner->free_broadcast(g->driver, b->id, b->data);
     else
         mem_free(b->data);
     *b = (struct glint_broadcast){.released = true};
@@ -370,7 +370,7 @@ struct glint_rdd *glint_unpersist(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("unpersist");
     if (rdd_check_usable(rdd, "unpersist") != 0) return NULL;
-    if (rdd->persist != 0 && rdd->g->runner != NULL) rdd->g->runner->unpersist(rdd->g->runner, rdd);
+    if (rdd->persist != 0 && rdd->g->runner != NULL) rdd->g->runner->unpersist(rdd->g->driver, rdd);
     rdd->persist = 0;
     return rdd;
 }

@@ -41,9 +41,9 @@ static struct glint_slice take_result(void)
 }
 
 /* The runner: each task returns bytes of the input. */
-static int run(struct runner *r, const struct action *action)
+static int run(struct driver *d, const struct action *action)
 {
-    (void)r;
+    (void)d;
     uint32_t count = action->partitions != NULL ? action->partition_count : PARTITIONS;
     for (uint32_t i = 0; i < count && action->on_result != NULL; i++) {
         uint32_t partition = action->partitions != NULL ? action->partitions[i] : i;
@@ -150,7 +150,7 @@ static void run_action(unsigned which, unsigned schema)
 {
     static const struct context_config config = {
         .slots = 1, .ops = ops_table, .modules = modules, .result_bytes_max = 1 << 20};
-    struct runner runner = {.run = run};
+    static const struct runner runner = {.run = run};
     struct glint *g = mem_zalloc(sizeof *g);
     struct glint_rows rows = {.count = 0};
     if (g == NULL) abort();

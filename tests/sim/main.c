@@ -126,12 +126,12 @@ static struct outcome run_seed(uint64_t seed, struct sim_options options)
     glint_finish(g);
     s.over = true;
     const struct glint_error error = *glint_error(g);
-    g->runner->summarize(g->runner, &summary);
+    driver_summarize(g->driver, &summary);
     uint64_t end = s.now;
     check_outcome(&s, &error, &summary);
     workloads_check(&s, error.code, &summary);
     check_executors(&s);
-    g->runner->destroy(g->runner);
+    driver_destroy(g->driver);
     context_fini(g);
     free(g);
     executors_destroy(&s);

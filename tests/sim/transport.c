@@ -159,7 +159,7 @@ static void interrupt(struct sim *s)
     sim_trace(s, "the user interrupts the job");
     s->interrupted_at = s->now;
     s->driver_event = true;
-    s->g->runner->interrupt(s->g->runner, GLINT_E_INTERRUPTED);
+    driver_interrupt(s->driver, GLINT_E_INTERRUPTED);
 }
 
 /* A paused process (SIGSTOP) handles its events when it continues. */
@@ -220,7 +220,7 @@ static void check_clock(struct sim *s)
     uint64_t max = s->end_of_faults + END_NS_MAX;
     if (s->now > max && !s->failed) {
         sim_fail(s, "the job does not end in time");
-        s->g->runner->interrupt(s->g->runner, GLINT_E_TERMINATED);
+        driver_interrupt(s->driver, GLINT_E_TERMINATED);
     }
     if (s->now > 2 * max || s->spinning > 100000) {
         sim_fail(s, s->spinning > 0 ? "the driver loops without progress"
@@ -269,7 +269,6 @@ int transport_start(struct sim *s, struct glint *g)
     s->g = g;
     s->driver = driver_create(g, &transport);
     if (s->driver == NULL) return g->error.code;
-    g->runner = driver_as_runner(s->driver);
     oracle_create(s);
     start_no_executors_timer(s);
     for (uint32_t n = 0; n < s->node_count; n++) {

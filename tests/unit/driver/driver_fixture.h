@@ -107,7 +107,6 @@ static void fixture_open_logged(struct driver_fixture *w,
                                   .arg = w};
     w->driver = driver_create(w->g, &transport);
     cr_assert_not_null(w->driver);
-    w->g->runner = driver_as_runner(w->driver);
     for (int i = 0; i < EXECUTORS; i++) {
         struct executor_info info = {.name = names[i], .host = names[i], .slots = 2};
         cr_assert_eq(driver_on_executor_added(w->driver, &info), 0);
@@ -116,7 +115,7 @@ static void fixture_open_logged(struct driver_fixture *w,
 
 static void fixture_close(struct driver_fixture *w)
 {
-    w->g->runner->destroy(w->g->runner);
+    driver_destroy(w->driver);
     context_fini(w->g);
     free(w->g);
     cr_expect_eq(mem_live_blocks(), w->live);

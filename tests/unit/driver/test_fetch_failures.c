@@ -229,7 +229,7 @@ Test(fetch_failures, lost_outputs_of_a_failed_job_are_no_retries)
     struct glint_summary summary;
     fixture_open_logged(&w, lose_too_many, NULL);
     cr_expect_eq(act(sums(&w), NULL), GLINT_E_TOO_MANY_EXECUTOR_FAILURES);
-    w.g->runner->summarize(w.g->runner, &summary);
+    driver_summarize(w.driver, &summary);
     cr_expect_eq(summary.retries, 0);
     fixture_close(&w);
 }

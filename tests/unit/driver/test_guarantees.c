@@ -106,7 +106,7 @@ static void expect_one_more(uint32_t stage, uint32_t maps, uint32_t reduces)
             first = &w.tasks[i];
     }
     cr_expect(again->stage == stage && again->number == 1 && again->executor != first->executor);
-    w.g->runner->summarize(w.g->runner, &summary);
+    driver_summarize(w.driver, &summary);
     cr_expect_eq(summary.retries, 1);
     fixture_close(&w);
 }
