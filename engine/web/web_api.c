@@ -2,13 +2,14 @@
 #include "engine/web/web_api.h"
 
 #include "engine/base/text.h"
-#include "engine/web/web_api_internal.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-void web_api_put_value(struct json *out, const char *name, const json_t *value)
+/* Writes any value, as it is; NULL: null. */
+static void put_value(struct json *out, const char *name, const json_t *value)
 {
     const char *key;
     json_t *element;
@@ -16,12 +17,12 @@ void web_api_put_value(struct json *out, const char *name, const json_t *value)
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
     case JSON_OBJECT:
         json_begin(out, name, '{');
-        json_object_foreach((json_t *)value, key, element) web_api_put_value(out, key, element);
+        json_object_foreach((json_t *)value, key, element) put_value(out, key, element);
         json_end(out, '}');
         break;
     case JSON_ARRAY:
         json_begin(out, name, '[');
-        json_array_foreach(value, i, element) web_api_put_value(out, NULL, element);
+        json_array_foreach(value, i, element) put_value(out, NULL, element);
         json_end(out, ']');
         break;
     case JSON_STRING:
@@ -35,7 +36,8 @@ void web_api_put_value(struct json *out, const char *name, const json_t *value)
     }
 }
 
-void web_api_put_ms(struct json *out, const char *name, double ms)
+/* Milliseconds as the event log has them; a negative number: not known. */
+static void put_ms(struct json *out, const char *name, double ms)
 {
     if (ms >= 0)
         json_ms(out, name, (uint64_t)llround(ms * 1000) * 1000);
@@ -43,14 +45,16 @@ void web_api_put_ms(struct json *out, const char *name, double ms)
         json_cstring(out, name, NULL);
 }
 
-void web_api_put_field(struct json *out, const char *name, const json_t *event, const char *field)
+/* The same, of a field of an event. */
+static void put_field(struct json *out, const char *name, const json_t *event, const char *field)
 {
-    web_api_put_value(out, name, json_object_get(event, field));
+    put_value(out, name, json_object_get(event, field));
 }
 
 /* ---- Jobs */
 
-const char *web_api_status(const json_t *end)
+/* Of a job, an action or a stage that has ended; one that the user cancelled has not failed. */
+static const char *status_of(const json_t *end)
 {
     static const char *const ways_to_cancel[] = {"INTERRUPTED", "TERMINATED", "CANCELLED"};
     const json_t *error = json_object_get(end, "error");
@@ -65,7 +69,7 @@ static void put_counters(struct json *out, const struct job_model *m)
 {
     struct job_stage sum = {.number = 0};
     if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
-        web_api_put_field(out, "counters", m->end, "counters");
+        put_field(out, "counters", m->end, "counters");
         return;
     }
     json_begin(out, "counters", '{');
@@ -99,7 +103,7 @@ static void put_texts(struct json *out, const char *name, const struct job_model
     json_begin(out, name, '[');
     json_array_foreach(m->events, i, o)
     {
-        if (job_event_is(o, event)) web_api_put_field(out, NULL, o, field);
+        if (job_event_is(o, event)) put_field(out, NULL, o, field);
     }
     json_end(out, ']');
 }
@@ -108,14 +112,14 @@ static void put_details(struct json *out, const struct job_model *m, const struc
 {
     const char *name;
     json_t *value;
-    web_api_put_field(out, "version", m->job, "version");
-    web_api_put_field(out, "build", m->job, "build");
-    web_api_put_field(out, "master", m->job, "master");
+    put_field(out, "version", m->job, "version");
+    put_field(out, "build", m->job, "build");
+    put_field(out, "master", m->job, "master");
     json_bool(out, "live", m->live);
-    web_api_put_ms(out, "lastMs", m->last_ms);
-    web_api_put_field(out, "error", m->end, "error");
-    web_api_put_field(out, "arguments", m->job, "arguments");
-    web_api_put_field(out, "argumentCount", m->job, "argument_count");
+    put_ms(out, "lastMs", m->last_ms);
+    put_field(out, "error", m->end, "error");
+    put_field(out, "arguments", m->job, "arguments");
+    put_field(out, "argumentCount", m->job, "argument_count");
     json_u64(out, "numStages", t->stages);
     json_u64(out, "numSkippedStages", t->stages_skipped);
     json_u64(out, "numActiveTasks", t->active);
@@ -126,7 +130,7 @@ static void put_details(struct json *out, const struct job_model *m, const struc
     json_u64(out, "numLostExecutors", m->lost_executors);
     put_counters(out, m);
     json_begin(out, "accumulators", '{');
-    json_object_foreach(m->accumulators, name, value) web_api_put_value(out, name, value);
+    json_object_foreach(m->accumulators, name, value) put_value(out, name, value);
     json_end(out, '}');
     put_texts(out, "outputs", m, "output", "path");
     put_texts(out, "notes", m, "note", "text");
@@ -139,17 +143,16 @@ static void put_details(struct json *out, const struct job_model *m, const struc
 void web_api_put_application(struct json *out, const struct job_model *m, bool all)
 {
     const struct job_totals t = job_model_totals(m);
-    const char *status = m->end != NULL ? web_api_status(m->end) : m->live ? "RUNNING" : "UNKNOWN";
+    const char *status = m->end != NULL ? status_of(m->end) : m->live ? "RUNNING" : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
-    web_api_put_field(out, "id", m->job, "id");
-    web_api_put_field(out, "name", m->job, "name");
+    put_field(out, "id", m->job, "id");
+    put_field(out, "name", m->job, "name");
     json_cstring(out, "status", status);
     json_begin(out, "attempts", '[');
     json_begin(out, NULL, '{');
-    web_api_put_field(out, "startTime", m->job, "time");
-    web_api_put_field(out, "endTime", m->end, "time");
-    web_api_put_ms(out, "duration",
-                   json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
+    put_field(out, "startTime", m->job, "time");
+    put_field(out, "endTime", m->end, "time");
+    put_ms(out, "duration", json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
     json_bool(out, "completed", m->end != NULL);
     json_end(out, '}');
     json_end(out, ']');
@@ -178,22 +181,22 @@ static void put_action(struct json *out, const struct job_model *m, const json_t
                        const json_t *end)
 {
     const json_int_t number = json_integer_value(json_object_get(o, "action"));
-    const char *running = m->end == NULL ? "RUNNING" : web_api_status(m->end);
+    const char *running = m->end == NULL ? "RUNNING" : status_of(m->end);
     json_begin(out, NULL, '{');
     json_i64(out, "jobId", number);
-    web_api_put_field(out, "name", o, "name");
-    web_api_put_field(out, "outputs", o, "outputs");
-    json_cstring(out, "status", end == NULL ? running : web_api_status(end));
+    put_field(out, "name", o, "name");
+    put_field(out, "outputs", o, "outputs");
+    json_cstring(out, "status", end == NULL ? running : status_of(end));
     json_begin(out, "stageIds", '[');
     for (uint32_t k = 0; k < m->stage_count; k++)
         if (m->stages[k].start != NULL &&
             json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
             json_u64(out, NULL, m->stages[k].number);
     json_end(out, ']');
-    web_api_put_field(out, "skippedStageIds", o, "skipped");
-    web_api_put_field(out, "submissionMs", o, "ms");
-    web_api_put_field(out, "completionMs", end, "ms");
-    web_api_put_field(out, "error", end, "error");
+    put_field(out, "skippedStageIds", o, "skipped");
+    put_field(out, "submissionMs", o, "ms");
+    put_field(out, "completionMs", end, "ms");
+    put_field(out, "error", end, "error");
     json_end(out, '}');
 }
 
@@ -224,9 +227,9 @@ static void put_attempt(struct json *out, const struct job_attempt *a)
     json_u64(out, "partitionId", a->partition);
     json_u64(out, "executorId", a->executor);
     json_bool(out, "speculative", a->speculative);
-    web_api_put_ms(out, "startMs", a->start_ms);
-    web_api_put_ms(out, "endMs", a->end_ms);
-    web_api_put_ms(out, "runMs", a->run_ms);
+    put_ms(out, "startMs", a->start_ms);
+    put_ms(out, "endMs", a->end_ms);
+    put_ms(out, "runMs", a->run_ms);
     json_cstring(out, "status", outcomes[a->outcome]);
     json_end(out, '}');
 }
@@ -239,13 +242,13 @@ static void put_running(struct json *out, const struct job_model *m)
     json_array_foreach(m->running, i, o)
     {
         json_begin(out, NULL, '{');
-        web_api_put_field(out, "stageId", o, "stage");
-        web_api_put_field(out, "index", o, "task");
-        web_api_put_field(out, "attempt", o, "attempt");
-        web_api_put_field(out, "partitionId", o, "partition");
-        web_api_put_field(out, "executorId", o, "executor");
-        web_api_put_field(out, "speculative", o, "speculative");
-        web_api_put_field(out, "startMs", o, "start_ms");
+        put_field(out, "stageId", o, "stage");
+        put_field(out, "index", o, "task");
+        put_field(out, "attempt", o, "attempt");
+        put_field(out, "partitionId", o, "partition");
+        put_field(out, "executorId", o, "executor");
+        put_field(out, "speculative", o, "speculative");
+        put_field(out, "startMs", o, "start_ms");
         json_cstring(out, "endMs", NULL);
         json_cstring(out, "runMs", NULL);
         json_cstring(out, "status", "RUNNING");
@@ -274,17 +277,17 @@ static void put_executor(struct json *out, uint32_t number, const struct job_exe
     const char *state = job_event_text(e->last, "state");
     json_begin(out, NULL, '{');
     json_u64(out, "id", number);
-    web_api_put_field(out, "name", e->joined, "name");
-    web_api_put_field(out, "hostPort", e->joined, "host");
+    put_field(out, "name", e->joined, "name");
+    put_field(out, "hostPort", e->joined, "host");
     json_cstring(out, "state", state[0] != '\0' ? state : "joined");
-    web_api_put_field(out, "totalCores", e->joined, "slots");
+    put_field(out, "totalCores", e->joined, "slots");
     json_u64(out, "activeTasks", e->busy);
     json_u64(out, "completedTasks", e->done);
     json_u64(out, "failedTasks", e->failed);
-    web_api_put_field(out, "memoryUsed", e->health, "memory");
-    web_api_put_field(out, "maxMemory", e->health, "memory_max");
-    web_api_put_field(out, "heartbeatAgeMs", e->health, "age_ms");
-    web_api_put_field(out, "error", e->last, "error");
+    put_field(out, "memoryUsed", e->health, "memory");
+    put_field(out, "maxMemory", e->health, "memory_max");
+    put_field(out, "heartbeatAgeMs", e->health, "age_ms");
+    put_field(out, "error", e->last, "error");
     json_end(out, '}');
 }
 
@@ -298,8 +301,8 @@ static void put_environment(struct json *out, const struct job_model *m)
     {
         json_begin(out, NULL, '{');
         json_cstring(out, "name", name);
-        web_api_put_value(out, "value", value);
-        web_api_put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
+        put_value(out, "value", value);
+        put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -327,6 +330,134 @@ unsigned web_api_error(struct json *out, unsigned status, const char *text)
     return status;
 }
 
+/* ---- Stages: counts of their attempts, and distributions over their tasks */
+
+static int compare_counts(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Minimum, median and maximum, by nearest rank as in glint history. */
+static uint64_t rank_of(int which, uint64_t count)
+{
+    return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
+}
+
+static void put_times(struct json *out, const char *name, const struct job_stage *s)
+{
+    double ms[RUN_MS_QUANTILES];
+    for (int i = 0; i < RUN_MS_QUANTILES; i++) ms[i] = -1;
+    job_stage_run_ms(s, ms);
+    json_begin(out, name, '[');
+    put_ms(out, NULL, ms[RUN_MS_MIN]);
+    put_ms(out, NULL, ms[RUN_MS_MEDIAN]);
+    put_ms(out, NULL, ms[RUN_MS_MAX]);
+    json_end(out, ']');
+}
+
+/* Microseconds are written as milliseconds. */
+static void put_count(struct json *out, const char *name, enum task_metric metric, uint64_t value)
+{
+    if (metric == METRIC_FETCH_WAIT_US)
+        put_ms(out, name, (double)value / 1000);
+    else
+        json_u64(out, name, value);
+}
+
+/* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
+static void put_metric(struct json *out, const char *name, const struct job_stage *s,
+                       enum task_metric metric)
+{
+    const struct buffer *b = &s->metrics[metric];
+    uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
+    if (sorted == NULL) return;
+    assert(b->size <= s->done * sizeof *sorted);
+    memcpy(sorted, b->data, b->size);
+    qsort(sorted, s->done, sizeof *sorted, compare_counts);
+    json_begin(out, name, '[');
+    for (int i = 0; i < 3; i++) put_count(out, NULL, metric, sorted[rank_of(i, s->done)]);
+    json_end(out, ']');
+    mem_free(sorted);
+}
+
+static void put_distributions(struct json *out, const struct job_stage *s)
+{
+    json_begin(out, "taskMetricsDistributions", '{');
+    json_begin(out, "quantiles", '[');
+    for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
+    json_end(out, ']');
+    put_times(out, "executorRunTime", s);
+    json_begin(out, "inputMetrics", '{');
+    put_metric(out, "bytesRead", s, METRIC_BYTES_READ);
+    put_metric(out, "recordsRead", s, METRIC_ROWS_READ);
+    json_end(out, '}');
+    json_begin(out, "outputMetrics", '{');
+    put_metric(out, "bytesWritten", s, METRIC_BYTES_WRITTEN);
+    put_metric(out, "recordsWritten", s, METRIC_ROWS_WRITTEN);
+    json_end(out, '}');
+    json_begin(out, "shuffleReadMetrics", '{');
+    put_metric(out, "fetchWaitTime", s, METRIC_FETCH_WAIT_US);
+    json_end(out, '}');
+    json_begin(out, "shuffleWriteMetrics", '{');
+    put_metric(out, "bytesWritten", s, METRIC_MAP_OUTPUT_BYTES);
+    put_metric(out, "recordsWritten", s, METRIC_MAP_OUTPUT_RECORDS);
+    json_end(out, '}');
+    put_metric(out, "diskBytesSpilled", s, METRIC_SPILL_BYTES);
+    json_end(out, '}');
+}
+
+static void put_stage(struct json *out, const struct job_model *m, const struct job_stage *s)
+{
+    /* One without an end has ended with the job. */
+    const char *ended = status_of(s->end != NULL ? s->end : m->end);
+    const bool done = strcmp(ended, "SUCCEEDED") == 0;
+    json_begin(out, NULL, '{');
+    json_u64(out, "stageId", s->number);
+    put_field(out, "jobId", s->start, "action");
+    put_field(out, "name", s->start, "name");
+    json_cstring(out, "status",
+                 !done              ? ended
+                 : s->end != NULL   ? "COMPLETE"
+                 : m->end != NULL   ? "FAILED"
+                 : s->start != NULL ? "ACTIVE"
+                                    : "PENDING");
+    put_field(out, "parentIds", s->start, "parents");
+    json_u64(out, "numTasks", s->tasks);
+    json_u64(out, "numActiveTasks", job_model_running_in(m, s->number));
+    json_u64(out, "numCompleteTasks", s->done);
+    json_u64(out, "numCompletedIndices", job_stage_done_tasks(s));
+    json_u64(out, "numFailedTasks", s->failed);
+    json_u64(out, "numKilledTasks", s->killed);
+    json_u64(out, "numLostTasks", s->lost);
+    json_u64(out, "numSpeculativeTasks", s->speculative);
+    json_u64(out, "numRetries", s->retries);
+    put_ms(out, "submissionMs", s->start_ms);
+    put_ms(out, "completionMs", s->end_ms);
+    put_field(out, "error", s->end, "error");
+    json_begin(out, "details", '[');
+    size_t k;
+    json_t *o;
+    json_array_foreach(json_object_get(s->start, "operators"), k, o) put_value(out, NULL, o);
+    json_end(out, ']');
+    put_field(out, "numOperators", s->start, "operator_count");
+    put_count(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
+              (uint64_t)job_stage_counter(s, "fetch wait us"));
+    json_begin(out, "counters", '{');
+    for (uint32_t i = 0; i < s->counter_count; i++)
+        json_i64(out, s->counters[i].name, s->counters[i].value);
+    json_end(out, '}');
+    put_distributions(out, s);
+    json_end(out, '}');
+}
+
+static void put_stages(struct json *out, const struct job_model *m)
+{
+    json_begin(out, NULL, '[');
+    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);
+    json_end(out, ']');
+}
+
 static void put_executors(struct json *out, const struct job_model *m)
 {
     json_begin(out, NULL, '[');
@@ -336,7 +467,7 @@ static void put_executors(struct json *out, const struct job_model *m)
 
 static void put_failures(struct json *out, const struct job_model *m)
 {
-    web_api_put_value(out, NULL, m->failures);
+    put_value(out, NULL, m->failures);
 }
 
 /* Of jobs that build or read Bloom filters. */
@@ -360,7 +491,7 @@ static void put_filters(struct json *out, const struct job_model *m)
             continue;
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            web_api_put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
+            put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -383,7 +514,7 @@ static void put_storage(struct json *out, const struct job_model *m)
     {
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            web_api_put_field(out, fields[k][0], o, fields[k][1]);
+            put_field(out, fields[k][0], o, fields[k][1]);
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -396,7 +527,7 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
         const char *name;
         void (*put)(struct json *out, const struct job_model *m);
     } parts[] = {
-        {"jobs", put_actions},        {"stages", web_api_put_stages},   {"failures", put_failures},
+        {"jobs", put_actions},        {"stages", put_stages},           {"failures", put_failures},
         {"executors", put_executors}, {"environment", put_environment}, {"filters", put_filters},
         {"storage/rdd", put_storage}};
     uint64_t offset, length;

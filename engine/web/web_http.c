@@ -3,6 +3,8 @@
  * buffer only, until it times out. */
 #include "engine/web/web_http.h"
 
+#include "engine/base/mem.h"
+#include "engine/base/shared_library.h"
 #include "engine/base/text.h"
 #include "engine/web/web_api.h"
 #include "engine/web/web_page.h"
@@ -11,6 +13,117 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/* Each function is looked up by its name; libmicrohttpd.so.12 has had all of them since 0.9.71. */
+
+static struct web_library functions;
+
+#define SYMBOL(name) {"MHD_" #name, offsetof(struct web_library, name)}
+static const struct shared_symbol symbols[] = {
+    SYMBOL(start_daemon),
+    SYMBOL(stop_daemon),
+    SYMBOL(get_daemon_info),
+    SYMBOL(get_connection_info),
+    SYMBOL(run),
+    SYMBOL(get_timeout),
+    SYMBOL(lookup_connection_value),
+    SYMBOL(create_response_from_buffer),
+    SYMBOL(create_response_from_callback),
+    SYMBOL(add_response_header),
+    SYMBOL(queue_response),
+    SYMBOL(destroy_response),
+    SYMBOL(suspend_connection),
+    SYMBOL(resume_connection),
+    SYMBOL(get_version)};
+
+const struct web_library *web_library_load(struct glint_error *error)
+{
+    static struct shared_library library = {
+        .names = {"libmicrohttpd.so.12"},
+        .purpose = "the page is served with libmicrohttpd",
+        .hint =
+            "install libmicrohttpd (Debian: apt install libmicrohttpd12), or leave out the page",
+        .code = GLINT_E_WEB_LIBRARY,
+        .symbols = symbols,
+        .symbol_count = sizeof symbols / sizeof symbols[0],
+        .table = &functions,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
+    return shared_library_load(&library, error) == 0 ? &functions : NULL;
+}
+
+/* A list of all connections. One that is too slow is shut down, which libmicrohttpd sees as its
+ * end. */
+
+struct web_connection {
+    struct web_connection *next;
+    struct MHD_Connection *connection;
+    uint64_t since_ns; /* since when it may send the request */
+    bool receiving;
+};
+
+/* MHD_OPTION_NOTIFY_CONNECTION; `connections` is a struct web_connections. */
+static void web_connections_on_change(void *connections, struct MHD_Connection *connection,
+                                      void **context, enum MHD_ConnectionNotificationCode change)
+{
+    struct web_connections *c = connections;
+    if (change == MHD_CONNECTION_NOTIFY_STARTED) {
+        struct web_connection *new = mem_zalloc(sizeof *new);
+        *context = new;
+        if (new == NULL) return; /* it has the library's own timeout only */
+        *new = (struct web_connection){.next = c->first,
+                                       .connection = connection,
+                                       .since_ns = c->env->now_ns(c->env),
+                                       .receiving = true};
+        c->first = new;
+        return;
+    }
+    struct web_connection **at = &c->first;
+    while (*at != NULL && *at != *context) at = &(*at)->next;
+    if (*at == NULL) return;
+    *at = (*at)->next;
+    mem_free(*context);
+    *context = NULL;
+}
+
+static struct web_connection *find(const struct web_connections *c,
+                                   struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        c->library->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* MHD_OPTION_NOTIFY_COMPLETED: the answer was sent, and the next request may come. */
+static void web_connections_on_answered(void *connections, struct MHD_Connection *connection,
+                                        void **request, enum MHD_RequestTerminationCode code)
+{
+    const struct web_connections *c = connections;
+    struct web_connection *found = find(c, connection);
+    (void)request, (void)code;
+    if (found == NULL) return;
+    found->receiving = true;
+    found->since_ns = c->env->now_ns(c->env);
+}
+
+/* The headers of a request are complete. */
+static void web_connections_on_request(struct web_connections *c, struct MHD_Connection *connection)
+{
+    struct web_connection *found = find(c, connection);
+    if (found != NULL) found->receiving = false;
+}
+
+/* Ends those that have been sending a request for longer. Call it now and then. */
+static void web_connections_end_slow(struct web_connections *c, uint64_t longest_ns)
+{
+    const uint64_t now = c->env->now_ns(c->env);
+    for (struct web_connection *s = c->first; s != NULL; s = s->next) {
+        if (!s->receiving || now - s->since_ns < longest_ns) continue;
+        const union MHD_ConnectionInfo *info =
+            c->library->get_connection_info(s->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (info != NULL) shutdown(info->connect_fd, SHUT_RDWR);
+        s->since_ns = now;
+    }
+}
 
 #define JSON_TYPE    "application/json; charset=utf-8"
 #define TEXT_TYPE    "text/plain; charset=utf-8"
