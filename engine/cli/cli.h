@@ -38,7 +38,7 @@ struct cli_program {
     const struct glint_job *const *jobs;
     const struct op *const *ops;
     const struct glint_module *const *modules; /* functions in addition to those of the jobs */
-    /* In addition to the built-in ones (cli/commands.h). */
+    /* In addition to the built-in ones (below). */
     const struct cli_command *const *commands;
     /* Of the jobs, in addition to those of the engine; ends with a NULL name; may be NULL. */
     const struct cli_library *libraries;
@@ -56,5 +56,29 @@ const char *cli_own_command(const struct cli_program *program, const char *comma
 
 /* Runs the command that argv[1] names, which may have subcommands. Returns the exit status. */
 int cli_run_words(const struct cli_program *program, int argc, char **argv);
+
+/* The built-in commands of every glint program; one file each. */
+extern const struct cli_command cmd_submit, cmd_explain, cmd_executor, cmd_status, cmd_cancel,
+    cmd_history, cmd_stage, cmd_config, cmd_secret, cmd_version, cmd_help;
+
+/* ---- Help, from the tables of commands and jobs, to standard output */
+
+enum help_format {
+    HELP_TEXT,  /* for people: --help */
+    HELP_MAN,   /* a page in man(7) format */
+    HELP_WORDS, /* for completion: WORD TAB SUMMARY for each word that may follow; an option that
+                 * takes a value is --NAME=PLACEHOLDER */
+};
+
+/* Prints usage and options. */
+void help_print_syntax(const struct cli_syntax *syntax);
+/* Prints the commands of a group, whose syntax.command is its name with the program's own. */
+void help_print_commands(const struct cli_command *group);
+/* Prints the jobs; follows one of the above. */
+void help_print_jobs(const struct cli_program *program);
+/* cli_line_parse for commands: prints errors, and the help if requested. Returns false if the
+ * command must end with *status; no cli_line_fini is needed then. */
+bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
+                              char **argv, int *status);
 
 #endif

@@ -1,9 +1,9 @@
 /* glint cancel JOB: cancels a job from another terminal. Sends the request to all executors; those
  * that serve the job forward it to its driver, which then ends as on an interrupt. */
 #include "engine/base/text.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/cluster_file.h"
 #include "engine/cli/cluster_request.h"
-#include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 #include "engine/net/wire.h"
 

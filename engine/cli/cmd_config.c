@@ -2,8 +2,8 @@
  * environment and options, and the origin of each value. Prints the paths of secrets, never their
  * content. */
 #include "engine/base/json.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/cluster_file.h"
-#include "engine/cli/commands.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 

@@ -1,7 +1,7 @@
 /* glint secret new FILE: creates the secret that the processes of a cluster share. glint secret
  * derive SECRET FILE: creates the client secret derived from it. */
 #include "engine/base/error.h"
-#include "engine/cli/commands.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/net/secret.h"

@@ -1,8 +1,7 @@
 /* glint stage: the tasks of a job, for another engine to run (engine/stage). */
 #include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/cli/commands.h"
-#include "engine/cli/help.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/job.h"
 #include "engine/cli/print.h"
 #include "engine/driver/stage_session.h"

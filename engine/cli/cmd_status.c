@@ -3,9 +3,9 @@
  * users look for. */
 #include "engine/base/json.h"
 #include "engine/base/text.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/cluster_file.h"
 #include "engine/cli/cluster_request.h"
-#include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 #include "engine/net/deadline.h"
 #include "engine/net/net_init.h"

@@ -1,6 +1,6 @@
 /* glint version: prints the version, and the libraries in use, to compare with security
  * advisories. */
-#include "engine/cli/commands.h"
+#include "engine/cli/cli.h"
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/toml_shim.h"

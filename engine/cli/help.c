@@ -1,10 +1,9 @@
 /* One pass over a table for each format. A page's title is its command with dashes in place of
  * spaces, without the word "submit" before a job: `glint submit count-keys` is described by
  * glint-count-keys(1), and can be shortened in the same way. */
-#include "engine/cli/help.h"
+#include "engine/cli/cli.h"
 
 #include "engine/base/text.h"
-#include "engine/cli/commands.h"
 #include "engine/cli/print.h"
 
 #include <assert.h>
@@ -331,3 +330,15 @@ static int help_run(const struct cli_program *program, int argc, char **argv)
 
 const struct cli_command cmd_help = {
     .name = "help", .summary = "describe a command or a job", .run = help_run};
+
+bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
+                              char **argv, int *status)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    bool parsed = cli_line_parse(line, syntax, argc, argv, &error);
+    if (parsed && !line->help) return true;
+    if (parsed) help_print_syntax(syntax);
+    *status = parsed ? cli_flush_stdout(0) : cli_fail(&error);
+    cli_line_fini(line);
+    return false;
+}

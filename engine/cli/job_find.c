@@ -2,7 +2,6 @@
  * is the value of an option: "--ratio 0.5" is an option and its value only for a job with that
  * option. So options before the name are looked up in the tables of all jobs; the line is then
  * parsed again with the job's own table. */
-#include "engine/cli/job_find.h"
 
 #include "engine/base/text.h"
 #include "engine/cli/job.h"

@@ -3,7 +3,6 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/cli/help.h"
 #include "engine/cli/print.h"
 #include "engine/cli/suggest.h"
 
@@ -258,18 +257,6 @@ void cli_line_fini(struct cli_line *line)
     line->arguments = NULL;
     line->given = NULL;
     line->argument_count = line->given_count = 0;
-}
-
-bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
-                              char **argv, int *status)
-{
-    struct glint_error error = {.code = GLINT_OK};
-    bool parsed = cli_line_parse(line, syntax, argc, argv, &error);
-    if (parsed && !line->help) return true;
-    if (parsed) help_print_syntax(syntax);
-    *status = parsed ? cli_flush_stdout(0) : cli_fail(&error);
-    cli_line_fini(line);
-    return false;
 }
 
 static uint32_t number_of(const struct cli_line *line, const char *name)

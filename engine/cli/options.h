@@ -69,11 +69,6 @@ bool cli_line_parse(struct cli_line *line, const struct cli_syntax *syntax, int 
                     struct glint_error *error);
 void cli_line_fini(struct cli_line *line);
 
-/* cli_line_parse for commands: prints errors, and the help if requested. Returns false if the
- * command must end with *status; no cli_line_fini is needed then. */
-bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
-                              char **argv, int *status);
-
 /* Returns the given value, the default, or NULL. `name` must be in one of the tables. */
 const char *cli_line_option(const struct cli_line *line, const char *name);
 /* For an option that may be repeated: returns its next value, or NULL after the last one. *at is 0

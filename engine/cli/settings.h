@@ -19,7 +19,7 @@ struct settings {
     struct cluster_file file;     /* config.cluster may point here, so settings must not move */
     const char *listen;           /* HOST:PORT; NULL: not given */
     const char *ui, *ui_token;    /* [HOST:PORT], FILE; NULL: not given */
-    const char *input;            /* the last of them (cli/job_find.h); NULL: not given */
+    const char *input;            /* the last of them (cli/job.h); NULL: not given */
     uint32_t executors;           /* to wait for; 0: not given */
     enum print_color color;
     enum graph_format graph; /* of explain */
