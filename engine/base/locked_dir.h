@@ -11,6 +11,9 @@
 #define GLINT_BASE_LOCKED_DIR_H
 
 #include "engine/base/env.h"
+#include "engine/glint.h"
+
+#include <limits.h>
 
 #define LOCKED_DIR_LOCK_NAME ".glint-lock"
 /* Locks of other nodes are respected this long. */
@@ -42,5 +45,25 @@ void locked_dir_unlock(struct env *env, struct locked_dir *lock);
  * creator then retries. */
 void locked_dir_remove_stale(struct env *env, const char *parent, const char *prefix,
                              unsigned depth);
+
+/* The work directory of one process, for spilled data and map outputs: glint-RANDOM in --work-dir,
+ * mode 0700, locked while the process lives. The next process that starts in
+ * the same place removes directories of dead ones. */
+
+/* `path` is empty unless the directory is open. */
+struct work_dir {
+    struct env *env;
+    struct locked_dir lock;
+    char path[PATH_MAX];
+};
+
+/* Creates the directory in `parent` (NULL: $TMPDIR or /tmp), after removing stale ones. Returns 0,
+ * or WORK_DIR or SYSTEM with *error set. Blocks on disk. */
+int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
+                  struct glint_error *error);
+/* Removes the directory with all its contents; does nothing if it is not open. */
+void work_dir_close(struct work_dir *w);
+/* Removes directories of dead processes in `parent`. Any thread; blocks on disk. */
+void work_dir_remove_stale(struct env *env, const char *parent);
 
 #endif

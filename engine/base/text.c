@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -288,4 +289,41 @@ size_t text_format_time(char *out, int64_t wall_ns)
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
                             tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
                             tm.tm_sec, (int)(ms - seconds * 1000));
+}
+
+/* A header may have many thousand names: a message shows the first ones. */
+
+#define MORE_BYTES (sizeof " and 18446744073709551615 more")
+
+size_t header_name_append(char *out, size_t size, size_t capacity, struct glint_slice name)
+{
+    assert(size < capacity);
+    for (uint64_t i = 0; i < name.size && size + 1 < capacity; i++)
+        out[size++] = (char)(name.data[i] >= ' ' && name.data[i] != 0x7f ? name.data[i] : '?');
+    out[size] = '\0';
+    return size;
+}
+
+void header_names_format(struct glint_slice header, uint8_t separator, char *out, size_t capacity)
+{
+    struct glint_slice name;
+    size_t size = 0;
+    uint64_t more = 0;
+    bool first = true;
+    assert(capacity > 2 * MORE_BYTES);
+    const size_t room = capacity - MORE_BYTES;
+    out[0] = '\0';
+    while (glint_next_name(&header, (char)separator, &name)) {
+        if (!first && (more > 0 || name.size + 2 >= room - size)) {
+            more++;
+            continue;
+        }
+        if (!first) {
+            out[size++] = ',';
+            out[size++] = ' ';
+        }
+        size = header_name_append(out, size, room, name);
+        first = false;
+    }
+    if (more > 0) text_format(out + size, capacity - size, " and %" PRIu64 " more", more);
 }

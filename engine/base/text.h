@@ -2,6 +2,8 @@
 #ifndef GLINT_BASE_TEXT_H
 #define GLINT_BASE_TEXT_H
 
+#include "engine/glint.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +43,16 @@ size_t text_format_time(char *out, int64_t wall_ns);
 bool text_is_printable(const char *text);
 /* Makes text printable in place: newlines and tabs become spaces, other unprintable bytes '?'. */
 void text_make_printable(char *text);
+
+/* The names of a table's columns in messages. Pure; any thread. */
+
+#define HEADER_NAMES_BYTES 400u
+
+/* Writes the names, separated by commas, as many as fit, and then how many there are besides:
+ * "id, price and 19998 more". Unprintable bytes become '?'. `capacity` is at least 64. */
+void header_names_format(struct glint_slice header, uint8_t separator, char *out, size_t capacity);
+/* Appends the printable name to the `size` bytes in `out`, as much as fits; returns the new size.
+ */
+size_t header_name_append(char *out, size_t size, size_t capacity, struct glint_slice name);
 
 #endif

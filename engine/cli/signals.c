@@ -3,7 +3,7 @@
  * handlers, and signals_unwatch waits for them. */
 #include "engine/cli/signals.h"
 
-#include "engine/base/exit_dirs.h"
+#include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/spawn.h"
 #include "engine/plan/progress.h"

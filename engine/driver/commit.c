@@ -2,9 +2,9 @@
  * use from one that a dead job left. */
 #include "engine/driver/commit.h"
 
+#include "engine/base/crash.h"
 #include "engine/base/env.h"
 #include "engine/base/error.h"
-#include "engine/base/exit_dirs.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/input/remote_url.h"

@@ -6,7 +6,7 @@
  * (for tests) each message is encoded and decoded on the way, in both directions. */
 #include "engine/driver/local_transport.h"
 
-#include "engine/base/work_dir.h"
+#include "engine/base/locked_dir.h"
 #include "engine/executor/executor.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@
 #ifndef GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 
-#include "engine/base/work_dir.h"
+#include "engine/base/locked_dir.h"
 #include "engine/executor/driver_conn.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"

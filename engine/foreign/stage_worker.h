@@ -3,7 +3,7 @@
 #ifndef GLINT_FOREIGN_STAGE_WORKER_H
 #define GLINT_FOREIGN_STAGE_WORKER_H
 
-#include "engine/base/work_dir.h"
+#include "engine/base/locked_dir.h"
 #include "engine/events/job_metrics.h"
 #include "engine/executor/executor.h"
 #include "engine/foreign/stage_file.h"

@@ -2,7 +2,6 @@
  * n log n. */
 #include "engine/input/column_map.h"
 
-#include "engine/base/header_names.h"
 #include "engine/base/text.h"
 #include "engine/input/csv.h"
 #include "engine/input/format.h"

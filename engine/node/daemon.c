@@ -1,9 +1,9 @@
 /* Life cycle of the executor daemon. An idle daemon does not wake up. */
 #include "engine/node/daemon.h"
 
+#include "engine/base/locked_dir.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/base/work_dir.h"
 #include "engine/net/net_init.h"
 #include "engine/node/daemon_internal.h"
 

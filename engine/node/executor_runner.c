@@ -6,9 +6,9 @@
  * contain the reason. */
 #include "engine/node/executor_runner.h"
 
+#include "engine/base/locked_dir.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/base/work_dir.h"
 #include "engine/node/daemon_internal.h"
 
 #include <assert.h>

@@ -1,7 +1,6 @@
 /* Columns by number or name: see columns.h. */
 #include "jobs/rows/columns.h"
 
-#include "engine/base/header_names.h"
 #include "engine/base/text.h"
 #include "jobs/rows/fields_quotes.h"
 

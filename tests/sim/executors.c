@@ -2,7 +2,7 @@
  * real attempt_run runs all of it. */
 #include "tests/sim/sim.h"
 
-#include "engine/base/work_dir.h"
+#include "engine/base/locked_dir.h"
 
 #include <assert.h>
 #include <stdio.h>

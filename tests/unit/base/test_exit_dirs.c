@@ -1,6 +1,6 @@
 /* Directories that a process removes when it crashes: only registered ones, and only while they are
  * registered. */
-#include "engine/base/exit_dirs.h"
+#include "engine/base/crash.h"
 
 #include "engine/base/env.h"
 

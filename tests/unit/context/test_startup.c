@@ -1,7 +1,7 @@
 /* Starting and ending a context: invalid settings, the run's own directory, a system without free
  * resources. */
+#include "engine/base/locked_dir.h"
 #include "engine/base/text.h"
-#include "engine/base/work_dir.h"
 #include "engine/driver/driver.h"
 #include "tests/support/faults.h"
 #include "tests/support/local.h"

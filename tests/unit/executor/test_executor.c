@@ -4,7 +4,7 @@
 #include "engine/base/endian.h"
 #include "engine/executor/executor.h"
 
-#include "engine/base/work_dir.h"
+#include "engine/base/locked_dir.h"
 #include "engine/driver/driver.h"
 #include "engine/executor/store.h"
 #include "ops/ops.h"
