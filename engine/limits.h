@@ -95,7 +95,7 @@
 #define GET_FRAME_BYTES_MAX        (2 * MIB)
 #define DATA_FRAME_BYTES_MAX       (8 * MIB)
 #define CONN_QUEUE_BYTES_MAX       (64 * MIB) /* queued control frames of one connection */
-#define PENDING_MAX                256u /* connections in handshake, per class (pending_conns.h) */
+#define PENDING_MAX                256u /* connections in handshake, per class (net/listener.c) */
 #define RESULT_INLINE_BYTES_MAX    (64 * KIB) /* a larger task result is fetched, not pushed */
 #define BROADCAST_INLINE_BYTES_MAX (16 * KIB) /* a larger broadcast is fetched, not pushed */
 /* A block is 1/64 of the broadcast, but at least this. */

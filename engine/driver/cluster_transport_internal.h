@@ -20,7 +20,6 @@
 
 #include "engine/driver/acquisition_policy.h"
 #include "engine/driver/cluster_transport.h"
-#include "engine/net/backoff.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"

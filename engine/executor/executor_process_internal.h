@@ -17,7 +17,6 @@
 #include "engine/executor/driver_conn.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
-#include "engine/net/backoff.h"
 #include "engine/net/listener.h"
 #include "engine/net/deadline.h"
 #include "engine/net/wire.h"

@@ -6,7 +6,6 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/net/conn_internal.h"
-#include "engine/net/net_init.h"
 #include "engine/net/wire.h"
 
 #include <assert.h>

@@ -11,8 +11,8 @@
 #include "engine/limits.h"
 #include "engine/net/conn.h"
 #include "engine/net/deadline.h"
-#include "engine/net/pending_conns.h"
 
+#include <netinet/in.h>
 #include <sys/queue.h>
 
 #define HOST_TEXT_MAX 256u
@@ -31,6 +31,36 @@ struct out_frame {
 };
 
 STAILQ_HEAD(out_frames, out_frame);
+
+/* Pending connections: accepted, but not open yet. If there are too many, chooses one to drop. Two
+ * classes, each of at most PENDING_MAX connections:
+ *
+ *   UNKNOWN  only its address is known
+ *   KNOWN    its ClientHello named one of our keys with a valid binder [pending_conns_mark_known]
+ *
+ * A new connection can displace only one of its own class, so a flood from hosts without a key
+ * never displaces a host with a key. Within a class the source with the most connections loses one
+ * of them, chosen at random (possibly the new one): a source with one connection keeps it while
+ * another source has two, and a slow, distant host is not at a disadvantage. A source is an IPv4
+ * address, or an IPv6 /64, which is what one host typically has.
+ *
+ * Adding and choosing scan all sources and connections once. Loop thread only. */
+enum pending_class { PENDING_UNKNOWN, PENDING_KNOWN, PENDING_CLASSES };
+
+/* Connection counts of one source; the entry is free if all are 0. */
+struct pending_source {
+    uint64_t key;
+    uint32_t counts[PENDING_CLASSES];
+};
+
+struct pending_conns {
+    struct env *env;
+    struct pending_source sources[PENDING_CLASSES * (PENDING_MAX + 1)];
+    struct pending_list {
+        uint32_t count;
+        struct conn *list[PENDING_MAX + 1]; /* plus a new one, until one is dropped */
+    } classes[PENDING_CLASSES];
+};
 
 /* A getaddrinfo request. It may outlive its connection, because libuv cannot cancel a request that
  * a pool thread is already running. */
@@ -84,7 +114,7 @@ struct conn {
     /* Heartbeats (conn.c). */
     bool has_heartbeat, suspect;
     struct liveness liveness;
-    /* Set from accept until OPEN or CLOSED (listener.c, pending_conns.c). */
+    /* Set from accept until OPEN or CLOSED (listener.c). */
     struct listener *listener;
     uint64_t source_key;
     struct pending_source *source;
@@ -136,6 +166,12 @@ void conn_discard_queue(struct conn *c);
 /* After the handles are closed: frees all frames, also those being written. */
 void conn_write_fini(struct conn *c);
 
+/* net_init.c */
+/* Called before each handshake: reloads the secret file if it was replaced, so that secrets
+ * change without a restart. If the new file is invalid, logs a warning and keeps the old secrets.
+ * Loop thread. */
+void net_reload_secrets(struct net *net);
+
 /* listener.c */
 /* Calls the listener's `accepted`. Returns true if it accepted the connection and called
  * conn_set_events, or false with *error set. */
@@ -144,5 +180,15 @@ bool listener_accept(struct conn *c, struct glint_error *error);
 void listener_on_known_key(struct conn *c);
 /* The connection is OPEN or CLOSED: no longer pending. Does nothing if it was dialled. */
 void listener_remove_pending(struct conn *c);
+
+/* The source that an address belongs to. */
+uint64_t address_source_key(const struct sockaddr *address);
+/* Adds c to the class UNKNOWN; its source_key must be set. */
+void pending_conns_add(struct pending_conns *p, struct conn *c);
+/* Moves c from UNKNOWN to KNOWN. */
+void pending_conns_mark_known(struct pending_conns *p, struct conn *c);
+void pending_conns_remove(struct pending_conns *p, struct conn *c);
+/* Returns the connection to drop from a class that is not empty. Does not remove it. */
+struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_class class);
 
 #endif

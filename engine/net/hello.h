@@ -7,6 +7,7 @@
 #ifndef GLINT_NET_HELLO_H
 #define GLINT_NET_HELLO_H
 
+#include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/limits.h"
@@ -63,5 +64,15 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error);
 const char *build_id(void);
 /* Whether a build has a build id: only then equal texts mean equal programs. */
 bool build_is_marked(const char *build);
+
+/* SHA-256 of a file, by OpenSSL. */
+
+#define SHA256_BYTES    32u
+#define SHA256_TEXT_MAX (2 * SHA256_BYTES + 1)
+
+/* Hashes all of an open file. Returns 0 or a negative errno. Any thread; blocks on disk. */
+int sha256_of_file(struct env *env, int file, uint8_t out[SHA256_BYTES]);
+/* Writes the hash as 64 lower-case hex digits. */
+void sha256_text(const uint8_t hash[SHA256_BYTES], char out[SHA256_TEXT_MAX]);
 
 #endif

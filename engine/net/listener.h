@@ -1,6 +1,6 @@
 /* A listening port, and its connections until their handshake is done.
  *
- * TLS and hello must be done within net->connect_ms. pending_conns.h limits the number of pending
+ * TLS and hello must be done within net->connect_ms. Limits the number of pending
  * connections and chooses which to drop; the limit is lower while few file descriptors are left.
  * With no descriptor left the listener stops accepting for LISTENER_BACKOFF_MS instead of
  * spinning. Logs each rejected connection, and a warning every minute if the port has no TLS. Loop

@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/net/conn_internal.h"
 #include "engine/net/crypto_library.h"
 #include "engine/net/secret.h"
 

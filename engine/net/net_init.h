@@ -25,10 +25,6 @@ struct net_config {
  * must not move: connections point to it. */
 int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net_config *config,
              struct glint_error *error);
-/* Called before each handshake: reloads the secret file if it was replaced, so that secrets
- * change without a restart. If the new file is invalid, logs a warning and keeps the old secrets.
- * Loop thread. */
-void net_reload_secrets(struct net *net);
 /* Also accepts connections with the key of a job. Does nothing without TLS. Returns 0 or SYSTEM. */
 int net_set_job_key(struct net *net, const struct secret *key, struct glint_error *error);
 /* Keeps only the key of the job, with which it also dials from then on. */

@@ -3,7 +3,6 @@
 #ifndef GLINT_NET_WIRE_H
 #define GLINT_NET_WIRE_H
 
-#include "engine/net/sha256.h"
 #include "engine/net/hello.h"
 #include "engine/net/payload.h"
 #include "engine/net/secret.h"

@@ -6,7 +6,7 @@
  * another redial. */
 #include "engine/transfer/peers.h"
 
-#include "engine/net/backoff.h"
+#include "engine/net/deadline.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -14,7 +14,7 @@ from cluster import SLOWDOWN, until
 from netns import command, enter_once
 from test_auth import AuthTest, memory
 
-PENDING_MAX = 256  # net/pending_conns.h: of each class
+PENDING_MAX = 256  # limits.h: of each class
 MIB = 1 << 20
 IPV6_FREEBIND = 78
 

@@ -1,5 +1,5 @@
 /* Backoff: the jitter is drawn from the environment, within half and all of the duration. */
-#include "engine/net/backoff.h"
+#include "engine/net/deadline.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

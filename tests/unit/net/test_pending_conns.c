@@ -1,9 +1,8 @@
 /* Which pending connections are dropped: those of the source with the most, one of them at random,
  * and never one with a known key for one without. */
-#include "engine/net/pending_conns.h"
+#include "engine/net/conn_internal.h"
 
 #include "engine/base/env.h"
-#include "engine/net/conn_internal.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
