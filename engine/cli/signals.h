@@ -1,7 +1,7 @@
 /* SIGINT, SIGTERM, SIGHUP: the first signal requests a clean end, the second ends the process
  * immediately. The process also ends immediately if the job's own code does not return within
- * SIGNALS_RETURN_S after the first signal, or after its --timeout. driver/drain.c does the same for
- * tasks.
+ * SIGNALS_RETURN_S after the first signal, or after its --timeout. driver/driver.c does the same
+ * for tasks.
  *
  * SIGINT exits with INTERRUPTED (130), SIGTERM and SIGHUP with TERMINATED (143). A signal that was
  * ignored when the process started (nohup, a background job of a shell) stays ignored. */

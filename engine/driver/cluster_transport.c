@@ -1,13 +1,23 @@
-/* Creation and destruction of the cluster transport: a thread with an event loop that never waits
- * for the job's code, and two queues between it and the driver's thread (states and fields:
- * cluster_transport_internal.h).
+/* The cluster transport: connects the driver to executors on other machines over TCP.
+ *
+ * A thread of its own runs a libuv loop with all connections. Heartbeats are sent and broadcasts
+ * are served even while the job's code keeps the driver's thread busy. Events are queued in an
+ * inbox until the driver calls transport->wait. The loop dials the daemons of cluster.toml, which
+ * start executors; these connect to the driver, as do those started by users with --join
+ * (cluster->listen_host). With `launch` it starts daemons that are unreachable, and stops those it
+ * started.
+ *
+ * It calls the driver only from `wait`, on the driver's thread: driver_on_executor_added when an
+ * executor has joined, driver_on_message, driver_on_executor_suspect, driver_on_executor_draining,
+ * and driver_on_executor_lost once per executor, after which nothing more comes from it. Results
+ * above RESULT_INLINE_BYTES_MAX are fetched before the driver sees them. BROADCAST messages above
+ * BROADCAST_INLINE_BYTES_MAX are sent without their body; executors GET its blocks.
  *
  * The one timer here decides whether enough executors can still come (executor_listener.c). */
-#include "engine/driver/cluster_transport.h"
+#include "engine/driver/cluster_transport_internal.h"
 
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
-#include "engine/driver/cluster_transport_internal.h"
 #include "engine/net/net_init.h"
 
 #include <assert.h>
@@ -266,7 +276,6 @@ static void outbox_deliver(struct cluster_transport *r)
     }
 }
 
-/* cluster_transport.c */
 static void outbox_fini(struct cluster_transport *r)
 {
     for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {

@@ -1,25 +1,21 @@
 /* Shared by the files of the cluster transport.
  *
- *   cluster_transport.c  creation and destruction, the loop's thread, its one timer
- *   cluster_transport.c    events for the driver's thread, and `wait`
- *   cluster_transport.c   messages to executors, and `send`
- *   daemon_conn.c        connections to executor daemons, which start executors for the job
- *   daemon_launch.c      starts daemons that are unreachable (daemon_launch.h)
- *   executor_listener.c  where executors connect to the driver
- *   executor_conn.c      connections of executors, from the first to the loss
- *   executor_listener.c       when executors join the job, and when there are too few
- *   acquisition_policy.c  applies acquisition_policy.c: what a waiting driver may keep
- *   task_result_fetch.c  fetches large task results
- *   broadcast_server.c     sends this program to daemons of another build
- *   broadcast_server.c   sends broadcasts in blocks
- *   broadcast_tracker.c  which executor fetches which block from where (broadcast_tracker.h)
+ *   cluster_transport.c   creation, the loop's thread, its one timer; the queues of events for the
+ *                         driver's thread and of messages to executors
+ *   daemon_conn.c         connections to executor daemons, which start executors for the job
+ *   executor_listener.c   where executors connect to the driver; when they join the job, and when
+ *                         there are too few
+ *   executor_conn.c       connections of executors, from the first to the loss
+ *   acquisition_policy.c  what a waiting driver may keep
+ *   task_result_fetch.c   fetches large task results
+ *   broadcast_server.c    sends broadcasts in blocks, and this program to daemons of another build
  *
  * Everything here belongs to the loop's thread unless a comment says otherwise. */
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 #define GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 
 #include "engine/driver/acquisition_policy.h"
-#include "engine/driver/cluster_transport.h"
+#include "engine/driver/transport.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"

@@ -4,17 +4,91 @@
 
 #include "engine/base/cancel.h"
 #include "engine/driver/accumulators.h"
-#include "engine/driver/cached_blocks.h"
+#include "engine/driver/block_locations.h"
 #include "engine/driver/commit.h"
-#include "engine/driver/driver.h"
-#include "engine/driver/executor_clock.h"
-#include "engine/driver/map_outputs.h"
-#include "engine/driver/reachability.h"
+#include "engine/driver/transport.h"
 #include "engine/events/job_metrics.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/sched/sched.h"
+#include "engine/transfer/message.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Decides which executors are unreachable, from the pairs of executors between which fetches fail.
+ *
+ * A fetch without a response does not show which side's network is broken. So failures are recorded
+ * per pair of executors. An executor in failed pairs with two or more others is at fault, which
+ * explains all its pairs. If a pair is not explained that way, one of the two is at fault only
+ * after the pair failed again: its holder, the executor that has the map output.
+ *
+ * Pure: no clock, and executors are only numbers. Driver thread only. */
+
+/* Two executors between which a fetch failed, in either direction. */
+struct unreachable_pair {
+    uint32_t one, other;
+    uint32_t holder; /* if `again`: the one at fault if no other pair explains this one */
+    uint64_t first_ns;
+    bool again;     /* also failed in an attempt that started after the first failure */
+    bool explained; /* one of the two is at fault */
+};
+
+#define UNREACHABLE_PAIRS_MAX 256u /* enough to find the executors at fault */
+
+struct reachability_executor {
+    uint32_t unexplained; /* its pairs that are not explained */
+    bool at_fault;
+};
+
+struct reachability {
+    struct unreachable_pair pairs[UNREACHABLE_PAIRS_MAX];
+    uint32_t count;
+    struct reachability_executor *executors; /* [executor_capacity] */
+    uint64_t executor_capacity;
+};
+
+/* A zero-initialized struct is valid and empty. */
+void reachability_fini(struct reachability *r);
+
+/* What reachability_record_failure knows of the pair. */
+enum reachability_update {
+    REACHABILITY_FIRST_FAILURE,
+    REACHABILITY_REPEATED_FAILURE, /* an attempt that started later failed too */
+    REACHABILITY_FULL              /* not recorded: too many pairs, or out of memory */
+};
+/* An attempt on `reader` that started at `start_ns` could not fetch from `holder`, another
+ * executor. `executors`: their number; both are below it. */
+enum reachability_update reachability_record_failure(struct reachability *r, uint32_t executors,
+                                                     uint32_t reader, uint32_t holder,
+                                                     uint64_t start_ns, uint64_t now_ns);
+/* The executor is lost: removes its pairs. */
+void reachability_remove_executor(struct reachability *r, uint32_t executor);
+/* Removes pairs that first failed before `ns`, since a network can recover. */
+void reachability_expire_before(struct reachability *r, uint64_t ns);
+bool reachability_is_at_fault(const struct reachability *r, uint32_t executor);
+
+/* When attempts ran, on the driver's clock. The clocks of two hosts start anywhere, and differ a
+ * little in speed: how far apart they are is learned from the attempts, each of which started after
+ * it was sent and ended before its message was received. */
+
+struct executor_clock {
+    uint64_t offset_ns; /* the driver's clock minus the executor's, modulo 2^64 */
+    uint64_t *ends_ns;  /* per slot: when its last attempt ended, on the driver's clock */
+    uint32_t slots;
+    bool known;
+};
+
+bool executor_clock_init(struct executor_clock *c, uint32_t slots); /* false: out of memory */
+void executor_clock_fini(struct executor_clock *c);
+
+struct attempt_times {
+    uint64_t start_ns, end_ns;
+};
+/* `m`: the DONE or FAILED of an attempt sent at `sent_ns`, received at `now_ns`. The times are
+ * between these two, and those of two attempts of one slot do not overlap. */
+struct attempt_times executor_clock_convert(struct executor_clock *c, const struct message *m,
+                                            uint64_t sent_ns, uint64_t now_ns);
 
 #define PROGRESS_TICK_NS 200000000u /* progress is reported at least this often */
 
@@ -28,7 +102,7 @@ struct executor_state {
     bool lost, draining, suspect, excluded_for_failures;
     bool cannot_write;            /* the outputs of the running action */
     bool has_lost_outputs;        /* in the running action a map output could not be fetched */
-    bool excluded_unreachable;    /* in the running action: at fault, see reachability.h */
+    bool excluded_unreachable;    /* in the running action: at fault, see struct reachability */
     bool exclusion_reported;      /* excluded_unreachable was noted once; kept for the whole job */
     uint64_t last_broadcast_sent; /* broadcasts up to this id */
     bool has_done;
@@ -125,11 +199,6 @@ static inline struct glint_error *driver_error(struct driver *d)
 
 /* Sets the context's error if the job was interrupted or its deadline has passed. */
 void driver_check_interrupt_or_timeout(struct driver *d);
-
-/* drain.c */
-/* Stops scheduling, cancels the running tasks and waits for them. Returns 0, or a code: the job was
- * interrupted while it waited, or the executors could not be told to accept tasks again. */
-int drain_running_tasks(struct driver *d);
 
 /* job_outputs.c: the output directories of the job. 0, or a code with the context's error set. */
 /* Opens the output at `path`, or returns the one reserved for it. The driver owns *out. */

@@ -4,7 +4,7 @@
  * The driver's thread waits in a libuv loop: the executor's slots append messages to an inbox and
  * wake the loop with uv_async_send; a timer ends each wait at its deadline. With encode_messages
  * (for tests) each message is encoded and decoded on the way, in both directions. */
-#include "engine/driver/local_transport.h"
+#include "engine/driver/transport.h"
 
 #include "engine/base/locked_dir.h"
 #include "engine/executor/executor.h"

@@ -8,7 +8,7 @@
 #ifndef GLINT_DRIVER_STAGE_SESSION_H
 #define GLINT_DRIVER_STAGE_SESSION_H
 
-#include "engine/driver/driver.h"
+#include "engine/driver/transport.h"
 #include "engine/foreign/stage_file.h"
 
 struct stage_session {

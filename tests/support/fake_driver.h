@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_FAKE_DRIVER_H
 #define TESTS_SUPPORT_FAKE_DRIVER_H
 
-#include "engine/driver/cluster_transport.h"
+#include "engine/driver/transport.h"
 #include "engine/plan/context_config.h"
 
 #include <assert.h>

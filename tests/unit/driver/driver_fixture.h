@@ -2,6 +2,7 @@
 #ifndef GLINT_TESTS_DRIVER_FIXTURE_H
 #define GLINT_TESTS_DRIVER_FIXTURE_H
 
+#include "engine/driver/driver.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/executor/executor.h"
 #include "engine/net/cluster.h"

@@ -1,5 +1,5 @@
 /* Times of attempts on the driver's clock, of executors whose clocks are elsewhere. */
-#include "engine/driver/executor_clock.h"
+#include "engine/driver/driver_internal.h"
 
 #include <criterion/criterion.h>
 

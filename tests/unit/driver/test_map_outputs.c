@@ -1,5 +1,5 @@
 /* The map output tracker: outputs survive actions, and are lost with their executors. */
-#include "engine/driver/map_outputs.h"
+#include "engine/driver/block_locations.h"
 
 #include <criterion/criterion.h>
 

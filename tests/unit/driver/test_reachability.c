@@ -1,5 +1,5 @@
 /* Which executors are at fault when fetches between executors fail. */
-#include "engine/driver/reachability.h"
+#include "engine/driver/driver_internal.h"
 
 #include "engine/base/mem.h"
 

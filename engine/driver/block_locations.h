@@ -1,13 +1,16 @@
+/* Where the blocks of a job are: its map outputs, and its cached RDDs. Driver thread only. */
+#ifndef GLINT_DRIVER_BLOCK_LOCATIONS_H
+#define GLINT_DRIVER_BLOCK_LOCATIONS_H
+
+#include "engine/plan/context.h"
+#include "engine/transfer/message.h"
+
 /* The map output tracker: the locations of all map outputs of a job, one table per shuffle. Tables
  * live until the shuffle's RDD is freed or the job ends, so later actions reuse the outputs.
  *
  * During an action the scheduler decides which map tasks run again. The tables are its initial
  * state, the contents of MAP_OUTPUTS messages, and the record of which tasks' counters have been
- * added. Driver thread only. */
-#ifndef GLINT_DRIVER_MAP_OUTPUTS_H
-#define GLINT_DRIVER_MAP_OUTPUTS_H
-
-#include "engine/transfer/message.h"
+ * added. */
 
 /* The map outputs of one shuffle. */
 struct map_outputs {
@@ -47,5 +50,42 @@ bool map_outputs_is_complete(const struct map_outputs *o);
  * which are zeros again afterwards. */
 uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t partition,
                                         uint32_t executors, uint64_t *scratch);
+
+/* Where the blocks of persisted RDDs are, as executors report them with the outcomes of tasks: a
+ * hint for the scheduler. Tables live until the RDD is unpersisted. */
+
+/* How many blocks are cached, and their bytes. */
+struct cached_sums {
+    uint32_t blocks;
+    uint64_t memory_bytes, disk_bytes;
+};
+
+/* The blocks of one RDD. */
+struct cached_rdd {
+    struct cached_rdd *next; /* a later one */
+    uint32_t rdd, partitions;
+    struct cached_sums sums; /* of `blocks` */
+    struct cached_block_location {
+        uint32_t executor; /* the last one that reported it; UINT32_MAX: none has it */
+        uint64_t memory_bytes, disk_bytes;
+    } blocks[];
+};
+
+/* Adds a table of the RDD to *list unless it has one. False when out of memory. */
+bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions);
+/* False: it has no table. */
+bool cached_rdds_remove(struct cached_rdd **list, uint32_t rdd);
+void cached_rdds_destroy(struct cached_rdd *list);
+/* A change that an executor has reported. Ignored if the RDD has no table. */
+void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
+                        const struct cached_block_state *block);
+void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor);
+/* The executor that has the block of the persisted RDD nearest to `rdd` from which a task computes
+ * this partition of it; UINT32_MAX: none. */
+uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
+                                        uint32_t partition);
+
+/* Over all of them. */
+struct cached_sums cached_rdds_sum(const struct cached_rdd *list, uint32_t *out_rdds);
 
 #endif
