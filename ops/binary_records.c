@@ -1,6 +1,7 @@
 /* binaryRecords: files of records of one size, as bytes. Files are cut between records, and every
  * file must end with a complete one. */
 #include "engine/input/input_stream.h"
+#include "engine/input/split.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 

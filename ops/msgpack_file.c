@@ -10,6 +10,7 @@
  *                         first                   at          fill    capacity */
 #include "engine/batch.h"
 #include "engine/input/input_stream.h"
+#include "engine/input/split.h"
 #include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
 #include "ops/ops.h"

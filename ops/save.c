@@ -4,8 +4,7 @@
  * file. */
 #include "engine/base/text.h"
 #include "engine/input/csv.h"
-#include "engine/input/gzip.h"
-#include "engine/input/zstd_writer.h"
+#include "engine/input/compress.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 

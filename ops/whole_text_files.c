@@ -4,6 +4,7 @@
  * Small files share a partition; empty ones are records, too. wholeTextFiles decompresses. */
 #include "engine/base/text.h"
 #include "engine/input/input_stream.h"
+#include "engine/input/split.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -20,21 +20,6 @@
 
 #define PIPE_TEXT "a pipe, which only one process can read"
 
-enum glint_code input_error_code(int error)
-{
-    switch (error) {
-    case -ENOENT:
-    case -ENOTDIR:
-    case -ELOOP:
-    case -ENAMETOOLONG: return GLINT_E_INPUT_NOT_FOUND;
-    case -EACCES:
-    case -EPERM: return GLINT_E_INPUT_PERMISSION;
-    case -EISDIR:
-    case -ENXIO: return GLINT_E_INPUT_KIND;
-    default: return GLINT_E_INPUT_IO;
-    }
-}
-
 /* Whether the error is not about this path: the walk stops, since others would fail too. */
 static bool is_fatal(int error)
 {

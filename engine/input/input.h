@@ -31,6 +31,60 @@ struct input_file {
     const struct column_map *columns; /* input/column_map.h; NULL: rows stay as they are */
 };
 
+#define SPLIT_TO_END UINT64_MAX
+/* The path of input whose lines another engine feeds (context_config.stdin_tasks). */
+#define SPLIT_STDIN "-"
+
+/* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
+ * file offset and length count decompressed bytes; a file that is read whole, and an empty
+ * one, has (0, SPLIT_TO_END).
+ *
+ * A file of many frames is cut between them. Such a piece is a range of the file on disk, whose
+ * decompressed size is unknown: offset and length count from the start of its first frame. It has
+ * the lines whose first byte is in [1, size of its frames], so that it need not look at the frame
+ * before; the file's first piece starts at 0. */
+struct split_piece {
+    const char *path;
+    const char *stored;      /* the path to open; NULL: `path`, which is the name in messages */
+    uint64_t offset, length; /* length > 0 */
+    uint64_t file_size;      /* on disk, when the splits were made */
+    int64_t mtime_ns;
+    uint64_t frames_start, frames_end; /* the range; frames_end 0: none */
+    enum compression compression;
+    const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
+    bool detect;                          /* struct input_file's */
+    bool header;                          /* skip the first line; with offset 0 only */
+    bool nul_is_text;                     /* struct input_file's */
+    uint8_t csv; /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
+    /* Lines are objects of JSON: the pointers to their values (json_line.h), perhaps none;
+     * data NULL: they are not. */
+    struct glint_slice json;
+    struct glint_slice nulls;         /* of CSV and JSON (input/csv.h) */
+    int cancelled;                    /* struct input_file's; not encoded: a task has its own */
+    const struct column_map *columns; /* input/column_map.h; NULL: rows stay as they are */
+};
+
+/* The piece that is a whole file, without its header. */
+static inline struct split_piece split_whole_file(const struct input_file *file)
+{
+    return (struct split_piece){.path = file->path,
+                                .stored = file->stored,
+                                .length = SPLIT_TO_END,
+                                .file_size = file->size,
+                                .mtime_ns = file->mtime_ns,
+                                .compression = file->compression,
+                                .remote = file->remote,
+                                .detect = file->detect,
+                                .nul_is_text = file->nul_is_text,
+                                .cancelled = file->cancelled,
+                                .columns = file->columns};
+}
+
+struct split {
+    const struct split_piece *pieces; /* in the order of reading */
+    uint32_t count;                   /* 1 .. SPLIT_FILES_MAX */
+};
+
 /* Columns that the job chooses by name, or by number beside names, in files with headers. */
 struct input_columns {
     struct glint_slice header; /* that the numbers are of; data NULL: files are not compared */
@@ -108,9 +162,5 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);
-
-/* Returns the code for a system call on an input file that failed with `error`, a negative
- * errno. */
-enum glint_code input_error_code(int error);
 
 #endif

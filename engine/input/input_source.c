@@ -3,7 +3,6 @@
 
 #include "engine/base/cancel.h"
 #include "engine/base/text.h"
-#include "engine/input/input.h"
 #include "engine/input/remote_reader.h"
 #include "engine/limits.h"
 
@@ -13,6 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum glint_code input_error_code(int error)
+{
+    switch (error) {
+    case -ENOENT:
+    case -ENOTDIR:
+    case -ELOOP:
+    case -ENAMETOOLONG: return GLINT_E_INPUT_NOT_FOUND;
+    case -EACCES:
+    case -EPERM: return GLINT_E_INPUT_PERMISSION;
+    case -EISDIR:
+    case -ENXIO: return GLINT_E_INPUT_KIND;
+    default: return GLINT_E_INPUT_IO;
+    }
+}
 
 /* ---- Copies by blocks; the copy is opened again by its descriptor, /proc/self/fd/N. */
 

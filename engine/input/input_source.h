@@ -19,6 +19,9 @@ struct input_source {
     bool open;
 };
 
+/* Returns the code for a system call on an input file that failed with `error`, a negative
+ * errno. */
+enum glint_code input_error_code(int error);
 /* Opens `stored`, or `path` if it is NULL; both are borrowed while open. `remote`: it is a URL, and
  * the object must be this one; NULL: a file. Bytes before `end` will be read, at first. `s` may be
  * uninitialized; call input_source_close in any case. Returns 0 or a code with *error set. */

@@ -4,7 +4,7 @@
 #ifndef GLINT_INPUT_INPUT_STREAM_H
 #define GLINT_INPUT_INPUT_STREAM_H
 
-#include "engine/input/split.h"
+#include "engine/input/input.h"
 #include "engine/limits.h"
 
 /* Sends the requests for the small objects of a split, or for the first bytes of all its objects,

@@ -10,9 +10,9 @@
 
 #include "engine/batch.h"
 #include "engine/input/csv.h"
+#include "engine/input/input.h"
 #include "engine/input/input_stream.h"
 #include "engine/input/newlines.h"
-#include "engine/input/split.h"
 #include "engine/records/task.h"
 
 /* Task's thread. */

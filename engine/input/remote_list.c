@@ -4,7 +4,6 @@
 #include "engine/base/text.h"
 #include "engine/input/format.h"
 #include "engine/input/input_walk.h"
-#include "engine/input/remote_document.h"
 #include "engine/input/remote_reader.h"
 #include "engine/input/remote_target.h"
 #include "engine/input/remote_transfer.h"
@@ -183,37 +182,6 @@ int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object
 /* ---- A tree of JSON takes up to 80 times the memory of its text, so a list is cut
  * into its entries, which are parsed one by one. */
 
-static bool is_type(const json_t *status, const char *type)
-{
-    const char *value = json_string_value(json_object_get(status, "type"));
-    return value != NULL && strcmp(value, type) == 0;
-}
-
-static bool read_status(const json_t *status, struct listed_object *out)
-{
-    const json_t *length = json_object_get(status, "length");
-    const json_t *mtime = json_object_get(status, "modificationTime");
-    const bool directory = is_type(status, "DIRECTORY");
-    *out = (struct listed_object){.is_directory = directory};
-    out->known = json_is_integer(length) && json_is_integer(mtime) &&
-                 json_integer_value(length) >= 0 && (directory || is_type(status, "FILE"));
-    if (!out->known) return false;
-    out->identity.size = (uint64_t)json_integer_value(length);
-    out->identity.ranges = true;
-    text_format(out->identity.version, sizeof out->identity.version, "%s at %" PRId64,
-                directory ? "directory" : "file", (int64_t)json_integer_value(mtime));
-    return true;
-}
-
-bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out)
-{
-    if (size == 0 || size > REMOTE_STATUS_BYTES_MAX) return false;
-    json_t *all = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, NULL);
-    const bool ok = read_status(json_object_get(all, "FileStatus"), out);
-    json_decref(all);
-    return ok;
-}
-
 /* The text of a list that is not parsed yet. */
 struct list_text {
     const char *at, *end;
@@ -246,7 +214,7 @@ static int parse_entry(struct list_text *t, listed_object_call *entry, void *arg
                    JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
     const char *name = json_string_value(json_object_get(status, "pathSuffix"));
     int r = -1;
-    read_status(status, &object);
+    hdfs_status_read(status, &object);
     /* A name is one component: a server must not lead elsewhere. */
     if (name != NULL && name[0] != '\0' && strchr(name, '/') == NULL) {
         object.name = name;

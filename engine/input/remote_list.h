@@ -5,14 +5,6 @@
 
 #include "engine/input/remote_reader.h"
 
-/* A name in a list of a store, with what the list says about it. */
-struct listed_object {
-    const char *name; /* borrowed during the call */
-    bool is_directory;
-    bool known; /* `identity` is set, as the object's own response would say it */
-    struct remote_identity identity;
-};
-
 /* Called for each name; the first result that is not 0 ends the list. */
 typedef int listed_object_call(void *arg, const struct listed_object *object);
 
@@ -25,8 +17,6 @@ typedef int listed_object_call(void *arg, const struct listed_object *object);
 int s3_list_parse(const uint8_t *text, uint64_t size, char *token, listed_object_call *entry,
                   void *arg);
 
-/* Parses the response to GETFILESTATUS, without a name; false: it is none. */
-bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out);
 /* Parses the response to LISTSTATUS, and calls `entry` for each name, until one returns non-zero,
  * which is returned; 0 at the end, -1: it is none. The memory does not depend on its size. */
 int hdfs_list_parse(const uint8_t *text, uint64_t size, listed_object_call *entry, void *arg);

@@ -9,8 +9,6 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/input/remote_document.h"
-#include "engine/input/remote_list.h"
 #include "engine/input/remote_target.h"
 #include "engine/input/remote_transfer.h"
 #include "engine/limits.h"
@@ -358,6 +356,37 @@ bool remote_reader_start(struct remote_reader *r, struct remote_session *group, 
 }
 
 /* ---- Identity */
+
+static bool is_type(const json_t *status, const char *type)
+{
+    const char *value = json_string_value(json_object_get(status, "type"));
+    return value != NULL && strcmp(value, type) == 0;
+}
+
+bool hdfs_status_read(const json_t *status, struct listed_object *out)
+{
+    const json_t *length = json_object_get(status, "length");
+    const json_t *mtime = json_object_get(status, "modificationTime");
+    const bool directory = is_type(status, "DIRECTORY");
+    *out = (struct listed_object){.is_directory = directory};
+    out->known = json_is_integer(length) && json_is_integer(mtime) &&
+                 json_integer_value(length) >= 0 && (directory || is_type(status, "FILE"));
+    if (!out->known) return false;
+    out->identity.size = (uint64_t)json_integer_value(length);
+    out->identity.ranges = true;
+    text_format(out->identity.version, sizeof out->identity.version, "%s at %" PRId64,
+                directory ? "directory" : "file", (int64_t)json_integer_value(mtime));
+    return true;
+}
+
+bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out)
+{
+    if (size == 0 || size > REMOTE_STATUS_BYTES_MAX) return false;
+    json_t *all = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, NULL);
+    const bool ok = hdfs_status_read(json_object_get(all, "FileStatus"), out);
+    json_decref(all);
+    return ok;
+}
 
 /* WebHDFS describes a file in a response of its own. */
 static int identify_hdfs(struct remote_reader *r, struct remote_identity *out,

@@ -8,12 +8,27 @@
 #include "engine/base/error.h"
 #include "engine/input/remote_transfer.h"
 
+#include <jansson.h>
+
 /* What an object was when it was first seen. */
 struct remote_identity {
     uint64_t size;
     bool ranges; /* the server sends parts; false: only all of it */
     char version[REMOTE_VERSION_BYTES];
 };
+
+/* A name in a list of a store, with what the list says about it. */
+struct listed_object {
+    const char *name; /* borrowed during the call */
+    bool is_directory;
+    bool known; /* `identity` is set, as the object's own response would say it */
+    struct remote_identity identity;
+};
+
+/* Reads the status of a file of WebHDFS, without a name; false: it is none. */
+bool hdfs_status_read(const json_t *status, struct listed_object *out);
+/* Parses the response to GETFILESTATUS, without a name; false: it is none. */
+bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out);
 
 struct remote_reader;
 struct remote_session; /* a group: remote_transfer.h */

@@ -5,6 +5,7 @@
 #define GLINT_INPUT_REMOTE_TARGET_H
 
 #include "engine/base/env.h"
+#include "engine/base/mem.h"
 #include "engine/input/remote_transfer.h"
 #include "engine/input/remote_url.h"
 
@@ -31,10 +32,12 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
 /* Sets *out to a request about the path, with this query. */
 bool remote_target_query(struct remote_target *t, const char *query, struct remote_request *out);
 
-/* Fills in the signature's parts if this process has credentials (aws_credentials.c), and sets
- * `region`. Returns 0, INPUT_PERMISSION if the profile has none that can be read, or INPUT_URL if
- * they do not fit. */
-int aws_credentials_read(struct env *env, struct remote_signature *out, char *region,
-                         size_t capacity, struct glint_error *error);
+/* remote_response.c: small responses as a whole: lists of objects, and descriptions of files. */
+/* Appends the response to the query to `out`, with retries. Returns 0 or a code with *error set, as
+ * remote_reader_read, or INPUT_URL if it is longer than `size_max`. Ends with INTERRUPTED when
+ * the target's `cancelled` is readable. */
+int remote_document_read(struct remote_target *target, struct env *env, const char *name,
+                         const char *query, uint64_t size_max, struct buffer *out,
+                         struct glint_error *error);
 
 #endif

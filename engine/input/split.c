@@ -4,7 +4,6 @@
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/format.h"
-#include "engine/input/gzip.h"
 #include "engine/input/input.h"
 #include "engine/input/input_stream.h"
 #include "engine/input/json_line.h"

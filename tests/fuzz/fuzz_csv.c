@@ -1,6 +1,7 @@
 /* Arbitrary bytes as CSV, cut into splits of any size, give the same records; a record that is
  * valid is the same row after it was written and read again. */
 #include "engine/input/csv.h"
+#include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 

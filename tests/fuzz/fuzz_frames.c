@@ -1,5 +1,6 @@
 /* Arbitrary bytes as a file of many frames: cut into splits of any size, it gives the same lines as
  * when it is read whole, or both end with an error. */
+#include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 

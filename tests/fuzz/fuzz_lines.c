@@ -1,5 +1,6 @@
 /* Arbitrary bytes, cut into splits of any size, with or without a header, give the lines of a naive
  * splitter, with every SIMD variant. */
+#include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 

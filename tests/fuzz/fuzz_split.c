@@ -3,6 +3,7 @@
 #include "engine/input/input_stream.h"
 #include "engine/input/json_line.h"
 #include "engine/input/remote_reader.h"
+#include "engine/input/split.h"
 #include "engine/limits.h"
 
 #include "tests/support/scripted_transfer.h"

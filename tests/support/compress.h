@@ -5,7 +5,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/input/decompress.h"
-#include "engine/input/gzip.h"
+#include "engine/input/compress.h"
 
 #include <bzlib.h>
 #include <lz4frame.h>

@@ -1,7 +1,6 @@
 /* The writers of gzip and zstd: the same bytes for any sizes of writes, and errors of the sink. */
 #include "engine/base/mem.h"
-#include "engine/input/gzip.h"
-#include "engine/input/zstd_writer.h"
+#include "engine/input/compress.h"
 #include "engine/limits.h"
 #include "tests/support/compress.h"
 #include "tests/support/decompress.h"

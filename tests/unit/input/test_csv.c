@@ -2,6 +2,7 @@
  * be cut anywhere. */
 #include "engine/input/csv.h"
 #include "engine/input/line_reader.h"
+#include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 #include "tests/support/test_task.h"

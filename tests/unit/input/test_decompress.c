@@ -2,7 +2,7 @@
  * gzip. */
 #include "engine/base/mem.h"
 #include "engine/input/decompress.h"
-#include "engine/input/gzip.h"
+#include "engine/input/compress.h"
 #include "tests/support/compress.h"
 #include "tests/support/decompress.h"
 #include "tests/support/memory_env.h"

@@ -1,6 +1,7 @@
 /* A compressed file that is cut between its frames: whatever the sizes of frames and splits, the
  * lines, their numbers in messages and the counted bytes are those of the file read whole. */
 #include "engine/batch.h"
+#include "engine/input/split.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"

@@ -1,6 +1,7 @@
 /* With every size of splits and blocks and every SIMD variant, the lines equal those of a naive
  * splitter. */
 #include "engine/batch.h"
+#include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"
 #include "tests/support/test_task.h"

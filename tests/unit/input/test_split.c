@@ -1,4 +1,5 @@
 /* Splits: how input is cut by bytes, and that splits by lines have N lines each. */
+#include "engine/input/split.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_env.h"
 #include "tests/support/naive_lines.h"

@@ -1,7 +1,7 @@
 /* Files that msgpackFile must reject: truncated, corrupt, of other types, or changed; and cells
  * that saveAsMsgpackFile must not write. */
 #include "engine/batch.h"
-#include "engine/input/gzip.h"
+#include "engine/input/compress.h"
 #include "engine/input/split.h"
 #include "tests/support/memory_env.h"
 #include "tests/unit/ops/msgpack_tables.h"

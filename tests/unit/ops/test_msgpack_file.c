@@ -1,6 +1,6 @@
 /* saveAsMsgpackFile, compared with msgpack-c; msgpackFile reads back what was written, for every
  * pair of types and every position of the read window. */
-#include "engine/input/gzip.h"
+#include "engine/input/compress.h"
 #include "tests/unit/ops/msgpack_tables.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* wholeTextFiles, binaryFiles and binaryRecords, compared with the bytes that the test wrote. */
-#include "engine/input/gzip.h"
+#include "engine/input/compress.h"
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
