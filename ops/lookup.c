@@ -2,7 +2,7 @@
  * key, only that key's partition is read. */
 #include "engine/base/hash.h"
 #include "engine/batch.h"
-#include "engine/plan/partitioning.h"
+#include "engine/plan/context.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"

@@ -2,7 +2,7 @@
 #include "ops/sides.h"
 
 #include "engine/batch.h"
-#include "engine/plan/partitioning.h"
+#include "engine/plan/context.h"
 #include "engine/records/bytes.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"

@@ -9,7 +9,7 @@
  * each group has all values of one side before those of the other, without sorting by side.
  *
  * If a side is partitioned as the result will be, nothing of it is shuffled: see
- * engine/plan/partitioning.h. */
+ * engine/plan/rdd.c. */
 #ifndef GLINT_OPS_SIDES_H
 #define GLINT_OPS_SIDES_H
 

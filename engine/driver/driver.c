@@ -1,5 +1,5 @@
 /* Creates and destroys the driver, and ends the job: publishes its outputs, or removes them after
- * an error (job_outputs.c). Runs actions. */
+ * an error (commit.c). Runs actions. */
 #include "engine/driver/driver.h"
 
 #include "engine/base/text.h"

@@ -200,7 +200,7 @@ static inline struct glint_error *driver_error(struct driver *d)
 /* Sets the context's error if the job was interrupted or its deadline has passed. */
 void driver_check_interrupt_or_timeout(struct driver *d);
 
-/* job_outputs.c: the output directories of the job. 0, or a code with the context's error set. */
+/* commit.c: the output directories of the job. 0, or a code with the context's error set. */
 /* Opens the output at `path`, or returns the one reserved for it. The driver owns *out. */
 int job_outputs_open(struct driver *d, const char *path, struct commit **out);
 /* Marks the outputs of an action that failed; the other function removes what is marked. */

@@ -7,7 +7,6 @@
 #include "engine/events/job_metrics.h"
 #include "engine/executor/executor.h"
 #include "engine/foreign/stage_file.h"
-#include "engine/foreign/stage_inputs.h"
 #include "engine/foreign/stage_text.h"
 
 /* What the tasks of one process share. Zeros are closed. */

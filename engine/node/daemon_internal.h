@@ -9,14 +9,34 @@
 #ifndef GLINT_NODE_DAEMON_INTERNAL_H
 #define GLINT_NODE_DAEMON_INTERNAL_H
 
+#include "engine/base/env.h"
 #include "engine/base/spawn.h"
+#include "engine/net/deadline.h"
 #include "engine/net/exit_report.h"
 #include "engine/net/listener.h"
-#include "engine/net/deadline.h"
 #include "engine/net/wire.h"
 #include "engine/node/daemon.h"
 #include "engine/node/program_cache.h"
-#include "engine/node/service_notify.h"
+
+/* Tells the service manager that started this process (systemd, Type=notify) when it is ready and
+ * when it stops, and that it is alive: the protocol of sd_notify(3). Without a service manager,
+ * which sets $NOTIFY_SOCKET, all functions do nothing. Loop thread only. */
+
+struct service_notify {
+    struct env *env;
+    char socket[108];   /* a path, as long as sun_path; "": no service manager */
+    uint64_t period_ms; /* of the watchdog: half of what the service manager allows; 0: none */
+    struct deadline watchdog; /* only with a period */
+};
+
+/* Reads and removes the service manager's variables, so that no child process inherits them: call
+ * it while the process has one thread. */
+void service_notify_init(struct service_notify *n, uv_loop_t *loop, struct env *env);
+void service_notify_ready(struct service_notify *n);
+/* The process drains; it still answers the watchdog. */
+void service_notify_stopping(struct service_notify *n);
+/* Required before the loop is closed. */
+void service_notify_close(struct service_notify *n);
 
 #define QUEUE_LENGTH_MAX 64u
 #define DRIVERS_MAX      192u /* connections of drivers */
@@ -116,6 +136,9 @@ void session_on_executor_exited(struct daemon_session *v);
 void job_queue_run(struct daemon *d);
 
 /* executor_runner.c */
+/* OOM kills in this process's control group so far; 0 if there is no such counter. A caller
+ * compares two values, before and after. */
+uint64_t oom_kill_count(struct env *env);
 /* Spawns an executor for `v`'s driver. Returns 0, or a code with *error set. */
 int executor_runner_start(struct daemon *d, struct daemon_session *v, struct glint_error *error);
 /* Call when the driver disconnects: closes the pipe, on which the executor exits; kills it if it

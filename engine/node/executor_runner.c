@@ -4,7 +4,6 @@
  * a killed process leaves are removed on libuv's thread pool, because that may take long. The exit
  * is reported once the process has exited and its pipe was read to the end, because the pipe may
  * contain the reason. */
-#include "engine/node/executor_runner.h"
 
 #include "engine/base/locked_dir.h"
 #include "engine/base/log.h"

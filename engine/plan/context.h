@@ -62,7 +62,7 @@ struct glint_rdd {
     bool grouped;     /* the records of a key are adjacent and form one group */
     unsigned persist; /* glint_persist: bits of enum glint_level; 0: not persisted */
     /* Equal keys are in the same partition, which the last shuffle chose. Of a union: if it is
-     * narrow, which is known when it is counted (partitioning.h). */
+     * narrow, which is known when it is counted (rdd.c). */
     bool key_partitioned;
     /* Wide: its parent's partitions are those that it would make, so it sorts and combines them
      * without a shuffle. Union: partition p is that of both parents. Valid once `counted` is set.
@@ -390,5 +390,17 @@ void driver_task_init(struct driver_task *t, struct glint *g);
 /* Frees the task's memory and moves its error, if any, to the context. Returns the context's
  * code. */
 int driver_task_fini(struct driver_task *t);
+
+/* Which wide RDDs need no shuffle, because their parents are partitioned alike: Spark's default
+ * partitioner. Two RDDs are partitioned alike if their keys were distributed over as many
+ * partitions by the same partitioner: both by hash, both by the same function and arguments, or
+ * both by the bounds of the same sort. */
+
+/* Returns the wide RDD whose partitioner distributed the keys of `rdd`, which is counted. NULL:
+ * none. */
+struct glint_rdd *partitioning_find(struct glint_rdd *rdd);
+/* Creates the RDD that shuffles `input`, one of several inputs of a wide RDD, if the others need no
+ * shuffle. Returns false with the error set. */
+bool partitioning_add_exchange(struct glint_rdd *input);
 
 #endif

@@ -1,10 +1,254 @@
-/* Calls one function of a job, per row or per batch. */
+/* Functions of a job: finds them and their arguments by name, and calls them per row or per batch.
+ */
 #include "engine/batch.h"
+#include "engine/plan/context.h"
 #include "engine/plan/op.h"
 #include "engine/records/codec.h"
+#include "engine/records/pack.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>
+
+/* ---- Named arguments of functions: the job packs names and values in turn, and a task looks them
+ * up by name when it opens the function. */
+
+static const struct glint_function *find_function(const struct glint_function *const *list,
+                                                  const char *name)
+{
+    while (*list != NULL && ((*list)->name == NULL || strcmp((*list)->name, name) != 0)) list++;
+    return *list;
+}
+
+const struct glint_function *registry_find_function(const struct context_config *config,
+                                                    const char *name)
+{
+    const struct glint_function *found = NULL;
+    if (name == NULL) return NULL;
+    for (const struct glint_module *const *m = config->modules; found == NULL && *m != NULL; m++)
+        found = find_function((*m)->functions, name);
+    for (const struct glint_job *const *j = config->jobs; found == NULL && j != NULL && *j != NULL;
+         j++)
+        found = find_function((*j)->functions, name);
+    return found;
+}
+
+const struct op *registry_find_op(const struct context_config *config, const char *name)
+{
+    for (const struct op *const *op = config->ops; *op != NULL; op++)
+        if (strcmp((*op)->name, name) == 0) return *op;
+    return NULL;
+}
+
+struct glint_args *glint_args(struct glint *g)
+{
+    struct glint_args *args = context_alloc(g, sizeof *args);
+    if (args == NULL) return NULL;
+    args->g = g;
+    args->next = g->args;
+    g->args = args;
+    return args;
+}
+
+/* False if the context already has an error: arguments are then ignored. */
+static bool begin_argument(struct glint_args *args, const char *name)
+{
+    if (args == NULL || context_failed(args->g)) return false;
+    pack_bytes(&args->pairs, (struct glint_slice){(const uint8_t *)name, strlen(name)});
+    args->count++;
+    return true;
+}
+
+static void args_too_large(struct glint_args *args)
+{
+    error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast large values",
+              "the arguments of a function exceed %u bytes", (unsigned)ARGS_BYTES_MAX);
+}
+
+static void end_argument(struct glint_args *args)
+{
+    if (args->pairs.failed) error_no_memory(&args->g->error);
+    if (args->pairs.out.size > ARGS_BYTES_MAX) args_too_large(args);
+}
+
+void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
+{
+    if (!begin_argument(args, name)) return;
+    pack_i64(&args->pairs, value);
+    end_argument(args);
+}
+
+void glint_args_f64(struct glint_args *args, const char *name, double value)
+{
+    if (!begin_argument(args, name)) return;
+    pack_f64(&args->pairs, value);
+    end_argument(args);
+}
+
+void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
+{
+    if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
+    if (!begin_argument(args, name)) return;
+    pack_bytes(&args->pairs, (struct glint_slice){data, size});
+    end_argument(args);
+}
+
+void glint_args_text(struct glint_args *args, const char *name, const char *text)
+{
+    glint_args_bytes(args, name, text, strlen(text));
+}
+
+void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
+{
+    if (b == NULL || !begin_argument(args, name)) return;
+    if (!array_reserve(&args->broadcasts, &args->broadcast_capacity, args->broadcast_count + 1,
+                       sizeof *args->broadcasts)) {
+        error_no_memory(&args->g->error);
+        return;
+    }
+    args->broadcasts[args->broadcast_count++] = (struct args_broadcast){b, b->released ? 0 : b->id};
+    pack_array(&args->pairs, 1); /* so that it is no number */
+    pack_u64(&args->pairs, b->id);
+    end_argument(args);
+}
+
+struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
+{
+    struct glint_args *args = glint_args(g);
+    glint_args_bytes(args, ARGS_BOUND, state, size);
+    if (args != NULL) args->bound_bytes = size;
+    return args;
+}
+
+/* Returns data NULL with the error set. The caller frees p. */
+static struct glint_slice pack_args(struct glint *g, const struct glint_args *args,
+                                    const struct glint_function *fn, struct packer *p)
+{
+    const struct glint_slice s = {NULL, 0};
+    for (uint32_t i = 0; args != NULL && i < args->broadcast_count; i++) {
+        const struct args_broadcast *b = &args->broadcasts[i];
+        if (b->id != 0 && b->broadcast->id == b->id && !b->broadcast->released) continue;
+        error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "error in the job's plan, not in its input",
+                  "the arguments of %s name a broadcast that was destroyed",
+                  fn != NULL ? fn->name : "a function");
+        return s;
+    }
+    if (args != NULL && args->bound_bytes > 0 && args->bound_bytes > fn->state_size) {
+        error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "set its .state_size",
+                  "%llu bytes are bound to %s, whose state has %u",
+                  (unsigned long long)args->bound_bytes, fn->name, fn->state_size);
+        return s;
+    }
+    pack_array(p, args != NULL ? 2 * (uint64_t)args->count : 0);
+    if (args != NULL && !buffer_append(&p->out, args->pairs.out.data, args->pairs.out.size))
+        p->failed = true;
+    if (!p->failed) return (struct glint_slice){p->out.data, p->out.size};
+    error_no_memory(&g->error);
+    return s;
+}
+
+struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
+                               const struct glint_function *fn)
+{
+    struct packer p = {.failed = false};
+    struct glint_slice s = pack_args(g, args, fn, &p);
+    if (s.data != NULL) s = context_copy_slice(g, s);
+    packer_fini(&p);
+    return s;
+}
+
+struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_args *args,
+                                   const struct glint_function *fn)
+{
+    struct packer p = {.failed = false};
+    struct glint_slice s = pack_args(rdd->g, args, fn, &p);
+    if (s.data != NULL) s = rdd_copy_slice(rdd, s);
+    packer_fini(&p);
+    if (s.data != NULL && !rdd_ref_broadcasts(rdd, args)) {
+        error_no_memory(&rdd->g->error);
+        s.data = NULL;
+    }
+    return s;
+}
+
+/* ---- Executor side. Each lookup parses the map again, which is fast enough because only `open`
+ * looks arguments up. */
+
+static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
+{
+    return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL,
+                     "argument \"%s\" (%s) is missing or has another type", name, wanted);
+}
+
+/* Returns an unpacker whose next field is the argument's value; it has failed if there is none. */
+static struct unpacker find_argument(struct glint_slice args, const char *name)
+{
+    struct unpacker u = unpack_begin(args);
+    while (u.next < u.count) {
+        struct glint_slice key = unpack_bytes(&u);
+        if (u.failed) return u;
+        if (key.size == strlen(name) && memcmp(key.data, name, key.size) == 0) return u;
+        unpack_skip(&u);
+    }
+    u.failed = true;
+    return u;
+}
+
+int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
+{
+    struct unpacker u = find_argument(task->args, name);
+    int64_t value = unpack_i64(&u);
+    if (u.failed) return set_argument_missing(task, name, "an integer");
+    *out = value;
+    return 0;
+}
+
+int glint_arg_f64(struct glint_task *task, const char *name, double *out)
+{
+    struct unpacker u = find_argument(task->args, name);
+    double value = unpack_f64(&u);
+    if (u.failed) return set_argument_missing(task, name, "a double");
+    *out = value;
+    return 0;
+}
+
+/* The arguments are freed with the plan, so copies them into the task's arena. */
+int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slice *out)
+{
+    struct unpacker u = find_argument(task->args, name);
+    struct glint_slice value = unpack_bytes(&u);
+    if (u.failed) return set_argument_missing(task, name, "bytes");
+    uint8_t *copy = task_alloc(task, value.size + 1);
+    if (copy == NULL) return task->error.code;
+    memcpy(copy, value.data, value.size);
+    *out = (struct glint_slice){copy, value.size};
+    return 0;
+}
+
+int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)
+{
+    struct unpacker u = find_argument(task->args, name), broadcast = unpack_array(&u);
+    uint64_t id = unpack_u64(&broadcast, UINT64_MAX);
+    if (!unpack_is_complete(&broadcast)) return set_argument_missing(task, name, "a broadcast");
+    return task->broadcast(task->broadcast_arg, id, out) == 0
+               ? 0
+               : set_argument_missing(task, name, "a broadcast that was sent");
+}
+
+int args_copy_bound(struct glint_task *task, const struct glint_function *fn,
+                           struct glint_slice args, void *state)
+{
+    struct unpacker u = find_argument(args, ARGS_BOUND);
+    if (u.failed) return 0; /* none */
+    struct glint_slice bound = unpack_bytes(&u);
+    if (u.failed || bound.size > fn->state_size)
+        return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "cannot decode the state of %s",
+                         fn->name);
+    memcpy(state, bound.data, bound.size);
+    return 0;
+}
+
+/* ---- Calls */
 
 int function_call_open(struct function_call *c, struct glint_task *task,
                        const struct glint_function *fn, struct glint_slice args)

@@ -4,7 +4,6 @@
 
 #include "engine/batch.h"
 #include "engine/records/bytes.h"
-#include "engine/shuffle/batch_builder.h"
 #include "engine/shuffle/gather.h"
 #include "engine/shuffle/merge_inputs.h"
 

@@ -1,5 +1,5 @@
 /* OOM kill counters, from simulated cgroups of both versions. */
-#include "engine/node/executor_runner.h"
+#include "engine/node/daemon_internal.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Notifications to a service manager, recorded by an env. */
-#include "engine/node/service_notify.h"
+#include "engine/node/daemon_internal.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* hbitmap, compared with an array of booleans. */
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
-#include "engine/sched/hbitmap.h"
+#include "engine/sched/sched_internal.h"
 
 #include <criterion/criterion.h>
 
