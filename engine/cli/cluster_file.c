@@ -288,7 +288,7 @@ static bool check_executor(const struct cluster_file_reader *r, uint32_t n)
 }
 
 /* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
- * special characters in the path. Ids and hosts cannot contain any (cluster_values.c). */
+ * special characters in the path. Ids and hosts cannot contain any (config_keys.c). */
 static bool check_launch_path(const struct cluster_file_reader *r)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";

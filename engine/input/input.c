@@ -159,14 +159,31 @@ static int record_listed(struct input_walk *w, int error, const char *path)
                             : input_record_failed_call(w, error, "stat", path);
 }
 
-static int add_directory_entry(struct input_walk *w, const char *path)
+/* Adds `name` in `dir`; `stored`: the directory of a saved output that it is in now, or NULL. */
+static int add_directory_entry(struct input_walk *w, const char *dir, const char *stored,
+                               const char *name)
 {
+    char path[PATH_MAX], part[PATH_MAX];
     struct env_stat stat;
-    int r = w->env->stat(w->env, path, &stat);
+    if (!text_format(path, sizeof path, "%s%s%s", dir, ends_with(dir, "/") ? "" : "/", name) ||
+        !text_format(part, sizeof part, "%s/%s", stored != NULL ? stored : "", name))
+        return input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
+    int r = w->env->stat(w->env, stored != NULL ? part : path, &stat);
+    if (r < 0 && stored != NULL) return input_record_failed_call(w, r, "stat", path);
     if (r < 0) return record_listed(w, r, path);
-    if (stat.kind == ENV_FILE) return add_input_file(w, path, NULL, &stat);
+    if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
+}
+
+static int add_directory_entries(struct input_walk *w, const char *dir, const char *stored)
+{
+    struct name_list names;
+    int r = input_names_list(&names, w, stored != NULL ? stored : dir, dir, NULL);
+    for (uint64_t i = 0; r == 0 && i < names.count; i++)
+        r = add_directory_entry(w, dir, stored, names.items[i]);
+    input_names_fini(&names);
+    return r;
 }
 
 static int record_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
@@ -180,24 +197,6 @@ static int record_directory(struct input_walk *w, const char *path, const struct
     return 0;
 }
 
-static int add_local_directory(struct input_walk *w, const char *dir, const struct env_stat *stat)
-{
-    struct name_list names;
-    int r = input_names_list(&names, w, dir, dir, NULL);
-    if (r == 0) r = record_directory(w, dir, stat);
-    for (uint64_t i = 0; r == 0 && i < names.count; i++) {
-        char path[PATH_MAX];
-        assert(names.items[i] != NULL);
-        const char *slash = ends_with(dir, "/") ? "" : "/";
-        if (text_format(path, sizeof path, "%s%s%s", dir, slash, names.items[i]))
-            r = add_directory_entry(w, path);
-        else
-            r = input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
-    }
-    input_names_fini(&names);
-    return r;
-}
-
 /* ---- Outputs of the job itself */
 
 static const struct saved_output *find_saved_output(const struct input_walk *w, const char *path)
@@ -205,20 +204,6 @@ static const struct saved_output *find_saved_output(const struct input_walk *w, 
     const struct saved_output *s = w->list->saved;
     while (s != NULL && !env_paths_are_same(w->env, s->path, path)) s = s->next;
     return s;
-}
-
-/* The directory of a saved output contains only part files of this job: no other kinds. */
-static int add_saved_part(struct input_walk *w, const char *path, const struct saved_output *saved,
-                          const char *name)
-{
-    char part[PATH_MAX], stored[PATH_MAX];
-    struct env_stat stat;
-    if (!text_format(part, sizeof part, "%s/%s", path, name) ||
-        !text_format(stored, sizeof stored, "%s/%s", saved->directory, name))
-        return input_record_failed_call(w, -ENAMETOOLONG, "open", path);
-    int r = w->env->stat(w->env, stored, &stat);
-    return r < 0 ? input_record_failed_call(w, r, "stat", part)
-                 : add_input_file(w, part, stored, &stat);
 }
 
 static int record_unwritten(struct input_walk *w, const struct saved_output *saved)
@@ -233,20 +218,6 @@ static int record_unwritten(struct input_walk *w, const struct saved_output *sav
     list->unwritten_count++;
     return 0;
 }
-
-static int add_saved_output(struct input_walk *w, const char *path,
-                            const struct saved_output *saved)
-{
-    struct name_list names;
-    if (saved->directory == NULL) return record_unwritten(w, saved);
-    int r = input_names_list(&names, w, saved->directory, path, NULL);
-    for (uint64_t i = 0; r == 0 && i < names.count; i++)
-        r = add_saved_part(w, path, saved, names.items[i]);
-    input_names_fini(&names);
-    return r;
-}
-
-/* ---- */
 
 /* ---- Pipes */
 
@@ -297,7 +268,8 @@ static int add_null_device(struct input_walk *w, const char *path, const struct 
 static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
-    if (stat->kind == ENV_DIRECTORY) return add_local_directory(w, path, stat);
+    if (stat->kind == ENV_DIRECTORY && record_directory(w, path, stat) != 0) return w->error->code;
+    if (stat->kind == ENV_DIRECTORY) return add_directory_entries(w, path, NULL);
     if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
     if (is_null_device(w, stat)) return add_null_device(w, path, stat);
     return record_bad_kind(w, path, "not a regular file");
@@ -377,7 +349,8 @@ static int add_input_path(struct input_walk *w, const char *text)
     if (text[0] == '\0')
         return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
-    if (saved != NULL) return add_saved_output(w, path_from_file_url(text), saved);
+    if (saved != NULL && saved->directory == NULL) return record_unwritten(w, saved);
+    if (saved != NULL) return add_directory_entries(w, path_from_file_url(text), saved->directory);
     int r = w->env->stat(w->env, path, &stat);
     if (r < 0 && path_from_file_url(text) != text) {
         path = path_from_file_url(text);
