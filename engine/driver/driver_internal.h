@@ -185,6 +185,8 @@ struct driver {
     struct event_log *log; /* NULL: none */
     /* What the log and its sink know: values of cached_changes and of accumulators.merges. */
     uint64_t cached_logged, cached_shown, merges_logged;
+    uint64_t status_logged_ns;
+    uint32_t reports_logged;
     void (*note)(void *arg, const char *line); /* the caller's own; notes also go to the log */
     void *note_arg;
     atomic_int interrupt; /* 0, or the glint_code that ends the job; set by any thread */

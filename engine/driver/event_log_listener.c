@@ -1,27 +1,44 @@
-/* Translates the driver's events to those of the event log: stage numbers of the action to those of
- * the job, messages and scheduler state to outcomes. */
+/* One function per event. Stage numbers of the action become those of the job; messages and the
+ * scheduler's state become outcomes. */
 #include "engine/driver/event_log_listener.h"
 
 #include "engine/base/text.h"
+#include "engine/input/remote_url.h"
 #include "engine/net/cluster.h"
 #include "engine/net/hello.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
-/* Replaces the context's note function while the log is open. */
-static void note_and_log(void *arg, const char *line)
-{
-    struct driver *d = arg;
-    event_log_note(d->log, line);
-    if (d->note != NULL) d->note(d->note_arg, line);
-}
+#define WORDS_MAX                  128u /* of the command line */
+#define WORD_SIZE_MAX              512u /* bytes; longer ones are truncated */
+#define ACCUMULATOR_TEXT_SHOWN_MAX 64u  /* bytes of a text; longer ones are not logged */
+#define RUNNING_MAX                1024u
+#define CACHED_RDDS_MAX            256u
+#define STATUS_NS                  (200 * MS_NS)
+#define RDD_BYTES_MAX              (2 * NAME_BYTES_MAX * 6 + 256) /* of its JSON */
+#define COUNTERS_BYTES_MAX                                                                         \
+    (COUNTERS_MAX * 2 * (NAME_BYTES_MAX * 6 + 32 + ACCUMULATOR_TEXT_SHOWN_MAX * 6))
+/* A byte takes at most six bytes in JSON (\u0000). */
+static_assert(2 * WORDS_MAX * WORD_SIZE_MAX * 6 < EVENT_LOG_LINE_BYTES_MAX,
+              "the command line and all options fit in one line");
+static_assert(PLAN_NODES_MAX * 12 < EVENT_LOG_LINE_BYTES_MAX,
+              "all stages of a plan fit in one line");
+static_assert((EVENT_OPERATORS_MAX + 1) * WORD_SIZE_MAX * 6 + PLAN_NODES_MAX * 12 <
+                  EVENT_LOG_LINE_BYTES_MAX,
+              "the operators of a stage and its parents fit in one line");
+static_assert(COUNTERS_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
+              "all counters and accumulators fit in one line");
+static_assert((CACHED_RDDS_MAX + 1) * RDD_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
+              "all RDDs that are shown fit in one line");
 
-static void log_report(void *arg, const char *name, const struct glint_field *fields,
-                       uint32_t count)
+/* NULL: it has no reader, or there is no log. */
+static struct json *start_event(struct driver *d, const char *event)
 {
-    event_log_report(((struct driver *)arg)->log, name, fields, count);
+    return event_log_line_start(d->log, event, EVENT_FOR_ALL);
 }
 
 static uint32_t stage_number(const struct action_run *a, uint32_t stage)
@@ -30,20 +47,72 @@ static uint32_t stage_number(const struct action_run *a, uint32_t stage)
     return a->stages[stage].number;
 }
 
-/* Logs the options in effect, whether they come from the command line, the environment or a file.
- * NULL: not set. */
-static void log_job(struct driver *d)
+static void put_truncated(struct json *j, const char *name, const char *text)
 {
-    const struct context_config *c = &d->g->config;
-    char master[NAME_BYTES_MAX], memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
+    json_text(j, name, text, strnlen(text, WORD_SIZE_MAX));
+}
+
+/* ---- Notes and reports of the job */
+
+/* Replaces the context's note function while the log is open. */
+static void note_and_log(void *arg, const char *line)
+{
+    struct driver *d = arg;
+    struct json *j = start_event(d, "note");
+    if (j != NULL) {
+        put_truncated(j, "text", line);
+        event_log_line_end(d->log);
+    }
+    if (d->note != NULL) d->note(d->note_arg, line);
+}
+
+static void put_cell(struct json *j, const char *name, const struct glint_cell *cell)
+{
+    const struct glint_slice text = cell->value.bytes;
+    if (cell->type == GLINT_I64)
+        json_i64(j, name, cell->value.i64);
+    else if (cell->type == GLINT_F64)
+        json_f64(j, name, cell->value.f64);
+    else
+        json_text(j, name, text.data, text.size < WORD_SIZE_MAX ? text.size : WORD_SIZE_MAX);
+}
+
+static void log_report(void *arg, const char *name, const struct glint_field *fields,
+                       uint32_t count)
+{
+    struct driver *d = arg;
+    if (d->reports_logged == GLINT_REPORTS_MAX) return;
+    struct json *j = start_event(d, "report");
+    if (j == NULL) return;
+    d->reports_logged++;
+    json_cstring(j, "name", name);
+    json_begin(j, "fields", '{');
+    for (uint32_t i = 0; i < count && i < GLINT_REPORT_FIELDS_MAX; i++)
+        put_cell(j, fields[i].name, &fields[i].value);
+    json_end(j, '}');
+    event_log_line_end(d->log);
+}
+
+/* ---- The start of the job */
+
+/* The values of URLs' queries may be signatures. */
+static void put_word(struct json *j, const char *word)
+{
+    char shown[2 * PATH_MAX];
+    put_truncated(j, NULL, remote_text_redact(word, shown, sizeof shown) ? shown : "***");
+}
+
+/* The options in effect, whether they come from the command line, the environment or a file. A
+ * value NULL: not set. */
+static void put_options(struct json *j, const struct context_config *c)
+{
+    char memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
     char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
-    text_format(master, sizeof master, "local[%u]", c->slots);
-    if (c->cluster != NULL) text_format(master, sizeof master, "%s", c->cluster->name);
     text_format(memory, sizeof memory, "%llu", (unsigned long long)c->memory_bytes);
     text_format(split, sizeof split, "%llu", (unsigned long long)c->split_bytes);
     text_format(partitions, sizeof partitions, "%u", c->partitions);
     text_format(timeout, sizeof timeout, "%llums", (unsigned long long)(c->timeout_ns / MS_NS));
-    const char *const values[][2] = {
+    const char *const options[][2] = {
         {"memory", c->cluster == NULL ? memory : NULL},
         {"split-size", c->split_bytes > 0 ? split : NULL},
         {"partitions", c->partitions > 0 ? partitions : NULL},
@@ -55,24 +124,37 @@ static void log_job(struct driver *d)
                                                        : NULL},
         {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
-    enum { COUNT = sizeof values / sizeof values[0] };
-    struct event_option options[COUNT];
-    for (size_t i = 0; i < COUNT; i++) {
-        const char *name = values[i][0];
-        options[i] = (struct event_option){
-            name, values[i][1],
-            c->option_origin != NULL ? c->option_origin(c->option_arg, name) : NULL};
-    }
-    event_log_job_start(d->log,
-                        &(struct event_job){.id = d->g->job_id,
-                                            .name = c->job_name != NULL ? c->job_name : "job",
-                                            .version = GLINT_VERSION,
-                                            .build = build_id(),
-                                            .master = master,
-                                            .arguments = c->arguments,
-                                            .argument_count = c->argument_count,
-                                            .options = options,
-                                            .option_count = COUNT});
+    const size_t count = sizeof options / sizeof options[0];
+    json_begin(j, "options", '{');
+    for (size_t i = 0; i < count; i++) json_cstring(j, options[i][0], options[i][1]);
+    json_end(j, '}');
+    json_begin(j, "origins", '{');
+    for (size_t i = 0; i < count; i++)
+        json_cstring(j, options[i][0],
+                     c->option_origin != NULL ? c->option_origin(c->option_arg, options[i][0])
+                                              : NULL);
+    json_end(j, '}');
+}
+
+static void log_job(struct driver *d)
+{
+    const struct context_config *c = &d->g->config;
+    char master[NAME_BYTES_MAX], id[TEXT_NUMBER_MAX];
+    struct json *j = start_event(d, "job");
+    if (j == NULL) return;
+    text_format(id, sizeof id, "%016llx", (unsigned long long)d->g->job_id);
+    text_format(master, sizeof master, "local[%u]", c->slots);
+    json_cstring(j, "id", id);
+    json_cstring(j, "name", c->job_name != NULL ? c->job_name : "job");
+    json_cstring(j, "version", GLINT_VERSION);
+    json_cstring(j, "build", build_id());
+    json_cstring(j, "master", c->cluster != NULL ? c->cluster->name : master);
+    json_begin(j, "arguments", '[');
+    for (uint32_t i = 0; i < c->argument_count && i < WORDS_MAX; i++) put_word(j, c->arguments[i]);
+    json_end(j, ']');
+    json_u64(j, "argument_count", c->argument_count);
+    put_options(j, c);
+    event_log_line_end(d->log);
 }
 
 int event_log_listener_open(struct driver *d)
@@ -98,40 +180,6 @@ int event_log_listener_open(struct driver *d)
     return 0;
 }
 
-/* If they have changed. */
-static void log_cached_rdds(struct driver *d, bool sink_only)
-{
-    struct event_cached_rdd rdds[EVENT_CACHED_RDDS_MAX];
-    struct event_storage e = {.rdds = rdds, .sink_only = sink_only};
-    uint64_t *known = sink_only ? &d->cached_shown : &d->cached_logged;
-    if (*known == d->cached_changes) return;
-    for (const struct cached_rdd *c = d->cached; c != NULL; c = c->next, e.count++) {
-        const struct glint_rdd *rdd = plan_find_rdd(d->g, c->rdd);
-        if (rdd == NULL || rdd->persist == 0 || e.shown == EVENT_CACHED_RDDS_MAX) continue;
-        rdds[e.shown++] =
-            (struct event_cached_rdd){.rdd = c->rdd,
-                                      .name = rdd->name != NULL ? rdd->name : rdd->op->name,
-                                      .level = persist_level_name(rdd->persist),
-                                      .partitions = c->partitions,
-                                      .blocks = c->sums.blocks,
-                                      .memory_bytes = c->sums.memory_bytes,
-                                      .disk_bytes = c->sums.disk_bytes};
-    }
-    event_log_storage(d->log, &e);
-    *known = d->cached_shown = d->cached_changes;
-}
-
-void event_log_listener_on_job_end(struct driver *d)
-{
-    struct glint_summary summary;
-    if (d->log == NULL) return;
-    log_cached_rdds(d, false); /* an RDD may have been unpersisted after the last action */
-    driver_summarize(d, &summary);
-    for (uint32_t i = 0; i < summary.output_count; i++)
-        event_log_output_published(d->log, summary.outputs[i]);
-    event_log_job_end(d->log, driver_error(d), &summary);
-}
-
 void event_log_listener_close(struct driver *d)
 {
     if (d->log == NULL) return;
@@ -142,122 +190,247 @@ void event_log_listener_close(struct driver *d)
     d->log = NULL;
 }
 
+/* ---- Executors, and what is now */
+
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why)
 {
+    static const char *const states[] = {[EXECUTOR_STATE_JOINED] = "joined",
+                                         [EXECUTOR_STATE_LOST] = "lost",
+                                         [EXECUTOR_STATE_DRAINING] = "draining",
+                                         [EXECUTOR_STATE_EXCLUDED] = "excluded"};
     const struct executor_state *m = &d->executors[executor];
-    assert(executor < d->executor_count);
-    event_log_executor_state(d->log, &(struct event_executor){.executor = executor,
-                                                              .state = state,
-                                                              .name = m->name,
-                                                              .host = m->host,
-                                                              .slots = m->slots,
-                                                              .why = why});
+    struct json *j = start_event(d, "executor");
+    assert(executor < d->executor_count && (size_t)state < sizeof states / sizeof states[0]);
+    if (j == NULL) return;
+    json_u64(j, "executor", executor);
+    json_cstring(j, "state", states[state]);
+    if (state == EXECUTOR_STATE_JOINED) {
+        json_cstring(j, "name", m->name);
+        json_cstring(j, "host", m->host);
+        json_u64(j, "slots", m->slots);
+    } else {
+        json_error(j, "error", why);
+    }
+    event_log_line_end(d->log);
+}
+
+static void put_cached_rdd(struct json *j, const struct cached_rdd *c, const struct glint_rdd *rdd)
+{
+    assert(c->sums.blocks <= c->partitions);
+    json_begin(j, NULL, '{');
+    json_u64(j, "rdd", c->rdd);
+    json_cstring(j, "name", rdd->name != NULL ? rdd->name : rdd->op->name);
+    json_cstring(j, "level", persist_level_name(rdd->persist));
+    json_u64(j, "partitions", c->partitions);
+    json_u64(j, "blocks", c->sums.blocks);
+    json_u64(j, "memory_bytes", c->sums.memory_bytes);
+    json_u64(j, "disk_bytes", c->sums.disk_bytes);
+    json_end(j, '}');
+}
+
+/* If the blocks of persisted RDDs have changed. While an action runs, the sink alone gets them. */
+static void log_cached_rdds(struct driver *d, bool sink_only)
+{
+    uint64_t *known = sink_only ? &d->cached_shown : &d->cached_logged;
+    uint32_t shown = 0, count = 0;
+    if (*known == d->cached_changes) return;
+    struct json *j =
+        event_log_line_start(d->log, "storage", sink_only ? EVENT_FOR_SINK : EVENT_FOR_ALL);
+    if (j == NULL) return;
+    json_begin(j, "rdds", '[');
+    for (const struct cached_rdd *c = d->cached; c != NULL; c = c->next, count++) {
+        const struct glint_rdd *rdd = plan_find_rdd(d->g, c->rdd);
+        if (rdd == NULL || rdd->persist == 0 || shown == CACHED_RDDS_MAX) continue;
+        put_cached_rdd(j, c, rdd);
+        shown++;
+    }
+    json_end(j, ']');
+    json_u64(j, "rdd_count", count);
+    event_log_line_end(d->log);
+    *known = d->cached_shown = d->cached_changes;
+}
+
+static void put_running(struct driver *d, struct json *j)
+{
+    const struct action_run *a = d->action_run;
+    struct task_attempt run;
+    uint32_t count = 0;
+    json_begin(j, "running", '[');
+    for (uint32_t i = 0; i < d->executor_count; i++) {
+        if (d->executors[i].lost) continue;
+        for (uint32_t at = 0; sched_each_attempt_on(a->sched, i, &at, &run);) {
+            if (run.queued || count++ >= RUNNING_MAX) continue;
+            json_begin(j, NULL, '{');
+            json_u64(j, "stage", stage_number(a, run.stage));
+            json_u64(j, "task", run.task);
+            json_u64(j, "partition", stage_run_partition(a, run.stage, run.task));
+            json_u64(j, "attempt", run.attempt);
+            json_u64(j, "executor", i);
+            json_bool(j, "speculative", run.speculative);
+            json_f64(j, "start_ms", event_log_ms(d->log, run.start_ns));
+            json_end(j, '}');
+        }
+    }
+    json_end(j, ']');
+}
+
+/* By number; what their heartbeats say is missing if it is not known. */
+static void put_executors(struct driver *d, struct json *j)
+{
+    const uint64_t now = d->env->now_ns(d->env);
+    struct executor_health h;
+    json_begin(j, "executors", '[');
+    for (uint32_t i = 0; i < d->executor_count; i++) {
+        const bool lost = d->executors[i].lost;
+        json_begin(j, NULL, '{');
+        json_u64(j, "busy", lost ? 0 : sched_busy_slots_on(d->action_run->sched, i));
+        if (!lost && d->transport.health != NULL && d->transport.health(d->transport.arg, i, &h)) {
+            json_ms(j, "age_ms", now > h.received_ns ? now - h.received_ns : 0);
+            json_u64(j, "memory", h.memory_bytes);
+            json_u64(j, "memory_max", h.memory_max);
+        }
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
+void event_log_listener_on_timer(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    if (d->log == NULL) return;
+    event_log_on_timer(d->log);
+    const uint64_t now = d->env->now_ns(d->env);
+    if (a == NULL || a->sched == NULL || now - d->status_logged_ns < STATUS_NS) return;
+    log_cached_rdds(d, true);
+    struct json *j = event_log_line_start(d->log, "status", EVENT_FOR_SINK);
+    if (j == NULL) return;
+    d->status_logged_ns = now;
+    put_running(d, j);
+    put_executors(d, j);
+    event_log_line_end(d->log);
+}
+
+/* ---- Actions and stages */
+
+/* Values that are neither numbers nor short texts are not logged. */
+static void put_accumulator(struct json *j, const char *name, const struct glint_cell *cell)
+{
+    const bool is_number = cell->type == GLINT_I64 || cell->type == GLINT_F64;
+    if (is_number ||
+        (cell->type == GLINT_TEXT && cell->value.bytes.size <= ACCUMULATOR_TEXT_SHOWN_MAX))
+        put_cell(j, name, cell);
+}
+
+/* All of the job; NULL: none. */
+static void put_accumulators(struct json *j, const struct glint_answer *list)
+{
+    if (list == NULL) return;
+    json_begin(j, "accumulators", '{');
+    for (const struct glint_answer *a = list; a != NULL; a = a->next)
+        put_accumulator(j, a->name, &a->value);
+    json_end(j, '}');
 }
 
 void event_log_listener_on_action_start(struct driver *d)
 {
     const struct action_run *a = d->action_run;
-    uint32_t skipped[PLAN_NODES_MAX], count = 0; /* stages whose map outputs exist already */
-    if (d->log == NULL) return;
+    const struct action *action = a->action;
+    struct json *j = start_event(d, "action");
+    if (j == NULL) return;
+    json_u64(j, "action", a->number);
+    json_cstring(j, "name", action->op->name);
+    json_cstring(j, "output", action->output_count > 0 ? action->outputs[0] : NULL);
+    json_begin(j, "outputs", '[');
+    for (uint32_t i = 0; i < action->output_count; i++) json_cstring(j, NULL, action->outputs[i]);
+    json_end(j, ']');
+    json_begin(j, "skipped", '['); /* stages whose map outputs exist already */
     for (uint32_t i = 0; i < a->stage_count; i++)
-        if (a->stages[i].skipped) skipped[count++] = a->stages[i].number;
-    event_log_action_start(d->log, &(struct event_action){.action = a->number,
-                                                          .name = a->action->op->name,
-                                                          .outputs = a->action->outputs,
-                                                          .output_count = a->action->output_count,
-                                                          .skipped = skipped,
-                                                          .skipped_count = count});
+        if (a->stages[i].skipped) json_u64(j, NULL, a->stages[i].number);
+    json_end(j, ']');
+    event_log_line_end(d->log);
 }
 
 void event_log_listener_on_action_end(struct driver *d)
 {
-    const struct action_run *a = d->action_run;
-    if (d->log == NULL) return;
     log_cached_rdds(d, false);
-    const bool added = d->merges_logged != d->accumulators.merges;
-    event_log_action_end(d->log, a->number, driver_error(d),
-                         added ? accumulators_list(&d->accumulators) : NULL);
+    struct json *j = start_event(d, "action_end");
+    if (j == NULL) return;
+    json_u64(j, "action", d->action_run->number);
+    json_error(j, "error", driver_error(d));
+    if (d->merges_logged != d->accumulators.merges)
+        put_accumulators(j, accumulators_list(&d->accumulators));
     d->merges_logged = d->accumulators.merges;
+    event_log_line_end(d->log);
 }
 
 void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
-    uint32_t parents[PLAN_NODES_MAX], shown = 0;
-    const char *operators[EVENT_OPERATORS_MAX];
-    if (d->log == NULL) return;
-    assert(stage->parent_count <= PLAN_NODES_MAX);
+    struct json *j = start_event(d, "stage");
+    if (j == NULL) return;
+    json_u64(j, "stage", stage->number);
+    json_u64(j, "action", a->number);
+    json_cstring(j, "name", stage->name);
+    json_u64(j, "tasks", stage->tasks);
+    json_begin(j, "parents", '[');
     for (uint32_t i = 0; i < stage->parent_count; i++)
-        parents[i] = stage_number(a, stage->parents[i]);
-    for (uint64_t at = 0; at < stage->operators.size && shown < EVENT_OPERATORS_MAX; shown++) {
-        operators[shown] = (const char *)stage->operators.data + at;
-        at += strlen(operators[shown]) + 1;
+        json_u64(j, NULL, stage_number(a, stage->parents[i]));
+    json_end(j, ']');
+    json_begin(j, "operators", '[');
+    for (uint64_t at = 0; at < stage->operators.size;) {
+        const char *text = (const char *)stage->operators.data + at;
+        put_truncated(j, NULL, text);
+        at += strlen(text) + 1;
     }
-    event_log_stage_start(d->log, &(struct event_stage){.stage = stage_number(a, number),
-                                                        .action = a->number,
-                                                        .name = stage->name,
-                                                        .tasks = stage->tasks,
-                                                        .parents = parents,
-                                                        .parent_count = stage->parent_count,
-                                                        .operators = operators,
-                                                        .operators_shown = shown,
-                                                        .operator_count = stage->operator_count});
-}
-
-static void set_health(struct driver *d, uint32_t executor, struct event_health *out)
-{
-    struct executor_health h;
-    if (d->transport.health == NULL || !d->transport.health(d->transport.arg, executor, &h)) return;
-    *out = (struct event_health){.known = true,
-                                 .received_ns = h.received_ns,
-                                 .memory_bytes = h.memory_bytes,
-                                 .memory_max = h.memory_max};
-}
-
-void event_log_listener_on_timer(struct driver *d)
-{
-    const struct action_run *a = d->action_run;
-    struct task_attempt run;
-    uint32_t count = 0;
-    event_log_on_timer(d->log);
-    if (!event_log_status_is_due(d->log)) return;
-    log_cached_rdds(d, true);
-    struct event_running *running = mem_alloc(EVENT_RUNNING_MAX * sizeof *running);
-    struct event_health *health = mem_zalloc(((uint64_t)d->executor_count + 1) * sizeof *health);
-    if (running == NULL || health == NULL) goto end; /* the next status may succeed */
-    for (uint32_t i = 0; i < d->executor_count && a != NULL && a->sched != NULL; i++) {
-        if (d->executors[i].lost) continue;
-        set_health(d, i, &health[i]);
-        health[i].busy = sched_busy_slots_on(a->sched, i);
-        for (uint32_t at = 0; sched_each_attempt_on(a->sched, i, &at, &run);) {
-            if (run.queued || count == EVENT_RUNNING_MAX) continue;
-            running[count++] =
-                (struct event_running){.stage = stage_number(a, run.stage),
-                                       .task = run.task,
-                                       .partition = stage_run_partition(a, run.stage, run.task),
-                                       .attempt = run.attempt,
-                                       .executor = i,
-                                       .speculative = run.speculative,
-                                       .start_ns = run.start_ns};
-        }
-    }
-    event_log_status(d->log, running, count, health, d->executor_count);
-end:
-    mem_free(running);
-    mem_free(health);
+    json_end(j, ']');
+    json_u64(j, "operator_count", stage->operator_count);
+    event_log_line_end(d->log);
 }
 
 void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     if (!a->stages[number].started) return; /* all its tasks were done by an earlier action */
-    event_log_stage_end(d->log, stage_number(a, number), NULL);
+    struct json *j = start_event(d, "stage_end");
+    if (j == NULL) return;
+    json_u64(j, "stage", stage_number(a, number));
+    json_error(j, "error", NULL);
+    event_log_line_end(d->log);
 }
 
 /* ---- Attempts */
+
+static void put_task_accumulators(struct json *j, struct glint_slice counters)
+{
+    struct unpacker u = unpack_begin(counters);
+    struct counter_entry e;
+    json_begin(j, "accumulators", '{');
+    while (u.next < u.count && counter_entry_unpack(&u, &e)) {
+        struct glint_cell cell = {.type = e.type};
+        if (e.is_accumulator && codec_decode(e.type, e.bytes, &cell.value))
+            put_accumulator(j, e.name, &cell);
+    }
+    json_end(j, '}');
+}
+
+/* "counters", and "accumulators" if there are some, of a DONE message. Stops where they do not
+ * parse: the driver fails such a result when it merges them. */
+static void put_task_counters(struct json *j, struct glint_slice counters)
+{
+    struct unpacker u = unpack_begin(counters);
+    struct counter_entry e;
+    bool has_accumulators = false;
+    json_begin(j, "counters", '{');
+    while (u.next < u.count && counter_entry_unpack(&u, &e)) {
+        has_accumulators = has_accumulators || e.is_accumulator;
+        if (!e.is_accumulator) json_i64(j, e.name, e.value);
+    }
+    json_end(j, '}');
+    if (has_accumulators) put_task_accumulators(j, counters);
+}
 
 /* `m`: the executor's DONE or FAILED, or NULL if the executor is lost. What then is not known of
  * the attempt's start is what the scheduler assumes. */
@@ -266,26 +439,44 @@ static void log_attempt(struct driver *d, const struct task_attempt *run,
                         const struct message *m)
 {
     const struct action_run *a = d->action_run;
+    const struct event_sink *sink = d->g->config.event_sink;
     struct attempt_times t = {run->start_ns, d->env->now_ns(d->env)};
     struct glint_slice counters = {NULL, 0};
     if (m != NULL) {
         counters = (struct glint_slice){m->counters.data, m->counters.size};
         t = executor_clock_convert(&d->executors[run->executor].clock, m, run->sent_ns, t.end_ns);
     }
+    if (outcome == OUTCOME_DONE) why = NULL;
     assert(t.start_ns <= t.end_ns);
-    event_log_task_end(
-        d->log, &(struct event_task){.stage = stage_number(a, run->stage),
-                                     .task = run->task,
-                                     .partition = stage_run_partition(a, run->stage, run->task),
-                                     .attempt = run->attempt,
-                                     .executor = run->executor,
-                                     .speculative = run->speculative,
-                                     .start_ns = t.start_ns,
-                                     .end_ns = t.end_ns,
-                                     .run_ns = m != NULL ? m->run_ns : 0,
-                                     .outcome = outcome,
-                                     .why = why,
-                                     .counters = counters});
+    const struct event_attempt e = {.start_ms = event_log_ms(d->log, t.start_ns),
+                                    .end_ms = event_log_ms(d->log, t.end_ns),
+                                    .run_ms = m != NULL ? (double)(m->run_ns / 1000) / 1000.0 : -1,
+                                    .stage = stage_number(a, run->stage),
+                                    .task = run->task,
+                                    .partition = stage_run_partition(a, run->stage, run->task),
+                                    .attempt = run->attempt,
+                                    .executor = run->executor,
+                                    .outcome = (uint8_t)outcome,
+                                    .speculative = run->speculative};
+    if (sink != NULL) sink->attempt(sink->arg, &e, why, counters);
+    struct json *j = event_log_line_start(d->log, "task", EVENT_FOR_FILE);
+    if (j == NULL) return;
+    json_u64(j, "stage", e.stage);
+    json_u64(j, "task", e.task);
+    json_u64(j, "partition", e.partition);
+    json_u64(j, "attempt", e.attempt);
+    json_u64(j, "executor", e.executor);
+    json_bool(j, "speculative", e.speculative);
+    event_log_put_time(d->log, "start_ms", "start", t.start_ns);
+    event_log_put_time(d->log, "end_ms", "end", t.end_ns);
+    if (m != NULL)
+        json_ms(j, "run_ms", m->run_ns);
+    else
+        json_cstring(j, "run_ms", NULL);
+    json_cstring(j, "outcome", event_outcome_names[outcome]);
+    json_error(j, "error", why);
+    put_task_counters(j, counters);
+    event_log_line_end(d->log);
 }
 
 void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint32_t stage,
@@ -309,16 +500,6 @@ void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint
     }
 }
 
-void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
-                                 uint32_t executor, const struct glint_error *why)
-{
-    event_log_retry(d->log, &(struct event_retry){.stage = stage_number(d->action_run, stage),
-                                                  .task = task,
-                                                  .attempt = attempt,
-                                                  .executor = executor,
-                                                  .why = why});
-}
-
 void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
                                          const struct glint_error *why)
 {
@@ -329,4 +510,50 @@ void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
         if (!run.queued) /* a queued attempt has not started: no event */
             log_attempt(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
     }
+}
+
+void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                                 uint32_t executor, const struct glint_error *why)
+{
+    struct json *j = start_event(d, "retry");
+    if (j == NULL) return;
+    json_u64(j, "stage", stage_number(d->action_run, stage));
+    json_u64(j, "task", task);
+    json_u64(j, "attempt", attempt);
+    json_u64(j, "executor", executor);
+    json_error(j, "error", why);
+    event_log_line_end(d->log);
+}
+
+/* ---- The end of the job */
+
+static void log_output(struct driver *d, const char *path)
+{
+    struct json *j = start_event(d, "output");
+    if (j == NULL) return;
+    json_cstring(j, "path", path);
+    event_log_line_end(d->log);
+}
+
+void event_log_listener_on_job_end(struct driver *d)
+{
+    struct glint_summary s;
+    if (d->log == NULL) return;
+    log_cached_rdds(d, false); /* an RDD may have been unpersisted after the last action */
+    driver_summarize(d, &s);
+    for (uint32_t i = 0; i < s.output_count; i++) log_output(d, s.outputs[i]);
+    struct json *j = event_log_line_start(d->log, "job_end", EVENT_FOR_ALL | EVENT_LAST);
+    if (j == NULL) return;
+    json_error(j, "error", driver_error(d));
+    json_ms(j, "elapsed_ms", s.elapsed_ns);
+    json_u64(j, "stages", s.stages);
+    json_u64(j, "stages_skipped", s.stages_skipped);
+    json_u64(j, "tasks", s.tasks);
+    json_u64(j, "retries", s.retries);
+    json_begin(j, "counters", '{');
+    for (uint32_t i = 0; i < s.counter_count; i++)
+        json_i64(j, s.counter_names[i], s.counter_values[i]);
+    json_end(j, '}');
+    put_accumulators(j, s.accumulators);
+    event_log_line_end(d->log);
 }

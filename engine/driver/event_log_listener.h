@@ -1,4 +1,5 @@
-/* Writes the driver's events to the event log (event_log.h), if the context has one.
+/* Writes the driver's events to the event log (event_log.h, docs/event-log.md), if the context has
+ * one.
  *
  * The driver calls these functions where the events happen. The end of an attempt is logged before
  * the scheduler is told, since the scheduler then forgets the attempt. Nothing here changes what
@@ -9,6 +10,15 @@
 #include "engine/driver/driver_internal.h"
 #include "engine/events/event_log.h"
 
+#define EVENT_OPERATORS_MAX 100u /* of a stage, that are logged */
+
+enum event_executor_state {
+    EXECUTOR_STATE_JOINED,
+    EXECUTOR_STATE_LOST,
+    EXECUTOR_STATE_DRAINING,
+    EXECUTOR_STATE_EXCLUDED, /* it or its node keeps failing tasks, or fetches with it fail */
+};
+
 /* Opens the log of the context's event_log option, if set, and logs the start of the job. From now
  * on the context's notes are logged, too. Returns 0, or a code with the context's error set. */
 int event_log_listener_open(struct driver *d);
@@ -17,6 +27,7 @@ void event_log_listener_on_job_end(struct driver *d);
 /* Closes the log; notes are no longer logged. */
 void event_log_listener_close(struct driver *d);
 
+/* `why`: of LOST or EXCLUDED; may be NULL. */
 void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                           enum event_executor_state state,
                                           const struct glint_error *why);

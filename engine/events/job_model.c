@@ -144,7 +144,7 @@ static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
     return true;
 }
 
-static int add_done(struct job_stage *s, const struct job_attempt *a,
+static int add_done(struct job_stage *s, const struct event_attempt *a,
                     const struct job_counter *counters, uint32_t count, struct glint_error *error)
 {
     const double ms = a->run_ms > 0 ? a->run_ms : 0;
@@ -164,7 +164,7 @@ static int add_done(struct job_stage *s, const struct job_attempt *a,
     return r;
 }
 
-static int add_failure(struct job_model *m, const struct job_attempt *a, json_t *why,
+static int add_failure(struct job_model *m, const struct event_attempt *a, json_t *why,
                        struct glint_error *error)
 {
     json_t *failure =
@@ -178,7 +178,7 @@ static int add_failure(struct job_model *m, const struct job_attempt *a, json_t 
     return 0;
 }
 
-int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json_t *why,
+int job_model_add_attempt(struct job_model *m, const struct event_attempt *a, json_t *why,
                           const struct job_counter *counters, uint32_t counter_count,
                           struct glint_error *error)
 {
@@ -227,26 +227,22 @@ int64_t json_integer_or_text(const json_t *value)
 /* A "task" of an event log. */
 static int add_task_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
-    static const char *const outcomes[] = {[OUTCOME_DONE] = "done",
-                                           [OUTCOME_FAILED] = "failed",
-                                           [OUTCOME_KILLED] = "killed",
-                                           [OUTCOME_EXECUTOR_LOST] = "executor lost"};
     struct job_counter counters[COUNTERS_MAX];
     uint32_t count = 0;
     const char *name;
     json_t *value, *run = json_object_get(o, "run_ms");
-    struct job_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
-                            .end_ms = json_number_value(json_object_get(o, "end_ms")),
-                            .run_ms = json_is_number(run) ? json_number_value(run) : -1,
-                            .stage = number_of(o, "stage"),
-                            .task = number_of(o, "task"),
-                            .partition = number_of(o, "partition"),
-                            .attempt = number_of(o, "attempt"),
-                            .executor = number_of(o, "executor"),
-                            .outcome = OUTCOME_FAILED,
-                            .speculative = json_is_true(json_object_get(o, "speculative"))};
-    for (uint8_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
-        if (strcmp(job_event_text(o, "outcome"), outcomes[i]) == 0) a.outcome = i;
+    struct event_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
+                              .end_ms = json_number_value(json_object_get(o, "end_ms")),
+                              .run_ms = json_is_number(run) ? json_number_value(run) : -1,
+                              .stage = number_of(o, "stage"),
+                              .task = number_of(o, "task"),
+                              .partition = number_of(o, "partition"),
+                              .attempt = number_of(o, "attempt"),
+                              .executor = number_of(o, "executor"),
+                              .outcome = OUTCOME_FAILED,
+                              .speculative = json_is_true(json_object_get(o, "speculative"))};
+    for (uint8_t i = OUTCOME_DONE; i <= OUTCOME_EXECUTOR_LOST; i++)
+        if (strcmp(job_event_text(o, "outcome"), event_outcome_names[i]) == 0) a.outcome = i;
     json_object_foreach(json_object_get(o, "counters"), name, value)
     {
         if (count == COUNTERS_MAX)

@@ -34,14 +34,6 @@ struct job_counter {
     int64_t value;
 };
 
-/* The end of one attempt of a task; 48 bytes. */
-struct job_attempt {
-    double start_ms, end_ms, run_ms; /* run_ms -1: not known */
-    uint32_t stage, task, partition, attempt, executor;
-    uint8_t outcome; /* enum event_outcome */
-    bool speculative;
-};
-
 struct job_stage {
     uint32_t number, tasks;
     json_t *start, *end;     /* its events; NULL: none */
@@ -76,7 +68,7 @@ struct job_model {
     struct job_executor *executors;
     uint32_t executor_count;
     uint64_t executor_capacity;
-    struct buffer attempts; /* struct job_attempt */
+    struct buffer attempts; /* struct event_attempt */
     uint64_t attempts_dropped, attempts_total, retries, stages_skipped, lost_executors;
     double last_ms;
     bool live; /* events may follow */
@@ -95,7 +87,7 @@ int job_model_read(struct job_model *m, struct env *env, const char *path,
 /* Adds an event with valid fields, or "status". Borrows `event`. Returns 0 or a code. */
 int job_model_add_event(struct job_model *m, json_t *event, struct glint_error *error);
 /* Adds the end of an attempt. `why` NULL: it has no error; borrowed. Names are borrowed. */
-int job_model_add_attempt(struct job_model *m, const struct job_attempt *a, json_t *why,
+int job_model_add_attempt(struct job_model *m, const struct event_attempt *a, json_t *why,
                           const struct job_counter *counters, uint32_t counter_count,
                           struct glint_error *error);
 

@@ -215,7 +215,7 @@ static void put_actions(struct json *out, const struct job_model *m)
     json_end(out, ']');
 }
 
-static void put_attempt(struct json *out, const struct job_attempt *a)
+static void put_attempt(struct json *out, const struct event_attempt *a)
 {
     static const char *const outcomes[] = {[OUTCOME_DONE] = "SUCCESS",
                                            [OUTCOME_FAILED] = "FAILED",
@@ -260,7 +260,7 @@ static void put_running(struct json *out, const struct job_model *m)
 
 static void put_tasks(struct json *out, const struct job_model *m, uint64_t offset, uint64_t length)
 {
-    const struct job_attempt *attempts = (const struct job_attempt *)m->attempts.data;
+    const struct event_attempt *attempts = (const struct event_attempt *)m->attempts.data;
     const uint64_t count = m->attempts.size / sizeof *attempts;
     json_begin(out, NULL, '{');
     json_u64(out, "offset", offset);

@@ -40,9 +40,9 @@ struct web_feed {
 };
 
 struct feed_header {
-    struct job_attempt attempt; /* unused for a line */
-    uint64_t size;              /* of the bytes that follow */
-    uint32_t error_size;        /* the first of them: the attempt's error, as JSON */
+    struct event_attempt attempt; /* unused for a line */
+    uint64_t size;                /* of the bytes that follow */
+    uint32_t error_size;          /* the first of them: the attempt's error, as JSON */
     bool is_line;
 };
 
@@ -85,30 +85,20 @@ static void on_line(void *arg, const void *data, uint64_t size)
     append_event(arg, &h, NULL, data, size);
 }
 
-static void on_task(void *arg, const struct event_task *e, double start_ms, double end_ms)
+static void on_attempt(void *arg, const struct event_attempt *a, const struct glint_error *why,
+                       struct glint_slice counters)
 {
-    const bool known = e->outcome != OUTCOME_EXECUTOR_LOST;
-    struct json why = {.failed = false};
-    struct feed_header h = {.attempt = {.start_ms = start_ms,
-                                        .end_ms = end_ms,
-                                        .run_ms = known ? (double)(e->run_ns / 1000) / 1000.0 : -1,
-                                        .stage = e->stage,
-                                        .task = e->task,
-                                        .partition = e->partition,
-                                        .attempt = e->attempt,
-                                        .executor = e->executor,
-                                        .outcome = (uint8_t)e->outcome,
-                                        .speculative = e->speculative}};
-    if (e->outcome != OUTCOME_DONE && e->why != NULL) json_error(&why, NULL, e->why);
-    if (!why.failed) h.error_size = (uint32_t)why.out.size;
-    append_event(arg, &h, why.out.data, e->counters.data, e->counters.size);
-    json_fini(&why);
+    struct json text = {.failed = false};
+    struct feed_header h = {.attempt = *a};
+    if (why != NULL) json_error(&text, NULL, why);
+    if (!text.failed) h.error_size = (uint32_t)text.out.size;
+    append_event(arg, &h, text.out.data, counters.data, counters.size);
+    json_fini(&text);
 }
 
-/* For the driver's thread. */
 static struct event_sink web_feed_sink(struct web_feed *f)
 {
-    return (struct event_sink){.arg = f, .line = on_line, .task = on_task};
+    return (struct event_sink){.arg = f, .line = on_line, .attempt = on_attempt};
 }
 
 static int add_attempt(struct web_feed *f, struct job_model *m, const struct feed_header *h,

@@ -1,7 +1,7 @@
-/* The event log's writer: each line is a JSON object, texts can be any bytes, the file size is
- * limited, and an error is reported once, as a warning. */
+/* The file of an event log: each line is a JSON object with the fields of all events, the file size
+ * is limited, and an error is reported once, as a warning. Its events: test_event_log_listener.c.
+ */
 #include "engine/events/event_log.h"
-#include "engine/records/pack.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -115,123 +115,112 @@ static double number(const json_t *lines, size_t i, const char *name)
     return json_number_value(json_object_get(json_array_get(lines, i), name));
 }
 
+static void log_job(struct event_log *log)
+{
+    struct json *j = event_log_line_start(log, "job", EVENT_FOR_ALL);
+    json_cstring(j, "id", "7f3a");
+    json_cstring(j, "name", "count-keys");
+    event_log_line_end(log);
+}
+
 static void log_task(struct event_log *log, uint32_t task)
 {
-    struct packer p = {.failed = false};
-    pack_array(&p, 2);
-    pack_array(&p, 2);
-    pack_text(&p, "rows read");
-    pack_i64(&p, 12);
-    pack_array(&p, 2);
-    pack_text(&p, "bytes \xff");
-    pack_i64(&p, INT64_MAX);
-    struct event_task e = {.stage = 1,
-                           .task = task,
-                           .partition = task + 100,
-                           .attempt = 1,
-                           .executor = 3,
-                           .start_ns = 5100000000u,
-                           .end_ns = 5350000000u,
-                           .run_ns = 249999999u,
-                           .outcome = OUTCOME_DONE,
-                           .counters = {p.out.data, p.out.size}};
-    event_log_task_end(log, &e);
-    packer_fini(&p);
+    struct json *j = event_log_line_start(log, "task", EVENT_FOR_ALL);
+    char text[200];
+    if (j == NULL) return; /* broken */
+    memset(text, 't', sizeof text);
+    json_u64(j, "task", task);
+    json_text(j, "text", text, sizeof text);
+    event_log_line_end(log);
 }
 
-static void log_all(struct event_log *log)
+static void log_note(struct event_log *log, const char *text)
 {
-    static const char *const arguments[] = {"in\xff.tsv", "a \"b\"\n"};
-    static const struct event_option options[] = {{"partitions", "3", NULL}, {"split", NULL, NULL}};
-    static const uint32_t parents[] = {1, 2};
-    struct glint_error lost = {.code = GLINT_OK};
-    error_set(&lost, GLINT_E_EXECUTOR_LOST, "see its log", "e1 died: signal 9");
-    struct event_job job = {0x7f3a, "count-keys", "0.1.0", "b1", "local[2]", arguments,
-                            2,      options,      2};
-    event_log_job_start(log, &job);
-    struct event_executor executor = {.executor = 3, .name = "e1", .host = "h", .slots = 2};
-    event_log_executor_state(log, &executor);
-    event_log_action_start(
-        log, &(struct event_action){.name = "saveAsTextFile",
-                                    .outputs = (const char *const[]){"out", "and more"},
-                                    .output_count = 2,
-                                    .skipped = parents,
-                                    .skipped_count = 1});
-    static const char *const operators[] = {"textFile", "map \"\xff\""};
-    struct event_stage stage = {1, 0, "textFile..reduceByKey", 8, parents, 2, operators, 2, 150};
-    event_log_stage_start(log, &stage);
-    log_task(log, 7);
-    struct event_retry retry = {1, 7, 0, 3, &lost};
-    event_log_retry(log, &retry);
-    event_log_stage_end(log, 1, NULL);
-    struct glint_answer sum = {.name = "sum", .value = {.type = GLINT_I64, .value = {.i64 = -7}}};
-    event_log_action_end(log, 0, &lost, &sum);
-    const struct event_cached_rdd rdd = {3, "split \xff", "memory", 9, 8, 1000, UINT64_MAX};
-    event_log_storage(log, &(struct event_storage){&rdd, 1, 300, .sink_only = true});
-    event_log_storage(log, &(struct event_storage){&rdd, 1, 300, .sink_only = false});
-    executor = (struct event_executor){.executor = 3, .state = EXECUTOR_STATE_LOST, .why = &lost};
-    event_log_executor_state(log, &executor);
-    event_log_note(log, "a note");
-    event_log_output_published(log, "/out");
-    static const char *const names[] = {"rows read"};
-    static const int64_t values[] = {-5};
-    struct glint_summary summary = {.elapsed_ns = 1500000,
-                                    .tasks = 8,
-                                    .counter_count = 1,
-                                    .counter_names = names,
-                                    .counter_values = values};
-    event_log_job_end(log, &lost, &summary);
+    struct json *j = event_log_line_start(log, "note", EVENT_FOR_ALL);
+    json_cstring(j, "text", text);
+    event_log_line_end(log);
 }
 
-Test(event_log, every_event_is_written)
+static void log_end(struct event_log *log)
+{
+    struct json *j = event_log_line_start(log, "job_end", EVENT_FOR_ALL | EVENT_LAST);
+    if (j != NULL) event_log_line_end(log);
+}
+
+Test(event_log, lines_have_event_and_times)
 {
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     cr_assert_not_null(log, "%s", error.cause);
     event_log_fixture.ns += 12345678;
-    log_all(log);
+    log_job(log);
+    struct json *j = event_log_line_start(log, "x \xff", EVENT_FOR_ALL);
+    event_log_put_time(log, "end_ms", "end", 5350000999u);
+    event_log_put_time(log, "start_ms", "start", 4000000000u); /* before it was opened */
+    json_f64(j, "ms_of", event_log_ms(log, 5000001999u));
+    event_log_line_end(log);
+    log_end(log);
     event_log_close(log);
     json_t *lines = read_lines();
-    cr_assert_eq(json_array_size(lines), 13);
-    cr_expect_str_eq(text(lines, 0, "id"), "0000000000007f3a"); /* as `glint status` prints it */
+    cr_assert_eq(json_array_size(lines), 3);
+    cr_expect_str_eq(text(lines, 0, "id"), "7f3a");
     cr_expect_str_eq(text(lines, 0, "time"), "2026-11-22T07:00:00.135Z");
     cr_expect_float_eq(number(lines, 0, "ms"), 12.345, 1e-9);
-    const json_t *skipped = json_object_get(json_array_get(lines, 2), "skipped");
-    cr_expect(json_array_size(skipped) == 1 && json_integer_value(json_array_get(skipped, 0)) == 1);
-    const json_t *arguments = json_object_get(json_array_get(lines, 0), "arguments");
-    cr_expect_str_eq(json_string_value(json_array_get(arguments, 0)), "in\xef\xbf\xbd.tsv");
-    const json_t *operators = json_object_get(json_array_get(lines, 3), "operators");
-    cr_expect_eq(json_array_size(operators), 2);
-    cr_expect_str_eq(json_string_value(json_array_get(operators, 1)), "map \"\xef\xbf\xbd\"");
-    cr_expect_eq(number(lines, 3, "operator_count"), 150);
-    cr_expect_str_eq(text(lines, 4, "outcome"), "done");
-    cr_expect_float_eq(number(lines, 4, "start_ms"), 100, 1e-9);
-    cr_expect_str_eq(text(lines, 4, "end"), "2026-11-22T07:00:00.473Z");
-    cr_expect_float_eq(number(lines, 4, "run_ms"), 249.999, 1e-9);
-    const json_t *counters = json_object_get(json_array_get(lines, 4), "counters");
-    cr_expect_str_eq(json_string_value(json_object_get(counters, "bytes \xef\xbf\xbd")),
-                     "9223372036854775807", "beyond 2^53 digits would be lost");
-    cr_expect_eq(json_integer_value(json_object_get(counters, "rows read")), 12);
-    const json_t *why = json_object_get(json_array_get(lines, 5), "error");
-    cr_expect_str_eq(json_string_value(json_object_get(why, "code")), "E0908");
-    const json_t *sums = json_object_get(json_array_get(lines, 7), "accumulators");
-    cr_expect_eq(json_integer_value(json_object_get(sums, "sum")), -7);
-    const json_t *rdd = json_array_get(json_object_get(json_array_get(lines, 8), "rdds"), 0);
-    cr_expect_str_eq(json_string_value(json_object_get(rdd, "name")), "split \xef\xbf\xbd");
-    cr_expect_eq(json_integer_value(json_object_get(rdd, "blocks")), 8);
-    cr_expect_str_eq(json_string_value(json_object_get(rdd, "disk_bytes")), "18446744073709551615");
-    cr_expect_eq(number(lines, 8, "rdd_count"), 300);
-    cr_expect_str_eq(text(lines, 9, "state"), "lost");
-    cr_expect_str_eq(text(lines, 12, "event"), "job_end");
-    cr_expect_eq(number(lines, 12, "events_left_out"), 0);
+    cr_expect_str_eq(text(lines, 1, "event"), "x \xef\xbf\xbd");
+    cr_expect_float_eq(number(lines, 1, "end_ms"), 350, 1e-9);
+    cr_expect_str_eq(text(lines, 1, "end"), "2026-11-22T07:00:00.473Z");
+    cr_expect_float_eq(number(lines, 1, "start_ms"), 0, 1e-9);
+    cr_expect_str_eq(text(lines, 1, "start"), "2026-11-22T07:00:00.123Z");
+    cr_expect_float_eq(number(lines, 1, "ms_of"), 0.001, 1e-9);
+    cr_expect_str_eq(text(lines, 2, "event"), "job_end");
+    cr_expect_eq(number(lines, 2, "events_left_out"), 0);
     cr_expect_eq(event_log_fixture.notes, 0);
     json_decref(lines);
 }
 
 Test(event_log, null_log_is_a_no_op)
 {
-    log_all(NULL);
+    cr_expect_null(event_log_line_start(NULL, "job", EVENT_FOR_ALL));
+    event_log_on_timer(NULL);
     event_log_close(NULL);
+}
+
+/* Appends the line. */
+static void on_line(void *arg, const void *data, uint64_t size)
+{
+    json_t *o = json_loadb(data, size, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_not_null(o);
+    json_array_append_new(arg, o);
+}
+
+Test(event_log, each_line_has_its_readers)
+{
+    struct glint_error error;
+    json_t *sent = json_array();
+    const struct event_sink sink = {.arg = sent, .line = on_line};
+    for (int has_file = 0; has_file < 2; has_file++) {
+        struct event_log_config config = {
+            .env = env_real(), .path = has_file ? path : NULL, .sink = &sink};
+        struct event_log *log = event_log_open(&config, &error);
+        cr_assert_not_null(log);
+        struct json *j = event_log_line_start(log, "file", EVENT_FOR_FILE);
+        cr_expect_eq(j != NULL, has_file != 0);
+        if (j != NULL) event_log_line_end(log);
+        cr_expect_not_null(event_log_line_start(log, "sink", EVENT_FOR_SINK));
+        event_log_line_end(log);
+        log_note(log, "both");
+        event_log_close(log);
+        cr_assert_eq(json_array_size(sent), 2);
+        cr_expect_str_eq(text(sent, 0, "event"), "sink");
+        cr_expect_str_eq(text(sent, 1, "text"), "both");
+        json_array_clear(sent);
+    }
+    json_t *lines = read_lines();
+    cr_assert_eq(json_array_size(lines), 2);
+    cr_expect_str_eq(text(lines, 0, "event"), "file");
+    cr_expect_str_eq(text(lines, 1, "text"), "both");
+    json_decref(lines);
+    json_decref(sent);
 }
 
 Test(event_log, lines_are_buffered_for_at_most_a_second)
@@ -256,7 +245,7 @@ Test(event_log, size_limit_keeps_full_and_job_end_events)
     struct glint_error error;
     struct event_log *log = open_log(EVENT_LOG_BYTES_MIN, &error);
     for (uint32_t i = 0; i < 10000; i++) log_task(log, i);
-    event_log_job_end(log, NULL, NULL);
+    log_end(log);
     event_log_close(log);
     json_t *lines = read_lines();
     size_t count = json_array_size(lines);
@@ -269,39 +258,13 @@ Test(event_log, size_limit_keeps_full_and_job_end_events)
     json_decref(lines);
 }
 
-Test(event_log, long_strings_are_truncated)
-{
-    enum { WORDS = 500, SIZE = 5000 };
-    static char word[SIZE + 1];
-    const char *words[WORDS];
-    struct event_option options[WORDS];
-    memset(word, 1, SIZE);
-    for (unsigned i = 0; i < WORDS; i++) {
-        words[i] = word;
-        options[i] = (struct event_option){"option", word, NULL};
-    }
-    struct glint_error error;
-    struct event_log *log = open_log(0, &error);
-    struct event_job job = {.arguments = words, .argument_count = WORDS};
-    event_log_job_start(log, &job);
-    job = (struct event_job){.options = options, .option_count = 1};
-    event_log_job_start(log, &job);
-    event_log_job_end(log, NULL, NULL);
-    event_log_close(log);
-    json_t *lines = read_lines();
-    cr_assert_eq(json_array_size(lines), 3);
-    cr_expect_eq(number(lines, 0, "argument_count"), WORDS);
-    cr_expect_eq(number(lines, 2, "events_left_out"), 0);
-    json_decref(lines);
-}
-
 Test(event_log, full_disk_warns_once)
 {
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     event_log_fixture.writable = 100000;
     for (uint32_t i = 0; i < 2000; i++) log_task(log, i);
-    event_log_job_end(log, NULL, NULL);
+    log_end(log);
     event_log_close(log);
     cr_expect_eq(event_log_fixture.notes, 1);
     cr_expect(strstr(event_log_fixture.note, "No space left") != NULL, "%s",
@@ -319,35 +282,14 @@ Test(event_log, out_of_memory_drops_and_counts_events)
     mem_fail_at(0, false);
     struct event_log *log = open_log(0, &error);
     mem_fail_at(1, false);
-    event_log_note(log, "lost");
+    log_note(log, "lost");
     mem_fail_at(0, false);
-    event_log_note(log, "kept");
-    event_log_job_end(log, NULL, NULL);
+    log_note(log, "kept");
+    log_end(log);
     event_log_close(log);
     json_t *lines = read_lines();
     cr_expect_eq(json_array_size(lines), 2);
     cr_expect_eq(number(lines, 1, "events_left_out"), 1);
-    json_decref(lines);
-}
-
-Test(event_log, reports_are_limited)
-{
-    char text[600];
-    memset(text, 'x', sizeof text);
-    const struct glint_field fields[] = {
-        {"text", {GLINT_TEXT, {.bytes = {(const uint8_t *)text, sizeof text}}}},
-        {"count", {GLINT_I64, {.i64 = -3}}},
-        {"rate", {GLINT_F64, {.f64 = 0.25}}}};
-    struct glint_error error;
-    struct event_log *log = open_log(0, &error);
-    for (int i = 0; i < GLINT_REPORTS_MAX + 5; i++) event_log_report(log, "thing", fields, 3);
-    event_log_close(log);
-    json_t *lines = read_lines();
-    cr_expect_eq(json_array_size(lines), GLINT_REPORTS_MAX);
-    const json_t *o = json_object_get(json_array_get(lines, 0), "fields");
-    cr_expect_eq(json_string_length(json_object_get(o, "text")), 512);
-    cr_expect_eq(json_integer_value(json_object_get(o, "count")), -3);
-    cr_expect_eq(json_real_value(json_object_get(o, "rate")), 0.25);
     json_decref(lines);
 }
 
@@ -374,7 +316,7 @@ static void write_log(void)
     struct glint_error error;
     struct event_log *log = open_log(0, &error);
     cr_assert_not_null(log, "%s", error.cause);
-    event_log_job_start(log, &(struct event_job){.id = 0x7f3a, .name = "count-keys"});
+    log_job(log);
     event_log_close(log);
 }
 

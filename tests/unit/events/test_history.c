@@ -1,10 +1,12 @@
-/* The reader of event logs, with logs from the real writer, and with failing disks and memory. */
+/* The reader of event logs, with logs from the real file, and with failing disks and memory. */
 #include "engine/base/mem.h"
 #include "engine/cli/history_print.h"
 #include "engine/events/event_log.h"
 #include "tests/support/memory_env.h"
 
 #include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TASKS = 101 };
@@ -26,35 +28,45 @@ static void teardown(void)
 
 TestSuite(history, .init = setup, .fini = teardown);
 
+/* Writes an event with the error, and fields that are JSON already. */
+static void add_event(struct event_log *log, const char *event, unsigned kind,
+                      const struct glint_error *why, const char *format, ...)
+{
+    char fields[512];
+    va_list args;
+    va_start(args, format);
+    const int size = vsnprintf(fields, sizeof fields, format, args);
+    va_end(args);
+    cr_assert(size > 0 && (size_t)size < sizeof fields);
+    struct json *j = event_log_line_start(log, event, kind);
+    json_error(j, "error", why);
+    cr_assert(buffer_append(&j->out, fields, (uint64_t)size));
+    event_log_line_end(log);
+}
+
 /* Task t takes t milliseconds; every tenth one fails first. */
 static void write_log(void)
 {
+    static const char task[] = ",\"stage\":3,\"task\":%u,\"attempt\":0,\"executor\":%u,"
+                               "\"speculative\":false,\"start_ms\":0,\"end_ms\":1000,"
+                               "\"run_ms\":%u,\"outcome\":\"%s\",\"counters\":{}";
     struct glint_error error = {.code = GLINT_OK}, why = {.code = GLINT_OK};
     struct event_log_config config = {.env = env_real(), .path = path};
     struct event_log *log = event_log_open(&config, &error);
     cr_assert_not_null(log, "%s", error.cause);
-    uint64_t now = env_real()->now_ns(env_real());
     error_set(&why, GLINT_E_NO_MEMORY, NULL, "\x1b[31mred\n\xff");
-    struct event_job job = {.id = 1, .name = "job"};
-    event_log_job_start(log, &job);
-    for (uint32_t stage = 0; stage < 20; stage++) {
-        struct event_stage started = {.stage = stage, .name = "s", .tasks = TASKS};
-        event_log_stage_start(log, &started);
-    }
+    add_event(log, "job", EVENT_FOR_ALL, NULL,
+              ",\"id\":\"1\",\"name\":\"job\",\"version\":null,\"build\":null,\"master\":null,"
+              "\"arguments\":[],\"options\":{}");
+    for (uint32_t stage = 0; stage < 20; stage++)
+        add_event(log, "stage", EVENT_FOR_ALL, NULL,
+                  ",\"stage\":%u,\"action\":0,\"name\":\"s\",\"tasks\":%d,\"parents\":[]", stage,
+                  TASKS);
     for (uint32_t t = 0; t < TASKS; t++) {
-        struct event_task task = {.stage = 3,
-                                  .task = t,
-                                  .executor = t % 7,
-                                  .start_ns = now,
-                                  .end_ns = now + 1000000000u,
-                                  .run_ns = t * 1000000u,
-                                  .why = &why};
-        task.outcome = OUTCOME_FAILED;
-        if (t % 10 == 0) event_log_task_end(log, &task);
-        task.outcome = t == 50 ? OUTCOME_KILLED : OUTCOME_DONE;
-        event_log_task_end(log, &task);
+        if (t % 10 == 0) add_event(log, "task", EVENT_FOR_ALL, &why, task, t, t % 7, t, "failed");
+        add_event(log, "task", EVENT_FOR_ALL, NULL, task, t, t % 7, t, t == 50 ? "killed" : "done");
     }
-    event_log_job_end(log, &why, NULL);
+    add_event(log, "job_end", EVENT_FOR_ALL | EVENT_LAST, &why, ",\"tasks\":%d", TASKS);
     event_log_close(log);
 }
 

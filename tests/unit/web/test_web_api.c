@@ -36,7 +36,7 @@ TestSuite(web_api, .init = setup, .fini = teardown);
 static int add_done(uint32_t task, const struct job_counter *counters, uint32_t count)
 {
     struct glint_error error = {.code = GLINT_OK};
-    const struct job_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
+    const struct event_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
     return job_model_add_attempt(&m, &a, NULL, counters, count, &error);
 }
 
