@@ -248,12 +248,12 @@ static void splits_execute(const struct cli_line *line, struct glint_error *erro
 enum counters_format { COUNTERS_NONE, COUNTERS_HADOOP, COUNTERS_JSON };
 
 /* Lines of Hadoop streaming, or one line of JSON. */
-static void print_stage_counters(const struct job_metrics *c, enum counters_format format)
+static void print_stage_counters(const struct counters *c, enum counters_format format)
 {
     struct json j = {.failed = false};
     if (format == COUNTERS_NONE) return;
     json_begin(&j, NULL, '{');
-    for (uint32_t i = 0; i < c->counter_count; i++) {
+    for (uint32_t i = 0; i < c->count; i++) {
         json_i64(&j, c->names[i], c->values[i]);
         if (format == COUNTERS_HADOOP)
             fprintf(stderr, "reporter:counter:glint,%s,%lld\n", c->names[i],

@@ -4,16 +4,10 @@
 
 #include "engine/base/json.h"
 #include "engine/base/text.h"
-#include "engine/base/utf8.h"
 #include "engine/cli/print.h"
 #include "engine/records/task.h"
 
-#include <assert.h>
-#include <float.h>
 #include <string.h>
-
-/* Every decimal of this many digits survives the conversion to double: 0.007 stays 0.007. */
-#define REAL_DIGITS DBL_DIG
 
 /* Prints `format` with fields of `o`: {name} is a text, or "?" if it is missing; {name:n} a whole
  * number; {name:+} an "s" unless that is 1; {name:s} milliseconds as seconds. */
@@ -104,19 +98,20 @@ static void print_executor(FILE *out, uint32_t number, const struct job_executor
 static void print_stage_counters(FILE *out, const struct job_stage *s)
 {
     const char *before = "  ";
-    for (uint32_t i = 0; i < s->counter_count; i++) {
-        const struct job_counter *c = &s->counters[i];
-        if (c->value == 0) continue;
+    for (uint32_t i = 0; i < s->counters.count; i++) {
+        const char *name = s->counters.names[i];
+        const int64_t value = s->counters.values[i];
+        if (value == 0) continue;
         fputs(before, out);
-        print_escaped(out, c->name[0] != '\0' ? c->name : "?", " ");
-        fprintf(out, " %lld", (long long)c->value);
-        if (strstr(c->name, "bytes") != NULL && c->value >= (int64_t)KIB) {
+        print_escaped(out, name[0] != '\0' ? name : "?", " ");
+        fprintf(out, " %lld", (long long)value);
+        if (strstr(name, "bytes") != NULL && value >= (int64_t)KIB) {
             char size[TEXT_NUMBER_MAX];
-            text_format_bytes(size, (uint64_t)c->value);
+            text_format_bytes(size, (uint64_t)value);
             fprintf(out, " (%s)", size);
         }
-        if (strcmp(c->name, task_counter_names[COUNT_FETCH_WAIT_US]) == 0)
-            fprintf(out, " (%.3f s)", (double)c->value / 1e6);
+        if (strcmp(name, task_counter_names[COUNT_FETCH_WAIT_US]) == 0)
+            fprintf(out, " (%.3f s)", (double)value / 1e6);
         before = ", ";
     }
     if (before[0] == ',') fputc('\n', out);
@@ -270,30 +265,11 @@ void history_print(FILE *out, const struct job_model *m)
 
 /* ---- JSON */
 
-/* A value of an event, with the digits that the log has. NULL: null. */
-static void put_value(struct json *out, const char *name, const json_t *value)
-{
-    const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS);
-    char *text = value != NULL ? json_dumps(value, flags) : mem_strdup("null");
-    if (text != NULL)
-        json_raw(out, name, text, strlen(text));
-    else
-        out->failed = true;
-    mem_free(text);
-}
-
-static void put_real(struct json *out, const char *name, double value)
-{
-    json_t *real = json_real(value);
-    put_value(out, name, real);
-    json_decref(real);
-}
-
 static void put_fields(struct json *out, const json_t *event)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)event, name, value) put_value(out, name, value);
+    json_object_foreach((json_t *)event, name, value) job_put_value(out, name, value);
 }
 
 static void put_events(struct json *out, const char *name, const struct job_model *m,
@@ -304,7 +280,7 @@ static void put_events(struct json *out, const char *name, const struct job_mode
     json_begin(out, name, '[');
     json_array_foreach(m->events, i, o)
     {
-        if (job_event_is(o, event)) put_value(out, NULL, o);
+        if (job_event_is(o, event)) job_put_value(out, NULL, o);
     }
     json_end(out, ']');
 }
@@ -315,14 +291,14 @@ static void put_job(struct json *out, const struct job_model *m)
     const bool failed = json_is_object(json_object_get(m->end, "error"));
     json_u64(out, "schema", 1);
     json_cstring(out, "status", m->end == NULL ? "incomplete" : failed ? "failed" : "ok");
-    put_value(out, "job", m->job);
-    put_value(out, "end", m->end);
+    job_put_value(out, "job", m->job);
+    job_put_value(out, "end", m->end);
     json_u64(out, "stage_count", t.stages);
     json_u64(out, "stages_skipped", t.stages_skipped);
     json_u64(out, "tasks", t.tasks);
     json_u64(out, "attempts", m->attempts_total);
     json_u64(out, "retry_count", t.retries);
-    put_real(out, "last_ms", m->last_ms);
+    json_f64(out, "last_ms", m->last_ms);
     json_bool(out, "truncated_line", m->truncated_line);
     json_bool(out, "size_limited", m->size_limited);
 }
@@ -334,7 +310,7 @@ static void put_executor(struct json *out, uint32_t number, const struct job_exe
     put_fields(out, e->joined);
     json_u64(out, "attempts", e->attempts);
     json_u64(out, "failed", e->failed);
-    put_value(out, "last", e->last);
+    job_put_value(out, "last", e->last);
     json_end(out, '}');
 }
 
@@ -354,34 +330,15 @@ static void put_stage(struct json *out, const struct job_stage *s)
     json_u64(out, "speculative", s->speculative);
     json_u64(out, "retries", s->retries);
     if (s->end != NULL)
-        put_real(out, "ended_ms", s->end_ms);
+        json_f64(out, "ended_ms", s->end_ms);
     else
         json_cstring(out, "ended_ms", NULL);
     if (job_stage_run_ms(s, ms)) {
-        for (int i = 0; i < RUN_MS_QUANTILES; i++) put_real(out, names[i], ms[i]);
-        put_real(out, "skew", skew_of(ms));
+        for (int i = 0; i < RUN_MS_QUANTILES; i++) json_f64(out, names[i], ms[i]);
+        json_f64(out, "skew", skew_of(ms));
     }
-    json_begin(out, "counters", '{');
-    for (uint32_t i = 0; i < s->counter_count; i++)
-        json_i64(out, s->counters[i].name, s->counters[i].value);
+    counters_put(out, &s->counters);
     json_end(out, '}');
-    json_end(out, '}');
-}
-
-/* jansson escapes only C0 controls. All other control characters are inside strings, so they can be
- * escaped in the output. */
-static void print_json_text(FILE *out, const char *text)
-{
-    const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
-    for (unsigned size; p < end; p += size) {
-        size = utf8_size(p, (uint64_t)(end - p));
-        assert(size > 0); /* jansson writes UTF-8 */
-        const uint32_t code = utf8_code(p, size);
-        if (utf8_is_control(code))
-            fprintf(out, "\\u%04x", code);
-        else
-            fwrite(p, 1, size, out);
-    }
 }
 
 bool history_print_json(FILE *out, const struct job_model *m)
@@ -401,7 +358,7 @@ bool history_print_json(FILE *out, const struct job_model *m)
     put_events(&j, "actions", m, "action");
     put_events(&j, "retries", m, "retry");
     json_begin(&j, "storage", '[');
-    json_array_foreach(json_object_get(m->storage, "rdds"), n, o) put_value(&j, NULL, o);
+    json_array_foreach(json_object_get(m->storage, "rdds"), n, o) job_put_value(&j, NULL, o);
     json_end(&j, ']');
     json_begin(&j, "accumulators", '{');
     put_fields(&j, m->accumulators);
@@ -410,9 +367,5 @@ bool history_print_json(FILE *out, const struct job_model *m)
     put_events(&j, "notes", m, "note");
     put_events(&j, "reports", m, "report");
     json_end(&j, '}');
-    const bool printed = !j.failed && buffer_append(&j.out, "", 1);
-    if (printed) print_json_text(out, (const char *)j.out.data);
-    if (printed) fputc('\n', out);
-    json_fini(&j);
-    return printed;
+    return print_json_object(out, &j);
 }

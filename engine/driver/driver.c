@@ -277,7 +277,7 @@ static int driver_run_action(struct driver *d, const struct action *action)
     if (r != 0) job_outputs_fail(&a);
     if (r != 0 || skipped) return r;
     a.number = d->next_action++;
-    a.bad_rows_before = job_metrics_counter_value(&d->metrics, "bad rows");
+    a.bad_rows_before = counters_value(&d->metrics.counters, "bad rows");
     d->action_run = &a;
     r = run_stages(d);
     if (r == 0) r = accumulators_merge(&d->accumulators, g);
@@ -484,16 +484,16 @@ static void driver_recover(struct driver *d)
 
 void driver_summarize(struct driver *d, struct glint_summary *out)
 {
-    job_metrics_sort_counters(&d->metrics);
+    counters_sort(&d->metrics.counters);
     *out = (struct glint_summary){.job_id = d->g->job_id,
                                   .elapsed_ns = d->env->now_ns(d->env) - d->start_ns,
                                   .stages = d->metrics.stages_started,
                                   .tasks = d->metrics.tasks,
                                   .stages_skipped = d->metrics.stages_skipped,
                                   .retries = d->metrics.retries,
-                                  .counter_count = d->metrics.counter_count,
-                                  .counter_names = (const char *const *)d->metrics.names,
-                                  .counter_values = d->metrics.values,
+                                  .counter_count = d->metrics.counters.count,
+                                  .counter_names = (const char *const *)d->metrics.counters.names,
+                                  .counter_values = d->metrics.counters.values,
                                   .stage_count = d->metrics.stage_count,
                                   .stage_times = d->metrics.stages,
                                   .output_count =
@@ -533,12 +533,19 @@ static void driver_free_broadcast(struct driver *d, uint64_t id, void *data)
 
 static int64_t driver_counter(struct driver *d, const char *name)
 {
-    return job_metrics_counter_value(&d->metrics, name);
+    return counters_value(&d->metrics.counters, name);
 }
 
 static bool driver_accumulator(struct driver *d, const char *name, struct glint_cell *out)
 {
     return accumulators_find(&d->accumulators, name, out);
+}
+
+static void free_job_metrics(struct job_metrics *m)
+{
+    for (uint32_t i = 0; i < m->stage_count; i++) mem_free((char *)m->stages[i].name);
+    mem_free(m->stages);
+    counters_fini(&m->counters);
 }
 
 void driver_destroy(struct driver *d)
@@ -552,7 +559,7 @@ void driver_destroy(struct driver *d)
     cached_rdds_destroy(d->cached);
     executors_fini(d);
     reachability_fini(&d->reachability);
-    job_metrics_fini(&d->metrics);
+    free_job_metrics(&d->metrics);
     accumulators_fini(&d->accumulators);
     mem_free(d);
 }

@@ -7,7 +7,7 @@
 #include "engine/driver/block_locations.h"
 #include "engine/driver/commit.h"
 #include "engine/driver/transport.h"
-#include "engine/events/job_metrics.h"
+#include "engine/events/counters.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/sched/sched.h"
 #include "engine/transfer/message.h"
@@ -159,6 +159,16 @@ struct action_run {
     struct glint_error last_error;     /* of the last failed task or lost executor */
     int on_result_code;                /* non-zero: on_result returned it, which ends the action */
     bool over; /* ended before its last task was done: outcomes that still arrive do not count */
+};
+
+/* For the summary of the job and its progress. */
+struct job_metrics {
+    struct counters counters;
+    struct glint_stage_time *stages; /* in order of their numbers; names are owned */
+    uint32_t stage_count;            /* of those kept, at most STAGES_KEPT_MAX */
+    uint32_t stages_started;
+    uint64_t stage_capacity;
+    uint32_t tasks, stages_skipped, retries; /* tasks: of all stages that have started */
 };
 
 struct driver {

@@ -550,10 +550,7 @@ void event_log_listener_on_job_end(struct driver *d)
     json_u64(j, "stages_skipped", s.stages_skipped);
     json_u64(j, "tasks", s.tasks);
     json_u64(j, "retries", s.retries);
-    json_begin(j, "counters", '{');
-    for (uint32_t i = 0; i < s.counter_count; i++)
-        json_i64(j, s.counter_names[i], s.counter_values[i]);
-    json_end(j, '}');
+    counters_put(j, &d->metrics.counters);
     put_accumulators(j, s.accumulators);
     event_log_line_end(d->log);
 }

@@ -309,7 +309,7 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
 void driver_on_counter_increment(struct driver *d, const char *name, int64_t by)
 {
     assert(by >= 0);
-    job_metrics_add_counter(&d->metrics, name, by, driver_error(d));
+    counters_add(&d->metrics.counters, name, by, driver_error(d));
 }
 
 void driver_on_no_executors(struct driver *d, const struct glint_error *why)

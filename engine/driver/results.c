@@ -397,8 +397,7 @@ static int check_bad_rows(struct driver *d)
 {
     int64_t max = d->g->config.bad_rows_max;
     if (max < 0 || !d->g->config.skip_bad_rows) return 0;
-    int64_t bad =
-        job_metrics_counter_value(&d->metrics, "bad rows") - d->action_run->bad_rows_before;
+    int64_t bad = counters_value(&d->metrics.counters, "bad rows") - d->action_run->bad_rows_before;
     if (bad <= max) return 0;
     return error_set(driver_error(d), GLINT_E_TOO_MANY_BAD_ROWS,
                      "raise --max-bad-rows, or check the input",
@@ -409,7 +408,7 @@ static int add_task_counters(struct driver *d, uint32_t stage, uint32_t task,
                              const struct buffer *counters)
 {
     const struct glint_slice entries = {counters->data, counters->size};
-    int r = job_metrics_add_task_counters(&d->metrics, entries, driver_error(d));
+    int r = counters_add_task(&d->metrics.counters, entries, driver_error(d));
     if (r == 0) r = accumulators_add_task(&d->accumulators, d->g, stage, task, entries);
     return r == 0 ? check_bad_rows(d) : r;
 }

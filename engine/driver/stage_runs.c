@@ -57,6 +57,20 @@ static void stage_progress_start(struct driver *d, uint32_t number)
     for (uint32_t p = 0; p < stage->tasks; p++) stage->bytes_total += shuffle_bytes(a, stage, p);
 }
 
+/* The task's rows and bytes read; 0: what cannot be decoded. */
+static void get_task_input(struct glint_slice counters, uint64_t *out_rows, uint64_t *out_bytes)
+{
+    struct unpacker u = unpack_begin(counters);
+    *out_rows = *out_bytes = 0;
+    while (!u.failed && u.next < u.count) {
+        struct counter_entry e;
+        if (!counter_entry_unpack(&u, &e) || e.is_accumulator || e.value < 0) continue;
+        const uint64_t value = (uint64_t)e.value;
+        if (strcmp(e.name, task_counter_names[COUNT_ROWS_READ]) == 0) *out_rows = value;
+        if (strcmp(e.name, task_counter_names[COUNT_BYTES_READ]) == 0) *out_bytes = value;
+    }
+}
+
 void stage_progress_add_task(struct driver *d, uint32_t number, const struct message *done)
 {
     const struct action_run *a = d->action_run;
@@ -64,8 +78,7 @@ void stage_progress_add_task(struct driver *d, uint32_t number, const struct mes
     uint64_t rows = 0, bytes = 0;
     assert(done->type == MSG_DONE && done->task < stage->tasks);
     if (d->g->config.progress == NULL) return;
-    job_metrics_task_input((struct glint_slice){done->counters.data, done->counters.size}, &rows,
-                           &bytes);
+    get_task_input((struct glint_slice){done->counters.data, done->counters.size}, &rows, &bytes);
     if (stage->parent_count > 0 && stage->bytes_total > 0)
         bytes = shuffle_bytes(a, stage, stage_run_partition(a, number, done->task));
     stage->rows_read += rows;
@@ -465,6 +478,41 @@ static int prefer_output_locations(struct driver *d, uint32_t parent)
     return 0;
 }
 
+/* Half of them at a time, so that a stage costs the same however many there are. */
+static void drop_oldest_stages(struct job_metrics *m)
+{
+    const uint32_t dropped = m->stage_count / 2, kept = m->stage_count - dropped;
+    for (uint32_t i = 0; i < dropped; i++) mem_free((char *)m->stages[i].name);
+    memmove(m->stages, m->stages + dropped, kept * sizeof *m->stages);
+    m->stage_count = kept;
+}
+
+/* The stage started for the first time. A job that runs actions in a loop has stages without end:
+ * the oldest ones are dropped. False when out of memory. Insertion sort: stages start nearly in the
+ * order of their numbers. */
+static bool add_stage_time(struct job_metrics *m, uint32_t number, const char *name, uint32_t tasks)
+{
+    if (!array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
+        return false;
+    char *copy = mem_strdup(name);
+    if (copy == NULL) return false;
+    if (m->stage_count == STAGES_KEPT_MAX) drop_oldest_stages(m);
+    m->stages_started++;
+    uint32_t at = m->stage_count++;
+    for (; at > 0 && m->stages[at - 1].number > number; at--) m->stages[at] = m->stages[at - 1];
+    assert(name[0] != '\0' && (at == 0 || m->stages[at - 1].number < number));
+    m->stages[at] = (struct glint_stage_time){.number = number, .name = copy, .tasks = tasks};
+    m->tasks += tasks;
+    return true;
+}
+
+/* From the end: the stage that finishes is among the last that started. */
+static void set_stage_time(struct job_metrics *m, uint32_t number, uint64_t elapsed_ns)
+{
+    for (uint32_t i = m->stage_count; i-- > 0;)
+        if (m->stages[i].number == number) m->stages[i].elapsed_ns = elapsed_ns;
+}
+
 int stage_run_start(struct driver *d, uint32_t number)
 {
     struct stage_run *stage = &d->action_run->stages[number];
@@ -479,7 +527,7 @@ int stage_run_start(struct driver *d, uint32_t number)
     stage_progress_start(d, number);
     event_log_listener_on_stage_start(d, number);
     if (!stage->is_first_run ||
-        job_metrics_add_stage(&d->metrics, stage->number, stage->name, stage->tasks))
+        add_stage_time(&d->metrics, stage->number, stage->name, stage->tasks))
         return 0;
     return error_no_memory(driver_error(d));
 }
@@ -495,8 +543,7 @@ static int finish_stage(struct driver *d, uint32_t number)
     stage->finished = true;
     event_log_listener_on_stage_end(d, number);
     if (stage->is_first_run)
-        job_metrics_finish_stage(&d->metrics, stage->number,
-                                 d->env->now_ns(d->env) - stage->start_ns);
+        set_stage_time(&d->metrics, stage->number, d->env->now_ns(d->env) - stage->start_ns);
     if (stage->shuffle == NULL) return 0;
     stage->shuffle->shuffled = true; /* later actions skip this stage, and read its outputs */
     return d->executor_count > 1 ? prefer_output_locations(d, number) : 0;
@@ -508,8 +555,7 @@ void stage_runs_record_unfinished(struct driver *d)
     for (uint32_t i = 0; i < a->stage_count; i++) {
         const struct stage_run *stage = &a->stages[i];
         if (!stage->started || stage->finished || !stage->is_first_run) continue;
-        job_metrics_finish_stage(&d->metrics, stage->number,
-                                 d->env->now_ns(d->env) - stage->start_ns);
+        set_stage_time(&d->metrics, stage->number, d->env->now_ns(d->env) - stage->start_ns);
     }
 }
 

@@ -33,8 +33,7 @@ static void free_stage(struct job_stage *s)
     buffer_fini(&s->run_ms);
     buffer_fini(&s->done_tasks);
     for (int i = 0; i < TASK_METRICS; i++) buffer_fini(&s->metrics[i]);
-    for (uint32_t i = 0; i < s->counter_count; i++) mem_free((char *)s->counters[i].name);
-    mem_free(s->counters);
+    counters_fini(&s->counters);
 }
 
 void job_model_fini(struct job_model *m)
@@ -63,6 +62,33 @@ const char *job_event_text(const json_t *event, const char *name)
 bool job_event_is(const json_t *o, const char *event)
 {
     return strcmp(job_event_text(o, "event"), event) == 0;
+}
+
+void job_put_value(struct json *out, const char *name, const json_t *value)
+{
+    const char *key;
+    json_t *element;
+    size_t i;
+    switch (value != NULL ? json_typeof(value) : JSON_NULL) {
+    case JSON_OBJECT:
+        json_begin(out, name, '{');
+        json_object_foreach((json_t *)value, key, element) job_put_value(out, key, element);
+        json_end(out, '}');
+        break;
+    case JSON_ARRAY:
+        json_begin(out, name, '[');
+        json_array_foreach(value, i, element) job_put_value(out, NULL, element);
+        json_end(out, ']');
+        break;
+    case JSON_STRING:
+        json_text(out, name, json_string_value(value), json_string_length(value));
+        break;
+    case JSON_INTEGER: json_i64(out, name, json_integer_value(value)); break;
+    case JSON_REAL: json_f64(out, name, json_real_value(value)); break;
+    case JSON_TRUE:
+    case JSON_FALSE: json_bool(out, name, json_is_true(value)); break;
+    default: json_cstring(out, name, NULL);
+    }
 }
 
 static uint32_t number_of(const json_t *event, const char *name)
@@ -108,27 +134,6 @@ static void keep(json_t **to, json_t *event)
 
 /* ---- Attempts */
 
-static int add_counter(struct job_stage *s, const struct job_counter *c, struct glint_error *error)
-{
-    for (uint32_t i = 0; i < s->counter_count; i++) {
-        if (strcmp(s->counters[i].name, c->name) != 0) continue;
-        /* Wraps around like the job's own counters. */
-        s->counters[i].value = (int64_t)((uint64_t)s->counters[i].value + (uint64_t)c->value);
-        return 0;
-    }
-    if (s->counter_count == COUNTERS_MAX)
-        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
-                         COUNTERS_MAX);
-    char *name = mem_strdup(c->name);
-    if (name == NULL || !array_reserve(&s->counters, &s->counter_capacity, s->counter_count + 1,
-                                       sizeof *s->counters)) {
-        mem_free(name);
-        return error_no_memory(error);
-    }
-    s->counters[s->counter_count++] = (struct job_counter){name, c->value};
-    return 0;
-}
-
 /* Adds to the metric of the done attempt number `index`, the last one. An executor may send the
  * same counter more than once. */
 static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
@@ -144,28 +149,31 @@ static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
     return true;
 }
 
-static int add_done(struct job_stage *s, const struct event_attempt *a,
-                    const struct job_counter *counters, uint32_t count, struct glint_error *error)
+int job_stage_add_counter(struct job_stage *s, const char *name, int64_t value,
+                          struct glint_error *error)
 {
-    const double ms = a->run_ms > 0 ? a->run_ms : 0;
-    int r = 0;
-    for (uint32_t i = 0; i < count && r == 0; i++) {
-        if (counters[i].value == 0) continue;
-        r = add_counter(s, &counters[i], error);
-        for (int k = 0; k < TASK_METRICS && r == 0; k++)
-            if (strcmp(counters[i].name, metric_names[k]) == 0 &&
-                !put_metric(&s->metrics[k], s->done, (uint64_t)counters[i].value))
-                r = error_no_memory(error);
-    }
-    if (r == 0 && (!buffer_append(&s->run_ms, &ms, sizeof ms) ||
-                   !buffer_append(&s->done_tasks, &a->task, sizeof a->task)))
-        r = error_no_memory(error);
-    s->done++;
-    return r;
+    struct glint_error why = {.code = GLINT_OK};
+    assert(s->done > 0);
+    if (value == 0) return 0;
+    int r = counters_add(&s->counters, name, value, &why);
+    for (int k = 0; k < TASK_METRICS && r == 0; k++)
+        if (strcmp(name, metric_names[k]) == 0 &&
+            !put_metric(&s->metrics[k], s->done - 1, (uint64_t)value))
+            r = GLINT_E_NO_MEMORY;
+    if (r == GLINT_E_PLAN_LIMIT)
+        return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", why.cause);
+    return r == 0 ? 0 : error_no_memory(error);
 }
 
-static int add_failure(struct job_model *m, const struct event_attempt *a, json_t *why,
-                       struct glint_error *error)
+static bool add_done(struct job_stage *s, const struct event_attempt *a)
+{
+    const double ms = a->run_ms > 0 ? a->run_ms : 0;
+    s->done++;
+    return buffer_append(&s->run_ms, &ms, sizeof ms) &&
+           buffer_append(&s->done_tasks, &a->task, sizeof a->task);
+}
+
+static bool add_failure(struct job_model *m, const struct event_attempt *a, json_t *why)
 {
     json_t *failure =
         json_pack("{s:I s:I s:I s:I s:I s:b s:f s:f s:s s:O?}", "stageId", (json_int_t)a->stage,
@@ -173,45 +181,48 @@ static int add_failure(struct job_model *m, const struct event_attempt *a, json_
                   (json_int_t)a->partition, "executorId", (json_int_t)a->executor, "speculative",
                   (int)a->speculative, "startMs", a->start_ms, "endMs", a->end_ms, "status",
                   a->outcome == OUTCOME_FAILED ? "FAILED" : "LOST", "error", why);
-    if (json_array_append_new(m->failures, failure) != 0) return error_no_memory(error);
+    if (json_array_append_new(m->failures, failure) != 0) return false;
     if (json_array_size(m->failures) > MODEL_FAILURES_MAX) json_array_remove(m->failures, 0);
-    return 0;
+    return true;
 }
 
-int job_model_add_attempt(struct job_model *m, const struct event_attempt *a, json_t *why,
-                          const struct job_counter *counters, uint32_t counter_count,
-                          struct glint_error *error)
+struct job_stage *job_model_add_attempt(struct job_model *m, const struct event_attempt *a,
+                                        json_t *why, struct glint_error *error)
 {
     struct job_stage *s = find_or_add_stage(m, a->stage, error);
     struct job_executor *e = find_or_add_executor(m, a->executor);
-    int r = 0;
+    bool kept = e != NULL;
     m->changes++;
-    if (s == NULL) return error->code;
-    if (e == NULL) return error_no_memory(error);
-    if (m->attempts.size / sizeof *a == MODEL_ATTEMPTS_MAX)
+    if (s == NULL) return NULL;
+    if (kept && m->attempts.size / sizeof *a == MODEL_ATTEMPTS_MAX)
         m->attempts_dropped++;
-    else if (!buffer_append(&m->attempts, a, sizeof *a))
-        return error_no_memory(error);
+    else if (kept)
+        kept = buffer_append(&m->attempts, a, sizeof *a);
+    if (!kept) {
+        error_no_memory(error);
+        return NULL;
+    }
     m->attempts_total++;
     e->attempts++;
     s->speculative += a->speculative;
     switch (a->outcome) {
     case OUTCOME_DONE:
         e->done++;
-        r = add_done(s, a, counters, counter_count, error);
+        kept = add_done(s, a);
         break;
     case OUTCOME_KILLED: s->killed++; break;
     case OUTCOME_FAILED:
         s->failed++;
         e->failed++;
-        r = add_failure(m, a, why, error);
+        kept = add_failure(m, a, why);
         break;
     default:
         s->lost++;
         e->failed++;
-        r = add_failure(m, a, why, error);
+        kept = add_failure(m, a, why);
     }
-    return r;
+    if (!kept) error_no_memory(error);
+    return kept ? s : NULL;
 }
 
 /* ---- Events */
@@ -227,8 +238,6 @@ int64_t json_integer_or_text(const json_t *value)
 /* A "task" of an event log. */
 static int add_task_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
-    struct job_counter counters[COUNTERS_MAX];
-    uint32_t count = 0;
     const char *name;
     json_t *value, *run = json_object_get(o, "run_ms");
     struct event_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
@@ -243,14 +252,15 @@ static int add_task_event(struct job_model *m, json_t *o, struct glint_error *er
                               .speculative = json_is_true(json_object_get(o, "speculative"))};
     for (uint8_t i = OUTCOME_DONE; i <= OUTCOME_EXECUTOR_LOST; i++)
         if (strcmp(job_event_text(o, "outcome"), event_outcome_names[i]) == 0) a.outcome = i;
+    struct job_stage *s = job_model_add_attempt(m, &a, json_object_get(o, "error"), error);
+    if (s == NULL) return error->code;
+    int r = 0;
+    if (a.outcome != OUTCOME_DONE) return 0;
     json_object_foreach(json_object_get(o, "counters"), name, value)
     {
-        if (count == COUNTERS_MAX)
-            return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "more than %u counters",
-                             COUNTERS_MAX);
-        counters[count++] = (struct job_counter){name, json_integer_or_text(value)};
+        if (r == 0) r = job_stage_add_counter(s, name, json_integer_or_text(value), error);
     }
-    return job_model_add_attempt(m, &a, json_object_get(o, "error"), counters, count, error);
+    return r;
 }
 
 static bool add_executor_event(struct job_model *m, json_t *o)
@@ -365,13 +375,6 @@ uint64_t job_stage_done_tasks(const struct job_stage *s)
     for (uint64_t i = 0; i < attempts; i++) tasks += i == 0 || sorted[i] != sorted[i - 1];
     mem_free(sorted);
     return tasks;
-}
-
-int64_t job_stage_counter(const struct job_stage *s, const char *name)
-{
-    for (uint32_t i = 0; i < s->counter_count; i++)
-        if (strcmp(s->counters[i].name, name) == 0) return s->counters[i].value;
-    return 0;
 }
 
 uint64_t job_model_running_in(const struct job_model *m, uint32_t stage)

@@ -7,6 +7,7 @@
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/events/counters.h"
 #include "engine/events/event_log.h"
 
 #include <jansson.h>
@@ -29,11 +30,6 @@ enum task_metric {
     TASK_METRICS
 };
 
-struct job_counter {
-    const char *name;
-    int64_t value;
-};
-
 struct job_stage {
     uint32_t number, tasks;
     json_t *start, *end;     /* its events; NULL: none */
@@ -42,10 +38,8 @@ struct job_stage {
     struct buffer run_ms;     /* a double for each done attempt */
     struct buffer done_tasks; /* a uint32_t each: its task, which may be done again */
     struct buffer
-        metrics[TASK_METRICS];    /* a uint64_t each; those at the end may be missing, as 0 */
-    struct job_counter *counters; /* sums of the done attempts; names are owned */
-    uint32_t counter_count;
-    uint64_t counter_capacity;
+        metrics[TASK_METRICS]; /* a uint64_t each; those at the end may be missing, as 0 */
+    struct counters counters;  /* sums of the done attempts */
 };
 
 struct job_executor {
@@ -86,9 +80,12 @@ int job_model_read(struct job_model *m, struct env *env, const char *path,
                    struct glint_error *error);
 /* Adds an event with valid fields, or "status". Borrows `event`. Returns 0 or a code. */
 int job_model_add_event(struct job_model *m, json_t *event, struct glint_error *error);
-/* Adds the end of an attempt. `why` NULL: it has no error; borrowed. Names are borrowed. */
-int job_model_add_attempt(struct job_model *m, const struct event_attempt *a, json_t *why,
-                          const struct job_counter *counters, uint32_t counter_count,
+/* Adds the end of an attempt. `why` NULL: it has no error; borrowed. Returns its stage, or NULL
+ * with *error set. */
+struct job_stage *job_model_add_attempt(struct job_model *m, const struct event_attempt *a,
+                                        json_t *why, struct glint_error *error);
+/* Adds a counter of the last attempt, if it is done. Returns 0 or a code. */
+int job_stage_add_counter(struct job_stage *s, const char *name, int64_t value,
                           struct glint_error *error);
 
 struct job_totals {
@@ -101,7 +98,6 @@ struct job_totals job_model_totals(const struct job_model *m);
 /* Slots of all executors that are not lost. */
 uint64_t job_model_slots(const struct job_model *m);
 uint64_t job_stage_done_tasks(const struct job_stage *s); /* each once, however often it ran */
-int64_t job_stage_counter(const struct job_stage *s, const char *name);   /* 0: it has none */
 uint64_t job_model_running_in(const struct job_model *m, uint32_t stage); /* attempts */
 bool job_executor_is_lost(const struct job_executor *e);
 
@@ -122,5 +118,7 @@ const char *job_event_text(const json_t *event, const char *name);
 bool job_event_is(const json_t *o, const char *event);
 /* A counter, which is an integer, or a string of digits. */
 int64_t json_integer_or_text(const json_t *value);
+/* Writes any value of an event, as it is; NULL: null. */
+void job_put_value(struct json *out, const char *name, const json_t *value);
 
 #endif

@@ -3,7 +3,7 @@
 #include "engine/foreign/stage_results.h"
 
 #include "engine/base/text.h"
-#include "engine/events/job_metrics.h"
+#include "engine/events/counters.h"
 #include "engine/net/crypto_library.h"
 #include "engine/records/pack.h"
 
@@ -27,7 +27,7 @@ struct reading {
     int fd;                    /* the output that is being written; -1: none */
     char path[PATH_MAX];
     struct buffer scratch;
-    struct job_metrics totals;
+    struct counters totals;
 };
 
 /* ---- Counters */
@@ -38,20 +38,20 @@ static int add_counters(struct reading *r, struct glint_slice field, struct glin
     r->scratch.size = 0;
     if (stage_text_parse(field, &r->scratch, error) != 0) return error->code;
     const struct glint_slice bytes = {r->scratch.data, r->scratch.size};
-    const int code = job_metrics_add_task_counters(&r->totals, bytes, &damaged);
+    const int code = counters_add_task(&r->totals, bytes, &damaged);
     if (code == GLINT_E_NO_MEMORY) return error_no_memory(error);
     return code == 0 ? 0 : line_input_fail(r->in, HINT, error, "the counters are damaged");
 }
 
-static int encode_counters(const struct job_metrics *m, struct buffer *out,
+static int encode_counters(const struct counters *c, struct buffer *out,
                            struct glint_error *error)
 {
     struct packer p = {.failed = false};
-    pack_array(&p, m->counter_count);
-    for (uint32_t i = 0; i < m->counter_count; i++) {
+    pack_array(&p, c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
         pack_array(&p, 2);
-        pack_text(&p, m->names[i]);
-        pack_i64(&p, m->values[i]);
+        pack_text(&p, c->names[i]);
+        pack_i64(&p, c->values[i]);
     }
     return packer_finish(&p, out, error);
 }
@@ -213,7 +213,7 @@ int stage_results_read(struct stage_results *out, struct line_input *in, uint64_
     if (code == 0) code = encode_counters(&r.totals, &out->counters, error);
     if (r.fd >= 0) env->close(env, r.fd);
     buffer_fini(&r.scratch);
-    job_metrics_fini(&r.totals);
+    counters_fini(&r.totals);
     mem_free(r.done);
     return error->code;
 }

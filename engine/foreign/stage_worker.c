@@ -500,7 +500,7 @@ void stage_worker_close(struct stage_worker *w)
     buffer_fini(&w->scratch);
     mem_free(w->done);
     arena_fini(&w->io.arena);
-    job_metrics_fini(&w->counters);
+    counters_fini(&w->counters);
     pthread_cond_destroy(&w->arrived);
     pthread_mutex_destroy(&w->lock);
     work_dir_close(&w->work_dir);
@@ -524,7 +524,7 @@ struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct g
     pthread_mutex_unlock(&w->lock);
     const struct glint_slice counters = {outcome->counters.data, outcome->counters.size};
     if (outcome->type == MSG_DONE &&
-        job_metrics_add_task_counters(&w->counters, counters, error) == 0)
+        counters_add_task(&w->counters, counters, error) == 0)
         return outcome;
     if (outcome->type != MSG_DONE) *error = *outcome->error;
     message_destroy(outcome);

@@ -4,7 +4,7 @@
 #define GLINT_FOREIGN_STAGE_WORKER_H
 
 #include "engine/base/locked_dir.h"
-#include "engine/events/job_metrics.h"
+#include "engine/events/counters.h"
 #include "engine/executor/executor.h"
 #include "engine/foreign/stage_file.h"
 #include "engine/foreign/stage_text.h"
@@ -34,9 +34,9 @@ struct stage_worker {
     int out;  /* where lines go */
     bool raw; /* records are pairs: --io rawbytes */
     struct buffer lines, records, scratch;
-    struct glint_slice fed;      /* splits of the current task; NULL: those of the file */
-    bool *done;                  /* [task_count]: to reject a task that comes twice */
-    struct job_metrics counters; /* of all tasks */
+    struct glint_slice fed;   /* splits of the current task; NULL: those of the file */
+    bool *done;               /* [task_count]: to reject a task that comes twice */
+    struct counters counters; /* of all tasks */
 };
 
 /* Starts the executor for the stage `number` of the file. Both stay the caller's. Returns 0, or a

@@ -9,34 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes any value, as it is; NULL: null. */
-static void put_value(struct json *out, const char *name, const json_t *value)
-{
-    const char *key;
-    json_t *element;
-    size_t i;
-    switch (value != NULL ? json_typeof(value) : JSON_NULL) {
-    case JSON_OBJECT:
-        json_begin(out, name, '{');
-        json_object_foreach((json_t *)value, key, element) put_value(out, key, element);
-        json_end(out, '}');
-        break;
-    case JSON_ARRAY:
-        json_begin(out, name, '[');
-        json_array_foreach(value, i, element) put_value(out, NULL, element);
-        json_end(out, ']');
-        break;
-    case JSON_STRING:
-        json_text(out, name, json_string_value(value), json_string_length(value));
-        break;
-    case JSON_INTEGER: json_i64(out, name, json_integer_value(value)); break;
-    case JSON_REAL: json_f64(out, name, json_real_value(value)); break;
-    case JSON_TRUE:
-    case JSON_FALSE: json_bool(out, name, json_is_true(value)); break;
-    default: json_cstring(out, name, NULL);
-    }
-}
-
 /* Milliseconds as the event log has them; a negative number: not known. */
 static void put_ms(struct json *out, const char *name, double ms)
 {
@@ -49,7 +21,7 @@ static void put_ms(struct json *out, const char *name, double ms)
 /* The same, of a field of an event. */
 static void put_field(struct json *out, const char *name, const json_t *event, const char *field)
 {
-    put_value(out, name, json_object_get(event, field));
+    job_put_value(out, name, json_object_get(event, field));
 }
 
 /* ---- Jobs */
@@ -68,32 +40,20 @@ static const char *status_of(const json_t *end)
 
 static void put_counters(struct json *out, const struct job_model *m)
 {
-    struct job_stage sum = {.number = 0};
+    struct counters sum = {.count = 0};
+    struct glint_error error = {.code = GLINT_OK};
     if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
         put_field(out, "counters", m->end, "counters");
         return;
     }
-    json_begin(out, "counters", '{');
-    for (uint32_t i = 0; i < m->stage_count; i++)
-        for (uint32_t k = 0; k < m->stages[i].counter_count; k++) {
-            const struct job_counter *c = &m->stages[i].counters[k];
-            uint32_t at = 0;
-            while (at < sum.counter_count && strcmp(sum.counters[at].name, c->name) != 0) at++;
-            if (at == sum.counter_count) {
-                if (!array_reserve(&sum.counters, &sum.counter_capacity, at + 1,
-                                   sizeof *sum.counters)) {
-                    out->failed = true;
-                    break;
-                }
-                sum.counters[sum.counter_count++] = (struct job_counter){c->name, 0};
-            }
-            sum.counters[at].value =
-                (int64_t)((uint64_t)sum.counters[at].value + (uint64_t)c->value);
-        }
-    for (uint32_t i = 0; i < sum.counter_count; i++)
-        json_i64(out, sum.counters[i].name, sum.counters[i].value);
-    json_end(out, '}');
-    mem_free(sum.counters);
+    for (uint32_t i = 0; i < m->stage_count; i++) {
+        const struct counters *c = &m->stages[i].counters;
+        for (uint32_t k = 0; k < c->count; k++)
+            counters_add(&sum, c->names[k], c->values[k], &error);
+    }
+    counters_put(out, &sum);
+    out->failed = out->failed || error.code == GLINT_E_NO_MEMORY;
+    counters_fini(&sum);
 }
 
 static void put_texts(struct json *out, const char *name, const struct job_model *m,
@@ -131,7 +91,7 @@ static void put_details(struct json *out, const struct job_model *m, const struc
     json_u64(out, "numLostExecutors", m->lost_executors);
     put_counters(out, m);
     json_begin(out, "accumulators", '{');
-    json_object_foreach(m->accumulators, name, value) put_value(out, name, value);
+    json_object_foreach(m->accumulators, name, value) job_put_value(out, name, value);
     json_end(out, '}');
     put_texts(out, "outputs", m, "output", "path");
     put_texts(out, "notes", m, "note", "text");
@@ -302,8 +262,8 @@ static void put_environment(struct json *out, const struct job_model *m)
     {
         json_begin(out, NULL, '{');
         json_cstring(out, "name", name);
-        put_value(out, "value", value);
-        put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
+        job_put_value(out, "value", value);
+        job_put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -439,15 +399,12 @@ static void put_stage(struct json *out, const struct job_model *m, const struct 
     json_begin(out, "details", '[');
     size_t k;
     json_t *o;
-    json_array_foreach(json_object_get(s->start, "operators"), k, o) put_value(out, NULL, o);
+    json_array_foreach(json_object_get(s->start, "operators"), k, o) job_put_value(out, NULL, o);
     json_end(out, ']');
     put_field(out, "numOperators", s->start, "operator_count");
     put_count(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
-              (uint64_t)job_stage_counter(s, "fetch wait us"));
-    json_begin(out, "counters", '{');
-    for (uint32_t i = 0; i < s->counter_count; i++)
-        json_i64(out, s->counters[i].name, s->counters[i].value);
-    json_end(out, '}');
+              (uint64_t)counters_value(&s->counters, "fetch wait us"));
+    counters_put(out, &s->counters);
     put_distributions(out, s);
     json_end(out, '}');
 }
@@ -468,7 +425,7 @@ static void put_executors(struct json *out, const struct job_model *m)
 
 static void put_failures(struct json *out, const struct job_model *m)
 {
-    put_value(out, NULL, m->failures);
+    job_put_value(out, NULL, m->failures);
 }
 
 /* Of jobs that build or read Bloom filters. */
@@ -580,7 +537,7 @@ static uint64_t counter_of(const struct job_model *m, const char *name)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->stage_count; i++)
-        sum += (uint64_t)job_stage_counter(&m->stages[i], name);
+        sum += (uint64_t)counters_value(&m->stages[i].counters, name);
     return sum;
 }
 

@@ -33,10 +33,6 @@ struct web_feed {
     pthread_mutex_t lock;
     struct buffer pending, taken;
     uint64_t dropped; /* ends of attempts */
-    /* Of the attempt that is being added: here, since clearing them for each would cost more than
-     * all the rest. */
-    char names[COUNTERS_MAX][NAME_BYTES_MAX];
-    struct job_counter counters[COUNTERS_MAX];
 };
 
 struct feed_header {
@@ -101,27 +97,23 @@ static struct event_sink web_feed_sink(struct web_feed *f)
     return (struct event_sink){.arg = f, .line = on_line, .attempt = on_attempt};
 }
 
-static int add_attempt(struct web_feed *f, struct job_model *m, const struct feed_header *h,
-                       const uint8_t *data, struct glint_error *error)
+static int add_attempt(struct job_model *m, const struct feed_header *h, const uint8_t *data,
+                       struct glint_error *error)
 {
-    uint32_t count = 0;
     json_t *why = h->error_size > 0 ? json_loadb((const char *)data, h->error_size, 0, NULL) : NULL;
     struct unpacker u =
         unpack_begin((struct glint_slice){data + h->error_size, h->size - h->error_size});
-    while (u.next < u.count && count < COUNTERS_MAX) {
-        struct counter_entry e;
-        if (!counter_entry_unpack(&u, &e)) break;
-        if (e.is_accumulator) continue;
-        memcpy(f->names[count], e.name, sizeof e.name);
-        f->counters[count] = (struct job_counter){f->names[count], e.value};
-        count++;
-    }
-    const int r = job_model_add_attempt(m, &h->attempt, why, f->counters, count, error);
+    struct job_stage *s = job_model_add_attempt(m, &h->attempt, why, error);
+    struct counter_entry e;
+    int r = 0;
     json_decref(why);
+    if (s == NULL) return error->code;
+    if (h->attempt.outcome != OUTCOME_DONE) return 0;
+    while (r == 0 && u.next < u.count && counter_entry_unpack(&u, &e))
+        if (!e.is_accumulator) r = job_stage_add_counter(s, e.name, e.value, error);
     return r;
 }
 
-/* For the server's thread: adds all events to the model. Returns 0 or a code. */
 static int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_error *error)
 {
     int r = 0;
@@ -141,7 +133,7 @@ static int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_e
         if (h.is_line)
             r = o != NULL ? job_model_add_event(m, o, error) : error_no_memory(error);
         else
-            r = add_attempt(f, m, &h, taken.data + at, error);
+            r = add_attempt(m, &h, taken.data + at, error);
         json_decref(o);
         at += h.size;
     }

@@ -3,7 +3,7 @@
  * must be readable. */
 #include "engine/base/env.h"
 #include "engine/driver/accumulators.h"
-#include "engine/events/job_metrics.h"
+#include "engine/events/counters.h"
 #include "engine/plan/context.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/stage_plan.h"
@@ -182,7 +182,7 @@ static void run_counters(void)
 {
     static const struct context_config config = {
         .slots = 1, .ops = ops_table, .modules = modules, .result_bytes_max = 1 << 20};
-    struct job_metrics job_metrics = {.counter_count = 0};
+    struct counters sums = {.count = 0};
     struct accumulators accumulators = {.count = 0};
     struct glint *g = mem_zalloc(sizeof *g);
     struct glint_error error = {.code = GLINT_OK};
@@ -192,7 +192,7 @@ static void run_counters(void)
     g->config.env = env_real();
     for (unsigned i = 0; i < PARTITIONS && r == 0; i++) {
         struct glint_slice counters = take_result();
-        r = job_metrics_add_task_counters(&job_metrics, counters, &error);
+        r = counters_add_task(&sums, counters, &error);
         if (r == 0) accumulators_add_task(&accumulators, g, 0, i, counters);
         mem_free((void *)counters.data);
     }
@@ -200,10 +200,9 @@ static void run_counters(void)
     run_accumulators(&accumulators, g);
     context_fini(g);
     mem_free(g);
-    job_metrics_sort_counters(&job_metrics);
-    for (uint32_t i = 0; i < job_metrics.counter_count; i++)
-        job_metrics_counter_value(&job_metrics, job_metrics.names[i]);
-    job_metrics_fini(&job_metrics);
+    counters_sort(&sums);
+    for (uint32_t i = 0; i < sums.count; i++) counters_value(&sums, sums.names[i]);
+    counters_fini(&sums);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

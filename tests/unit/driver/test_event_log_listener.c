@@ -298,7 +298,7 @@ Test(event_log_listener, cached_rdds_and_end)
         (struct cached_sums){.blocks = 8, .memory_bytes = 1000, .disk_bytes = UINT64_MAX};
     d->cached_changes++;
     w.g->config.note(w.g->config.note_arg, "a note");
-    cr_assert_eq(job_metrics_add_counter(&d->metrics, "rows read", -5, &w.g->error), 0);
+    cr_assert_eq(counters_add(&d->metrics.counters, "rows read", -5, &w.g->error), 0);
     d->published = published;
     d->published_count = 1;
     event_log_listener_on_job_end(d);

@@ -33,11 +33,15 @@ static void teardown(void)
 
 TestSuite(web_api, .init = setup, .fini = teardown);
 
-static int add_done(uint32_t task, const struct job_counter *counters, uint32_t count)
+/* A task that reads `rows` rows, `times` times one after the other. */
+static void add_done(uint32_t task, const int64_t *rows, uint32_t times)
 {
     struct glint_error error = {.code = GLINT_OK};
     const struct event_attempt a = {.task = task, .outcome = OUTCOME_DONE, .run_ms = task + 1};
-    return job_model_add_attempt(&m, &a, NULL, counters, count, &error);
+    struct job_stage *s = job_model_add_attempt(&m, &a, NULL, &error);
+    cr_assert_not_null(s);
+    for (uint32_t i = 0; i < times; i++)
+        cr_assert_eq(job_stage_add_counter(s, "rows read", rows[i], &error), 0);
 }
 
 static const char *const *given_query; /* name, value, ..., NULL */
@@ -76,23 +80,22 @@ static void expect_records_read(const json_int_t want[3])
 /* An executor may send a counter twice; the job adds both, and so does the page. */
 Test(web_api, repeated_counters_are_added)
 {
-    const struct job_counter twice[] = {{"rows read", 2}, {"rows read", 3}, {"rows read", 4}};
-    const struct job_counter once[] = {{"rows read", 20}};
-    cr_assert_eq(add_done(0, twice, 3), 0);
+    static const int64_t twice[] = {2, 3, 4}, once[] = {20};
+    add_done(0, twice, 3);
     expect_records_read((const json_int_t[]){9, 9, 9});
-    cr_assert_eq(add_done(1, once, 1), 0);
-    cr_assert_eq(add_done(2, NULL, 0), 0);
+    add_done(1, once, 1);
+    add_done(2, NULL, 0);
     expect_records_read((const json_int_t[]){0, 9, 20});
-    cr_expect_eq(m.stages[0].counter_count, 1);
-    cr_expect_eq(m.stages[0].counters[0].value, 29);
+    cr_expect_eq(m.stages[0].counters.count, 1);
+    cr_expect_eq(m.stages[0].counters.values[0], 29);
 }
 
 /* Many of them take no more room than one. */
 Test(web_api, repeated_counters_take_no_room)
 {
-    struct job_counter many[COUNTERS_MAX];
-    for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = (struct job_counter){"rows read", 1};
-    cr_assert_eq(add_done(0, many, COUNTERS_MAX), 0);
+    int64_t many[COUNTERS_MAX];
+    for (uint32_t i = 0; i < COUNTERS_MAX; i++) many[i] = 1;
+    add_done(0, many, COUNTERS_MAX);
     expect_records_read((const json_int_t[]){COUNTERS_MAX, COUNTERS_MAX, COUNTERS_MAX});
 }
 
@@ -132,10 +135,10 @@ Test(web_api, cancelled_jobs_have_not_failed)
 /* A list and the page of a job show it as done of all. */
 Test(web_api, tasks_that_ran_again_are_done_once)
 {
-    for (uint32_t i = 0; i < 2; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
+    for (uint32_t i = 0; i < 2; i++) add_done(i, NULL, 0);
     add_event("{\"event\":\"retry\",\"ms\":2,\"stage\":0,\"task\":0,\"attempt\":0,"
               "\"executor\":0,\"error\":null}");
-    cr_assert_eq(add_done(0, NULL, 0), 0);
+    add_done(0, NULL, 0);
     const struct job_totals t = job_model_totals(&m);
     cr_expect(t.tasks == 3 && t.done_tasks == 2 && t.done == 3 && t.pending == 1);
     json_t *stages = part("stages", 200);
@@ -147,7 +150,7 @@ Test(web_api, tasks_that_ran_again_are_done_once)
 
 Test(web_api, pages_of_tasks)
 {
-    for (uint32_t i = 0; i < 3; i++) cr_assert_eq(add_done(i, NULL, 0), 0);
+    for (uint32_t i = 0; i < 3; i++) add_done(i, NULL, 0);
     static const struct {
         const char *query[5];
         unsigned status;
