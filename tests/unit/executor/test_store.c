@@ -58,6 +58,24 @@ Test(store, broadcasts_are_found_by_id)
     store_destroy(NULL);
 }
 
+/* As in local mode, where the driver keeps the bytes. */
+Test(store, borrowed_bytes_of_a_broadcast_are_not_freed)
+{
+    static uint8_t bytes[] = "seven";
+    struct store *s = store_create();
+    struct glint_slice value;
+    struct message *m = message(MSG_BROADCAST, 0, 7, "", 0);
+    m->body = (struct buffer){bytes, 5, 5};
+    m->body_borrowed = true;
+    cr_assert_eq(store_add_message(s, m, &config, &error), 0);
+    void *ref = store_acquire_bytes(s, STORED_BROADCAST, 7, &value);
+    cr_expect(ref != NULL && value.data == bytes && value.size == 5);
+    store_release(s, ref);
+    store_remove(s, STORED_BROADCAST, 7);
+    cr_expect_str_eq((const char *)bytes, "seven");
+    store_destroy(s);
+}
+
 static struct message *stage_message(uint32_t stage)
 {
     struct message *m = message(MSG_STAGE, stage, 0, "", 0);
