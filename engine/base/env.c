@@ -61,7 +61,7 @@ int env_list_dir(struct env *env, const char *path, int (*entry)(void *arg, cons
     return r;
 }
 
-static bool is_same_inode(const struct env_stat *a, const struct env_stat *b)
+bool env_is_same_file(const struct env_stat *a, const struct env_stat *b)
 {
     return a->device == b->device && a->inode == b->inode;
 }
@@ -72,10 +72,10 @@ bool env_path_is_within(struct env *env, const char *path, const struct env_stat
     char at[PATH_MAX];
     struct env_stat here, above;
     bool known = text_format(at, sizeof at, "%s", path) && env->stat(env, at, &here) == 0;
-    while (known && !is_same_inode(&here, outer)) {
+    while (known && !env_is_same_file(&here, outer)) {
         size_t used = strlen(at);
         known = text_format(at + used, sizeof at - used, "/..") &&
-                env->stat(env, at, &above) == 0 && !is_same_inode(&here, &above);
+                env->stat(env, at, &above) == 0 && !env_is_same_file(&here, &above);
         here = above;
     }
     return known;
@@ -89,7 +89,7 @@ bool env_paths_are_same(struct env *env, const char *a, const char *b)
            path_split(b, directory_b, name_b, PATH_MAX) && strcmp(name_a, name_b) == 0 &&
            (strcmp(directory_a, directory_b) == 0 ||
             (env->stat(env, directory_a, &above_a) == 0 &&
-             env->stat(env, directory_b, &above_b) == 0 && is_same_inode(&above_a, &above_b)));
+             env->stat(env, directory_b, &above_b) == 0 && env_is_same_file(&above_a, &above_b)));
 }
 
 struct remove_context {

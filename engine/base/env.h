@@ -145,6 +145,8 @@ int env_sync_dir(struct env *env, int dir);
 /* Calls env->list on the directory `path`, which may be a symlink. */
 int env_list_dir(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
                  void *arg);
+/* Whether both are stats of one file, whatever its names. */
+bool env_is_same_file(const struct env_stat *a, const struct env_stat *b);
 /* True if the directory `path`, or one of its ancestors, is the directory that `outer`
  * describes. */
 bool env_path_is_within(struct env *env, const char *path, const struct env_stat *outer);

@@ -509,6 +509,29 @@ static bool configure_stage(struct job_command *run, struct glint_error *error)
     return true;
 }
 
+/* The new event log would replace what the job is to read. A directory or a pattern that has the
+ * log is not looked into: reading it fails, as the log grows. */
+static bool event_log_is_no_input(const char *log, const struct cli_line *line,
+                                  struct glint_error *error)
+{
+    struct env *env = env_real();
+    struct env_stat old, input;
+    if (log == NULL || env->stat(env, log, &old) != 0) return true;
+    for (uint32_t i = 0; i < line->argument_count; i++) {
+        const char *names = line->arguments[i];
+        struct glint_slice one, rest = {(const uint8_t *)names, strlen(names)};
+        char path[PATH_MAX];
+        while (glint_next_field(&rest, ',', &one))
+            if (text_format(path, sizeof path, "%.*s", (int)one.size, (const char *)one.data) &&
+                env->stat(env, path, &input) == 0 && env_is_same_file(&old, &input)) {
+                error_set(error, GLINT_E_USAGE, "name another file",
+                          "--event-log names an input of the job: %s", path);
+                return false;
+            }
+    }
+    return true;
+}
+
 static int run_job(const struct cli_program *program, const char *command, bool explain,
                    struct stage_session *stage, int argc, char **argv)
 {
@@ -530,6 +553,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     } else {
         bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&
                      job_insert_input(run.job, &line, &run.input, &error) == 0 &&
+                     event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
                      replace_output(&run, &line, &error) &&
                      open_stdout_output(&run, &line, &error) == 0;
         if (sound && !explain && run.settings.graph != GRAPH_NONE) {
