@@ -73,7 +73,6 @@ static int env_spawn(struct env *env, const char *path, char *const *words, char
         .ends_with_thread = true};
     r = spawn_process(&program, &exited);
     if (r > 0) {
-        child_groups_add(r);
         *out = (struct env_child){.pid = r,
                                   .input = p.ends[INPUT][0],
                                   .output = p.ends[OUTPUT][0],

@@ -22,7 +22,8 @@ struct spawn_program {
     bool own_session; /* setsid: detached from the terminal */
     /* With own_session: if it is killed or fails, the processes that it has started end, too. */
     bool end_session;
-    /* It leads a process group of its own, and the kernel kills it when the calling thread ends. */
+    /* It leads a process group of its own, one of those below, and the kernel kills it when the
+     * calling thread ends. */
     bool ends_with_thread;
 };
 
@@ -58,8 +59,6 @@ bool spawn_close(struct spawn *s, void (*closed)(void *arg));
 /* The process groups of running commands, so that a process that crashes or ends at once can kill
  * them: the kernel kills only the leaders, which are its children (PR_SET_PDEATHSIG). */
 
-/* Registers the group. Any thread. Without a free slot it is not registered. */
-void child_groups_add(int group);
 /* Call it before the leader is reaped: until then the number is still that of the group. */
 void child_groups_remove(int group);
 /* Kills what is left of all groups. Async-signal-safe. */
