@@ -210,9 +210,10 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
-/* Returns the first line that is not empty of the first file that is not, whole; empty if there is
- * none, with an error set, and if the file cannot be read, which the tasks report. A line beyond
- * --max-line fails the context, which owns the line. `lines` must be a source of text lines. */
+/* Returns the first line that is not empty of all files, whole; empty if there is none, with an
+ * error set, and if the file cannot be read, which the tasks report. A line beyond --max-line fails
+ * the context, which owns the line; so does a header (glint_with_header) that is empty or no record
+ * of CSV. `lines` must be a source of text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors

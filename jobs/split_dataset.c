@@ -93,7 +93,11 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--header and --no-header cannot both be set");
-    if (!header && !no_header && csv != FIELDS_JSON) lines = without_header(g, lines);
+    if (!header && !no_header && csv != FIELDS_JSON) {
+        /* Fails for a header that would be skipped as a bad row, or is empty. */
+        glint_first_line(fields_source(glint_text_file(g, args->positional[0]), csv, true));
+        lines = without_header(g, lines);
+    }
     lines = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
     return glint_save_as_text_files(lines, args->positional + 1, 2);
 }

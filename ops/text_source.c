@@ -256,10 +256,13 @@ static int find_first_line(const struct glint_rdd *lines, struct buffer *line,
     const struct context_config *c = &lines->g->config;
     bool found = false;
     int r = 0;
-    for (uint64_t i = 0; r == 0 && !found && i < list->count; i++)
+    for (uint64_t i = 0; r == 0 && line->size == 0 && i < list->count; i++) {
+        bool any = false;
         if (list->files[i].size > 0)
-            r = read_first_line(c->env, &list->files[i], list->csv, c->line_bytes_max, line, &found,
-                                error);
+            r = read_first_line(c->env, &list->files[i], list->csv, list->header, c->line_bytes_max,
+                                line, &any, error);
+        found |= any;
+    }
     return r == 0 ? found : r;
 }
 
@@ -271,7 +274,9 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return copy;
     const int found = find_first_line(lines, &line, &error);
     if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
-    if (error.code == GLINT_E_LINE_TOO_LONG || error.code == GLINT_E_NO_MEMORY)
+    const bool bad_header = ((const struct input_list *)lines->source)->header &&
+                            (error.code == GLINT_E_BAD_ROW || error.code == GLINT_E_INPUT_FORMAT);
+    if (bad_header || error.code == GLINT_E_LINE_TOO_LONG || error.code == GLINT_E_NO_MEMORY)
         error_set(&lines->g->error, error.code, error.hint, "%s", error.cause);
     buffer_fini(&line);
     return copy;

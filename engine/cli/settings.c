@@ -56,7 +56,9 @@ static int read_keys(struct settings *out, const struct cli_line *line, struct g
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", key->option,
                          text, expected);
     }
-    return 0;
+    if (out->config.event_log == NULL || strcmp(out->config.event_log, "-") != 0) return 0;
+    return error_set(error, GLINT_E_BAD_VALUE, "name a file; one that is named - is ./-",
+                     "--event-log -: an event log is not written to standard output");
 }
 
 int settings_check_bad_rows(const struct context_config *config, struct glint_error *error)

@@ -287,12 +287,14 @@ static int check_use(struct matcher *m, const struct column_index *file,
     const uint32_t found = column_index_find(file, column_index_name(m->wanted, use->number));
     if (use->by_name ? found == 1 : m->fields[use->number] == use->number) return 0;
     if (use->by_name)
-        return fail_match(m, use->number, "leave out the file, or choose all columns by number",
+        return fail_match(m, use->number,
+                          found == 0 ? "leave out the file, or name its column so in its header"
+                                     : "leave out the file, or rename all but one in its header",
                           found == 0 ? "no column is named" : "several columns are named");
     text_format(problem, sizeof problem,
                 "column %u is chosen by number, others by name, but here it is not",
                 use->number + 1);
-    return fail_match(m, use->number, "choose all columns by name, or all by number", problem);
+    return fail_match(m, use->number, "choose all columns by name", problem);
 }
 
 static int match_other(struct matcher *m, struct input_file *file)

@@ -151,6 +151,15 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
                                                      .compression = compression});
 }
 
+/* A path that a pattern matches itself is added for that, once. */
+static bool matches_itself(const struct input_walk *w, const char *path, bool directory)
+{
+    char slash[PATH_MAX];
+    if (input_names_contain(w->matches, path)) return true;
+    return directory && text_format(slash, sizeof slash, "%s/", path) &&
+           input_names_contain(w->matches, slash);
+}
+
 /* A name that was listed cannot be examined. */
 static int record_listed(struct input_walk *w, int error, const char *path)
 {
@@ -171,6 +180,7 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
     int r = w->env->stat(w->env, stored != NULL ? part : path, &stat);
     if (r < 0 && stored != NULL) return input_record_failed_call(w, r, "stat", path);
     if (r < 0) return record_listed(w, r, path);
+    if (matches_itself(w, path, stat.kind == ENV_DIRECTORY)) return 0;
     if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
@@ -303,12 +313,14 @@ static int add_glob(struct input_walk *w, const char *pattern)
     const uint64_t bad_before = w->bad_count;
     int r = input_glob_expand(w, pattern, &paths);
     if (r == 0) input_names_sort(&paths);
+    w->matches = &paths;
     for (uint64_t i = 0; r >= 0 && i < paths.count; i++) {
         /* Several ** reach a directory in more than one way. */
         if (i > 0 && strcmp(paths.items[i], paths.items[i - 1]) == 0) continue;
         r = add_glob_match(w, paths.items[i], ends_in_glob(pattern));
         matches += r > 0;
     }
+    w->matches = NULL;
     input_names_fini(&paths);
     if (r < 0) return r;
     if (matches > 0 || w->bad_count > bad_before) return 0;
@@ -324,7 +336,6 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
 {
     char hint[PATH_HINT_BYTES];
     const char *reason = path_explain_missing(path, hint);
-    if (strcmp(path, INPUT_STDIN) == 0) return add_pipe(w, path, PIPE_TEXT);
     if (reason == NULL || input_error_code(error) != GLINT_E_INPUT_NOT_FOUND)
         return input_record_failed_call(w, error, "stat", path);
     return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, reason, hint);
@@ -348,6 +359,7 @@ static int add_input_path(struct input_walk *w, const char *text)
     const char *path = text;
     if (text[0] == '\0')
         return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
+    if (strcmp(text, INPUT_STDIN) == 0) return add_pipe(w, text, PIPE_TEXT);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
     if (saved != NULL && saved->directory == NULL) return record_unwritten(w, saved);
     if (saved != NULL) return add_directory_entries(w, path_from_file_url(text), saved->directory);

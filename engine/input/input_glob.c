@@ -53,6 +53,12 @@ void input_names_sort(struct name_list *n)
     if (n->count > 1) qsort(n->items, n->count, sizeof *n->items, compare_file_names);
 }
 
+bool input_names_contain(const struct name_list *n, const char *name)
+{
+    return n != NULL && n->count > 0 &&
+           bsearch(&name, n->items, n->count, sizeof *n->items, compare_file_names) != NULL;
+}
+
 int input_names_list(struct name_list *n, struct input_walk *w, const char *dir, const char *path,
                      const char *pattern)
 {
@@ -121,10 +127,10 @@ static int glob_tree(struct input_walk *w, const struct name_list *from, bool la
 /* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
  * that cannot be listed is an error; a path that is not a directory has no matches. */
 static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
-                     const char *slashes, struct name_list *to)
+                     const char *slashes, bool last, struct name_list *to)
 {
     int r = 0;
-    if (strcmp(name, "**") == 0) return glob_tree(w, from, slashes[0] == '\0', to);
+    if (strcmp(name, "**") == 0) return glob_tree(w, from, last, to);
     for (uint64_t i = 0; r == 0 && i < from->count; i++) {
         const char *dir = from->items[i];
         if (!input_is_glob(name)) {
@@ -187,21 +193,26 @@ bool input_glob_is_deep(const struct input_glob *g)
     return g->count > 1 || is_tree(g, 0);
 }
 
-enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory)
+enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory,
+                                 size_t *out_size)
 {
     const uint64_t all = UINT64_C(1) << g->count;
     const bool files = is_tree(g, g->count - 1); /* all that match are files */
     uint64_t states = skip_trees(g, 1);
     char name[PATH_MAX];
-    for (const char *p = path; p != NULL && states != 0;) {
-        const size_t size = strcspn(p, "/");
+    *out_size = 0;
+    for (const char *p = path; p != NULL && (states != 0 || *out_size > 0);) {
+        const size_t size = strcspn(p, "/"), end = (size_t)(p - path) + size;
         if (!text_format(name, sizeof name, "%.*s", (int)size, p)) return GLOB_NONE;
+        if (!name_matches(NULL, name)) *out_size = 0; /* hidden in a directory that matches */
         states = match_name(g, states, name);
-        p = p[size] == '/' ? p + size + 1 : NULL;
-        if ((states & all) != 0 && !files && (p != NULL || directory)) return GLOB_DIRECTORY;
+        p = path[end] == '/' ? path + end + 1 : NULL;
+        if ((states & all) != 0 && !files && (p != NULL || directory) && *out_size == 0)
+            *out_size = end;
     }
-    if (directory) return states != 0 ? GLOB_BEGIN : GLOB_NONE;
-    return (states & all) != 0 ? GLOB_FILE : GLOB_NONE;
+    if (directory && (states & ~all) != 0) return GLOB_BEGIN;
+    if (!directory && (states & all) != 0) return GLOB_FILE;
+    return *out_size > 0 ? GLOB_DIRECTORY : GLOB_NONE;
 }
 
 /* ---- */
@@ -215,10 +226,10 @@ int input_glob_expand(struct input_walk *w, const char *pattern, struct name_lis
         struct name_list next = {.walk = w};
         text_format(name, sizeof name, "%.*s", (int)length, p);
         text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
-        r = glob_step(w, out, name, slashes, &next);
+        p += length + slash_count;
+        r = glob_step(w, out, name, slashes, *p == '\0', &next);
         input_names_fini(out);
         *out = next;
-        p += length + slash_count;
     }
     return r;
 }

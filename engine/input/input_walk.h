@@ -15,6 +15,7 @@ struct input_walk {
     uint64_t bad_count, bad_shown;
     enum glint_code bad_code;                           /* the first one's */
     char hint[sizeof(((struct glint_error *)0)->hint)]; /* the first one */
+    const struct name_list *matches; /* of the glob that is being added, sorted; or NULL */
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
@@ -33,6 +34,8 @@ int input_names_list(struct name_list *n, struct input_walk *w, const char *dir,
                      const char *pattern);
 /* Sorts by bytes. */
 void input_names_sort(struct name_list *n);
+/* Whether `n`, which is sorted, or NULL for no names, has the name. */
+bool input_names_contain(const struct name_list *n, const char *name);
 void input_names_fini(struct name_list *n);
 /* Records a bad path, or sets the error if others would fail, too, unless it is set. Returns 0 or a
  * code. */
@@ -72,7 +75,7 @@ enum glob_match {
     GLOB_NONE,
     GLOB_BEGIN,     /* a path below the directory may match */
     GLOB_FILE,      /* the file matches */
-    GLOB_DIRECTORY, /* the directory matches, or one that the path is in */
+    GLOB_DIRECTORY, /* the directory matches, or one that lists the path, which does not */
 };
 
 /* Cuts `pattern`, which the glob borrows, into its components. A slash at its end means all files
@@ -80,8 +83,10 @@ enum glob_match {
 void input_glob_init(struct input_glob *g, char *pattern);
 /* Whether a match may be in a directory of the listed one. */
 bool input_glob_is_deep(const struct input_glob *g);
-/* Matches a path by the rules of input_glob_expand. */
-enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory);
+/* Matches a path by the rules of input_glob_expand. *out_size: the bytes of `path` up to the end of
+ * the directory that matches, of GLOB_DIRECTORY. */
+enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory,
+                                 size_t *out_size);
 /* Expands `pattern` component by component; `out` is empty. The paths may not exist. Returns 0 or a
  * code. */
 int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out);

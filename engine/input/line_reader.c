@@ -226,7 +226,7 @@ static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
 }
 
 /* Skips to the piece's first line: to the first LF at or after the byte before the piece, or to the
- * end of the header. If no line starts in this piece, finishes it. */
+ * end of a header that is no CSV. If no line starts in this piece, finishes it. */
 static int skip_to_first_line(struct line_reader *l)
 {
     for (;;) {
@@ -271,16 +271,48 @@ static int read_line_head(struct line_reader *l)
     return r == 0 ? check_decompressed_format(l) : r;
 }
 
+static int set_bad_header(struct glint_error *error, const char *path, const char *problem)
+{
+    return error_set(error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
+                     "%s:1: the header: %s", path, problem);
+}
+
+static int set_empty_header(struct glint_error *error, const char *path)
+{
+    return error_set(error, GLINT_E_INPUT_FORMAT,
+                     "delete the empty lines before it: "
+                     "sed '1s/^\\xef\\xbb\\xbf//; /[^\\r]/,$!d'",
+                     "%s:1: the first line, which is the header, is empty", path);
+}
+
+/* Skips a header of CSV, which must be a record: after an unclosed quote it would be all rows. */
+static int skip_csv_header(struct line_reader *l)
+{
+    const uint8_t *lf = NULL;
+    while ((lf = find_row_end(l, l->fill)) == NULL && !l->source.ended) {
+        l->scanned = l->fill;
+        int r = fill_buffer(l);
+        if (r < 0) return r;
+    }
+    uint8_t *const row = l->buffer + l->line;
+    uint64_t size = (uint64_t)((lf != NULL ? lf : l->buffer + l->fill) - row);
+    const char *problem = l->quotes.open ? "a quoted field has no closing quote" : NULL;
+    const uint64_t end = l->line + size;
+    if (size > 0 && row[size - 1] == '\r') size--;
+    if (problem == NULL && l->csv != CSV_RECORDS)
+        problem = csv_to_plain(row, size, l->csv, row, &size);
+    if (problem != NULL) return set_bad_header(&l->task->error, current_piece(l)->path, problem);
+    const bool last = lf == NULL || end >= body_end(l);
+    l->line = l->scanned = lf != NULL ? end + 1 : end;
+    return last ? finish_piece(l) : 0;
+}
+
 static int skip_header(struct line_reader *l)
 {
     const uint8_t *at = l->buffer + l->line, *const end = l->buffer + l->fill;
     if (end - at > 1 && *at == '\r') at++;
-    if (at < end && *at == '\n')
-        return error_set(&l->task->error, GLINT_E_INPUT_FORMAT,
-                         "delete the empty lines before it: sed '/[^\\r]/,$!d'",
-                         "%s:1: the first line, which is the header, is empty",
-                         current_piece(l)->path);
-    return skip_to_first_line(l);
+    if (at < end && *at == '\n') return set_empty_header(&l->task->error, current_piece(l)->path);
+    return l->csv != 0 ? skip_csv_header(l) : skip_to_first_line(l);
 }
 
 static int begin_piece(struct line_reader *l)
@@ -521,8 +553,8 @@ static uint64_t cut_empty_lines(struct buffer *line)
 }
 
 /* Reads until the line ends, each time as much as there already is. Returns 0 or a code. */
-static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, struct buffer *out,
-                     bool *out_found)
+static int read_line(struct input_stream *s, uint8_t csv, bool header, uint64_t size_max,
+                     struct buffer *out, bool *out_found)
 {
     const uint8_t *lf = NULL;
     uint64_t scanned = 0;
@@ -536,6 +568,7 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
         out->size += (uint64_t)n;
         if (scanned == 0) cut_byte_order_mark(out);
         if (cut_empty_lines(out) > 0) {
+            if (header) return set_empty_header(s->error, s->piece->path);
             scanned = 0;
             quotes = csv_scan_begin(csv);
         }
@@ -548,27 +581,27 @@ static int read_line(struct input_stream *s, uint8_t csv, uint64_t size_max, str
 }
 
 /* Reads the line of a stream that was opened with result `r`, and closes it. */
-static int read_and_close(struct input_stream *s, int r, uint8_t csv, uint64_t size_max,
-                          struct buffer *out, bool *out_found)
+static int read_and_close(struct input_stream *s, int r, uint8_t csv, bool header,
+                          uint64_t size_max, struct buffer *out, bool *out_found)
 {
     out->size = 0;
     *out_found = false;
-    if (r == 0) r = read_line(s, csv, size_max, out, out_found);
+    if (r == 0) r = read_line(s, csv, header, size_max, out, out_found);
     input_stream_close(s);
     if (r != 0 || csv == 0 || csv == CSV_RECORDS) return r;
     const char *problem = csv_to_plain(out->data, out->size, csv, out->data, &out->size);
     if (problem == NULL) return 0;
-    return error_set(s->error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
-                     "%s:1: the header: %s", s->piece->path, problem);
+    return set_bad_header(s->error, s->piece->path, problem);
 }
 
-int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
-                    struct buffer *out, bool *out_found, struct glint_error *error)
+int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, bool header,
+                    uint64_t size_max, struct buffer *out, bool *out_found,
+                    struct glint_error *error)
 {
     const struct split_piece whole = split_whole_file(file);
     struct input_stream s;
     const int r = input_stream_open(&s, env, &whole, 0, error);
-    return read_and_close(&s, r, csv, size_max, out, out_found);
+    return read_and_close(&s, r, csv, header, size_max, out, out_found);
 }
 
 int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
@@ -577,5 +610,5 @@ int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t i
 {
     struct input_stream s;
     const int r = input_stream_open_ahead(&s, env, ahead, index, error);
-    return read_and_close(&s, r, csv, size_max, out, out_found);
+    return read_and_close(&s, r, csv, false, size_max, out, out_found);
 }

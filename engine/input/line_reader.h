@@ -51,11 +51,13 @@ int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t o
 
 /* Reads the file's first line that is not empty into `out`, whole, decompressed, without byte order
  * mark and line end. `csv` is the delimiter of CSV: it is a record, as a plain row; 0: a line.
- * *out_found: the file has any byte. Returns 0 or a code: LINE_TOO_LONG for more than `size_max`
+ * `header`: an empty first line is an error, INPUT_FORMAT. *out_found: the file has any byte.
+ * Returns 0 or a code: LINE_TOO_LONG for more than `size_max`
  * bytes, BAD_ROW, INPUT_*, COMPRESSED_*, NO_MEMORY. */
-int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, uint64_t size_max,
-                    struct buffer *out, bool *out_found, struct glint_error *error);
-/* The same of the whole file that is piece `index` of `ahead`. */
+int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, bool header,
+                    uint64_t size_max, struct buffer *out, bool *out_found,
+                    struct glint_error *error);
+/* The same, without a `header`, of the whole file that is piece `index` of `ahead`. */
 int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
                           uint64_t size_max, struct buffer *out, bool *out_found,
                           struct glint_error *error);

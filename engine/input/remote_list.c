@@ -530,11 +530,14 @@ static int add_listed(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
     char path[PATH_MAX];
-    const enum glob_match match = input_glob_match(&l->glob, object->name, object->is_directory);
+    size_t size;
+    const enum glob_match match =
+        input_glob_match(&l->glob, object->name, object->is_directory, &size);
     if (match == GLOB_NONE) return 0;
     if (match == GLOB_BEGIN) return 1;
     if (match == GLOB_DIRECTORY && !object->is_directory && l->nested++ > 0) return 0;
-    const bool fits = text_format(path, sizeof path, "%s/%s", l->url, object->name);
+    if (match != GLOB_DIRECTORY) size = strlen(object->name);
+    const bool fits = text_format(path, sizeof path, "%s/%.*s", l->url, (int)size, object->name);
     if (match == GLOB_DIRECTORY)
         return input_record_bad_path(l->walk, GLINT_E_INPUT_KIND, fits ? path : "",
                                      "a nested directory",

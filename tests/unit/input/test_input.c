@@ -115,39 +115,57 @@ Test(input, globs_match_paths_of_a_list)
         const char *pattern, *path;
         bool directory;
         enum glob_match match;
-    } cases[] = {{"*", "a", false, GLOB_FILE},
-                 {"*", "_a", false, GLOB_NONE},
-                 {"*", "a/b", false, GLOB_DIRECTORY},
-                 {"*", "a", true, GLOB_DIRECTORY},
-                 {"_*", "_a", false, GLOB_FILE},
-                 {"_*", ".a", false, GLOB_NONE},
-                 {"a*/b", "a1/b", false, GLOB_FILE},
-                 {"a*/b", "a1", true, GLOB_BEGIN},
-                 {"a*/b", "c/b", false, GLOB_NONE},
-                 {"a*/b", "c", true, GLOB_NONE},
-                 {"a*/b", "a1/b/c", false, GLOB_DIRECTORY},
-                 {"a*/b", "a1", false, GLOB_NONE},
-                 {"a*/", "a1/x", false, GLOB_FILE},
-                 {"a*/", "a1/_x", false, GLOB_NONE},
-                 {"**", "a/b/c", false, GLOB_FILE},
-                 {"**", "a/_b/c", false, GLOB_NONE},
-                 {"**", "a", true, GLOB_BEGIN},
-                 {"**", "_a", true, GLOB_NONE},
-                 {"**/b", "b", false, GLOB_FILE},
-                 {"**/b", "a/a/b", false, GLOB_FILE},
-                 {"**/b", "a/b/c", false, GLOB_DIRECTORY},
-                 {"**/_b/**", "a/_b/c/d", false, GLOB_FILE},
-                 {"**/a/**/b", "a/x/a/y/b", false, GLOB_FILE},
-                 {"**/a/**/b", "x/b", false, GLOB_NONE},
-                 {"a*//b", "a//b", false, GLOB_FILE},
-                 {"a*/b", "a//b", false, GLOB_NONE}};
+        size_t size; /* of the directory */
+    } cases[] = {{"*", "a", false, GLOB_FILE, 0},
+                 {"*", "_a", false, GLOB_NONE, 0},
+                 {"*", "a/b", false, GLOB_DIRECTORY, 1},
+                 {"*", "a/_b", false, GLOB_NONE, 0},
+                 {"*", "a", true, GLOB_DIRECTORY, 1},
+                 {"_*", "_a", false, GLOB_FILE, 0},
+                 {"_*", ".a", false, GLOB_NONE, 0},
+                 {"a*/b", "a1/b", false, GLOB_FILE, 0},
+                 {"a*/b", "a1", true, GLOB_BEGIN, 0},
+                 {"a*/b", "c/b", false, GLOB_NONE, 0},
+                 {"a*/b", "c", true, GLOB_NONE, 0},
+                 {"a*/b", "a1/b/c", false, GLOB_DIRECTORY, 4},
+                 {"a*/b", "a1/b", true, GLOB_DIRECTORY, 4},
+                 {"a*/b", "a1", false, GLOB_NONE, 0},
+                 {"a*/", "a1/x", false, GLOB_FILE, 0},
+                 {"a*/", "a1/_x", false, GLOB_NONE, 0},
+                 {"**", "a/b/c", false, GLOB_FILE, 0},
+                 {"**", "a/_b/c", false, GLOB_NONE, 0},
+                 {"**", "a", true, GLOB_BEGIN, 0},
+                 {"**", "_a", true, GLOB_NONE, 0},
+                 {"**/b", "b", false, GLOB_FILE, 0},
+                 {"**/b", "a/a/b", false, GLOB_FILE, 0},
+                 {"**/b", "a/b/c", false, GLOB_DIRECTORY, 3},
+                 {"**/b", "b/x/y", false, GLOB_DIRECTORY, 1},
+                 {"**/b", "b/c/b", false, GLOB_FILE, 0},
+                 {"**/b", "b/_c", false, GLOB_NONE, 0},
+                 {"**/b", "b", true, GLOB_BEGIN, 0},
+                 {"**/*", "a", false, GLOB_FILE, 0},
+                 {"**/*", "a/b/c", false, GLOB_FILE, 0},
+                 {"**/*", "a/b/_c", false, GLOB_NONE, 0},
+                 {"**/*", "a/_b/c", false, GLOB_NONE, 0},
+                 {"**/*", "a", true, GLOB_BEGIN, 0},
+                 {"**/*", "a/_b", true, GLOB_NONE, 0},
+                 {"**/", "a/b", false, GLOB_FILE, 0},
+                 {"**/_*", "a/_b", false, GLOB_FILE, 0},
+                 {"**/_b/**", "a/_b/c/d", false, GLOB_FILE, 0},
+                 {"**/a/**/b", "a/x/a/y/b", false, GLOB_FILE, 0},
+                 {"**/a/**/b", "x/b", false, GLOB_NONE, 0},
+                 {"a*//b", "a//b", false, GLOB_FILE, 0},
+                 {"a*/b", "a//b", false, GLOB_NONE, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct input_glob glob;
         char pattern[32];
         snprintf(pattern, sizeof pattern, "%s", cases[i].pattern);
         input_glob_init(&glob, pattern);
-        cr_expect_eq(input_glob_match(&glob, cases[i].path, cases[i].directory), cases[i].match,
-                     "%s %s", cases[i].pattern, cases[i].path);
+        size_t size;
+        cr_expect_eq(input_glob_match(&glob, cases[i].path, cases[i].directory, &size),
+                     cases[i].match, "%s %s", cases[i].pattern, cases[i].path);
+        if (cases[i].match == GLOB_DIRECTORY)
+            cr_expect_eq(size, cases[i].size, "%s %s", cases[i].pattern, cases[i].path);
     }
     char many[2 * GLOB_COMPONENTS_MAX + 2];
     for (uint32_t i = 0; i + 1 < sizeof many; i++) many[i] = i % 2 == 0 ? '*' : '/';
