@@ -337,7 +337,8 @@ struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
     if (delimiter == '\0' || strchr("\"\n\r\x1f", delimiter) != NULL)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
                         "withCsv: the delimiter cannot be a quote, a line end or the byte 0x1f");
-    list->csv = lines->g->csv = (uint8_t)delimiter;
+    list->csv = (uint8_t)delimiter;
+    if (lines->g->csv == 0) lines->g->csv = list->csv;
     return lines;
 }
 
