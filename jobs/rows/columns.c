@@ -154,7 +154,15 @@ static int use_number(struct table *t, const char *option, struct glint_slice it
                            "--%s: column %lld is not between 1 and %d", option, (long long)number,
                            FIELDS_COLUMN_MAX);
     *out = (uint32_t)number - 1;
-    if (count_name(names_of(t), t->delimiter, item, &named) > 0 && named != *out)
+    const bool has_name = count_name(names_of(t), t->delimiter, item, &named) > 0;
+    if (has_name && *out >= columns_count(t)) {
+        char hint[64];
+        text_format(hint, sizeof hint, "use name=%lld", (long long)number);
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, hint,
+                           "--%s: %s: there are %u columns; the one that is named %lld is no. %u",
+                           option, t->paths, columns_count(t), (long long)number, named + 1);
+    }
+    if (has_name && named != *out)
         glint_note(t->g, "--%s: column %lld is chosen; the column that is named %lld is name=%lld",
                    option, (long long)number, (long long)number, (long long)number);
     return add_use(t, option, *out, false);
