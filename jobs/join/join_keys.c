@@ -33,7 +33,7 @@ static const char *put_int(struct glint_slice text, uint8_t *out)
     int64_t number;
     if (!(text.size <= SHORT_DIGITS && fields_int(text.data, (uint32_t)text.size, &number)) &&
         !glint_parse_i64(text, &number))
-        return text.size == 0 ? "the key is empty" : "the key is not an integer";
+        return fields_int_problem(text);
     const uint64_t bits = htobe64((uint64_t)number ^ (uint64_t)1 << 63);
     memcpy(out, &bits, sizeof bits);
     return NULL;

@@ -161,6 +161,8 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids);
 /* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory.
  */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
+/* Why a text that glint_parse_i64 does not accept is no key. */
+const char *fields_int_problem(struct glint_slice text);
 /* Reports the key of a row, which is none for its user, as glint_bad_value. */
 int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
                    struct glint_slice value, const char *reason);

@@ -94,6 +94,14 @@ static const char *rating_parse(struct glint_slice text, int64_t *out)
     return NULL;
 }
 
+const char *fields_int_problem(struct glint_slice text)
+{
+    uint64_t at = text.size > 1 && (text.data[0] == '-' || text.data[0] == '+');
+    if (text.size == 0) return "the key is empty";
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9') at++;
+    return at == text.size ? "the key is out of range" : "the key is not an integer";
+}
+
 static const char *key_parse(const struct fields *f, struct glint_slice text, int64_t *out)
 {
     if (f->key == FIELDS_RATING)
@@ -102,7 +110,7 @@ static const char *key_parse(const struct fields *f, struct glint_slice text, in
                    : rating_parse(text, out);
     if (text.size <= 9 && fields_int(text.data, (uint32_t)text.size, out)) return NULL;
     if (glint_parse_i64(text, out)) return NULL;
-    return text.size == 0 ? "the key is empty" : "the key is not an integer";
+    return fields_int_problem(text);
 }
 
 /* Finds both columns of a row. Returns false if one is missing. */

@@ -143,49 +143,6 @@ bool number_parse(struct glint_slice text, struct number *out)
     return true;
 }
 
-/* ---- Order */
-
-static double number_f64(const struct number *n)
-{
-    if (n->decimals == NUMBER_INEXACT) return n->f64;
-    struct exact_sum sum = {.decimals = 0};
-    exact_sum_add(&sum, n);
-    return exact_sum_f64(&sum);
-}
-
-/* Sets *out to the units of a number with more decimals; false: they may not fit. */
-static bool scale_units(const struct number *n, int decimals, __int128 *out)
-{
-    if (n->high != (int64_t)n->low >> 63 || decimals - n->decimals > EXACT_SUM_SHIFT_MAX)
-        return false;
-    *out = (__int128)(int64_t)n->low * exact_sum_powers[decimals - n->decimals];
-    return true;
-}
-
-static int compare_exact(const struct number *a, const struct number *b)
-{
-    const int decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
-    __int128 x, y;
-    if (scale_units(a, decimals, &x) && scale_units(b, decimals, &y)) return (x > y) - (x < y);
-    struct exact_sum difference = {.decimals = 0};
-    struct number minus = *b;
-    const __int128 units = -number_units(b);
-    minus.low = (uint64_t)units;
-    minus.high = (int64_t)(units >> 64);
-    exact_sum_add(&difference, a);
-    exact_sum_add(&difference, &minus);
-    return exact_sum_sign(&difference);
-}
-
-int number_compare_mixed(const struct number *a, const struct number *b)
-{
-    assert(a->decimals != NUMBER_NONE && b->decimals != NUMBER_NONE);
-    if (a->decimals >= 0 && b->decimals >= 0) return compare_exact(a, b);
-    const double x = number_f64(a), y = number_f64(b);
-    if (x != y) return x < y ? -1 : 1;
-    return (a->decimals < 0) - (b->decimals < 0);
-}
-
 /* ---- Keys */
 
 static void put_big_endian(uint8_t *out, uint64_t value, int bytes)
@@ -258,4 +215,79 @@ size_t number_format(char *out, const struct number *n)
     assert(size <= NUMBER_FORMAT_MAX);
     memcpy(out, text, size);
     return size;
+}
+
+const char *number_problem(struct glint_slice text)
+{
+    const uint8_t *at = text.data, *const end = text.data + text.size;
+    uint64_t digits = 0, points = 0, exponent = 1;
+    at += at < end && (*at == '-' || *at == '+');
+    for (; at < end && (*at == '.' || (*at >= '0' && *at <= '9')); at++) {
+        points += *at == '.';
+        digits += *at != '.';
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += at < end && (*at == '-' || *at == '+');
+        for (exponent = 0; at < end && *at >= '0' && *at <= '9'; at++) exponent++;
+    }
+    return at == end && digits > 0 && points <= 1 && exponent > 0
+               ? "a numeric column has a number beyond 1.8e308, or of over 511 bytes"
+               : "a numeric column is not a number";
+}
+
+/* ---- Order */
+
+static double number_f64(const struct number *n)
+{
+    if (n->decimals == NUMBER_INEXACT) return n->f64;
+    struct exact_sum sum = {.decimals = 0};
+    exact_sum_add(&sum, n);
+    return exact_sum_f64(&sum);
+}
+
+/* Sets *out to the units of a number with more decimals; false: they may not fit. */
+static bool scale_units(const struct number *n, int decimals, __int128 *out)
+{
+    if (n->high != (int64_t)n->low >> 63 || decimals - n->decimals > EXACT_SUM_SHIFT_MAX)
+        return false;
+    *out = (__int128)(int64_t)n->low * exact_sum_powers[decimals - n->decimals];
+    return true;
+}
+
+static int compare_exact(const struct number *a, const struct number *b)
+{
+    const int decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
+    __int128 x, y;
+    if (scale_units(a, decimals, &x) && scale_units(b, decimals, &y)) return (x > y) - (x < y);
+    struct exact_sum difference = {.decimals = 0};
+    struct number minus = *b;
+    const __int128 units = -number_units(b);
+    minus.low = (uint64_t)units;
+    minus.high = (int64_t)(units >> 64);
+    exact_sum_add(&difference, a);
+    exact_sum_add(&difference, &minus);
+    return exact_sum_sign(&difference);
+}
+
+static uint32_t formatted_key(const struct number *n, uint8_t *out)
+{
+    char text[NUMBER_FORMAT_MAX];
+    const size_t size = number_format(text, n);
+    const uint32_t key_size = number_key((struct glint_slice){(const uint8_t *)text, size}, out);
+    assert(key_size > 0);
+    return key_size;
+}
+
+int number_compare_mixed(const struct number *a, const struct number *b)
+{
+    assert(a->decimals != NUMBER_NONE && b->decimals != NUMBER_NONE);
+    if (a->decimals >= 0 && b->decimals >= 0) return compare_exact(a, b);
+    const double x = number_f64(a), y = number_f64(b);
+    if (x != y) return x < y ? -1 : 1;
+    if (a->decimals < 0 && b->decimals < 0) return 0;
+    uint8_t p[NUMBER_KEY_MAX + NUMBER_FORMAT_MAX], q[sizeof p];
+    const uint32_t m = formatted_key(a, p), n = formatted_key(b, q);
+    const int r = memcmp(p, q, m < n ? m : n);
+    return r != 0 ? r : (a->decimals < 0) - (b->decimals < 0);
 }

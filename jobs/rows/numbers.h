@@ -28,6 +28,8 @@ struct __attribute__((packed)) number {
 
 /* Accepts what glint_parse_f64 accepts: no spaces, hex, inf or nan. Returns false otherwise. */
 bool number_parse(struct glint_slice text, struct number *out);
+/* Why number_parse and number_key do not accept a text, for columns_bad_value. */
+const char *number_problem(struct glint_slice text);
 
 /* The value times 10^decimals. */
 static inline __int128 number_units(const struct number *n)
@@ -37,8 +39,8 @@ static inline __int128 number_units(const struct number *n)
 
 int number_compare_mixed(const struct number *a, const struct number *b);
 
-/* A negative, zero or positive number. Exact numbers compare exactly, others as doubles; an exact
- * number is before another one whose double is the same. */
+/* A negative, zero or positive number: the order of what number_format writes, as number_key
+ * compares it; an exact number is before an equal one that is not. */
 static inline int number_compare(const struct number *a, const struct number *b)
 {
     if (a->decimals != b->decimals || a->decimals < 0) return number_compare_mixed(a, b);

@@ -54,7 +54,7 @@ static int read_row(struct row_state *s, struct glint_task *task, struct glint_s
             *number = (struct number){.decimals = NUMBER_NONE};
         else if (!number_parse(text, number))
             return columns_bad_value(&s->reader, task, row, s->plan.by + i, text,
-                                     "a numeric column is not a number");
+                                     number_problem(text));
     }
     e = columns_join(&s->reader, task, fields, s->plan.by, &s->group, out_group);
     return e == 0 ? 1 : e;

@@ -110,7 +110,7 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
                        : put_text_key(at, fields[i]);
         if (at == NULL)
             return columns_bad_value(&k->reader, task, row, i, fields[i],
-                                     "a numeric column is not a number");
+                                     number_problem(fields[i]));
         if (out_empty != NULL && (null || (numeric && fields[i].size == 0))) *out_empty = true;
         if ((c->letters[i] & SORT_REVERSE) == 0) continue;
         for (uint8_t *byte = start; byte < at; byte++) *byte = (uint8_t) ~*byte;
