@@ -177,29 +177,38 @@ static int add_bad_rows(struct glint_task *task, enum glint_code code, struct gl
     return r == 0 ? 0 : fail_with_row(task, code, row, hint, reason, shown);
 }
 
-static bool is_first_of_table(const struct glint_task *task, const uint8_t *row)
+static bool begins_like_number(struct glint_slice value)
 {
-    return task_row_is_first(task, row) && task->origin->piece->json.data == NULL;
+    uint64_t at = 0;
+    while (at < value.size && memchr("+-.", value.data[at], 3) != NULL) at++;
+    return at < value.size && value.data[at] >= '0' && value.data[at] <= '9';
 }
 
-/* To skip the first row of a table is wrong if it is a header, or if no row has the columns. */
-static const char *hint_of_first_row(bool missing)
+/* To skip rows is wrong if the first one is a header, or if none has the columns. NULL: it may be
+ * right. */
+static const char *hint_of_value(bool first, struct glint_slice value)
 {
-    return missing ? "line 1: check --delimiter and --csv; or is it a header? add --header"
-                   : "line 1: is it a header? add --header";
+    if (value.data == NULL)
+        return first ? "line 1: check --delimiter and --csv; or is it a header? add --header"
+                     : "check --delimiter and --csv; if few rows are short, --bad-rows skip counts "
+                       "and skips them";
+    return first && !begins_like_number(value) ? "line 1: is it a header? add --header" : NULL;
 }
 
 int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
                     const char *column, struct glint_slice value)
 {
     enum glint_code code = GLINT_E_BAD_ROW;
-    const char *hint = NULL;
+    const char *hint = NULL, *better = NULL;
     char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
     const int r = add_to_bad_rows(task, 1, reason, &code, &hint);
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
     const struct glint_slice input = row_in_input(task, row);
-    if (code == GLINT_E_BAD_ROW && is_first_of_table(task, row.data))
-        hint = hint_of_first_row(value.data == NULL);
+    const struct glint_origin *o = task->origin;
+    const bool is_json = o != NULL && o->piece != NULL && o->piece->json.data != NULL;
+    if (code == GLINT_E_BAD_ROW && !is_json)
+        better = hint_of_value(task_row_is_first(task, row.data), value);
+    if (better != NULL) hint = better;
     task_describe_row_location(task, row.data, location, sizeof location);
     format_row(value, false, shown, sizeof shown);
     format_row(input, task->origin == NULL, whole, sizeof whole);

@@ -74,7 +74,8 @@ static const char *plain_number(const uint8_t *data, uint32_t size, enum fields_
     if (!rating) {
         errno = 0;
         *out = fits ? strtoll(text, &end, 10) : 0;
-        return fits && errno == 0 && end == text + size ? NULL : "the key is not an integer";
+        if (!fits || end != text + size) return "the key is not an integer";
+        return errno == 0 ? NULL : "the key is out of range";
     }
     const double value = fits ? strtod(text, &end) : 0;
     if (!fits || end != text + size || !isfinite(value)) return "the rating is not a number";
