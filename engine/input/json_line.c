@@ -549,10 +549,13 @@ const char *json_line_hint(struct glint_slice line, const char *problem, bool fi
     assert(from < to && problem != NULL);
     const uint8_t begin = *from, end = to[-1];
     const bool ends = strcmp(problem, JSON_LINE_ENDS) == 0;
-    if ((first && begin == '[') || (begin == '{' && end == ',' && !ends)) return JSON_ARRAY_HINT;
+    const bool array = begin == '[' && (first || to - from == 1 || from[1] == '{');
+    if (array || (begin == '{' && end == ',' && !ends)) return JSON_ARRAY_HINT;
     const bool part = begin == '{' ? ends && (first || to - from == 1)
                                    : end == ',' || memchr("\"}]", begin, 3) != NULL;
-    return part ? "an object over several lines? jq -c . FILE writes each on a line" : NULL;
+    return part ? "an object over several lines? jq -c . FILE writes each on a line; jq before 1.7 "
+                  "rounds long numbers"
+                : NULL;
 }
 
 const char *json_line_scan(const struct json_paths *paths, struct glint_slice line,

@@ -76,7 +76,8 @@ const char *json_line_scan(const struct json_paths *paths, struct glint_slice li
                            struct json_value *values, uint64_t *out_at);
 /* The problem of a line that is the start of an object, and what helps with an array. */
 #define JSON_LINE_ENDS  "JSON: the line ends before the object does"
-#define JSON_ARRAY_HINT "an array? jq -c '.[]' FILE writes its elements as lines"
+#define JSON_ARRAY_HINT                                                                            \
+    "an array? jq -c '.[]' FILE writes its elements as lines; jq before 1.7 rounds long numbers"
 /* Returns the hint for a line with this problem that is most probably a part of an array, or of an
  * object over several lines; to skip such lines would lose data. NULL: the line is neither.
  * `first`: it is the first of its file. */
