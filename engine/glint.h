@@ -427,8 +427,8 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
                                      uint32_t count);
 /* Reads `lines` as CSV (RFC 4180) with this delimiter: a row is a record, its fields, without their
  * quotes, are separated by the byte 0x1f. A record that is not valid, or contains this byte, is a
- * bad row. Text outputs of the job are then CSV, too, with the delimiter of its first such call, and
- * with a tab between key and value. `lines` as for glint_with_header. Returns `lines`. */
+ * bad row. Text outputs of the job are then CSV, too, with the delimiter of its first such call,
+ * and with a tab between key and value. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
 /* Reads `lines` as CSV: a row is a record, unchanged, which may contain line ends inside quotes.
  * Outputs are what the job makes of it. `lines` as for glint_with_header. Returns `lines`. */

@@ -82,13 +82,9 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
     const bool header = glint_job_option(args, "header") != NULL;
+    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
     uint8_t separator, csv;
-    struct nulls nulls;
-    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0 ||
-        nulls_option(g, args, csv, separator, &nulls) != 0)
-        return glint_error(g)->code;
-    struct glint_rdd *lines = fields_source(glint_text_file(g, args->positional[0]), csv, header);
-    lines = nulls_source(lines, &nulls);
+    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0) return glint_error(g)->code;
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
@@ -105,9 +101,7 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
-    HEADER_OPTION,
-    FORMAT_OPTIONS,
-    {"delimiter", "C", NULL, "with --csv: one byte, or \\t, instead of a comma"},
+    ROWS_OPTIONS,
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 

@@ -7,6 +7,7 @@
 #include "jobs/commands/output_file.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { COPY_BYTES = 1 << 20 };
 
@@ -49,7 +50,13 @@ static void cat_parts(const struct cli_line *line, struct glint_error *error)
 {
     struct input_list parts = {.files = NULL};
     struct output_file out;
-    int code = input_list_resolve(env_real(), line->arguments[0], INPUT_BINARY, &parts, error);
+    int code = 0;
+    if (strcmp(line->arguments[0], "-") == 0)
+        code =
+            error_set(error, GLINT_E_INPUT_KIND, "name the directory of a job's output, or a file",
+                      "-: standard input is no output of a job");
+    if (code == 0)
+        code = input_list_resolve(env_real(), line->arguments[0], INPUT_BINARY, &parts, error);
     if (code == 0)
         code =
             output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,

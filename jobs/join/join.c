@@ -24,6 +24,8 @@ enum {
     FILTER_SPLIT = 4 * 8, /* minimum bytes of a build side split per byte of filter */
 };
 
+#define BROADCAST_LIMIT_DEFAULT "10M"
+
 static const char *const type_names[JOIN_TYPES] = {"inner", "left", "right",
                                                    "full",  "semi", "anti"};
 static const char *const method_names[JOIN_METHODS] = {"shuffle", "broadcast", "bloom", "auto"};
@@ -69,7 +71,7 @@ static int side_options(struct join *j, const struct glint_job_args *args, enum 
     if (fields_delimiter(j->g, args, delimiters[side], &t->delimiter, &t->csv) != 0 ||
         nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
-    nulls_missing_option(args, &t->nulls);
+    nulls_missing_option(j->g, args, &t->nulls);
     return glint_error(j->g)->code;
 }
 
@@ -104,10 +106,21 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        left == 1 ? "" : "s", right);
 }
 
+static bool is_given(const struct glint_job_args *args, const char *option, const char *by_default)
+{
+    return strcmp(glint_job_option(args, option), by_default) != 0;
+}
+
 static int join_options(struct join *j, const struct glint_job_args *args)
 {
     j->type = (enum join_type)name_option(args, "type", type_names, JOIN_TYPES);
     j->method = (enum join_method)name_option(args, "method", method_names, JOIN_METHODS);
+    if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && is_given(args, "p", P_DEFAULT))
+        glint_abort(j->g, GLINT_E_USAGE, "add --method bloom or auto",
+                    "--p has no effect with --method %s", method_names[j->method]);
+    if (j->method != JOIN_AUTO && is_given(args, "broadcast-limit", BROADCAST_LIMIT_DEFAULT))
+        glint_abort(j->g, GLINT_E_USAGE, "add --method auto",
+                    "--broadcast-limit has no effect with --method %s", method_names[j->method]);
     return join_side_options(j, args);
 }
 
@@ -400,7 +413,8 @@ static const struct glint_job_option options[] = {
      "left, right, full: also rows of that side without a match; semi, anti: rows of LEFT"},
     {"method", "shuffle|broadcast|bloom|auto", "auto", "auto: by file sizes"},
     JOIN_SIDE_OPTIONS,
-    {"broadcast-limit", "BYTES", "10M", "with auto: size of the largest file to broadcast"},
+    {"broadcast-limit", "BYTES", BROADCAST_LIMIT_DEFAULT,
+     "with auto: size of the largest file to broadcast"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job join_job = {

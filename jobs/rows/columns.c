@@ -76,7 +76,7 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
     if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0 ||
         nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
-    nulls_missing_option(args, &out->nulls);
+    nulls_missing_option(g, args, &out->nulls);
     out->lines = table_read_again(out);
     return glint_error(g)->code;
 }

@@ -48,10 +48,11 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
     *out = csv || json ? PLAIN_SEPARATOR : delimiter;
     *out_csv = json ? FIELDS_JSON : csv ? delimiter : 0;
     if (check_row_format(g, args, option) != 0) return glint_error(g)->code;
-    if (tab || (strlen(text) == 1 && strchr(csv ? "\n\"" : "\n", text[0]) == NULL))
+    if (tab || (strlen(text) == 1 && strchr(csv ? "\n\r\"\x1f" : "\n", text[0]) == NULL))
         return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use one byte, or \\t for a tab",
-                       "--%s \"%s\" is not one byte", option, text);
+                       "--%s \"%s\" is not one byte%s", option, text,
+                       strlen(text) == 1 ? " that can be between fields" : "");
 }
 
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header)
@@ -150,7 +151,7 @@ static int id_options(struct glint *g, const struct glint_job_args *args, const 
                       struct fields *out)
 {
     if (format_options(g, args, out) != 0) return glint_error(g)->code;
-    nulls_missing_option(args, &out->nulls);
+    nulls_missing_option(g, args, &out->nulls);
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
@@ -194,7 +195,7 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
         return fields_options(g, args, paths, out);
     int r = format_options(g, args, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
-    nulls_missing_option(args, &out->nulls);
+    nulls_missing_option(g, args, &out->nulls);
     if (r == 0) r = key_options(g, args, paths, out);
     if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
     return r;
@@ -203,6 +204,11 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
 struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths)
 {
     struct fields f;
+    const bool unused = glint_job_option(args, "delimiter") != NULL &&
+                        glint_job_option(args, "csv") == NULL &&
+                        glint_job_option(args, "json-lines") == NULL;
+    if (unused)
+        glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
     return format_options(g, args, &f) == 0 ? fields_text_file(g, paths, &f) : NULL;
 }
 

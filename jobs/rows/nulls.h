@@ -32,7 +32,7 @@ struct nulls {
 int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv, uint8_t delimiter,
                  struct nulls *out);
 /* Reads --missing, of jobs with columns. */
-void nulls_missing_option(const struct glint_job_args *args, struct nulls *n);
+void nulls_missing_option(struct glint *g, const struct glint_job_args *args, struct nulls *n);
 /* Applies them to a source, after its form. Returns `lines`. */
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n);
 /* What a null is in rows. */
