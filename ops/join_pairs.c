@@ -140,8 +140,8 @@ static enum flow add_joined_row(struct join_state *s, struct glint_slice left,
 /* ---- Groups */
 
 /* Pairs `left` (a left value, or nil) with each right value. */
-static enum flow add_joined_rows(struct join_state *s, struct glint_slice left,
-                                 struct glint_emitter *out)
+static enum flow add_pairs_of_left(struct join_state *s, struct glint_slice left,
+                                   struct glint_emitter *out)
 {
     struct glint_slice right;
     int more = spool_rewind(&s->right);
@@ -159,7 +159,7 @@ static enum flow end_join_group(struct join_state *s, struct glint_emitter *out)
 {
     enum flow flow = out->flow;
     if (flow == FLOW_MORE && s->keep_right && !s->any_left && s->right.count > 0)
-        flow = add_joined_rows(s, nil, out);
+        flow = add_pairs_of_left(s, nil, out);
     spool_clear(&s->right);
     s->group.started = s->any_left = s->key_is_written = false;
     return flow;
@@ -188,7 +188,7 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
     if (side == SIDE_RIGHT) return spool_add(&s->right, value) < 0 ? FLOW_FAIL : FLOW_MORE;
     s->any_left = true;
     /* All right values of the key have arrived, so this left value is matched or not for good. */
-    if (s->right.count > 0) return add_joined_rows(s, value, out);
+    if (s->right.count > 0) return add_pairs_of_left(s, value, out);
     return s->keep_left ? add_joined_row(s, value, nil, out) : FLOW_MORE;
 }
 

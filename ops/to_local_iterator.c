@@ -37,7 +37,7 @@ static int add_iterator_rows(void *arg, uint32_t partition, struct glint_slice r
     return result_rows_add_partition(it->rdd->g, &it->rows, result);
 }
 
-static int next_partition(struct glint_iterator *it)
+static int run_next_partition(struct glint_iterator *it)
 {
     glint_rows_free(&it->rows);
     it->rows.schema = it->rdd->schema;
@@ -68,7 +68,7 @@ int64_t glint_iterator_take(struct glint_iterator *it, uint64_t count, struct gl
     while (it->at == it->rows.count) {
         if (context_failed(it->rdd->g)) return it->rdd->g->error.code;
         if (it->partition == it->partitions) return 0;
-        const int r = next_partition(it);
+        const int r = run_next_partition(it);
         if (r != 0) return r;
     }
     assert(it->at < it->rows.count);

@@ -351,8 +351,8 @@ static void ignore_environment(void)
 }
 
 /* The parts that only a daemon's process has. */
-static int read_from_daemon(struct executor_args *l, struct executor_process_config *c,
-                            struct process_credentials *credentials, struct glint_error *error)
+static int read_daemon_options(struct executor_args *l, struct executor_process_config *c,
+                               struct process_credentials *credentials, struct glint_error *error)
 {
     const char *limit = cli_line_option(l->line, "log-limit");
     if (executor_process_read_credentials(credentials, error) != 0) return error->code;
@@ -396,7 +396,7 @@ static int run_join(struct executor_args *l, struct glint_error *error)
     if (!settings_read_address(l->line, "join", &l->file.memory, &config.join_host,
                                &config.join_port, error) ||
         read_size(l, &config, error) != 0 ||
-        (from_daemon ? read_from_daemon(l, &config, &credentials, error)
+        (from_daemon ? read_daemon_options(l, &config, &credentials, error)
                      : read_listen(l, &config, error)) != 0)
         return error->code;
     assert(config.join_host != NULL && config.host != NULL);

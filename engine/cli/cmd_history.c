@@ -127,7 +127,7 @@ static int add_log(void *arg, const char *name)
 }
 
 /* Adds new files of a directory. Returns 0 or a negative errno. */
-static int list_logs(struct history_jobs *j)
+static int add_new_logs(struct history_jobs *j)
 {
     const char *loaded = j->loaded != UINT32_MAX ? j->logs[j->loaded].path : NULL;
     int r = j->directory ? env_list_dir(j->env, j->path, add_log, j) : 0;
@@ -206,7 +206,7 @@ static struct history_jobs *history_jobs_open(struct env *env, const char *path,
     j->directory = env->stat(env, path, &st) == 0 && st.kind == ENV_DIRECTORY;
     int r = 0;
     if (j->directory) {
-        r = list_logs(j);
+        r = add_new_logs(j);
         if (r != 0) error_set_system(error, GLINT_E_INPUT_IO, r, "list", path);
     } else if (array_reserve(&j->logs, &j->log_capacity, 1, sizeof *j->logs) &&
                (copy = mem_strdup(path)) != NULL) {
@@ -225,7 +225,7 @@ static struct history_jobs *history_jobs_open(struct env *env, const char *path,
 static void list_jobs(void *arg, struct json *out)
 {
     struct history_jobs *j = arg;
-    list_logs(j);
+    add_new_logs(j);
     refresh_some(j, REQUEST_NS);
     for (uint32_t i = 0; i < j->log_count; i++)
         if (j->logs[i].id[0] != '\0')
@@ -244,7 +244,7 @@ static const struct job_model *find_job_or_read(struct history_jobs *j, const ch
             found = i;
     }
     if (found == UINT32_MAX && !again) {
-        list_logs(j);
+        add_new_logs(j);
         refresh_some(j, REQUEST_NS);
         return find_job_or_read(j, id, true);
     }
@@ -260,7 +260,7 @@ static const struct job_model *find_job(void *arg, const char *id)
 }
 
 /* Reads logs again that have changed. */
-static struct web_jobs history_jobs_as_web(struct history_jobs *j)
+static struct web_jobs history_web_jobs(struct history_jobs *j)
 {
     return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job, .step = read_unread};
 }
@@ -270,7 +270,7 @@ static void serve_history(const struct cli_line *line, struct glint_error *error
 {
     struct history_jobs *logs = history_jobs_open(env_real(), line->arguments[0], error);
     if (logs == NULL) return;
-    const struct web_jobs jobs = history_jobs_as_web(logs);
+    const struct web_jobs jobs = history_web_jobs(logs);
     const char *address = cli_line_option(line, "serve");
     struct web_server *server =
         cli_web_open(address, cli_line_option(line, "ui-token"), &jobs, false, error);

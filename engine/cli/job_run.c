@@ -490,7 +490,7 @@ static int fail_before_start(const struct job_command *run, int argc, char **arg
 
 /* With a stage file, the job has the resources that it was packed with: its plan may depend on
  * them. */
-static bool configure_stage(struct job_command *run, struct glint_error *error)
+static bool apply_stage_file(struct job_command *run, struct glint_error *error)
 {
     struct context_config *config = &run->settings.config;
     if (run->stage == NULL) return true;
@@ -551,11 +551,11 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         help_print_syntax(&described.syntax);
         status = cli_flush_stdout(0);
     } else {
-        bool sound = settings_read(&run.settings, &line, &error) && configure_stage(&run, &error) &&
-                     job_insert_input(run.job, &line, &run.input, &error) == 0 &&
-                     event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
-                     replace_output(&run, &line, &error) &&
-                     open_stdout_output(&run, &line, &error) == 0;
+        bool sound =
+            settings_read(&run.settings, &line, &error) && apply_stage_file(&run, &error) &&
+            job_insert_input(run.job, &line, &run.input, &error) == 0 &&
+            event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
+            replace_output(&run, &line, &error) && open_stdout_output(&run, &line, &error) == 0;
         if (sound && !explain && run.settings.graph != GRAPH_NONE) {
             error_set(&error, GLINT_E_USAGE, NULL, "--graph is an option of glint explain");
             sound = false;

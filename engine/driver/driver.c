@@ -473,7 +473,7 @@ static int driver_cancel_file(struct driver *d)
     return cancel_file(&d->cancel);
 }
 
-static void driver_recover(struct driver *d)
+static void driver_clear_error(struct driver *d)
 {
     assert(d->action_run == NULL);
     /* Not closed: sources that exist have its number, and an interrupt may post now. */
@@ -571,7 +571,7 @@ static const struct runner driver_runner = {.run = driver_run_action,
                                             .free_broadcast = driver_free_broadcast,
                                             .cancel_file = driver_cancel_file,
                                             .check_interrupt = driver_check_interrupt_or_timeout,
-                                            .recover = driver_recover,
+                                            .clear_error = driver_clear_error,
                                             .counter = driver_counter,
                                             .accumulator = driver_accumulator};
 

@@ -77,8 +77,8 @@ static void put_cell(struct json *j, const char *name, const struct glint_cell *
         json_text(j, name, text.data, text.size < WORD_SIZE_MAX ? text.size : WORD_SIZE_MAX);
 }
 
-static void log_report(void *arg, const char *name, const struct glint_field *fields,
-                       uint32_t count)
+static void log_user_report(void *arg, const char *name, const struct glint_field *fields,
+                            uint32_t count)
 {
     struct driver *d = arg;
     if (d->reports_logged == GLINT_REPORTS_MAX) return;
@@ -174,7 +174,7 @@ int event_log_listener_open(struct driver *d)
     d->note_arg = c->note_arg;
     c->note = note_and_log;
     c->note_arg = d;
-    c->report = log_report;
+    c->report = log_user_report;
     c->report_arg = d;
     log_job(d);
     return 0;

@@ -57,7 +57,7 @@ static bool send_job_options(struct executor_conn *l, struct glint_error *error)
     return r == 0;
 }
 
-static void send_executor_added(const struct executor_conn *to, const struct executor_conn *about)
+static void send_peer_address(const struct executor_conn *to, const struct executor_conn *about)
 {
     struct executor_address peer = {.executor = about->number, .port = about->port};
     memcpy(peer.incarnation, about->incarnation, sizeof peer.incarnation);
@@ -71,8 +71,8 @@ static void send_peer_addresses(struct executor_conn *l)
     for (struct executor_conn *other = l->r->executor_conns; other != NULL; other = other->next) {
         /* One that registers later gets the addresses of both when it joins. */
         if (other == l || other->state != EXECUTOR_CONN_JOINED) continue;
-        send_executor_added(l, other);
-        send_executor_added(other, l);
+        send_peer_address(l, other);
+        send_peer_address(other, l);
     }
 }
 

@@ -404,8 +404,8 @@ static int check_bad_rows(struct driver *d)
                      "%lld bad rows, --max-bad-rows is %lld", (long long)bad, (long long)max);
 }
 
-static int add_task_counters(struct driver *d, uint32_t stage, uint32_t task,
-                             const struct buffer *counters)
+static int merge_task_counters(struct driver *d, uint32_t stage, uint32_t task,
+                               const struct buffer *counters)
 {
     const struct glint_slice entries = {counters->data, counters->size};
     int r = counters_add_task(&d->metrics.counters, entries, driver_error(d));
@@ -425,8 +425,9 @@ static int consume_result(struct driver *d, uint32_t task)
     struct glint_slice body = {result->body.data, result->body.size};
     assert(a->buffered_bytes >= body.size);
     a->buffered_bytes -= body.size;
-    int r =
-        a->action->internal ? 0 : add_task_counters(d, a->stage_count - 1, task, &result->counters);
+    int r = a->action->internal
+                ? 0
+                : merge_task_counters(d, a->stage_count - 1, task, &result->counters);
     if (r == 0 && a->commit_count > 0)
         r = commit_task_outputs(d, partition, result->executor, body);
     if (r == 0 && a->action->on_result != NULL)
@@ -457,7 +458,7 @@ static int on_map_output(struct driver *d, uint32_t executor, uint32_t number, s
     if (o->counted[m->task]) return 0;
     o->counted[m->task] = true;
     stage_progress_add_task(d, number, m);
-    return add_task_counters(d, number, m->task, &m->counters);
+    return merge_task_counters(d, number, m->task, &m->counters);
 }
 
 static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, struct message *m)

@@ -90,7 +90,7 @@ static int pack_action(struct stage_transport *t, struct buffer *out)
     return r;
 }
 
-static int refuse(struct stage_transport *t, uint32_t stage, const char *why)
+static int reject_stage(struct stage_transport *t, uint32_t stage, const char *why)
 {
     const struct driver *d = t->g->driver;
     return error_set(&t->g->error, GLINT_E_STAGE_ACTION, "run the job with glint submit",
@@ -109,8 +109,8 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
     for (uint32_t i = 0; i < f->stage_count; i++)
         for (uint32_t p = 0; p < f->stages[i].parent_count; p++)
             readers += f->stages[i].parents[p] == number;
-    if (readers > 1) return refuse(t, number, "is read by two others");
-    if (stage->task_count == 0) return refuse(t, number, "has no input");
+    if (readers > 1) return reject_stage(t, number, "is read by two others");
+    if (stage->task_count == 0) return reject_stage(t, number, "has no input");
     int r = stage_plan_decode(&plan, stage->plan, &t->g->config, error);
     for (uint32_t i = 0; i < stage->task_count && r == 0; i++) {
         r = stage_inputs_find(&plan, stage->tasks[i].partition, &inputs, error);
@@ -118,7 +118,7 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
             for (uint32_t k = 0; k < j && r == 0; k++)
                 if (inputs.items[j].shuffle == inputs.items[k].shuffle &&
                     inputs.items[j].partition == inputs.items[k].partition)
-                    r = refuse(t, number, "reads a partition twice");
+                    r = reject_stage(t, number, "reads a partition twice");
     }
     mem_free(inputs.items);
     stage_plan_fini(&plan);
@@ -132,7 +132,7 @@ static int check_inputs(struct stage_transport *t)
     for (const struct glint_rdd *rdd = t->g->rdds; rdd != NULL; rdd = rdd->next)
         for (uint64_t i = 0; rdd->inputs != NULL && i < rdd->inputs->count; i++)
             if (rdd->inputs->files[i].stored != NULL)
-                return refuse(t, 0, "reads an output of this job");
+                return reject_stage(t, 0, "reads an output of this job");
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * torn write). A line that is too long, or for which there is no memory, is dropped and counted.
  *
  *   OPEN -> FULL    [store_line: only the last line is written after this]
- *   any  -> BROKEN  [set_broken: nothing is written after this] */
+ *   any  -> BROKEN  [on_write_error: nothing is written after this] */
 #include "engine/events/event_log.h"
 
 #include "engine/base/text.h"
@@ -119,7 +119,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
 }
 
 /* Warns once. The log is a by-product, so the job goes on. */
-static void set_broken(struct event_log *log, int error)
+static void on_write_error(struct event_log *log, int error)
 {
     char line[256];
     log->state = LOG_BROKEN;
@@ -136,7 +136,7 @@ static void write_pending(struct event_log *log)
                 : 0;
     log->pending.size = 0; /* also after an error: nothing is retried */
     log->flushed_ns = log->env->now_ns(log->env);
-    if (r < 0) set_broken(log, r);
+    if (r < 0) on_write_error(log, r);
 }
 
 void event_log_close(struct event_log *log)
@@ -144,7 +144,7 @@ void event_log_close(struct event_log *log)
     if (log == NULL) return;
     if (log->state != LOG_BROKEN) write_pending(log);
     int r = log->file >= 0 ? log->env->close(log->env, log->file) : 0;
-    if (r < 0 && log->state != LOG_BROKEN) set_broken(log, r);
+    if (r < 0 && log->state != LOG_BROKEN) on_write_error(log, r);
     json_fini(&log->line);
     buffer_fini(&log->pending);
     mem_free(log);

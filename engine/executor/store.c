@@ -317,7 +317,7 @@ static void remove_older(struct store *s, uint64_t shuffle, const struct stored_
         }
 }
 
-static int set_locations(struct store *s, struct message *m, struct glint_error *error)
+static int set_map_output_locations(struct store *s, struct message *m, struct glint_error *error)
 {
     struct stored *v = stored_create(STORED_LOCATIONS, m->id), *removed = NULL;
     if (v == NULL) return error_no_memory(error);
@@ -401,7 +401,7 @@ int store_add_message(struct store *s, struct message *m, const struct context_c
     assert(m->next == NULL && m->outcome == NULL);
     switch (m->type) {
     case MSG_STAGE: r = add_stage(s, m, registry, error); break;
-    case MSG_MAP_OUTPUTS: r = set_locations(s, m, error); break;
+    case MSG_MAP_OUTPUTS: r = set_map_output_locations(s, m, error); break;
     default: r = add_broadcast(s, m, error);
     }
     if (r != 0) message_destroy(m);

@@ -356,7 +356,7 @@ static int list_directory(struct hdfs_walk *w, struct remote_target *t, struct e
     if (!text_format(url, sizeof url, "%s%s%s", w->url, w->directory[0] != '\0' ? "/" : "",
                      w->directory))
         return set_list_error(w->url, "a name in it is too long", w->error);
-    int r = remote_target_open(t, env, url, url, w->cancelled, w->error);
+    int r = remote_target_init(t, env, url, url, w->cancelled, w->error);
     text->size = 0;
     if (r == 0)
         r = remote_document_read(t, env, url, "op=LISTSTATUS", REMOTE_LIST_BYTES_MAX, text,
@@ -398,7 +398,7 @@ static int remote_list(struct env *env, const char *url, const char *begin, bool
     char prefix[REMOTE_URL_BYTES];
     if (t == NULL) return error_no_memory(error);
     const char *path = remote_url_place(url).path;
-    int r = remote_target_open(t, env, url, url, cancelled, error);
+    int r = remote_target_init(t, env, url, url, cancelled, error);
     assert(r < 0 || t->kind != REMOTE_HTTP);
     if (r == 0 && t->kind == REMOTE_WEBHDFS) {
         struct hdfs_walk walk = {.url = url,
@@ -526,7 +526,7 @@ struct url_list {
     struct remote_session *group;
 };
 
-static int add_listed(void *arg, const struct listed_object *object)
+static int collect_listed_object(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
     char path[PATH_MAX];
@@ -599,7 +599,7 @@ static int add_listed_object(struct url_list *l, struct url_entry *e)
 }
 
 /* Adds the objects in the order of their names. Requests for those that follow are sent before. */
-static int add_entries(struct url_list *l)
+static int add_listed_objects(struct url_list *l)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     uint64_t next = 0;
@@ -631,9 +631,9 @@ static int add_url_directory(struct input_walk *w, const char *url, const char *
         return input_record_bad_path(w, GLINT_E_INPUT_URL, path, "too many names in a pattern",
                                      NULL);
     int r = remote_list(w->env, url, begin, input_glob_is_deep(&l.glob), w->list->cancelled,
-                        add_listed, &l, &problem);
+                        collect_listed_object, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
-    if (r == 0) r = add_entries(&l);
+    if (r == 0) r = add_listed_objects(&l);
     if (r == 0 && strcmp(pattern, ALL_FILES) != 0 && l.count == 0 && w->bad_count == bad_before)
         r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
     mem_free(l.entries);

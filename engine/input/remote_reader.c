@@ -166,7 +166,7 @@ static int open_target(struct remote_reader *r, struct glint_error *error)
 {
     int code = 0;
     if (!r->opened)
-        code = remote_target_open(&r->target, r->env, r->url, r->name, r->retry.cancelled, error);
+        code = remote_target_init(&r->target, r->env, r->url, r->name, r->retry.cancelled, error);
     r->opened = code == 0;
     return code;
 }

@@ -241,7 +241,7 @@ static int open_webhdfs(struct remote_target *t, const char *name, struct glint_
     return ok ? 0 : set_url_error(name, "the URL is too long", error);
 }
 
-int remote_target_open(struct remote_target *t, struct env *env, const char *url, const char *name,
+int remote_target_init(struct remote_target *t, struct env *env, const char *url, const char *name,
                        int cancelled, struct glint_error *error)
 {
     memset(t, 0, sizeof *t);

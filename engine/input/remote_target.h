@@ -23,7 +23,7 @@ struct remote_target {
 
 /* Returns 0, or a code with *error set: INPUT_URL if it is too long, or has no bucket. `name` is
  * for messages; `cancelled` as in struct remote_request. */
-int remote_target_open(struct remote_target *t, struct env *env, const char *url, const char *name,
+int remote_target_init(struct remote_target *t, struct env *env, const char *url, const char *name,
                        int cancelled, struct glint_error *error);
 /* Sets *out to the request of bytes [from, to) of the object, which is valid until the next one;
  * to == 0: all. Returns false if the URL is too long. */

@@ -169,7 +169,8 @@ int glint_abort(struct glint *g, enum glint_code code, const char *hint, const c
 int glint_clear_error(struct glint *g)
 {
     if (g->running > 0 || g->stuck) return g->error.code;
-    g->runner->recover(g->driver); /* also without an error: an interrupt may have come too late */
+    g->runner->clear_error(
+        g->driver); /* also without an error: an interrupt may have come too late */
     g->error = (struct glint_error){.code = GLINT_OK};
     g->aborted = false;
     return 0;

@@ -189,7 +189,7 @@ struct runner {
     /* Sets the context's error if the job was interrupted or its time has passed. */
     void (*check_interrupt)(struct driver *d);
     /* Removes what the action that failed wrote, and forgets an interrupt. */
-    void (*recover)(struct driver *d);
+    void (*clear_error)(struct driver *d);
     int64_t (*counter)(struct driver *d, const char *name);
     bool (*accumulator)(struct driver *d, const char *name, struct glint_cell *out);
 };

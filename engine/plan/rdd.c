@@ -186,13 +186,13 @@ void source_set_unref(struct source_set *set)
     if (--set->refs == 0) mem_free(set);
 }
 
-static struct source_set *set_ref(struct source_set *set)
+static struct source_set *source_set_ref(struct source_set *set)
 {
     if (set != NULL) set->refs++;
     return set;
 }
 
-static struct source_set *set_create(struct glint *g, uint32_t capacity)
+static struct source_set *source_set_create(struct glint *g, uint32_t capacity)
 {
     struct source_set *set = mem_zalloc(sizeof *set + capacity * sizeof set->items[0]);
     if (set == NULL)
@@ -215,14 +215,14 @@ static struct source_set *sources_of(struct glint_rdd *rdd)
 {
     if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
         return rdd->sources;
-    struct source_set *own = set_create(rdd->g, 1);
+    struct source_set *own = source_set_create(rdd->g, 1);
     if (own == NULL) return NULL;
     source_set_add(own, (struct source_size){rdd->id, rdd->input_bytes});
     return rdd->sources = own;
 }
 
 /* True if `all` contains every item of `some`. Both are sorted by id. */
-static bool set_contains(const struct source_set *all, const struct source_set *some)
+static bool source_set_contains(const struct source_set *all, const struct source_set *some)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < all->count && found < some->count; i++)
@@ -231,12 +231,13 @@ static bool set_contains(const struct source_set *all, const struct source_set *
 }
 
 /* Returns a new reference, or NULL: no sources, or out of memory. */
-static struct source_set *merge_sets(struct glint *g, struct source_set *a, struct source_set *b)
+static struct source_set *merge_source_sets(struct glint *g, struct source_set *a,
+                                            struct source_set *b)
 {
-    if (b == NULL || a == b) return set_ref(a);
-    if (a == NULL || set_contains(b, a)) return set_ref(b);
-    if (set_contains(a, b)) return set_ref(a);
-    struct source_set *both = set_create(g, a->count + b->count);
+    if (b == NULL || a == b) return source_set_ref(a);
+    if (a == NULL || source_set_contains(b, a)) return source_set_ref(b);
+    if (source_set_contains(a, b)) return source_set_ref(a);
+    struct source_set *both = source_set_create(g, a->count + b->count);
     if (both == NULL) return NULL;
     for (uint32_t i = 0, j = 0; i < a->count || j < b->count;) {
         bool from_a = j == b->count || (i < a->count && a->items[i].id <= b->items[j].id);
@@ -252,7 +253,7 @@ static void rdd_inherit_sources(struct glint_rdd *rdd)
 {
     for (uint32_t i = 0; i < rdd->parent_count; i++) {
         struct source_set *before = rdd->sources;
-        rdd->sources = merge_sets(rdd->g, before, sources_of(rdd->parents[i]));
+        rdd->sources = merge_source_sets(rdd->g, before, sources_of(rdd->parents[i]));
         source_set_unref(before);
     }
     if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
@@ -609,7 +610,7 @@ uint32_t glint_partitions(struct glint_rdd *rdd)
 }
 
 /* Returns the wide RDD to which a request about `rdd` applies, or NULL with the error set. */
-static struct glint_rdd *find_requested_shuffle(struct glint_rdd *rdd, const char *what)
+static struct glint_rdd *find_settable_shuffle(struct glint_rdd *rdd, const char *what)
 {
     struct glint_rdd *shuffle_rdd = rdd->shuffle != NULL ? rdd->shuffle : rdd;
     if (rdd_check_usable(rdd, what) != 0) return NULL;
@@ -623,7 +624,7 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
     if (rdd == NULL) return rdd_fail_null("withPartitions");
     const bool files = rdd->op->kind == OP_SOURCE && rdd->inputs != NULL && !rdd->counted;
     struct glint_rdd *shuffle_rdd =
-        files ? rdd : find_requested_shuffle(rdd, "number of partitions");
+        files ? rdd : find_settable_shuffle(rdd, "number of partitions");
     if (shuffle_rdd == NULL || rdd_check_usable(rdd, "withPartitions") != 0) return NULL;
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
@@ -668,7 +669,7 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
                                          struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null(op_with_partitioner.name);
-    struct glint_rdd *shuffle_rdd = find_requested_shuffle(rdd, "partitioner");
+    struct glint_rdd *shuffle_rdd = find_settable_shuffle(rdd, "partitioner");
     if (shuffle_rdd == NULL) return NULL;
     if (!shuffle_rdd->key_partitioned || shuffle_rdd->dependency.partitioner == PARTITION_RANGE)
         return rdd_fail(rdd, GLINT_E_PLAN_FUNCTION,

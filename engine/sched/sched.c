@@ -443,7 +443,7 @@ bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out)
     /* Speculative copies only use slots that no waiting task can use, and are never queued. */
     if (t == NULL && sched_has_free_slot(s)) t = speculation_pick_task(s, &executor);
     if (t == NULL) return false;
-    *out = sched_attempt_info(s, sched_attempt_start(s, t, executor));
+    *out = sched_attempt_info(s, sched_attempt_add(s, t, executor));
     return true;
 }
 

@@ -213,7 +213,7 @@ void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_sta
 
 /* Starts an attempt, or queues it if no slot is free there. It is a speculative copy if another
  * attempt of the task runs. */
-struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t, uint32_t executor);
+struct sched_attempt *sched_attempt_add(struct sched *s, struct sched_task *t, uint32_t executor);
 /* Removes the attempt from its task and from its executor. If it occupied a slot, the first queued
  * attempt gets the slot. The caller updates the task's state. */
 void sched_attempt_finish(struct sched *s, struct sched_attempt *a);

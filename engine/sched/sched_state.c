@@ -264,7 +264,7 @@ static void occupy_slot(struct sched *s, struct sched_executor *e, struct sched_
     a->start_ns = s->now_ns;
 }
 
-struct sched_attempt *sched_attempt_start(struct sched *s, struct sched_task *t, uint32_t executor)
+struct sched_attempt *sched_attempt_add(struct sched *s, struct sched_task *t, uint32_t executor)
 {
     struct sched_executor *e = &s->executors[executor];
     struct sched_attempt *a = e->free;

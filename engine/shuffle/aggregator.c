@@ -101,7 +101,8 @@ int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uin
     return check_returned(f, f->spec->fn->merge_i64(f->task, acc, slot, value, rows));
 }
 
-int aggregator_repeat_value(const struct aggregator *f, int64_t *acc, int64_t value, uint64_t times)
+int aggregator_merge_repeated(const struct aggregator *f, int64_t *acc, int64_t value,
+                              uint64_t times)
 {
     return check_returned(f, f->spec->fn->repeat_i64(f->task, acc, value, times));
 }

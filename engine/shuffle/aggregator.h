@@ -52,8 +52,8 @@ bool aggregator_merges_columns(const struct shuffle_spec *spec);
  * repeat_i64. Both return 0 or the function's error. */
 int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
                              const int64_t *value, uint32_t rows);
-int aggregator_repeat_value(const struct aggregator *f, int64_t *acc, int64_t value,
-                            uint64_t times);
+int aggregator_merge_repeated(const struct aggregator *f, int64_t *acc, int64_t value,
+                              uint64_t times);
 /* Whether raw values and accumulators have the same form (FIRST, REDUCE, FOLD). */
 static inline bool aggregator_values_are_accumulators(const struct shuffle_spec *spec)
 {

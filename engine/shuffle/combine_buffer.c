@@ -188,7 +188,7 @@ static int combine_constant_batch(struct combine_buffer *g, const int64_t *value
     int r = 0;
     for (uint32_t s = 0; s < g->table.slots && r == 0; s++)
         if (count[s] > 0)
-            r = aggregator_repeat_value(&g->aggregator, &g->numbers[s], values[0], count[s]);
+            r = aggregator_merge_repeated(&g->aggregator, &g->numbers[s], values[0], count[s]);
     return r == 0 ? 1 : r;
 }
 

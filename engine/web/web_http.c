@@ -113,7 +113,7 @@ static void web_connections_on_request(struct web_connections *c, struct MHD_Con
 }
 
 /* Ends those that have been sending a request for longer. Call it now and then. */
-static void web_connections_end_slow(struct web_connections *c, uint64_t longest_ns)
+static void web_connections_end_slow_requests(struct web_connections *c, uint64_t longest_ns)
 {
     const uint64_t now = c->env->now_ns(c->env);
     for (struct web_connection *s = c->first; s != NULL; s = s->next) {
@@ -299,7 +299,7 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
 
 void web_http_tick(struct web_http *h)
 {
-    web_connections_end_slow(&h->connections, WEB_TIMEOUT_S * SECOND_NS);
+    web_connections_end_slow_requests(&h->connections, WEB_TIMEOUT_S * SECOND_NS);
     if (h->jobs.step != NULL) h->jobs.step(h->jobs.arg);
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
         if (!s->suspended || !stream_is_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;

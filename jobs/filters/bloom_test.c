@@ -148,7 +148,7 @@ struct filter_loader {
     struct segments_heads heads;
 };
 
-static int filter_fail(const struct filter_loader *c, enum glint_code code, const char *key,
+static int loader_fail(const struct filter_loader *c, enum glint_code code, const char *key,
                        const char *what)
 {
     return glint_abort(c->g, code, bloom_mismatch_hint(c->source->params),
@@ -200,12 +200,12 @@ static int find_filter(struct filter_loader *c, const struct glint_record *recor
     char what[256];
     *out_number = sizes_find_any(s, &record->key);
     if (*out_number == SIZES_NONE)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
                            bloom_no_such_key_text(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
     if (bloom_params_alike(have, want)) return 0;
     bloom_mismatch_text(have, want, c->source->params, what, sizeof what);
-    return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
+    return loader_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
 
 static int take_filter(struct filter_loader *c, const struct glint_record *record, const char *key)
@@ -216,15 +216,15 @@ static int take_filter(struct filter_loader *c, const struct glint_record *recor
     enum bloom_result result =
         bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
     if (result != BLOOM_OK)
-        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+        return loader_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->heads.count > 0)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
                            "it is whole, but other filters are in segments");
     if (!c->started && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
         return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
-    if (s->present[number]) return filter_fail(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
+    if (s->present[number]) return loader_fail(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     filter_report(c->g, key, &filter);
@@ -238,9 +238,9 @@ static int take_head(struct filter_loader *c, const struct glint_record *record,
     enum bloom_result result =
         bloom_segment_decode_header(record->value.bytes.data, record->value.bytes.size, &segment);
     if (result != BLOOM_OK)
-        return filter_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+        return loader_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->blob != NULL)
-        return filter_fail(c, GLINT_E_FILTER_MISMATCH, key,
+        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
                            "it is in segments, but other filters are whole");
     if (!c->started && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &segment.params, &number);

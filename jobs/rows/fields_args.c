@@ -41,7 +41,7 @@ static bool null_is_number(const struct fields *f)
            glint_parse_f64(f->null, &number);
 }
 
-static int open_label(struct glint_task *task, const char *name, const char **out)
+static int read_label_argument(struct glint_task *task, const char *name, const char **out)
 {
     struct glint_slice label;
     int r = glint_arg_slice(task, name, &label);
@@ -63,8 +63,8 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     if (r == 0) r = glint_arg_i64(task, "key", &key);
     if (r == 0) r = glint_arg_i64(task, "keep_nulls", &keep_nulls);
     if (r == 0) r = nulls_open(task, &f->null);
-    if (r == 0) r = open_label(task, "key_label", &f->key_label);
-    if (r == 0) r = open_label(task, "id_label", &f->id_label);
+    if (r == 0) r = read_label_argument(task, "key_label", &f->key_label);
+    if (r == 0) r = read_label_argument(task, "id_label", &f->id_label);
     if (r != 0) return r;
     if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
         key_column >= FIELDS_COLUMN_MAX || delimiter < 0 || delimiter > 255 || key < 0 ||
