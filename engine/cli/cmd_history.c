@@ -259,7 +259,7 @@ static const struct job_model *find_job(void *arg, const char *id)
     return find_job_or_read(arg, id, false);
 }
 
-/* Reads logs again that have changed. */
+/* What the page asks for; logs that have changed are read again. */
 static struct web_jobs history_web_jobs(struct history_jobs *j)
 {
     return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job, .step = read_unread};

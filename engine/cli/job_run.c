@@ -304,8 +304,7 @@ static void report_result(struct job_command *run, const struct glint_summary *s
                           struct glint_error *error)
 {
     const bool piped = run->stdout_output.path[0] != '\0';
-    struct summary_report r = {run->job->name, error, summary, &run->notes,
-                               run->stdout_output.path};
+    struct summary_report r = {run->job->name, error, summary, &run->notes};
     char hint[sizeof error->hint];
     print_own_commands(hint, sizeof hint, error->hint);
     memcpy(error->hint, hint, sizeof hint);
@@ -483,7 +482,7 @@ static int fail_before_start(const struct job_command *run, int argc, char **arg
     const struct glint_summary none = {.elapsed_ns = 0};
     const struct buffer notes = {.size = 0};
     const char *job = run->job != NULL ? run->job->name : NULL;
-    const struct summary_report report = {job, error, &none, &notes, NULL};
+    const struct summary_report report = {job, error, &none, &notes};
     if (!run->explain && is_json_wanted(argc, argv)) (void)summary_print_json(stdout, &report);
     return cli_flush_stdout(cli_fail(error));
 }

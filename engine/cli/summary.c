@@ -94,9 +94,7 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     print_accumulators(out, s);
     for (uint32_t i = 0; i < s->output_count; i++) {
         fputs("  -> ", out);
-        const bool piped =
-            report->stdout_output != NULL && strcmp(s->outputs[i], report->stdout_output) == 0;
-        print_escaped(out, piped ? "-" : s->outputs[i], " ");
+        print_escaped(out, s->outputs[i], " ");
         fputc('\n', out);
     }
 }

@@ -14,7 +14,6 @@ struct summary_report {
     const struct glint_error *error; /* code 0: no error */
     const struct glint_summary *summary;
     const struct buffer *notes; /* the job's own lines, each NUL-terminated */
-    const char *stdout_output;  /* the output that is shown as "-"; may be NULL */
 };
 
 /* Prints rows, bytes, time, non-zero counters and outputs; with `verbose` all counters and the

@@ -752,7 +752,7 @@ int commit_job(struct driver *d)
     for (uint32_t i = 0; i < d->commit_count && r == 0; i++) {
         struct commit *c = d->commits[i];
         if (c->state == COMMIT_PUBLISHED || c->state == COMMIT_KEPT)
-            d->published[d->published_count++] = c->out;
+            d->published[d->published_count++] = driver_output_name(d, c->out);
         if (c->state != COMMIT_KEPT) clean_up_published(d, c);
     }
     return r;

@@ -482,6 +482,12 @@ static void driver_clear_error(struct driver *d)
     job_outputs_remove_failed(d);
 }
 
+const char *driver_output_name(const struct driver *d, const char *path)
+{
+    const char *copied = d->g->config.stdout_output;
+    return copied != NULL && strcmp(path, copied) == 0 ? "-" : path;
+}
+
 void driver_summarize(struct driver *d, struct glint_summary *out)
 {
     counters_sort(&d->metrics.counters);

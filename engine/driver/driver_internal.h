@@ -209,6 +209,8 @@ static inline struct glint_error *driver_error(struct driver *d)
     return &d->g->error;
 }
 
+/* The output as the user named it: "-" for the one that is copied to standard output. */
+const char *driver_output_name(const struct driver *d, const char *path);
 /* Sets the context's error if the job was interrupted or its deadline has passed. */
 void driver_check_interrupt_or_timeout(struct driver *d);
 

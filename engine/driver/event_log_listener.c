@@ -341,9 +341,11 @@ void event_log_listener_on_action_start(struct driver *d)
     if (j == NULL) return;
     json_u64(j, "action", a->number);
     json_cstring(j, "name", action->op->name);
-    json_cstring(j, "output", action->output_count > 0 ? action->outputs[0] : NULL);
+    json_cstring(j, "output",
+                 action->output_count > 0 ? driver_output_name(d, action->outputs[0]) : NULL);
     json_begin(j, "outputs", '[');
-    for (uint32_t i = 0; i < action->output_count; i++) json_cstring(j, NULL, action->outputs[i]);
+    for (uint32_t i = 0; i < action->output_count; i++)
+        json_cstring(j, NULL, driver_output_name(d, action->outputs[i]));
     json_end(j, ']');
     json_begin(j, "skipped", '['); /* stages whose map outputs exist already */
     for (uint32_t i = 0; i < a->stage_count; i++)
