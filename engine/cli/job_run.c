@@ -454,7 +454,9 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         summary = *glint_summarize(g);
     }
     stdout_restore(run);
-    if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &error);
+    if (error.code == GLINT_OK && stdout_output_copy(&run->stdout_output, &error) != 0)
+        text_format(error.effect, sizeof error.effect, "standard output is incomplete%s",
+                    summary.output_count > 1 ? "; the job's other output was published" : "");
     if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
     report_result(run, &summary, &error);
     bool stuck = g != NULL && g->stuck;
