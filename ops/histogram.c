@@ -306,7 +306,7 @@ static struct even even_buckets(enum glint_type type, struct limits l, uint32_t 
 }
 
 /* Whether PySpark's (value - least) / width, in double precision, is at least `k` > 0. */
-static bool reaches(const struct even *e, int64_t at, uint32_t k)
+static bool reaches_bound(const struct even *e, int64_t at, uint32_t k)
 {
     assert(k > 0 && at >= e->limits.least && at <= e->limits.greatest);
     if (e->type == GLINT_F64) return (f64_at(at) - f64_at(e->limits.least)) / e->width >= k;
@@ -324,7 +324,7 @@ static place find_start(const struct even *e, place from, uint32_t k)
     place end = (place)e->limits.greatest + 1;
     while (from < end) {
         const place middle = from + (end - from) / 2;
-        if (reaches(e, (int64_t)middle, k))
+        if (reaches_bound(e, (int64_t)middle, k))
             end = middle;
         else
             from = middle + 1;

@@ -6,7 +6,7 @@ struct mean {
     int64_t count;
 };
 
-static int add(struct glint_acc *acc, double value, int64_t count)
+static int mean_add(struct glint_acc *acc, double value, int64_t count)
 {
     struct mean *m = (struct mean *)(void *)glint_acc_bytes(acc);
     m->sum += value;
@@ -19,14 +19,14 @@ static int create_i64(struct glint_task *task, void *state, struct glint_acc *ac
 {
     (void)state;
     if (glint_acc_zero(task, acc, sizeof(struct mean)) == NULL) return task->error.code;
-    return add(acc, (double)value->i64, 1);
+    return mean_add(acc, (double)value->i64, 1);
 }
 
 static int merge_i64(struct glint_task *task, void *state, struct glint_acc *acc,
                      const union glint_value *value)
 {
     (void)task, (void)state;
-    return add(acc, (double)value->i64, 1);
+    return mean_add(acc, (double)value->i64, 1);
 }
 
 static int create_f64(struct glint_task *task, void *state, struct glint_acc *acc,
@@ -34,26 +34,26 @@ static int create_f64(struct glint_task *task, void *state, struct glint_acc *ac
 {
     (void)state;
     if (glint_acc_zero(task, acc, sizeof(struct mean)) == NULL) return task->error.code;
-    return add(acc, value->f64, 1);
+    return mean_add(acc, value->f64, 1);
 }
 
 static int merge_f64(struct glint_task *task, void *state, struct glint_acc *acc,
                      const union glint_value *value)
 {
     (void)task, (void)state;
-    return add(acc, value->f64, 1);
+    return mean_add(acc, value->f64, 1);
 }
 
-static int combine(struct glint_task *task, void *state, struct glint_acc *acc,
-                   const union glint_value *other)
+static int mean_combine(struct glint_task *task, void *state, struct glint_acc *acc,
+                        const union glint_value *other)
 {
     const struct mean *m = (const void *)other->bytes.data;
     (void)task, (void)state;
-    return add(acc, m->sum, m->count);
+    return mean_add(acc, m->sum, m->count);
 }
 
-static int divide(struct glint_task *task, void *state, const struct glint_record *in,
-                  struct glint_emitter *out)
+static int emit_mean(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
 {
     const struct mean *m = (const void *)in->value.bytes.data;
     (void)task, (void)state;
@@ -63,13 +63,13 @@ static int divide(struct glint_task *task, void *state, const struct glint_recor
 
 const struct glint_function mean_i64 =
     GLINT_AGGREGATE("glint.mean_i64", GLINT_I64, GLINT_STRUCT(struct mean), create_i64, merge_i64,
-                    combine, .sequential = true);
+                    mean_combine, .sequential = true);
 const struct glint_function mean_f64 =
     GLINT_AGGREGATE("glint.mean_f64", GLINT_F64, GLINT_STRUCT(struct mean), create_f64, merge_f64,
-                    combine, .sequential = true);
+                    mean_combine, .sequential = true);
 const struct glint_function mean_divide =
     GLINT_MAP("glint.mean", GLINT_PAIRS(GLINT_ANY, GLINT_STRUCT(struct mean)),
-              GLINT_PAIRS(GLINT_SAME, GLINT_F64), divide);
+              GLINT_PAIRS(GLINT_SAME, GLINT_F64), emit_mean);
 
 struct glint_rdd *glint_mean_by_key(struct glint_rdd *rdd)
 {

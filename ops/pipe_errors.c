@@ -21,7 +21,7 @@ static void keep_end(struct pipe_errors *e, const char *bytes, uint32_t size)
 }
 
 /* GROUP,COUNTER,AMOUNT: what is not of this form is ignored, as in Hadoop. */
-static int count(struct glint_task *task, struct glint_slice text)
+static int count_reported(struct glint_task *task, struct glint_slice text)
 {
     struct glint_slice field[3], none;
     char name[NAME_BYTES_MAX];
@@ -57,7 +57,7 @@ static int end_error_line(struct pipe_errors *e, struct glint_task *task, bool w
     if (starts_with(e, COUNTER)) {
         uint32_t size = e->line_size - prefix;
         if (size > 0 && e->line[e->line_size - 1] == '\n') size--;
-        r = count(task, (struct glint_slice){(const uint8_t *)e->line + prefix, size});
+        r = count_reported(task, (struct glint_slice){(const uint8_t *)e->line + prefix, size});
     } else if (!starts_with(e, REPORTER)) {
         keep_end(e, e->line, e->line_size);
     }

@@ -160,7 +160,7 @@ static enum flow check_rest(struct pipe_process *p)
 }
 
 /* Waits until something can be read or written, and reads. */
-static enum flow serve(struct pipe_process *p)
+static enum flow serve_pipes(struct pipe_process *p)
 {
     struct env *env = p->task->env;
     struct pollfd files[] = {{.fd = p->child.output, .events = POLLIN},
@@ -192,7 +192,7 @@ enum flow pipe_process_write(struct pipe_process *p, const uint8_t *data, uint64
         if (n == -EPIPE) return pipe_process_finish(p);
         if (n < 0 && n != -EAGAIN) return set_failed(p, (int)n, "write the input of");
         if (n < 0) {
-            enum flow flow = serve(p);
+            enum flow flow = serve_pipes(p);
             if (flow != FLOW_MORE) return flow;
             continue;
         }
@@ -244,7 +244,7 @@ enum flow pipe_process_finish(struct pipe_process *p)
     enum flow flow = FLOW_MORE;
     if (!p->running) return FLOW_MORE;
     close_file(p, &p->child.input);
-    while (flow == FLOW_MORE && (p->child.output >= 0 || !p->exited)) flow = serve(p);
+    while (flow == FLOW_MORE && (p->child.output >= 0 || !p->exited)) flow = serve_pipes(p);
     if (flow != FLOW_MORE) return flow;
     /* Bounded: another process may write on. */
     for (uint32_t i = 0; i < ERRORS_READS && p->child.errors >= 0; i++) {

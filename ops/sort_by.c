@@ -72,7 +72,8 @@ static void keys_close(void *state)
     function_op_close(state);
 }
 
-static const struct glint_rdd *check(struct glint_rdd *rdd, const struct glint_function *function)
+static const struct glint_rdd *check_key_function(struct glint_rdd *rdd,
+                                                  const struct glint_function *function)
 {
     if (function != NULL && function->each == NULL)
         return rdd_fail(rdd, GLINT_E_PLAN_FUNCTION, "sortBy: %s has no callback each",
@@ -86,7 +87,7 @@ extern const struct op op_sort_by_keys;
 static struct glint_rdd *key_pairs(struct glint_rdd *rdd, const struct glint_function *function,
                                    struct glint_args *args)
 {
-    if (check(rdd, function) == NULL) return NULL;
+    if (check_key_function(rdd, function) == NULL) return NULL;
     struct rdd_spec spec = {.op = &op_sort_by_keys,
                             .parents = {rdd},
                             .function = function,

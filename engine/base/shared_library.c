@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static int load(const struct shared_library *l, struct glint_error *error)
+static int load_library(const struct shared_library *l, struct glint_error *error)
 {
     void *handle = dlopen(l->names[0], RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL && l->names[1] != NULL)
@@ -27,7 +27,7 @@ int shared_library_load(struct shared_library *l, struct glint_error *error)
 {
     if (atomic_load_explicit(&l->loaded, memory_order_acquire)) return 0;
     pthread_mutex_lock(&l->lock);
-    const int r = atomic_load(&l->loaded) ? 0 : load(l, error);
+    const int r = atomic_load(&l->loaded) ? 0 : load_library(l, error);
     if (r == 0) atomic_store_explicit(&l->loaded, true, memory_order_release);
     pthread_mutex_unlock(&l->lock);
     return r;

@@ -22,8 +22,8 @@
 
 #define COMMANDS_MAX 32u
 
-static int dispatch(const struct cli_program *program, const struct cli_command *group, int argc,
-                    char **argv);
+static int dispatch_command(const struct cli_program *program, const struct cli_command *group,
+                            int argc, char **argv);
 
 static int print_commands(const struct cli_program *program, const struct cli_command *group)
 {
@@ -92,7 +92,7 @@ static int run_cli_command(const struct cli_program *program, const struct cli_c
     if (command->run != NULL) return command->run(program, argc, argv);
     struct cli_command group = *command;
     group.syntax.command = cli_own_command(program, command->syntax.command, name);
-    if (group.commands != NULL) return dispatch(program, &group, argc, argv);
+    if (group.commands != NULL) return dispatch_command(program, &group, argc, argv);
     struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
     struct glint_error error = {.code = GLINT_OK};
     struct cli_syntax syntax = group.syntax;
@@ -107,8 +107,8 @@ static int run_cli_command(const struct cli_program *program, const struct cli_c
     return error.code != GLINT_OK ? cli_fail(&error) : status;
 }
 
-static int dispatch(const struct cli_program *program, const struct cli_command *group, int argc,
-                    char **argv)
+static int dispatch_command(const struct cli_program *program, const struct cli_command *group,
+                            int argc, char **argv)
 {
     assert(argc >= 1 && group->commands[0] != NULL);
     if (argc == 1) return missing_command(group);
@@ -143,7 +143,7 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv)
     commands[n] = NULL;
     const struct cli_command all = {
         .syntax = {.command = program->name, .summary = program->summary}, .commands = commands};
-    return dispatch(program, &all, argc, argv);
+    return dispatch_command(program, &all, argc, argv);
 }
 
 /* Replaces a closed stream by /dev/null, opened so that its use fails, as it would without. */

@@ -145,8 +145,8 @@ static struct toml_place place_of_either(const struct cluster_file_reader *r, co
 }
 
 /* Sets CONFIG about what is at `at`, with file, line and column before the cause. Returns false. */
-static bool fail(const struct cluster_file_reader *r, struct toml_place at, const char *hint,
-                 const char *cause, ...)
+static bool config_fail_at(const struct cluster_file_reader *r, struct toml_place at,
+                           const char *hint, const char *cause, ...)
 {
     char text[CAUSE_MAX], place[2 * TEXT_NUMBER_MAX] = "";
     const char *name = r->file->name != NULL ? r->file->name : "the cluster's options";
@@ -213,11 +213,12 @@ static bool check_heartbeat(const struct cluster_file_reader *r)
     const uint64_t values[] = {l->heartbeat_ns, l->suspect_ns, l->dead_ns};
     for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
         if (values[i] < values[i + 1]) continue;
-        return fail(r, place_of_either(r, names[i + 1], names[i]),
-                    "set all three, in the file or as --heartbeat, --suspect and --dead",
-                    "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms",
-                    names[i], (unsigned long long)(values[i] / 1000000), names[i + 1],
-                    (unsigned long long)(values[i + 1] / 1000000));
+        return config_fail_at(
+            r, place_of_either(r, names[i + 1], names[i]),
+            "set all three, in the file or as --heartbeat, --suspect and --dead",
+            "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms", names[i],
+            (unsigned long long)(values[i] / 1000000), names[i + 1],
+            (unsigned long long)(values[i + 1] / 1000000));
     }
     return true;
 }
@@ -237,10 +238,10 @@ static bool check_duplicates(const struct cluster_file_reader *r, uint32_t n)
     for (uint32_t i = 1; i < n; i++) {
         const struct cluster_executor *other = &r->file->cluster.executors[i - 1];
         if (strcmp(e->id, other->id) == 0)
-            return fail(r, place_of(r, n, "id"), "give each executor a unique id",
-                        "duplicate id %s (line %u)", e->id, place_of(r, i, "id").line);
+            return config_fail_at(r, place_of(r, n, "id"), "give each executor a unique id",
+                                  "duplicate id %s (line %u)", e->id, place_of(r, i, "id").line);
         if (e->port == other->port && same_host(e->host, other->host))
-            return fail(
+            return config_fail_at(
                 r, place_of(r, n, "port"), "give each executor on the same host a different port",
                 "%s and %s have the same address, %s port %u", other->id, e->id, e->host, e->port);
     }
@@ -261,11 +262,12 @@ static bool check_host(const struct cluster_file_reader *r, struct toml_place at
                        const char *key, const char *host)
 {
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
-        return fail(r, at, "use an address that other nodes can connect to",
-                    "%s %s is the wildcard address; no node can connect to it", key, host);
+        return config_fail_at(r, at, "use an address that other nodes can connect to",
+                              "%s %s is the wildcard address; no node can connect to it", key,
+                              host);
     if (cluster_may_listen(&r->file->cluster, host)) return true;
-    return fail(r, at, cluster_secret_hint,
-                "%s would listen on %s, but no secret_file is configured", who, host);
+    return config_fail_at(r, at, cluster_secret_hint,
+                          "%s would listen on %s, but no secret_file is configured", who, host);
 }
 
 static bool check_executor(const struct cluster_file_reader *r, uint32_t n)
@@ -274,14 +276,14 @@ static bool check_executor(const struct cluster_file_reader *r, uint32_t n)
     const struct cluster_executor *e = &c->executors[n - 1];
     /* Each job served at a time needs at least one slot. */
     if (e->slots < c->drivers_max)
-        return fail(r, place_of(r, n, "slots"), "raise slots, or lower drivers_max",
-                    "executor %s has %u slots for drivers_max = %u", e->id, e->slots,
-                    c->drivers_max);
+        return config_fail_at(r, place_of(r, n, "slots"), "raise slots, or lower drivers_max",
+                              "executor %s has %u slots for drivers_max = %u", e->id, e->slots,
+                              c->drivers_max);
     if (e->memory_bytes / e->slots < SLOT_MEMORY_BYTES_MIN)
-        return fail(r, place_of(r, n, "memory"), "raise memory, or lower slots",
-                    "executor %s has less than 16 MiB of memory for each of its %u "
-                    "slots",
-                    e->id, e->slots);
+        return config_fail_at(r, place_of(r, n, "memory"), "raise memory, or lower slots",
+                              "executor %s has less than 16 MiB of memory for each of its %u "
+                              "slots",
+                              e->id, e->slots);
     char who[128];
     text_format(who, sizeof who, "executor %s", e->id);
     return check_host(r, place_of(r, n, "host"), who, "host", e->host) && check_duplicates(r, n);
@@ -299,7 +301,7 @@ static bool check_launch_path(const struct cluster_file_reader *r)
         uses_config = uses_config || strstr(c->launch_command[i], "{config}") != NULL;
     size_t sound = strspn(c->path, safe);
     if (!uses_config || c->path[sound] == '\0') return true;
-    return fail(
+    return config_fail_at(
         r, place_of(r, 0, "launch"),
         "move the file to a path of letters, digits and _ . / - on every node, or write the path "
         "into launch_command instead of {config}, quoted for the remote shell",
@@ -320,10 +322,10 @@ static bool check_secret_key(const struct cluster_file_reader *r)
     for (int i = 0; i < 2; i++)
         cluster_origin_text(r->file, key_find(cluster_keys, CLUSTER_KEYS, names[i]),
                             origin_of(r->file, 0, names[i]), from[i], sizeof from[i]);
-    return fail(r, place_of_either(r, "insecure_plaintext", "secret_file"),
-                "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
-                "secret_file (%s) and insecure_plaintext (%s) cannot both be set", from[0],
-                from[1]);
+    return config_fail_at(
+        r, place_of_either(r, "insecure_plaintext", "secret_file"),
+        "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
+        "secret_file (%s) and insecure_plaintext (%s) cannot both be set", from[0], from[1]);
 }
 
 /* Without a secret, any process that reaches a port could have its own program run. */
@@ -333,9 +335,10 @@ static bool check_programs(const struct cluster_file_reader *r)
                       : r->file->cluster.allow_commands ? "allow_commands"
                                                         : NULL;
     if (key == NULL || !r->file->cluster.insecure_plaintext) return true;
-    return fail(r, place_of_either(r, key, "insecure_plaintext"),
-                "remove one of them; with secret_file, programs and commands can be allowed",
-                "%s and insecure_plaintext cannot both be true", key);
+    return config_fail_at(
+        r, place_of_either(r, key, "insecure_plaintext"),
+        "remove one of them; with secret_file, programs and commands can be allowed",
+        "%s and insecure_plaintext cannot both be true", key);
 }
 
 /* Each job that an executor serves needs its own port. */
@@ -345,8 +348,9 @@ static bool check_ports(const struct cluster_file_reader *r)
     uint32_t count = c->ports.last - c->ports.first + 1u;
     /* 0: the system chooses ports. */
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
-    return fail(r, place_of(r, 0, "ports"), "use a larger range of ports, or lower drivers_max",
-                "%u ports for drivers_max = %u", count, c->drivers_max);
+    return config_fail_at(r, place_of(r, 0, "ports"),
+                          "use a larger range of ports, or lower drivers_max",
+                          "%u ports for drivers_max = %u", count, c->drivers_max);
 }
 
 static bool check_relations(const struct cluster_file_reader *r, bool listens)
@@ -358,13 +362,13 @@ static bool check_relations(const struct cluster_file_reader *r, bool listens)
         !check_host(r, place_of(r, 0, "driver_host"), "the driver", "driver_host", c->driver_host))
         return false;
     if (c->executor_count == 0 && r->file->name != NULL && !listens)
-        return fail(r, (struct toml_place){1, 1},
-                    "add an [[executor]] with id and port; example: docs/cluster.md",
-                    "the file has no [[executor]]");
+        return config_fail_at(r, (struct toml_place){1, 1},
+                              "add an [[executor]] with id and port; example: docs/cluster.md",
+                              "the file has no [[executor]]");
     if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
-        return fail(r, place_of(r, 0, "launch"), "set log_dir",
-                    "launched executors need a directory for their logs, and neither "
-                    "XDG_STATE_HOME nor HOME is set");
+        return config_fail_at(r, place_of(r, 0, "launch"), "set log_dir",
+                              "launched executors need a directory for their logs, and neither "
+                              "XDG_STATE_HOME nor HOME is set");
     for (uint32_t n = 1; n <= c->executor_count; n++)
         if (!check_executor(r, n)) return false;
     return check_launch_path(r);
@@ -419,7 +423,7 @@ static bool set_value(struct cluster_file_reader *r, const struct cluster_sectio
     source_name(key, from, name, sizeof name);
     text_format(cause, sizeof cause, "%s is %s%.64s%s; it must be %s", name, quote, value->text,
                 quote, expected);
-    if (from == FROM_FILE) return fail(r, value->at, key->help, "%s", cause);
+    if (from == FROM_FILE) return config_fail_at(r, value->at, key->help, "%s", cause);
     error_set(r->error, from == FROM_OPTION ? GLINT_E_BAD_VALUE : GLINT_E_CONFIG, key->help, "%s",
               cause);
     return false;
@@ -480,8 +484,8 @@ static bool unknown_key(struct cluster_file_reader *r, const struct cluster_sect
         text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
     else
         text_format(hint, sizeof hint, "all keys: docs/cluster.md, or glint config show");
-    return fail(r, value->key_at, hint, "unknown key %.64s%s", value->key,
-                in_executor ? " in [[executor]]" : "");
+    return config_fail_at(r, value->key_at, hint, "unknown key %.64s%s", value->key,
+                          in_executor ? " in [[executor]]" : "");
 }
 
 /* Sets all keys of section n; `table` is its part of the file. */
@@ -505,7 +509,7 @@ static bool read_section(struct cluster_file_reader *r, uint32_t n, const struct
             return false;
         /* Only keys of [[executor]] are required. */
         if (value == NULL && key->default_value == NULL && key->absent == NULL)
-            return fail(r, table->at, key->help, "an [[executor]] has no %s", key->name);
+            return config_fail_at(r, table->at, key->help, "an [[executor]] has no %s", key->name);
     }
     return true;
 }
@@ -517,20 +521,20 @@ static bool read_executors(struct cluster_file_reader *r, const struct toml_valu
     struct cluster *c = &f->cluster;
     const uint32_t count = list != NULL ? list->count : 0;
     if (count > CLUSTER_EXECUTORS_MAX)
-        return fail(r, list->items[CLUSTER_EXECUTORS_MAX].at,
-                    "several clusters can share a machine on different ports",
-                    "%u executors; the maximum is %u", count, CLUSTER_EXECUTORS_MAX);
+        return config_fail_at(r, list->items[CLUSTER_EXECUTORS_MAX].at,
+                              "several clusters can share a machine on different ports",
+                              "%u executors; the maximum is %u", count, CLUSTER_EXECUTORS_MAX);
     c->executors = arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *c->executors);
     f->executor_origins =
         arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *f->executor_origins);
     if (c->executors == NULL || f->executor_origins == NULL) return no_memory(r);
     memset(c->executors, 0, (uint64_t)count * sizeof *c->executors);
     if (list != NULL && list->kind != TOML_ARRAY)
-        return fail(r, list->key_at, hint, "executor must be a list of tables");
+        return config_fail_at(r, list->key_at, hint, "executor must be a list of tables");
     while (c->executor_count < count) {
         const struct toml_value *table = &list->items[c->executor_count++];
         if (table->kind != TOML_TABLE)
-            return fail(r, table->at, hint, "executor must be a list of tables");
+            return config_fail_at(r, table->at, hint, "executor must be a list of tables");
         if (!read_section(r, c->executor_count, table, NULL)) return false;
     }
     return true;
@@ -553,11 +557,12 @@ static bool read_file(struct cluster_file_reader *r, struct toml_value *table)
     if (n < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)n, "read", name);
     if (n < 0) return false;
     if (stat.size > TOML_BYTES_MAX)
-        return fail(r, failure.at, missing_hint, "it is larger than 1 MiB");
+        return config_fail_at(r, failure.at, missing_hint, "it is larger than 1 MiB");
     if (toml_read(&r->file->memory, data, (uint64_t)n, table, &failure)) return true;
     if (failure.no_memory) return no_memory(r);
-    return fail(r, failure.at, "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
-                failure.reason);
+    return config_fail_at(r, failure.at,
+                          "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
+                          failure.reason);
 }
 
 const struct glint_job_option *cluster_options(const char *shown,

@@ -44,7 +44,7 @@ struct executor_page {
     uint64_t asked_ns;      /* 0: not yet */
 };
 
-static void ask(struct executor_page *p)
+static void ask_daemon_status(struct executor_page *p)
 {
     struct env *env = env_real();
     if (p->asked_ns != 0 && env->now_ns(env) - p->asked_ns < FRESH_NS) return;
@@ -107,7 +107,7 @@ static void put_job(struct json *out, const struct status_job *job)
 static bool put_executor(void *arg, struct json *out)
 {
     struct executor_page *p = arg;
-    ask(p);
+    ask_daemon_status(p);
     const struct daemon_status *s = &p->status;
     if (p->why.code != GLINT_OK) return false;
     const struct job_sums sums = sum_jobs(s);
@@ -136,7 +136,7 @@ static bool put_executor(void *arg, struct json *out)
 static bool put_metrics(void *arg, struct buffer *out)
 {
     struct executor_page *p = arg;
-    ask(p);
+    ask_daemon_status(p);
     const struct daemon_status *s = &p->status;
     const struct job_sums sums = sum_jobs(s);
     return p->why.code == GLINT_OK &&

@@ -57,7 +57,7 @@ static int read_model(struct history_jobs *j, uint32_t index, struct glint_error
 }
 
 /* Reads a log whose size or time has changed, and what the page lists of it. */
-static int refresh(struct history_jobs *j, uint32_t index, struct glint_error *error)
+static int refresh_log(struct history_jobs *j, uint32_t index, struct glint_error *error)
 {
     struct log_file *log = &j->logs[index];
     struct env_stat st;
@@ -144,7 +144,7 @@ static void refresh_with_warning(struct history_jobs *j, uint32_t index)
     struct glint_error error = {.code = GLINT_OK};
     const bool was_read = j->logs[index].read;
     /* A file whose first line is another's is not an event log, and is ignored. */
-    if (refresh(j, index, &error) == 0 || was_read || j->model.job == NULL) return;
+    if (refresh_log(j, index, &error) == 0 || was_read || j->model.job == NULL) return;
     fprintf(stderr, "warning: ");
     print_escaped(stderr, error.cause, "");
     fputc('\n', stderr);
@@ -211,7 +211,7 @@ static struct history_jobs *history_jobs_open(struct env *env, const char *path,
     } else if (array_reserve(&j->logs, &j->log_capacity, 1, sizeof *j->logs) &&
                (copy = mem_strdup(path)) != NULL) {
         j->logs[j->log_count++] = (struct log_file){.path = copy};
-        r = refresh(j, 0, error);
+        r = refresh_log(j, 0, error);
     } else {
         r = error_no_memory(error);
     }
@@ -249,7 +249,7 @@ static const struct job_model *find_job_or_read(struct history_jobs *j, const ch
         return find_job_or_read(j, id, true);
     }
     if (found == UINT32_MAX) return NULL;
-    if (refresh(j, found, &ignored) != 0) return NULL;
+    if (refresh_log(j, found, &ignored) != 0) return NULL;
     if (j->loaded != found && read_model(j, found, &ignored) != 0) return NULL;
     return &j->model;
 }

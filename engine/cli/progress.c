@@ -137,7 +137,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
 /* ---- The display */
 
 /* Writes the lines with one call, so that other output does not get between them. */
-static void draw(struct progress_view *view)
+static void draw_progress(struct progress_view *view)
 {
     struct winsize size = {.ws_col = 0};
     char line[PROGRESS_LINE_MAX], frame[PROGRESS_STAGES_MAX * (PROGRESS_LINE_MAX + 4) + 32];
@@ -213,5 +213,5 @@ void progress_show(void *arg, const struct progress *p)
         now - view->drawn_ns < REDRAW_MS * MS_NS)
         return;
     view->drawn_ns = now;
-    draw(view);
+    draw_progress(view);
 }

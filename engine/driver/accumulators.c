@@ -28,7 +28,8 @@ static uint32_t find_accumulator_index(const struct accumulators *a, const char 
     return i;
 }
 
-static int create(struct accumulators *a, struct glint *g, const struct counter_entry *e)
+static int create_accumulator(struct accumulators *a, struct glint *g,
+                              const struct counter_entry *e)
 {
     const struct glint_function *fn = registry_find_function(&g->config, e->function);
     if (fn == NULL)
@@ -48,7 +49,7 @@ static int add_part(struct accumulators *a, struct glint *g, const struct counte
                     struct accumulator_part part)
 {
     part.accumulator = find_accumulator_index(a, e->name);
-    if (part.accumulator == a->count && create(a, g, e) != 0) return g->error.code;
+    if (part.accumulator == a->count && create_accumulator(a, g, e) != 0) return g->error.code;
     const struct glint_function *fn = a->items[part.accumulator].function;
     if (strcmp(fn->name, e->function) != 0)
         return error_set(&g->error, GLINT_E_PLAN_FUNCTION, NULL,

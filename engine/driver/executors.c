@@ -29,7 +29,7 @@ static bool is_later(uint64_t a, uint64_t b)
     return a != b && a - b < UINT64_MAX / 2;
 }
 
-static uint64_t clamp(uint64_t ns, uint64_t min, uint64_t max)
+static uint64_t clamp_ns(uint64_t ns, uint64_t min, uint64_t max)
 {
     assert(min <= max);
     return ns < min ? min : ns > max ? max : ns;
@@ -47,8 +47,8 @@ struct attempt_times executor_clock_convert(struct executor_clock *c, const stru
     c->known = true;
     if (m->slot < c->slots) last_end_ns = &c->ends_ns[m->slot];
     if (last_end_ns != NULL && *last_end_ns > earliest_ns) earliest_ns = *last_end_ns;
-    t.start_ns = clamp(m->start_ns + c->offset_ns, earliest_ns, now_ns);
-    t.end_ns = clamp(ended_ns + c->offset_ns, t.start_ns, now_ns);
+    t.start_ns = clamp_ns(m->start_ns + c->offset_ns, earliest_ns, now_ns);
+    t.end_ns = clamp_ns(ended_ns + c->offset_ns, t.start_ns, now_ns);
     if (last_end_ns != NULL) *last_end_ns = t.end_ns;
     return t;
 }

@@ -126,7 +126,7 @@ static struct job_executor *find_or_add_executor(struct job_model *m, uint32_t n
     return &m->executors[number];
 }
 
-static void keep(json_t **to, json_t *event)
+static void keep_event(json_t **to, json_t *event)
 {
     json_decref(*to);
     *to = json_incref(event);
@@ -269,7 +269,7 @@ static bool add_executor_event(struct job_model *m, json_t *o)
     if (e == NULL) return false;
     const char *state = job_event_text(o, "state");
     m->lost_executors += strcmp(state, "lost") == 0;
-    keep(strcmp(state, "joined") == 0 ? &e->joined : &e->last, o);
+    keep_event(strcmp(state, "joined") == 0 ? &e->joined : &e->last, o);
     return true;
 }
 
@@ -282,12 +282,12 @@ static int add_stage_event(struct job_model *m, json_t *o, struct glint_error *e
         s->retries++;
         m->retries++;
     } else if (job_event_is(o, "stage_end")) {
-        keep(&s->end, o);
+        keep_event(&s->end, o);
         s->end_ms = ms;
     } else if (s->start == NULL) { /* a stage may run again */
         s->tasks = number_of(o, "tasks");
         s->start_ms = ms;
-        keep(&s->start, o);
+        keep_event(&s->start, o);
     }
     return 0;
 }
@@ -295,11 +295,11 @@ static int add_stage_event(struct job_model *m, json_t *o, struct glint_error *e
 static void set_status(struct job_model *m, json_t *o)
 {
     const json_t *all = json_object_get(o, "executors");
-    keep(&m->running, json_object_get(o, "running"));
+    keep_event(&m->running, json_object_get(o, "running"));
     for (uint32_t i = 0; i < m->executor_count; i++) {
         json_t *health = json_array_get(all, i);
         m->executors[i].busy = (uint32_t)json_integer_value(json_object_get(health, "busy"));
-        keep(&m->executors[i].health, health);
+        keep_event(&m->executors[i].health, health);
     }
 }
 
@@ -326,16 +326,16 @@ int job_model_add_event(struct job_model *m, json_t *o, struct glint_error *erro
     if (is_one_of(event, of_stage)) r = add_stage_event(m, o, error);
     if (strcmp(event, "executor") == 0 && !add_executor_event(m, o)) r = error_no_memory(error);
     if (strcmp(event, "status") == 0) set_status(m, o);
-    if (strcmp(event, "job") == 0) keep(&m->job, o);
-    if (strcmp(event, "storage") == 0) keep(&m->storage, o);
+    if (strcmp(event, "job") == 0) keep_event(&m->job, o);
+    if (strcmp(event, "storage") == 0) keep_event(&m->storage, o);
     if (strcmp(event, "full") == 0) m->size_limited = true;
     if (strcmp(event, "action") == 0)
         m->stages_skipped += json_array_size(json_object_get(o, "skipped"));
     if (json_object_get(o, "accumulators") != NULL) /* of an action, or the job */
-        keep(&m->accumulators, json_object_get(o, "accumulators"));
+        keep_event(&m->accumulators, json_object_get(o, "accumulators"));
     if (strcmp(event, "job_end") == 0) {
-        keep(&m->end, o);
-        keep(&m->running, NULL);
+        keep_event(&m->end, o);
+        keep_event(&m->running, NULL);
         m->live = false;
     }
     return r;

@@ -251,7 +251,7 @@ static struct cached_block *find_victim(struct block_store *s, uint32_t rdd)
 }
 
 /* The block has one more reference, from find_victim. */
-static void evict(struct block_store *s, struct glint_task *task, struct cached_block *b)
+static void evict_block(struct block_store *s, struct glint_task *task, struct cached_block *b)
 {
     struct glint_error error = {.code = GLINT_OK};
     char *path = NULL;
@@ -287,7 +287,7 @@ static bool block_store_reserve(struct block_store *s, struct glint_task *task, 
         struct cached_block *victim = !fits && bytes <= s->memory_max ? find_victim(s, rdd) : NULL;
         pthread_mutex_unlock(&s->lock);
         if (victim == NULL) return fits;
-        evict(s, task, victim);
+        evict_block(s, task, victim);
     }
 }
 
@@ -378,7 +378,7 @@ struct block_writer *block_writer_open(struct block_store *s, struct glint_task 
 }
 
 /* Returns what is reserved beyond `bytes`. */
-static void unreserve(struct block_writer *w, uint64_t bytes)
+static void unreserve_block_memory(struct block_writer *w, uint64_t bytes)
 {
     if (w->reserved <= bytes) return;
     pthread_mutex_lock(&w->store->lock);
@@ -393,7 +393,7 @@ static void give_up(struct block_writer *w, const struct glint_error *why)
     if (why != NULL && why->code != GLINT_OK) log_error(LOG_WARN, NULL, why);
     if (w->file >= 0) w->store->env->close(w->store->env, w->file);
     w->file = -1;
-    unreserve(w, 0);
+    unreserve_block_memory(w, 0);
     if (w->block == NULL) return;
     w->block->refs = 0;
     cached_block_free(w->store, w->block);
@@ -408,12 +408,12 @@ static int move_to_file(struct block_writer *w, struct glint_error *error)
     if (w->file < 0) return error->code;
     free_chunks(b);
     b->in_memory = false;
-    unreserve(w, 0);
+    unreserve_block_memory(w, 0);
     return 0;
 }
 
 /* Whether `size` more bytes fit into memory. */
-static bool reserve(struct block_writer *w, uint64_t size)
+static bool reserve_block_memory(struct block_writer *w, uint64_t size)
 {
     const uint64_t need = w->block->bytes + size;
     if ((w->block->level & GLINT_MEMORY) == 0) return false;
@@ -433,7 +433,7 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
     struct cached_block *b = w->block;
     struct glint_error error = {.code = GLINT_OK};
     struct block_chunk c = {.size = batch_encoded_size(batch)};
-    if (w->file < 0 && !reserve(w, c.size)) {
+    if (w->file < 0 && !reserve_block_memory(w, c.size)) {
         if ((b->level & GLINT_DISK) == 0 || move_to_file(w, &error) != 0) {
             give_up(w, &error);
             return;
@@ -493,7 +493,7 @@ void block_writer_commit(struct block_writer *w)
         give_up(w, &error); /* on disk only, and empty */
         return;
     }
-    unreserve(w, b->bytes);
+    unreserve_block_memory(w, b->bytes);
     if (!block_store_add(w->store, b)) {
         give_up(w, NULL); /* another attempt has added it */
         return;

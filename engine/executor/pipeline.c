@@ -214,7 +214,7 @@ struct halves {
         after;       /* and from its first record on */
 };
 
-static uint32_t greater(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
@@ -227,14 +227,14 @@ static struct halves node_halves(const struct stage_node *n, const struct halves
     const struct halves none = {0, 0}, a = left ? nodes[n->parents[0]] : none,
                         b = right ? nodes[n->parents[1]] : none;
     switch (n->op->kind) {
-    case OP_WIDE: return (struct halves){left ? greater(a.before, a.after + 1) : 1, 1};
+    case OP_WIDE: return (struct halves){left ? max_u32(a.before, a.after + 1) : 1, 1};
     case OP_UNION: {
         const uint32_t second = n->narrow ? b.before : b.after;
-        return (struct halves){greater(a.before, b.before), greater(a.after, second)};
+        return (struct halves){max_u32(a.before, b.before), max_u32(a.after, second)};
     }
     case OP_COALESCE: return (struct halves){a.before, a.before};
     case OP_ZIP:
-    case OP_CARTESIAN: return (struct halves){greater(b.before, a.before + 1), a.after + 1};
+    case OP_CARTESIAN: return (struct halves){max_u32(b.before, a.before + 1), a.after + 1};
     default: return a;
     }
 }
@@ -254,7 +254,7 @@ static uint32_t stage_memory_shares(const struct stage_plan *stage)
         nodes[i] = node_halves(&stage->nodes[i], nodes);
     const uint32_t most = nodes[stage->node_count - 1].before;
     mem_free(nodes);
-    return greater(1, (most + 1) / 2);
+    return max_u32(1, (most + 1) / 2);
 }
 
 /* ---- Persisted nodes of a walk: reads their blocks, or writes them while their records are made.

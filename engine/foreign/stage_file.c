@@ -43,8 +43,8 @@ static struct glint_slice text_slice(const char *text)
     return (struct glint_slice){(const uint8_t *)text, strlen(text)};
 }
 
-static int encode(const struct stage_file_head *head, struct glint_slice action, struct buffer *out,
-                  struct glint_error *error)
+static int encode_stage_file(const struct stage_file_head *head, struct glint_slice action,
+                             struct buffer *out, struct glint_error *error)
 {
     struct packer p = {.failed = false};
     struct buffer options = {NULL, 0, 0};
@@ -106,7 +106,7 @@ int stage_file_write(struct env *env, const char *path, const struct stage_file_
                      struct glint_slice action, struct glint_error *error)
 {
     struct buffer body = {NULL, 0, 0};
-    int r = encode(head, action, &body, error);
+    int r = encode_stage_file(head, action, &body, error);
     if (r == 0)
         r = write_stage_file(env, path, head->id, (struct glint_slice){body.data, body.size},
                              error);
@@ -311,7 +311,7 @@ struct visits {
     uint64_t count, capacity;
 };
 
-static bool push(struct visits *v, uint32_t node, uint32_t first, uint32_t end)
+static bool push_visit(struct visits *v, uint32_t node, uint32_t first, uint32_t end)
 {
     if (!array_reserve(&v->items, &v->capacity, v->count + 1, sizeof *v->items)) return false;
     v->items[v->count++] = (struct visit){node, first, end};
@@ -334,7 +334,8 @@ static bool visit_both_parents(const struct stage_plan *plan, const struct stage
         left /= plan->nodes[n->parents[1]].partitions;
         right %= plan->nodes[n->parents[1]].partitions;
     }
-    return push(v, n->parents[0], left, left + 1) && push(v, n->parents[1], right, right + 1);
+    return push_visit(v, n->parents[0], left, left + 1) &&
+           push_visit(v, n->parents[1], right, right + 1);
 }
 
 static bool visit_parents(const struct stage_plan *plan, const struct stage_node *n,
@@ -352,7 +353,7 @@ static bool visit_parents(const struct stage_plan *plan, const struct stage_node
     }
     if (n->op->kind == OP_COALESCE)
         rdd_coalesce_range(left, n->partitions, partition, &first, &end);
-    return push(v, parent, first, end);
+    return push_visit(v, parent, first, end);
 }
 
 static bool visit_next(const struct stage_plan *plan, struct visits *v, struct stage_inputs *out)
@@ -378,7 +379,7 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
     if (stage_node_is_shuffle(&plan->nodes[root]) &&
         plan->nodes[root].parents[0] != STAGE_NO_PARENT)
         root = plan->nodes[root].parents[0]; /* the tasks are those of the map side */
-    bool memory = push(&v, root, partition, partition + 1);
+    bool memory = push_visit(&v, root, partition, partition + 1);
     while (memory && v.count > 0) memory = visit_next(plan, &v, out);
     mem_free(v.items);
     return memory ? 0 : error_no_memory(error);

@@ -35,7 +35,7 @@ struct reduce {
     uint32_t attempt; /* of the map outputs in the store: one more for each task */
 };
 
-static int fail(const struct reduce *r, struct glint_error *error, const char *what)
+static int reduce_fail(const struct reduce *r, struct glint_error *error, const char *what)
 {
     return line_input_fail(r->in, SORT_HINT, error, "%s", what);
 }
@@ -102,11 +102,11 @@ static int end_map(struct reduce *r, struct glint_slice fields, struct glint_err
     uint64_t id, checksum;
     int64_t stage, records;
     for (int i = 0; i < 4; i++)
-        if (!next_line_field(&fields, &field[i])) return fail(r, error, "the line is cut");
+        if (!next_line_field(&fields, &field[i])) return reduce_fail(r, error, "the line is cut");
     const struct glint_slice counters = stage_text_rest(fields);
     if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &stage) ||
         !glint_parse_i64(field[2], &records) || !stage_text_hex(field[3], &checksum))
-        return fail(r, error, "the line is damaged");
+        return reduce_fail(r, error, "the line is damaged");
     if (id != r->w->file->id)
         return line_input_fail(r->in, "run all tasks with one stage file", error,
                                "the line is of another stage file");
@@ -118,7 +118,7 @@ static int end_map(struct reduce *r, struct glint_slice fields, struct glint_err
                                "map task %u wrote %lld records, and %llu arrived", r->map,
                                (long long)records, (unsigned long long)r->records);
     if (checksum != stage_line_checksum(r->checksum, counters))
-        return fail(r, error, "the lines of the map task have changed");
+        return reduce_fail(r, error, "the lines of the map task have changed");
     if (!buffer_append(&r->forwarded, counters.data, counters.size)) return error_no_memory(error);
     if (run_writer_finish(&r->writer, &run) != 0) return *error = r->w->io.error, error->code;
     r->writing = false;
@@ -137,7 +137,7 @@ static struct glint_slice bytes_of(const struct buffer *b)
 static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_error *error)
 {
     if (!run_record_fits(bytes_of(&r->record_key), bytes_of(&r->value)))
-        return fail(r, error, "the record is too large");
+        return reduce_fail(r, error, "the record is too large");
     r->records++;
     if (run_writer_add(&r->writer, partition, bytes_of(&r->record_key), bytes_of(&r->value)) == 0)
         return 0;
@@ -164,16 +164,16 @@ static int add_records(struct reduce *r, uint32_t partition, struct glint_slice 
     while (fields.data != NULL) {
         if (!r->continues) {
             r->record_key.size = r->value.size = 0;
-            if (!next_record_field(&fields, &key)) return fail(r, error, "the line is cut");
+            if (!next_record_field(&fields, &key)) return reduce_fail(r, error, "the line is cut");
             if (!buffer_append(&r->record_key, key.data, key.size)) return error_no_memory(error);
         }
-        if (!next_record_field(&fields, &value)) return fail(r, error, "the line is cut");
+        if (!next_record_field(&fields, &value)) return reduce_fail(r, error, "the line is cut");
         if (!buffer_append(&r->value, value.data, value.size)) return error_no_memory(error);
         r->continues = fields.size == 4 && get_be32(fields.data) == STAGE_CONTINUES;
         if (r->continues) return 0;
         if (!codec_decode(types.key, bytes_of(&r->record_key), &(union glint_value){.i64 = 0}) ||
             !codec_decode(types.value, bytes_of(&r->value), &(union glint_value){.i64 = 0}))
-            return fail(r, error, "a value is not of its type");
+            return reduce_fail(r, error, "a value is not of its type");
         if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
     return 0;
@@ -222,7 +222,7 @@ static void skip_done_parents(struct reduce *r)
 static int begin_task(struct reduce *r, uint32_t task, struct glint_error *error)
 {
     if (task >= r->w->stage->task_count || r->w->done[task])
-        return fail(r, error, "lines of a task that was there before, or does not exist");
+        return reduce_fail(r, error, "lines of a task that was there before, or does not exist");
     r->w->done[task] = r->open = true;
     r->parent = r->map = 0;
     r->forwarded.size = 0;
@@ -276,7 +276,7 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
     const struct glint_slice whole = line;
     struct glint_slice first;
     if (!line_input_take_key(r->in, &line, &first) || !parse_record_key(first, &key))
-        return fail(r, error, "not a line of glint stage map");
+        return reduce_fail(r, error, "not a line of glint stage map");
     if (!r->open || key.task != r->key.task) {
         if (end_task(r, error) != 0 || begin_task(r, key.task, error) != 0) return error->code;
     }
@@ -295,7 +295,7 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
     if (key.partition != r->key.partition) r->lines = 0;
     if (!reads_partition(r, key.partition) || key.partition < r->key.partition ||
         key.number != r->lines++)
-        return fail(r, error, "lines are missing, or not sorted");
+        return reduce_fail(r, error, "lines are missing, or not sorted");
     r->key.partition = key.partition;
     r->checksum = stage_line_checksum(r->checksum, whole);
     return add_line_records(r, key.partition, line, error);

@@ -50,7 +50,7 @@ int stage_text_parse(struct glint_slice field, struct buffer *out, struct glint_
 
 /* ---- Lines */
 
-static int fill(struct line_input *in, struct glint_error *error)
+static int fill_line_input(struct line_input *in, struct glint_error *error)
 {
     struct buffer *b = &in->bytes;
     if (in->at > 0) {
@@ -100,7 +100,7 @@ static int next_pair(struct line_input *in, struct glint_slice *out, struct glin
             *out = (struct glint_slice){start + 4, needs - 4};
             return 1;
         }
-        if (fill(in, error) != 0) return error->code;
+        if (fill_line_input(in, error) != 0) return error->code;
     }
 }
 
@@ -140,7 +140,7 @@ int line_input_next(struct line_input *in, struct glint_slice *out, struct glint
             return 1;
         }
         searched = left;
-        if (fill(in, error) != 0) return error->code;
+        if (fill_line_input(in, error) != 0) return error->code;
     }
 }
 

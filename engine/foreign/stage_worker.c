@@ -129,7 +129,7 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
 
 #define FLUSH_BYTES (256 * KIB)
 
-static int flush(struct stage_worker *w, struct glint_error *error)
+static int flush_results(struct stage_worker *w, struct glint_error *error)
 {
     const int r = env_write_all(w->env, w->out, w->lines.data, w->lines.size);
     w->lines.size = 0;
@@ -195,7 +195,7 @@ static int emit_line(struct record_lines *l, const char *rest, const struct glin
                                       (struct glint_slice){out->data + start, out->size - start});
     if (!w->raw && !buffer_append(out, "\n", 1)) return error_no_memory(error);
     w->records.size = 0;
-    return out->size >= FLUSH_BYTES ? flush(w, error) : 0;
+    return out->size >= FLUSH_BYTES ? flush_results(w, error) : 0;
 }
 
 static int emit_records(struct record_lines *l, struct glint_error *error)
@@ -307,7 +307,7 @@ static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, u
         p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
     memory = memory && buffer_append(&w->lines, "\n", 1);
     if (!memory) return error_no_memory(error);
-    return w->lines.size >= FLUSH_BYTES ? flush(w, error) : 0;
+    return w->lines.size >= FLUSH_BYTES ? flush_results(w, error) : 0;
 }
 
 /* Writes the file `name` of an output as pieces, and removes it. */
@@ -384,13 +384,13 @@ int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct messag
         store_remove_attempt_output(store, w->number, task, 0);
     }
     buffer_fini(&counters);
-    return r == 0 ? flush(w, error) : r;
+    return r == 0 ? flush_results(w, error) : r;
 }
 
 /* ---- The executor */
 
 /* A slot's thread. Takes ownership of `m`. */
-static void deliver(void *arg, struct message *m)
+static void deliver_to_worker(void *arg, struct message *m)
 {
     struct stage_worker *w = arg;
     pthread_mutex_lock(&w->lock);
@@ -400,8 +400,8 @@ static void deliver(void *arg, struct message *m)
 }
 
 /* A message that the executor gets, with a copy of `body`. */
-static int handle(struct stage_worker *w, struct message *m, struct glint_slice body,
-                  struct glint_error *error)
+static int handle_message(struct stage_worker *w, struct message *m, struct glint_slice body,
+                          struct glint_error *error)
 {
     if (m != NULL && !buffer_append(&m->body, body.data, body.size)) {
         message_destroy(m);
@@ -440,12 +440,13 @@ static int send_stage(struct stage_worker *w, struct glint_error *error)
     for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
         struct message *m = message_create(MSG_BROADCAST);
         if (m != NULL) m->id = w->file->broadcasts[i].id;
-        r = handle(w, m, w->file->broadcasts[i].bytes, error);
+        r = handle_message(w, m, w->file->broadcasts[i].bytes, error);
     }
     struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
     if (r != 0) return r;
     if (m != NULL) m->stage = w->number;
-    return handle(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
+    return handle_message(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size},
+                          error);
 }
 
 static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
@@ -455,7 +456,7 @@ static int start_stage_executor(struct stage_worker *w, const struct context_con
                                            .options = w->options,
                                            .registry = registry,
                                            .env = w->env,
-                                           .deliver = deliver,
+                                           .deliver = deliver_to_worker,
                                            .deliver_arg = w};
     w->run_memory = w->options.memory_bytes / RUN_MEMORY_SHARE;
     w->io = (struct glint_task){.env = w->env,
@@ -516,7 +517,7 @@ struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct g
         m->partition = w->stage->tasks[task].partition;
     }
     const struct glint_slice splits = w->stage->tasks[task].splits;
-    if (handle(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0) return NULL;
+    if (handle_message(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0) return NULL;
     pthread_mutex_lock(&w->lock);
     while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
     struct message *outcome = w->outcome;

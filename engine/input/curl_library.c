@@ -28,7 +28,7 @@ static struct curl_library library;
 
 static const char hint[] = "install libcurl, on Debian: apt install libcurl4";
 
-static int initialize(struct glint_error *error)
+static int initialize_curl(struct glint_error *error)
 {
     const curl_version_info_data *version = library.version_info(CURLVERSION_NOW);
     if (version->version_num < VERSION_MIN)
@@ -49,7 +49,7 @@ const struct curl_library *curl_library_load(struct glint_error *error)
                                          .symbols = symbols,
                                          .symbol_count = SYMBOL_COUNT,
                                          .table = &library,
-                                         .initialize = initialize,
+                                         .initialize = initialize_curl,
                                          .lock = PTHREAD_MUTEX_INITIALIZER};
     return shared_library_load(&curl, error) == 0 ? &library : NULL;
 }

@@ -33,7 +33,7 @@ static uint64_t bytes_ahead(const struct input_ahead *a, const struct split_piec
 }
 
 /* Returns whether the next piece may be started, too. */
-static bool start(struct input_ahead *a, struct env *env, int cancelled, uint32_t index)
+static bool start_ahead(struct input_ahead *a, struct env *env, int cancelled, uint32_t index)
 {
     const struct split_piece *piece = &a->split->pieces[index];
     struct remote_reader **place = &a->readers[index % REMOTE_AHEAD_MAX];
@@ -65,7 +65,7 @@ static struct remote_reader *input_ahead_take(struct input_ahead *a, struct env 
     if (a->group == NULL) return NULL;
     if (a->next < index) a->next = index;
     while (a->next < a->split->count && a->next - index < REMOTE_AHEAD_MAX &&
-           start(a, env, cancelled, a->next))
+           start_ahead(a, env, cancelled, a->next))
         a->next++;
     struct remote_reader *r = a->readers[index % REMOTE_AHEAD_MAX];
     a->readers[index % REMOTE_AHEAD_MAX] = NULL;
@@ -218,8 +218,9 @@ int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
 }
 
 /* Opens the piece whose request was sent. */
-static int adopt(struct input_stream *s, struct env *env, const struct split_piece *piece,
-                 struct remote_reader *started, struct glint_error *error)
+static int adopt_started_piece(struct input_stream *s, struct env *env,
+                               const struct split_piece *piece, struct remote_reader *started,
+                               struct glint_error *error)
 {
     stream_init(s, env, piece, error);
     input_source_adopt(&s->source, env, piece->path, started);
@@ -232,7 +233,7 @@ int input_stream_open_ahead(struct input_stream *s, struct env *env, struct inpu
 {
     const struct split_piece *piece = &ahead->split->pieces[index];
     struct remote_reader *started = input_ahead_take(ahead, env, piece->cancelled, index);
-    return started != NULL ? adopt(s, env, piece, started, error)
+    return started != NULL ? adopt_started_piece(s, env, piece, started, error)
                            : input_stream_open(s, env, piece, 0, error);
 }
 
@@ -242,7 +243,7 @@ int input_stream_open_next(struct input_stream *s, struct glint_task *task,
     const struct split_piece *piece = &ahead->split->pieces[index];
     const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
     struct remote_reader *started = input_ahead_take(ahead, task->env, cancelled, index);
-    return started != NULL ? adopt(s, task->env, piece, started, &task->error)
+    return started != NULL ? adopt_started_piece(s, task->env, piece, started, &task->error)
                            : input_stream_open_in_task(s, task, piece, 0);
 }
 

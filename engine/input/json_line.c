@@ -195,7 +195,7 @@ static void skip_space(struct scan *s)
 }
 
 /* The next byte; NUL at the end. */
-static uint8_t peek(const struct scan *s)
+static uint8_t peek_byte(const struct scan *s)
 {
     return s->at < s->end ? *s->at : '\0';
 }
@@ -203,7 +203,7 @@ static uint8_t peek(const struct scan *s)
 /* ---- Strings */
 
 /* Returns the value of four hexadecimal digits, or -1. */
-static int hex4(const uint8_t *at, const uint8_t *end)
+static int parse_hex4(const uint8_t *at, const uint8_t *end)
 {
     int value = 0;
     if (end - at < 4) return -1;
@@ -226,11 +226,11 @@ static bool is_surrogate(int32_t code)
  * other half, and sets *out_size to its bytes; -1: it is not valid. */
 static int32_t unicode_escape(const uint8_t *at, const uint8_t *end, unsigned *out_size)
 {
-    const int high = end - at >= 6 ? hex4(at + 2, end) : -1;
+    const int high = end - at >= 6 ? parse_hex4(at + 2, end) : -1;
     *out_size = 6;
     if (!is_surrogate(high)) return high;
     const bool pair = high < 0xdc00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
-    const int low = pair ? hex4(at + 8, end) : -1;
+    const int low = pair ? parse_hex4(at + 8, end) : -1;
     if (low < 0xdc00 || low > 0xdfff) return high;
     *out_size = 12;
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
@@ -429,7 +429,7 @@ static const char *open_container(struct scan *s, uint64_t matched)
 static const char *scan_value(struct scan *s, uint64_t matched)
 {
     struct json_value value = {.kind = JSON_KIND_CONTAINER, .raw = {s->at, 0}};
-    const uint8_t first = peek(s), *end = NULL;
+    const uint8_t first = peek_byte(s), *end = NULL;
     const char *problem = NULL;
     if (first == '{' || first == '[') {
         problem = open_container(s, matched);
@@ -459,7 +459,7 @@ static const char *scan_value(struct scan *s, uint64_t matched)
 
 /* Returns the paths of the innermost container that continue with this name, or with the index if
  * `name` is NULL. */
-static uint64_t match(const struct scan *s, const struct json_value *name)
+static uint64_t match_paths(const struct scan *s, const struct json_value *name)
 {
     uint64_t matched = 0;
     if (s->depth > JSON_SEGMENTS_MAX) return 0;
@@ -482,7 +482,7 @@ static const char *begin_next(struct scan *s, bool *out_closed)
 {
     const bool array = in_array(s);
     skip_space(s);
-    *out_closed = peek(s) == (array ? ']' : '}');
+    *out_closed = peek_byte(s) == (array ? ']' : '}');
     if (*out_closed) {
         s->at++;
         s->depth--;
@@ -502,19 +502,20 @@ static const char *begin_next(struct scan *s, bool *out_closed)
 static const char *next_member(struct scan *s)
 {
     struct json_value name;
-    if (peek(s) != '"') return s->at < s->end ? "JSON: a name is not a string" : JSON_LINE_ENDS;
+    if (peek_byte(s) != '"')
+        return s->at < s->end ? "JSON: a name is not a string" : JSON_LINE_ENDS;
     const char *problem = scan_string(s, &name);
     if (problem != NULL) return problem;
     skip_space(s);
-    if (peek(s) != ':') return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
+    if (peek_byte(s) != ':') return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
     s->at++;
     skip_space(s);
-    return scan_value(s, match(s, &name));
+    return scan_value(s, match_paths(s, &name));
 }
 
 static const char *next_element(struct scan *s)
 {
-    const uint64_t matched = match(s, NULL);
+    const uint64_t matched = match_paths(s, NULL);
     if (s->depth <= JSON_SEGMENTS_MAX) s->levels[s->depth].index++;
     return scan_value(s, matched);
 }
@@ -523,8 +524,8 @@ static const char *scan_object(struct scan *s)
 {
     const uint32_t paths = s->paths->count;
     skip_space(s);
-    if (peek(s) == '[') return "JSON: an array, not an object";
-    if (peek(s) != '{') return "JSON: not an object";
+    if (peek_byte(s) == '[') return "JSON: an array, not an object";
+    if (peek_byte(s) != '{') return "JSON: not an object";
     const char *problem = open_container(s, paths < 64 ? (UINT64_C(1) << paths) - 1 : UINT64_MAX);
     while (problem == NULL && s->depth > 0) {
         bool closed;

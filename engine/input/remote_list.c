@@ -41,7 +41,7 @@ struct list_parser {
     int result;
 };
 
-static void stop(struct list_parser *p, int result)
+static void stop_parser(struct list_parser *p, int result)
 {
     if (p->result == 0) p->result = result;
     XML_StopParser(p->xml, XML_FALSE);
@@ -52,7 +52,7 @@ static void on_start(void *arg, const char *name, const char **attributes)
     struct list_parser *p = arg;
     (void)attributes;
     if (p->depth == DEPTH_MAX) {
-        stop(p, -1);
+        stop_parser(p, -1);
         return;
     }
     if (p->depth == 0) p->is_list = strcmp(name, "ListBucketResult") == 0;
@@ -71,7 +71,7 @@ static void on_doctype(void *arg, const char *name, const char *system_id, const
     (void)system_id;
     (void)public_id;
     (void)has_internal_subset;
-    stop(arg, -1); /* no list has one */
+    stop_parser(arg, -1); /* no list has one */
 }
 
 static void on_text(void *arg, const char *text, int size)
@@ -88,7 +88,7 @@ static void on_text(void *arg, const char *text, int size)
     p->text[p->size] = '\0';
 }
 
-static bool ends(const struct list_parser *p, const char *parent, const char *name)
+static bool ends_element(const struct list_parser *p, const char *parent, const char *name)
 {
     const unsigned at = p->depth; /* of the element that ends */
     const unsigned wanted = parent != NULL ? 2 : 1;
@@ -118,7 +118,7 @@ static void set_version(struct list_parser *p)
 static void add_s3_object(struct list_parser *p, bool is_prefix)
 {
     if (p->key[0] == '\0') {
-        stop(p, -1);
+        stop_parser(p, -1);
         return;
     }
     p->object.name = p->key;
@@ -126,7 +126,7 @@ static void add_s3_object(struct list_parser *p, bool is_prefix)
     p->object.known = p->sized && p->versioned;
     p->object.identity.ranges = true;
     const int result = p->entry(p->arg, &p->object);
-    if (result != 0) stop(p, result);
+    if (result != 0) stop_parser(p, result);
     p->key[0] = '\0';
     p->sized = p->versioned = false;
 }
@@ -134,7 +134,7 @@ static void add_s3_object(struct list_parser *p, bool is_prefix)
 static void set_name(struct list_parser *p)
 {
     memcpy(p->key, p->text, p->too_long ? 0 : p->size + 1);
-    if (p->too_long || p->size == 0) stop(p, -1);
+    if (p->too_long || p->size == 0) stop_parser(p, -1);
 }
 
 static void on_end(void *arg, const char *name)
@@ -144,16 +144,17 @@ static void on_end(void *arg, const char *name)
     if (p->result != 0) return; /* the end of an empty element, after its start stopped expat */
     assert(p->depth > 0);
     p->depth--;
-    if (ends(p, "Contents", "Key") || ends(p, "CommonPrefixes", "Prefix")) set_name(p);
-    if (ends(p, "Contents", "Size")) set_size(p);
-    if (ends(p, "Contents", "ETag")) set_version(p);
-    if (ends(p, NULL, "Contents") || ends(p, NULL, "CommonPrefixes"))
+    if (ends_element(p, "Contents", "Key") || ends_element(p, "CommonPrefixes", "Prefix"))
+        set_name(p);
+    if (ends_element(p, "Contents", "Size")) set_size(p);
+    if (ends_element(p, "Contents", "ETag")) set_version(p);
+    if (ends_element(p, NULL, "Contents") || ends_element(p, NULL, "CommonPrefixes"))
         add_s3_object(p, strcmp(p->names[p->depth], "Contents") != 0);
-    if (ends(p, NULL, "NextContinuationToken")) {
+    if (ends_element(p, NULL, "NextContinuationToken")) {
         memcpy(p->token, p->text, p->size + 1);
-        if (p->too_long) stop(p, -1);
+        if (p->too_long) stop_parser(p, -1);
     }
-    if (ends(p, NULL, "IsTruncated")) p->truncated = strcmp(p->text, "true") == 0;
+    if (ends_element(p, NULL, "IsTruncated")) p->truncated = strcmp(p->text, "true") == 0;
     p->size = 0;
     p->text[0] = '\0';
 }
@@ -463,9 +464,9 @@ static int set_identity(struct input_walk *w, const struct remote_identity *iden
 
 /* Returns 1 and sets `file`; 0 if it was recorded as bad; or a code. *out_code says why it is bad;
  * `quiet`: INPUT_NOT_FOUND is not recorded. */
-static int identify(struct input_walk *w, struct remote_reader *reader, const char *url,
-                    const char *name, bool quiet, struct input_file *file,
-                    enum glint_code *out_code)
+static int identify_object(struct input_walk *w, struct remote_reader *reader, const char *url,
+                           const char *name, bool quiet, struct input_file *file,
+                           enum glint_code *out_code)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     struct remote_identity identity = {.size = 0};
@@ -493,7 +494,7 @@ static int identify_url(struct input_walk *w, const char *url, const char *name,
 {
     struct remote_reader *reader = create_reader(w, url, name);
     if (reader == NULL) return error_no_memory(w->error);
-    const int r = identify(w, reader, url, name, quiet, file, out_code);
+    const int r = identify_object(w, reader, url, name, quiet, file, out_code);
     remote_reader_destroy(reader);
     return r;
 }
@@ -589,7 +590,7 @@ static int add_listed_object(struct url_list *l, struct url_entry *e)
         if (!file.detect) file.compression = format_compression_of_name(e->url);
         r = set_identity(w, &e->identity, &file);
     } else if (e->reader != NULL) {
-        r = identify(w, e->reader, e->url, e->url, false, &file, &code);
+        r = identify_object(w, e->reader, e->url, e->url, false, &file, &code);
     } else {
         r = identify_url(w, e->url, e->url, false, &file, &code);
     }

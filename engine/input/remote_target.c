@@ -21,12 +21,12 @@
 #define CREDENTIALS_VARIABLE "AWS_SHARED_CREDENTIALS_FILE"
 #define CONFIG_VARIABLE      "AWS_CONFIG_FILE"
 
-static bool copy(char *out, size_t capacity, const char *text)
+static bool copy_text(char *out, size_t capacity, const char *text)
 {
     return text_format(out, capacity, "%s", text != NULL ? text : "");
 }
 
-static const char *variable(const char *name)
+static const char *get_variable(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
@@ -37,7 +37,7 @@ static const char *variable(const char *name)
 static char *read_credentials_file(struct env *env, const char *name, const char *file)
 {
     char path[PATH_MAX];
-    const char *other = variable(name), *home = variable("HOME");
+    const char *other = get_variable(name), *home = get_variable("HOME");
     if (other == NULL && home == NULL) return NULL;
     const bool fits = other != NULL ? text_format(path, sizeof path, "%s", other)
                                     : text_format(path, sizeof path, "%s/.aws/%s", home, file);
@@ -47,7 +47,7 @@ static char *read_credentials_file(struct env *env, const char *name, const char
     return NULL;
 }
 
-static char *trim(char *at, char *end)
+static char *trim_spaces(char *at, char *end)
 {
     while (at < end && strchr(" \t\r", *at) != NULL) at++;
     while (end > at && strchr(" \t\r", end[-1]) != NULL) end--;
@@ -63,16 +63,16 @@ static const char *find_value(char *text, const char *section, const char *key)
     for (char *next, *line = text; line != NULL; line = next) {
         char *end = strchr(line, '\n');
         next = end != NULL ? end + 1 : NULL;
-        line = trim(line, end != NULL ? end : line + strlen(line));
+        line = trim_spaces(line, end != NULL ? end : line + strlen(line));
         const size_t n = strlen(line);
         if (line[0] == '[' && line[n - 1] == ']') {
             line[n - 1] = '\0';
-            inside = strcmp(trim(line + 1, line + n - 1), section) == 0;
+            inside = strcmp(trim_spaces(line + 1, line + n - 1), section) == 0;
             if (inside && key == NULL) return section;
         }
         char *equals = inside && key != NULL ? strchr(line, '=') : NULL;
-        if (equals == NULL || strcmp(trim(line, equals), key) != 0) continue;
-        return trim(equals + 1, equals + 1 + strlen(equals + 1));
+        if (equals == NULL || strcmp(trim_spaces(line, equals), key) != 0) continue;
+        return trim_spaces(equals + 1, equals + 1 + strlen(equals + 1));
     }
     return NULL;
 }
@@ -82,7 +82,8 @@ static bool read_value(struct env *env, const char *name, const char *file, cons
                        const char *key, char *out, size_t capacity)
 {
     char *text = read_credentials_file(env, name, file);
-    const bool fits = copy(out, capacity, text != NULL ? find_value(text, section, key) : NULL);
+    const bool fits =
+        copy_text(out, capacity, text != NULL ? find_value(text, section, key) : NULL);
     mem_free(text);
     return fits;
 }
@@ -107,13 +108,13 @@ static bool format_config_section(const char *profile, char *out, size_t capacit
 static bool read_region(struct env *env, const char *profile, char *out, size_t capacity)
 {
     char section[SECTION_BYTES];
-    const char *region = variable("AWS_REGION");
-    if (region == NULL) region = variable("AWS_DEFAULT_REGION");
-    if (region != NULL) return copy(out, capacity, region);
+    const char *region = get_variable("AWS_REGION");
+    if (region == NULL) region = get_variable("AWS_DEFAULT_REGION");
+    if (region != NULL) return copy_text(out, capacity, region);
     if (!format_config_section(profile, section, sizeof section) ||
         !read_value(env, CONFIG_VARIABLE, "config", section, "region", out, capacity))
         return false;
-    return out[0] != '\0' || copy(out, capacity, "us-east-1");
+    return out[0] != '\0' || copy_text(out, capacity, "us-east-1");
 }
 
 static bool read_profile(struct env *env, const char *profile, struct remote_signature *out,
@@ -144,7 +145,7 @@ static bool has_other_credentials(struct env *env, const char *profile)
 static int check_unsigned(struct env *env, const char *profile, struct glint_error *error)
 {
     char section[SECTION_BYTES];
-    const bool named = variable("AWS_PROFILE") != NULL;
+    const bool named = get_variable("AWS_PROFILE") != NULL;
     if (has_other_credentials(env, profile))
         return error_set(error, GLINT_E_INPUT_PERMISSION,
                          "set what `aws configure export-credentials --format env` prints",
@@ -172,14 +173,15 @@ static int aws_credentials_read(struct env *env, struct remote_signature *out, c
                                 size_t capacity, struct glint_error *error)
 {
     char token[sizeof out->token_header - sizeof "x-amz-security-token: "];
-    const char *profile = variable("AWS_PROFILE"), *user = variable("AWS_ACCESS_KEY_ID");
+    const char *profile = get_variable("AWS_PROFILE"), *user = get_variable("AWS_ACCESS_KEY_ID");
     if (profile == NULL) profile = "default";
     *out = (struct remote_signature){.scheme = ""};
     bool fits = read_region(env, profile, region, capacity);
-    if (user != NULL && variable("AWS_SECRET_ACCESS_KEY") != NULL)
-        fits = fits && copy(out->user, sizeof out->user, user) &&
-               copy(out->password, sizeof out->password, variable("AWS_SECRET_ACCESS_KEY")) &&
-               copy(token, sizeof token, variable("AWS_SESSION_TOKEN"));
+    if (user != NULL && get_variable("AWS_SECRET_ACCESS_KEY") != NULL)
+        fits =
+            fits && copy_text(out->user, sizeof out->user, user) &&
+            copy_text(out->password, sizeof out->password, get_variable("AWS_SECRET_ACCESS_KEY")) &&
+            copy_text(token, sizeof token, get_variable("AWS_SESSION_TOKEN"));
     else
         fits = fits && read_profile(env, profile, out, token, sizeof token);
     if (fits && (out->user[0] == '\0' || out->password[0] == '\0'))
@@ -203,12 +205,12 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
                    struct glint_error *error)
 {
     const struct remote_place p = remote_url_place(t->url);
-    const char *endpoint = variable("AWS_ENDPOINT_URL_S3");
+    const char *endpoint = get_variable("AWS_ENDPOINT_URL_S3");
     char region[REGION_BYTES];
     const int n = (int)p.host_size;
     struct glint_error problem = {.code = GLINT_OK};
     bool ok = true;
-    if (endpoint == NULL) endpoint = variable("AWS_ENDPOINT_URL");
+    if (endpoint == NULL) endpoint = get_variable("AWS_ENDPOINT_URL");
     if (p.host_size == 0) return set_url_error(name, "a URL without a bucket", error);
     /* A bucket is named in the path, perhaps: . and .. would lead elsewhere. */
     if (strspn(p.host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") <
@@ -256,8 +258,8 @@ int remote_target_init(struct remote_target *t, struct env *env, const char *url
 /* Appends &user.name=USER, which is all that simple authentication of Hadoop asks for. */
 static bool append_hadoop_user(struct remote_target *t)
 {
-    const char *user = variable("HADOOP_USER_NAME");
-    if (user == NULL) user = variable("USER");
+    const char *user = get_variable("HADOOP_USER_NAME");
+    if (user == NULL) user = get_variable("USER");
     if (user == NULL) return true;
     const size_t used = strlen(t->request);
     return text_format(t->request + used, sizeof t->request - used, "&user.name=") &&

@@ -283,7 +283,7 @@ static bool poll_multi(const struct curl_library *c, CURLM *multi, uint64_t ms, 
 }
 
 /* Runs the transfer until the buffer has bytes or it is done; waits at most the timeout. */
-static enum remote_result receive(struct remote_transfer *t, struct glint_error *error)
+static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_error *error)
 {
     const struct curl_library *c = t->curl;
     const uint64_t deadline = t->env->now_ns(t->env) + t->timeout_ms * MS_NS;
@@ -360,7 +360,7 @@ enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *
 
 enum remote_result remote_transfer_await(struct remote_transfer *t, struct glint_error *error)
 {
-    const enum remote_result result = receive(t, error);
+    const enum remote_result result = receive_bytes(t, error);
     t->curl->easy_getinfo(t->session->easy, CURLINFO_RESPONSE_CODE, &t->status);
     t->retry_after_ms = retry_after_ms(t);
     if (result != REMOTE_OK || t->response.ended) return result;
@@ -383,7 +383,7 @@ enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, ui
     assert(t->session != NULL && size > 0);
     *out_size = 0;
     if (t->at == t->fill) {
-        const enum remote_result result = receive(t, error);
+        const enum remote_result result = receive_bytes(t, error);
         if (result != REMOTE_OK) return result;
     }
     const uint64_t n = t->fill - t->at < size ? t->fill - t->at : size;

@@ -13,7 +13,7 @@ static const struct shared_symbol symbols[] = {CRYPTO_FUNCTIONS(SYMBOL)};
 
 /* OpenSSL's global state is not freed at exit: that takes 0.6 ms, and there is one executor process
  * for each driver. */
-static int initialize(struct glint_error *error)
+static int initialize_openssl(struct glint_error *error)
 {
     if (crypto_library.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1) return 0;
     return error_set(error, GLINT_E_SYSTEM, HINT, "OpenSSL cannot be initialized");
@@ -29,7 +29,7 @@ int crypto_library_load(struct glint_error *error)
                                             .symbols = symbols,
                                             .symbol_count = sizeof symbols / sizeof symbols[0],
                                             .table = &crypto_library,
-                                            .initialize = initialize,
+                                            .initialize = initialize_openssl,
                                             .lock = PTHREAD_MUTEX_INITIALIZER};
     return shared_library_load(&library, error);
 }

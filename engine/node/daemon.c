@@ -16,7 +16,7 @@
 /* ---- Notifications. One that cannot be sent is logged and otherwise ignored: the service manager
  * then does what its unit says. */
 
-static void notify(struct service_notify *n, const char *state)
+static void notify_service(struct service_notify *n, const char *state)
 {
     if (n->socket[0] == '\0') return;
     const int r = n->env->send_datagram(n->env, n->socket, state);
@@ -28,7 +28,7 @@ static void notify(struct service_notify *n, const char *state)
 static void on_watchdog(void *arg)
 {
     struct service_notify *n = arg;
-    notify(n, "WATCHDOG=1");
+    notify_service(n, "WATCHDOG=1");
     deadline_start(&n->watchdog, n->period_ms);
 }
 
@@ -58,13 +58,13 @@ void service_notify_init(struct service_notify *n, uv_loop_t *loop, struct env *
 
 void service_notify_ready(struct service_notify *n)
 {
-    notify(n, "READY=1");
+    notify_service(n, "READY=1");
     if (n->period_ms > 0) deadline_start(&n->watchdog, n->period_ms);
 }
 
 void service_notify_stopping(struct service_notify *n)
 {
-    notify(n, "STOPPING=1");
+    notify_service(n, "STOPPING=1");
 }
 
 void service_notify_close(struct service_notify *n)
@@ -106,7 +106,7 @@ void session_on_executor_exited(struct daemon_session *v)
 
 /* ---- Places: clients never take those of drivers, since a client secret opens connections, too */
 
-static void uncount(struct daemon_session *v)
+static void uncount_session(struct daemon_session *v)
 {
     uint32_t *count = v->is_driver ? &v->d->driver_count : &v->d->client_count;
     if (v->dropped) return;
@@ -120,7 +120,7 @@ static void drop_client(struct daemon_session *v, const char *why)
 {
     log_line(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(v->conn)},
              "closing the connection of a client: %s", why);
-    uncount(v);
+    uncount_session(v);
     v->closing = true;
     conn_close(v->conn, false);
 }
@@ -259,7 +259,7 @@ static bool replace_connection(struct daemon_session *v)
     return false;
 }
 
-static void enqueue(struct daemon_session *v)
+static void enqueue_session(struct daemon_session *v)
 {
     v->state = SESSION_QUEUED;
     v->queue_order = ++v->d->last_queue_order;
@@ -284,7 +284,7 @@ static void on_program_fetched(void *arg, struct program_file *file, const struc
     }
     v->program = *file;
     *file = PROGRAM_FILE_NONE;
-    enqueue(v);
+    enqueue_session(v);
 }
 
 static uint8_t *session_buffer_for(void *arg, struct conn *conn, const struct frame *f)
@@ -361,7 +361,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
     v->requested_ns = daemon_now(d);
     if (!replace_connection(v)) return 0;
     if (strcmp(conn_peer_hello(v->conn)->build, build_id()) == 0 && build_is_marked(build_id()))
-        enqueue(v);
+        enqueue_session(v);
     else
         start_program_fetch(v);
     return 0;
@@ -410,7 +410,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
         log_error(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(conn)}, why);
     while (*at != v) at = &(*at)->next;
     *at = v->next;
-    uncount(v);
+    uncount_session(v);
     if (v->runner != NULL) {
         /* The driver is gone, so its executor is of no use. */
         v->runner->session = NULL;

@@ -293,17 +293,17 @@ static void on_fetch_deadline_closed(void *arg)
     free_if_unused(p);
 }
 
-static void end(struct program_fetch *p)
+static void end_fetch(struct program_fetch *p)
 {
     p->state = PROGRAM_FETCH_DONE;
     deadline_close(&p->deadline, on_fetch_deadline_closed);
 }
 
 /* `why` NULL: the file is verified. */
-static void finish(struct program_fetch *p, const struct glint_error *why)
+static void finish_fetch(struct program_fetch *p, const struct glint_error *why)
 {
     assert(p->state != PROGRAM_FETCH_DONE && (why == NULL || why->code != GLINT_OK));
-    end(p);
+    end_fetch(p);
     p->done(p->arg, &p->file, why);
 }
 
@@ -311,7 +311,7 @@ void program_fetch_release(struct program_fetch *p)
 {
     struct glint_error closed = {.code = GLINT_OK};
     if (p == NULL) return;
-    if (p->state != PROGRAM_FETCH_DONE) end(p);
+    if (p->state != PROGRAM_FETCH_DONE) end_fetch(p);
     error_set(&closed, GLINT_E_CONNECTION, NULL, "the connection was closed");
     fetch_client_on_closed(&p->client);
     fetch_client_fail(&p->client, &closed);
@@ -337,14 +337,14 @@ static void on_verified(struct program_fetch *p)
     bool fetched = p->file.temporary;
     sha256_text(p->program.sha256, text);
     if (fetched && program_cache_publish(p->net->env, &p->program, &p->file, &why) != 0) {
-        finish(p, &why);
+        finish_fetch(p, &why);
         return;
     }
     log_line(LOG_INFO, &(struct log_ids){.peer = conn_peer_address(p->conn)},
              "%s the driver's program: %llu bytes, SHA-256 %s, build %s",
              fetched ? "fetched" : "found in the cache", (unsigned long long)p->program.size, text,
              conn_peer_hello(p->conn)->build);
-    finish(p, NULL);
+    finish_fetch(p, NULL);
 }
 
 static void on_hashed(uv_work_t *work, int status)
@@ -373,7 +373,7 @@ static void on_hashed(uv_work_t *work, int status)
     else
         error_set(&why, GLINT_E_FETCH_FAILED, "start the job again",
                   "the program that was received does not match its SHA-256");
-    finish(p, &why);
+    finish_fetch(p, &why);
 }
 
 static void start_verifying(struct program_fetch *p)
@@ -420,7 +420,7 @@ static void on_chunk(struct fetch_request *r)
         if (w != 0) error_set_system(&why, GLINT_E_WORK_DIR, w, "write", p->file.path);
     }
     if (why.code != GLINT_OK)
-        finish(p, &why);
+        finish_fetch(p, &why);
     else if (end == p->program.size)
         start_verifying(p);
     else
@@ -437,7 +437,7 @@ static void start_fetching(struct program_fetch *p)
     else
         program_cache_create(p->net->env, &p->program, &p->file, &why);
     if (why.code != GLINT_OK)
-        finish(p, &why);
+        finish_fetch(p, &why);
     else
         request_chunk(p, 0);
 }
@@ -452,7 +452,7 @@ static int on_program(struct program_fetch *p, struct glint_slice payload,
         return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate PROGRAM");
     if (program_info_decode(payload, &p->program, error) != 0) return error->code;
     if (program_cache_open(p->net->env, &p->program, &p->file, &why) != 0)
-        finish(p, &why);
+        finish_fetch(p, &why);
     else if (p->file.file >= 0)
         start_verifying(p);
     else
@@ -487,7 +487,7 @@ static void on_program_deadline(void *arg)
     error_set(&why, GLINT_E_FETCH_FAILED, "see `fetch` in cluster.toml",
               "the driver did not send the next chunk of its program within %llu ms",
               (unsigned long long)p->fetch_ms);
-    finish(p, &why);
+    finish_fetch(p, &why);
 }
 
 struct program_fetch *program_fetch_start(struct net *net, struct conn *conn, uint64_t fetch_ms,

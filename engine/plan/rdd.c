@@ -60,7 +60,7 @@ static struct glint_rdd **next_input(struct glint_rdd ***at)
 }
 
 /* Whether `rdd` may use this partitioner. */
-static bool accepts(const struct glint_rdd *rdd, const struct glint_rdd *partitioner)
+static bool accepts_partitioner(const struct glint_rdd *rdd, const struct glint_rdd *partitioner)
 {
     if (rdd->partitioner_fixed || rdd->partitions_requested > 0)
         return same_partitioner(rdd, partitioner);
@@ -73,7 +73,7 @@ static struct glint_rdd *choose_partitioner(struct glint_rdd *rdd)
     uint32_t best_id = 0; /* of the input; the first one was created first */
     while ((input = next_input(&at)) != NULL) {
         struct glint_rdd *found = partitioning_find(*input);
-        if (found == NULL || !accepts(rdd, found)) continue;
+        if (found == NULL || !accepts_partitioner(rdd, found)) continue;
         assert(found->partitions == (*input)->partitions);
         const bool earlier = (*input)->id < best_id;
         if (best == NULL || found->partitions > best->partitions ||

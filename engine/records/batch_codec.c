@@ -15,7 +15,7 @@ struct batch_header {
 };
 static_assert(sizeof(struct batch_header) == 24, "the header has no padding");
 
-static uint64_t padded(uint64_t size)
+static uint64_t padded_size(uint64_t size)
 {
     return (size + 7) & ~(uint64_t)7;
 }
@@ -34,14 +34,14 @@ static uint64_t cell_bytes(const struct glint_column *c, uint32_t rows)
 static uint64_t offsets_bytes(enum glint_type type, uint32_t rows)
 {
     if (!codec_type_is_bytes(type) || rows == 1) return 0;
-    return padded(sizeof(uint32_t) * ((uint64_t)rows + 1));
+    return padded_size(sizeof(uint32_t) * ((uint64_t)rows + 1));
 }
 
 uint64_t batch_encoded_size(const struct glint_batch *b)
 {
     return sizeof(struct batch_header) + offsets_bytes(b->key.type, b->rows) +
-           padded(cell_bytes(&b->key, b->rows)) + offsets_bytes(b->value.type, b->rows) +
-           padded(cell_bytes(&b->value, b->rows));
+           padded_size(cell_bytes(&b->key, b->rows)) + offsets_bytes(b->value.type, b->rows) +
+           padded_size(cell_bytes(&b->value, b->rows));
 }
 
 /* Copies the cells one after the other. Returns the end of what was written. */
@@ -79,7 +79,7 @@ static uint8_t *encode_column(const struct glint_column *c, uint32_t rows, uint8
         out += size;
     }
     end = copy_cells(c, rows, out);
-    uint8_t *const limit = out + padded((uint64_t)(end - out));
+    uint8_t *const limit = out + padded_size((uint64_t)(end - out));
     while (end < limit) *end++ = 0;
     return limit;
 }
@@ -100,8 +100,8 @@ static bool decode_column(struct glint_slice all, uint64_t *at, uint32_t rows, u
 {
     const uint64_t offsets = offsets_bytes(out->type, rows);
     const uint8_t *data = all.data + *at;
-    if (bytes > all.size || offsets + padded(bytes) > all.size - *at) return false;
-    *at += offsets + padded(bytes);
+    if (bytes > all.size || offsets + padded_size(bytes) > all.size - *at) return false;
+    *at += offsets + padded_size(bytes);
     if (out->type == GLINT_NONE) return bytes == 0;
     if (!codec_type_is_bytes(out->type)) {
         if (out->type == GLINT_I64)

@@ -258,7 +258,7 @@ static void on_broadcast_block(struct fetch_request *fetch)
     broadcast_client_release(broadcast->owner, broadcast);
 }
 
-static void hold(struct broadcast *broadcast)
+static void hold_broadcast(struct broadcast *broadcast)
 {
     pthread_mutex_lock(&broadcast->owner->lock);
     broadcast->refs++;
@@ -314,7 +314,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
             .done = on_broadcast_block,
             .arg = broadcast};
         broadcast->requests_in_flight++;
-        hold(broadcast);
+        hold_broadcast(broadcast);
         *last = &b->fetch;
         last = &b->fetch.next;
     }
@@ -335,7 +335,7 @@ void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint3
     /* Arrived uncompressed: serve it from the broadcast's memory. */
     if (b->packed.size == 0)
         *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
-    hold(broadcast);
+    hold_broadcast(broadcast);
     return broadcast;
 }
 

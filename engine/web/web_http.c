@@ -85,8 +85,8 @@ static void web_connections_on_change(void *connections, struct MHD_Connection *
     *context = NULL;
 }
 
-static struct web_connection *find(const struct web_connections *c,
-                                   struct MHD_Connection *connection)
+static struct web_connection *find_connection(const struct web_connections *c,
+                                              struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         c->library->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -98,7 +98,7 @@ static void web_connections_on_answered(void *connections, struct MHD_Connection
                                         void **request, enum MHD_RequestTerminationCode code)
 {
     const struct web_connections *c = connections;
-    struct web_connection *found = find(c, connection);
+    struct web_connection *found = find_connection(c, connection);
     (void)request, (void)code;
     if (found == NULL) return;
     found->receiving = true;
@@ -108,7 +108,7 @@ static void web_connections_on_answered(void *connections, struct MHD_Connection
 /* The headers of a request are complete. */
 static void web_connections_on_request(struct web_connections *c, struct MHD_Connection *connection)
 {
-    struct web_connection *found = find(c, connection);
+    struct web_connection *found = find_connection(c, connection);
     if (found != NULL) found->receiving = false;
 }
 
@@ -167,8 +167,9 @@ static void add_headers(const struct web_http *h, struct MHD_Response *response,
 }
 
 /* `name`, `value`: one more header; may be NULL. */
-static enum MHD_Result answer(const struct web_request *r, unsigned status, const char *type,
-                              const void *data, uint64_t size, const char *name, const char *value)
+static enum MHD_Result answer_request(const struct web_request *r, unsigned status,
+                                      const char *type, const void *data, uint64_t size,
+                                      const char *name, const char *value)
 {
     const struct web_library *l = r->h->library;
     struct MHD_Response *response =
@@ -186,7 +187,7 @@ static enum MHD_Result answer(const struct web_request *r, unsigned status, cons
 static enum MHD_Result answer_text(const struct web_request *r, unsigned status, const char *text,
                                    const char *name, const char *value)
 {
-    return answer(r, status, TEXT_TYPE, text, strlen(text), name, value);
+    return answer_request(r, status, TEXT_TYPE, text, strlen(text), name, value);
 }
 
 /* Takes the writer. */
@@ -194,7 +195,7 @@ static enum MHD_Result answer_json(const struct web_request *r, unsigned status,
 {
     enum MHD_Result result = MHD_NO;
     if (!out->failed)
-        result = answer(r, status, JSON_TYPE, out->out.data, out->out.size, NULL, NULL);
+        result = answer_request(r, status, JSON_TYPE, out->out.data, out->out.size, NULL, NULL);
     json_fini(out);
     return result;
 }
@@ -361,7 +362,7 @@ static enum MHD_Result answer_metrics(const struct web_request *r)
     if (m == NULL && jobs->executor_metrics == NULL) return answer_error(r, 404, "no job");
     enum MHD_Result result;
     if (m != NULL ? web_metrics(&text, m) : jobs->executor_metrics(jobs->arg, &text))
-        result = answer(r, 200, METRICS_TYPE, text.data, text.size, NULL, NULL);
+        result = answer_request(r, 200, METRICS_TYPE, text.data, text.size, NULL, NULL);
     else
         result = answer_error(r, 503, "the numbers are not known now");
     buffer_fini(&text);
@@ -394,7 +395,7 @@ static enum MHD_Result answer_path(struct web_request *r, bool by_query)
     if (strcmp(r->path, "/") == 0 && by_query) return answer_login(r);
     for (const struct web_file *f = web_files; f->path != NULL; f++)
         if (strcmp(f->path, r->path) == 0)
-            return answer(r, 200, f->type, f->data, f->size, NULL, NULL);
+            return answer_request(r, 200, f->type, f->data, f->size, NULL, NULL);
     if (strncmp(r->path, APPLICATIONS, size) == 0 && strchr("/", r->path[size]) != NULL)
         return answer_api(r, r->path + size);
     if (strcmp(r->path, "/api/v1/executor") == 0) return answer_executor(r);

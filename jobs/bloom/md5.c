@@ -21,13 +21,13 @@ static const uint32_t sines[64] = {
 static const uint8_t turns[4][4] = {
     {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 
-static uint32_t rotate(uint32_t x, uint32_t by)
+static uint32_t rotate_left(uint32_t x, uint32_t by)
 {
     return x << by | x >> (32 - by);
 }
 
 /* The function of round i / 16 and the message word of step i. */
-static uint32_t choose(uint32_t i, const uint32_t s[4], uint32_t *out_word)
+static uint32_t round_function(uint32_t i, const uint32_t s[4], uint32_t *out_word)
 {
     switch (i / 16) {
     case 0: *out_word = i; return (s[1] & s[2]) | (~s[1] & s[3]);
@@ -43,12 +43,12 @@ static void take_chunk(uint32_t state[4], const uint8_t chunk[CHUNK])
     memcpy(words, chunk, sizeof words);
     memcpy(s, state, sizeof s);
     for (uint32_t i = 0; i < 64; i++) {
-        uint32_t word, f = choose(i, s, &word);
+        uint32_t word, f = round_function(i, s, &word);
         uint32_t sum = s[0] + f + sines[i] + words[word % 16];
         s[0] = s[3];
         s[3] = s[2];
         s[2] = s[1];
-        s[1] += rotate(sum, turns[i / 16][i % 4]);
+        s[1] += rotate_left(sum, turns[i / 16][i % 4]);
     }
     for (uint32_t i = 0; i < 4; i++) state[i] += s[i];
 }

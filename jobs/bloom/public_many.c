@@ -33,7 +33,7 @@ static uint64_t offset_at(const struct glint_bloom_column *ids, uint64_t i)
 }
 
 /* The size of an id without the zeros at its end. */
-static uint64_t unpadded(const uint8_t *id, uint64_t width)
+static uint64_t unpadded_size(const uint8_t *id, uint64_t width)
 {
     while (width > 0 && id[width - 1] == 0) width--;
     return width;
@@ -68,7 +68,7 @@ static struct id id_at(const struct glint_bloom_column *ids, uint64_t i)
     if (start > end || end > ids->data_size) return (struct id){NULL, 0};
     if (start == end) return (struct id){empty, 0};
     uint64_t size = end - start;
-    if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded(data + start, size);
+    if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded_size(data + start, size);
     return (struct id){data + start, size};
 }
 
@@ -144,7 +144,7 @@ static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids
     for (uint32_t i = 0; fixed && i < piece->count; i++) {
         const uint32_t start = i * (uint32_t)ids->width;
         uint64_t size = ids->width;
-        if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded(piece->base + start, size);
+        if (ids->kind == GLINT_BLOOM_PADDED) size = unpadded_size(piece->base + start, size);
         piece->start[i] = start;
         piece->end[i] = start + (uint32_t)size;
     }

@@ -40,7 +40,7 @@ static uint32_t rating_tenths(uint64_t random)
     return TENTHS_FIRST[class] + (uint32_t)((random & UINT32_MAX) * TENTHS_COUNT[class] >> 32);
 }
 
-static uint32_t votes(uint64_t random)
+static uint32_t random_votes(uint64_t random)
 {
     uint64_t position = (uint64_t)((unsigned __int128)random * VOTES_OCTAVES >> 64);
     uint64_t base = (uint64_t)VOTES_MIN << (position >> 32);
@@ -89,7 +89,7 @@ static uint8_t *put_rating_row(uint8_t *out, uint64_t stream, uint64_t row)
     *out++ = '\t';
     out = put_rating(out, rating_tenths(draw(stream, 2 * row)));
     *out++ = '\t';
-    uint32_t n = votes(draw(stream, 2 * row + 1));
+    uint32_t n = random_votes(draw(stream, 2 * row + 1));
     out = put_decimal(out, n, decimal_digits(n));
     *out++ = '\n';
     return out;

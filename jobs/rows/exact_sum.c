@@ -39,7 +39,7 @@ void exact_sum_carry(struct exact_sum *s, int by)
     }
 }
 
-static void multiply(struct exact_sum *s, int64_t by)
+static void multiply_sum(struct exact_sum *s, int64_t by)
 {
     unsigned __int128 carry = 0;
     for (int i = 0; i < EXACT_SUM_LIMBS; i++) {
@@ -50,12 +50,12 @@ static void multiply(struct exact_sum *s, int64_t by)
 }
 
 /* Gives the sum more decimals without changing its value. */
-static void extend(struct exact_sum *s, int decimals)
+static void extend_decimals(struct exact_sum *s, int decimals)
 {
     while (s->decimals < decimals) {
         int shift = decimals - s->decimals;
         if (shift > EXACT_SUM_SHIFT_MAX) shift = EXACT_SUM_SHIFT_MAX;
-        multiply(s, exact_sum_powers[shift]);
+        multiply_sum(s, exact_sum_powers[shift]);
         s->decimals = (int8_t)(s->decimals + shift);
     }
 }
@@ -63,8 +63,8 @@ static void extend(struct exact_sum *s, int decimals)
 void exact_sum_merge(struct exact_sum *s, const struct exact_sum *more)
 {
     struct exact_sum other = *more;
-    extend(s, other.decimals);
-    extend(&other, s->decimals);
+    extend_decimals(s, other.decimals);
+    extend_decimals(&other, s->decimals);
     unsigned __int128 carry = 0;
     for (int i = 0; i < EXACT_SUM_LIMBS; i++) {
         carry += (unsigned __int128)s->limbs[i] + other.limbs[i];

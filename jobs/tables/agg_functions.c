@@ -283,7 +283,7 @@ static int line_open(struct glint_task *task, void *state)
 
 /* The sum, rounded once unless a number is not exact, divided by `by`. Only the quotient must be
  * finite. */
-static double quotient(const struct column_acc *c, double by)
+static double sum_quotient(const struct column_acc *c, double by)
 {
     const double scale = c->scaled ? INEXACT_SCALE : 1;
     return (exact_sum_f64(&c->exact) * scale + c->inexact) / by / scale;
@@ -303,10 +303,10 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
     }
     if (output.kind == AGG_MIN) return number_format(out, &c.min);
     if (output.kind == AGG_MAX) return number_format(out, &c.max);
-    if (output.kind == AGG_MEAN) return text_format_f64(out, quotient(&c, (double)c.values));
+    if (output.kind == AGG_MEAN) return text_format_f64(out, sum_quotient(&c, (double)c.values));
     assert(output.kind == AGG_SUM);
     if (!c.rounded) return exact_sum_format(out, &c.exact);
-    const double sum = quotient(&c, 1);
+    const double sum = sum_quotient(&c, 1);
     return isfinite(sum) ? text_format_f64(out, sum) : OUTPUT_OVERFLOW;
 }
 

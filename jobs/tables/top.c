@@ -81,7 +81,8 @@ static void sift_down(struct entry *heap, uint64_t count)
 }
 
 /* Memory of the task, whose sum is limited. Returns 0 or a code. */
-static int allocate(struct best_state *s, struct glint_task *task, uint64_t size, void **out)
+static int allocate_limited(struct best_state *s, struct glint_task *task, uint64_t size,
+                            void **out)
 {
     if (size > (uint64_t)s->room_max - s->room)
         return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory, or use sort",
@@ -99,7 +100,7 @@ static int fill_entry(struct best_state *s, struct glint_task *task, struct entr
     if (need > e->capacity) {
         e->capacity = need < e->capacity * 2 ? e->capacity * 2 : need;
         void *bytes = NULL;
-        int r = allocate(s, task, e->capacity, &bytes);
+        int r = allocate_limited(s, task, e->capacity, &bytes);
         if (r != 0) return r;
         e->bytes = bytes;
     }
@@ -115,7 +116,7 @@ static int grow_heap(struct best_state *s, struct glint_task *task)
 {
     const uint64_t capacity = 2 * s->capacity + 64;
     void *memory = NULL;
-    int r = allocate(s, task, capacity * sizeof(struct entry), &memory);
+    int r = allocate_limited(s, task, capacity * sizeof(struct entry), &memory);
     if (r != 0) return r;
     struct entry *heap = memory;
     memset(heap, 0, capacity * sizeof *heap);
