@@ -236,7 +236,7 @@ void *mem_zalloc(uint64_t size)
 }
 
 /* `keep`: for the next allocation, if the block is large. */
-static void release_block(void *block, bool keep)
+static void give_back_block(void *block, bool keep)
 {
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
@@ -271,13 +271,13 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
         moved = move_pages(grown, block, used);
     else if (block != NULL)
         memcpy(grown, block, used);
-    release_block(block, !moved);
+    give_back_block(block, !moved);
     return grown;
 }
 
 void mem_free(void *block)
 {
-    release_block(block, true);
+    give_back_block(block, true);
 }
 
 static pthread_key_t thread_block_key;
