@@ -145,8 +145,9 @@ static struct toml_place place_of_either(const struct cluster_file_reader *r, co
 }
 
 /* Sets CONFIG about what is at `at`, with file, line and column before the cause. Returns false. */
-static bool config_fail_at(const struct cluster_file_reader *r, struct toml_place at,
-                           const char *hint, const char *cause, ...)
+__attribute__((format(printf, 4, 5))) static bool config_fail_at(
+    const struct cluster_file_reader *r, struct toml_place at, const char *hint, const char *cause,
+    ...)
 {
     char text[CAUSE_MAX], place[2 * TEXT_NUMBER_MAX] = "";
     const char *name = r->file->name != NULL ? r->file->name : "the cluster's options";
