@@ -136,7 +136,7 @@ int spawn_process(const struct spawn_program *p, int *out_exited)
     int r = vfork_program(p, &pid);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     /* The child has done it, unless it is a fork, as with ThreadSanitizer, and is not so far yet:
-     * whoever kills the group must find it. */
+     * the group must exist before it is killed. */
     if (p->ends_with_thread && pid > 0) setpgid(pid, pid);
     *out_exited = r == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* has close-on-exec */
     if (r == 0 && *out_exited >= 0) return pid;

@@ -142,10 +142,11 @@ static int copy_part(const struct stdout_output *o, const struct input_file *par
     return error->code;
 }
 
-/* Copies the published output to standard output. Returns 0 or a code. Blocks on the reader. */
-static int stdout_output_copy(const struct stdout_output *o, struct glint_error *error)
+/* Copies the published output to standard output, or sets *error. Blocks on the reader. */
+static void stdout_output_copy(const struct stdout_output *o, const struct glint_summary *summary,
+                               struct glint_error *error)
 {
-    if (o->path[0] == '\0') return 0;
+    if (o->path[0] == '\0') return;
     fflush(stdout); /* what the job has printed */
     struct input_list parts = {.files = NULL};
     uint8_t *bytes = mem_alloc(COPY_BYTES);
@@ -155,7 +156,9 @@ static int stdout_output_copy(const struct stdout_output *o, struct glint_error 
         r = copy_part(o, &parts.files[i], bytes, error);
     mem_free(bytes);
     input_list_fini(&parts);
-    return r;
+    if (r != 0)
+        text_format(error->effect, sizeof error->effect, "standard output is incomplete%s",
+                    summary->output_count > 1 ? "; the job's other output was published" : "");
 }
 
 #define SYNTAX_TEXT_MAX 512u
@@ -454,9 +457,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         summary = *glint_summarize(g);
     }
     stdout_restore(run);
-    if (error.code == GLINT_OK && stdout_output_copy(&run->stdout_output, &error) != 0)
-        text_format(error.effect, sizeof error.effect, "standard output is incomplete%s",
-                    summary.output_count > 1 ? "; the job's other output was published" : "");
+    if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &summary, &error);
     if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
     report_result(run, &summary, &error);
     bool stuck = g != NULL && g->stuck;

@@ -27,6 +27,13 @@ static inline void naive_lines(const uint8_t *data, uint64_t size, struct buffer
     if (line < size) line_list_add(list, data + line, size - line);
 }
 
+static inline bool line_list_begins_empty(const struct buffer *list)
+{
+    uint64_t size = 1;
+    if (list->size > 0) memcpy(&size, list->data, sizeof size);
+    return size == 0;
+}
+
 /* Drops the first line, the header. */
 static inline void line_list_drop_first(struct buffer *list)
 {
