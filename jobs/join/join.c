@@ -106,6 +106,7 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        left == 1 ? "" : "s", right);
 }
 
+/* A value that is the default is not told from none: it changes nothing. */
 static bool is_given(const struct glint_job_args *args, const char *option, const char *by_default)
 {
     return strcmp(glint_job_option(args, option), by_default) != 0;
@@ -115,7 +116,7 @@ static int join_options(struct join *j, const struct glint_job_args *args)
 {
     j->type = (enum join_type)name_option(args, "type", type_names, JOIN_TYPES);
     j->method = (enum join_method)name_option(args, "method", method_names, JOIN_METHODS);
-    if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && is_given(args, "p", P_DEFAULT))
+    if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && is_given(args, "p", JOIN_P_DEFAULT))
         glint_abort(j->g, GLINT_E_USAGE, "add --method bloom or auto",
                     "--p has no effect with --method %s", method_names[j->method]);
     if (j->method != JOIN_AUTO && is_given(args, "broadcast-limit", BROADCAST_LIMIT_DEFAULT))

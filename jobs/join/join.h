@@ -57,8 +57,8 @@ static inline enum join_side join_probe_side(const struct join *j)
 }
 
 #define KEY_COLUMN_DEFAULT "1"
+#define JOIN_P_DEFAULT     "0.01"
 /* Options of both jobs, for each side. */
-#define P_DEFAULT "0.01"
 #define JOIN_SIDE_OPTIONS                                                                          \
     FORMAT_OPTIONS, MISSING_OPTION,                                                                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
@@ -73,7 +73,7 @@ static inline enum join_side join_probe_side(const struct join *j)
          "of LEFT, and of the output: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                \
         {"right-delimiter", "C", NULL, "of RIGHT: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},    \
     {                                                                                              \
-        "p", "P", P_DEFAULT, "bloom: the filter's false positive probability"                      \
+        "p", "P", JOIN_P_DEFAULT, "bloom: the filter's false positive probability"                 \
     }
 /* Reads them into j->tables, j->keys and j->ints. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
