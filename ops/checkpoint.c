@@ -30,7 +30,7 @@ struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path)
                        .outputs = &path,
                        .output_count = 1,
                        .publish = true};
-    if (action_run(&a) != 0) return NULL;
+    if (run_action_of_rdd(&a) != 0) return NULL;
     const struct file_source source = {
         .op = &op_msgpack_file, .schema = schema, .binary = true, .make_splits = make_splits};
     return file_source_create(g, path, &source);

@@ -58,7 +58,7 @@ int glint_collect(struct glint_rdd *rdd, struct glint_rows *out)
     out->schema = rdd->schema;
     struct collecting c = {rdd->g, out};
     struct action a = {.op = &op_collect, .rdd = rdd, .on_result = collect_on_result, .arg = &c};
-    int r = action_run(&a);
+    int r = run_action_of_rdd(&a);
     if (r != 0) glint_rows_free(out);
     return r;
 }
@@ -91,5 +91,5 @@ int glint_collect_each(struct glint_rdd *rdd,
     if (rdd == NULL) return rdd_null_error("collect");
     struct each_collecting e = {rdd, row, arg};
     struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_on_result, .arg = &e};
-    return action_run(&a);
+    return run_action_of_rdd(&a);
 }

@@ -60,7 +60,7 @@ int glint_count(struct glint_rdd *rdd, int64_t *out)
     if (rdd == NULL) return rdd_null_error("count");
     struct count_action c = {rdd->g, 0};
     struct action a = {.op = &op_count, .rdd = rdd, .on_result = count_on_result, .arg = &c};
-    int r = action_run(&a);
+    int r = run_action_of_rdd(&a);
     if (r == 0) *out = c.rows;
     return r;
 }

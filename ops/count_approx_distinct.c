@@ -161,7 +161,7 @@ int glint_count_approx_distinct(struct glint_rdd *rdd, int64_t *out)
     e->g = rdd->g;
     const struct action a = {
         .op = &op_count_approx_distinct, .rdd = rdd, .on_result = hll_on_result, .arg = e};
-    const int r = action_run(&a);
+    const int r = run_action_of_rdd(&a);
     if (r == 0) *out = hll_estimate(e->registers);
     mem_free(e);
     return r;

@@ -239,7 +239,7 @@ static int count_buckets(struct glint_rdd *rdd, const place *bounds, uint32_t bu
                              .params = {p.out.data, p.out.size},
                              .on_result = histogram_on_result,
                              .arg = &c};
-    const int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
+    const int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     return r;
 }
@@ -355,7 +355,7 @@ static int find_limits(struct glint_rdd *rdd, struct limits *out)
     struct limiting l = {rdd->g, LIMITS_OF_NONE};
     const struct action a = {
         .op = &op_limits, .rdd = rdd, .on_result = limits_on_result, .arg = &l};
-    if (action_run(&a) != 0) return rdd->g->error.code;
+    if (run_action_of_rdd(&a) != 0) return rdd->g->error.code;
     *out = l.limits;
     if (out->least <= out->greatest) return 0;
     return glint_abort(rdd->g, GLINT_E_EMPTY_COLLECTION, "check isEmpty first",

@@ -134,7 +134,7 @@ int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_sample *
                        .internal = true,
                        .on_result = sample_on_result,
                        .arg = &s};
-    int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
+    int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     return r;
 }

@@ -102,7 +102,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
         a.partitions = &partition;
         a.partition_count = 1;
     }
-    int r = p.failed ? error_no_memory(&g->error) : action_run(&a);
+    int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     if (r != 0) glint_rows_free(out);
     return r;

@@ -173,7 +173,7 @@ int reduce_run(const struct action *action, struct glint_rows *out)
     a.on_result = reduce_on_result;
     a.arg = &d;
     int r = reduce_open(&d.state, &o);
-    if (r == 0) r = action_run(&a);
+    if (r == 0) r = run_action_of_rdd(&a);
     if (r == 0) r = reduce_finish(&d, out);
     reduce_close(&d.state);
     /* Moves an error of the function on the driver to the context, which is returned below. */

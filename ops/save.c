@@ -3,8 +3,8 @@
  * commits the file (commit_task) or deletes it, so concurrent attempts never write the same
  * file. */
 #include "engine/base/text.h"
-#include "engine/input/csv.h"
 #include "engine/input/compress.h"
+#include "engine/input/csv.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 
@@ -108,12 +108,12 @@ int save_text_run(struct action *a)
 {
     struct glint *g = a->rdd->g;
     struct packer p = {.failed = false};
-    if (g->csv == 0) return action_run(a);
+    if (g->csv == 0) return run_action_of_rdd(a);
     pack_array(&p, 2);
     pack_u64(&p, g->csv);
     pack_bytes(&p, g->nulls);
     a->params = (struct glint_slice){p.out.data, p.out.size};
-    int r = p.failed ? error_no_memory(&g->error) : action_run(a);
+    int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(a);
     packer_fini(&p);
     return r;
 }

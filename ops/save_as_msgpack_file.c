@@ -99,7 +99,7 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
                            "standard output gets text only, not records of msgpack");
     struct action a = {
         .op = &op_save_as_msgpack_file, .rdd = rdd, .outputs = &path, .output_count = 1};
-    return action_run(&a);
+    return run_action_of_rdd(&a);
 }
 
 const struct op op_save_as_msgpack_file = {.name = "saveAsMsgpackFile",

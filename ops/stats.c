@@ -127,7 +127,7 @@ int glint_stats(struct glint_rdd *rdd, struct glint_stats *out)
                  codec_type_name(rdd->schema.value));
     struct measuring m = {rdd->g, {.min = INFINITY, .max = -INFINITY}};
     const struct action a = {.op = &op_stats, .rdd = rdd, .on_result = stats_on_result, .arg = &m};
-    const int r = action_run(&a);
+    const int r = run_action_of_rdd(&a);
     if (r != 0) return r;
     const double n = (double)m.moments.count;
     *out = (struct glint_stats){.count = (int64_t)m.moments.count,

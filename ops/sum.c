@@ -89,7 +89,7 @@ static int add_all(struct glint_rdd *rdd, struct sum *out)
 {
     struct summing s = {.rdd = rdd};
     struct action a = {.op = &op_sum, .rdd = rdd, .on_result = sum_on_result, .arg = &s};
-    int r = action_run(&a);
+    int r = run_action_of_rdd(&a);
     if (r == 0) *out = s.sum;
     return r;
 }

@@ -94,7 +94,7 @@ static int run_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t *par
                        .partition_count = count,
                        .on_result = take_on_result,
                        .arg = t};
-    int r = p.failed ? error_no_memory(&t->g->error) : action_run(&a);
+    int r = p.failed ? error_no_memory(&t->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     return r;
 }

@@ -198,7 +198,7 @@ static int ordered_run(struct glint_rdd *rdd, const struct op *op, uint64_t coun
                        .params = {p.out.data, p.out.size},
                        .on_result = ordered_on_result,
                        .arg = &o};
-    int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
+    int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     if (r == 0) r = ordered_rows(&o, out);
     record_pool_fini(&o.heap.records);

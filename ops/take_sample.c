@@ -257,7 +257,7 @@ int glint_take_sample(struct glint_rdd *rdd, bool with_replacement, uint64_t cou
                              .params = {p.out.data, p.out.size},
                              .on_result = take_sample_on_result,
                              .arg = &s};
-    int r = p.failed ? error_no_memory(&rdd->g->error) : action_run(&a);
+    int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     if (r == 0) r = sample_rows(&s, with_replacement, seed, out);
     heap_fini(&s.heap);

@@ -53,7 +53,7 @@ static int run_next_partition(struct glint_iterator *it)
         a.partitions = NULL;
         it->partition = it->partitions;
     }
-    return action_run(&a);
+    return run_action_of_rdd(&a);
 }
 
 int glint_iterator_next(struct glint_iterator *it, struct glint_record *out)

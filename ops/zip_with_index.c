@@ -86,7 +86,7 @@ int first_indexes_count(struct glint_rdd *in, uint32_t count, uint8_t *firsts)
                        .internal = true,
                        .on_result = count_on_result,
                        .arg = &c};
-    int r = action_run(&a);
+    int r = run_action_of_rdd(&a);
     mem_free(partitions);
     return r;
 }

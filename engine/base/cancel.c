@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Returns 0 or -1 with errno set. */
-static int open_timer(struct cancel *c, uint64_t timeout_ns)
+static int open_timeout_timer(struct cancel *c, uint64_t timeout_ns)
 {
     const struct itimerspec when = {.it_value = {.tv_sec = (time_t)(timeout_ns / SECOND_NS),
                                                  .tv_nsec = (long)(timeout_ns % SECOND_NS)}};
@@ -28,7 +28,7 @@ int cancel_open(struct cancel *c, uint64_t timeout_ns, struct glint_error *error
 {
     *c = (struct cancel){.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     int r = c->event >= 0 ? 0 : -1;
-    if (r == 0 && timeout_ns > 0) r = open_timer(c, timeout_ns);
+    if (r == 0 && timeout_ns > 0) r = open_timeout_timer(c, timeout_ns);
     if (r == 0) return 0;
     error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
               "cannot make a descriptor for cancelling: %s", strerror(errno));

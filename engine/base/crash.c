@@ -54,7 +54,7 @@ struct entry {
 static struct exit_dir exit_dirs[EXIT_DIRS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for register and unregister */
 
-static bool make_absolute(const char *path, char *out)
+static bool make_path_absolute(const char *path, char *out)
 {
     char here[PATH_MAX];
     int n = path[0] == '/'                      ? snprintf(out, PATH_MAX, "%s", path)
@@ -64,7 +64,7 @@ static bool make_absolute(const char *path, char *out)
 }
 
 /* Returns the slot of this path, or a free one for NULL. Caller holds the lock. */
-static struct exit_dir *find_slot(const char *path)
+static struct exit_dir *find_exit_dir_slot(const char *path)
 {
     for (struct exit_dir *l = exit_dirs; l < exit_dirs + EXIT_DIRS_MAX; l++) {
         bool used = atomic_load(&l->dir) != 0;
@@ -79,8 +79,8 @@ void exit_dirs_register(const char *path)
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0) return;
     pthread_mutex_lock(&lock);
-    struct exit_dir *l = find_slot(NULL);
-    bool noted = l != NULL && fstat(dir, &stat) == 0 && make_absolute(path, l->path) &&
+    struct exit_dir *l = find_exit_dir_slot(NULL);
+    bool noted = l != NULL && fstat(dir, &stat) == 0 && make_path_absolute(path, l->path) &&
                  snprintf(l->given, PATH_MAX, "%s", path) < PATH_MAX;
     if (noted) {
         l->device = stat.st_dev;
@@ -94,7 +94,7 @@ void exit_dirs_register(const char *path)
 void exit_dirs_unregister(const char *path)
 {
     pthread_mutex_lock(&lock);
-    struct exit_dir *l = find_slot(path);
+    struct exit_dir *l = find_exit_dir_slot(path);
     int dir = l != NULL ? atomic_exchange(&l->dir, 0) - 1 : -1;
     pthread_mutex_unlock(&lock);
     if (dir >= 0) close(dir);
@@ -111,7 +111,7 @@ bool exit_dirs_any_registered(void)
 
 static bool remove_contents_at(int dir, unsigned depth);
 
-static bool remove_entry_at(int dir, const char *name, unsigned depth)
+static bool remove_file_or_tree_at(int dir, const char *name, unsigned depth)
 {
     if (unlinkat(dir, name, 0) == 0 || errno == ENOENT) return true;
     int inside =
@@ -134,13 +134,13 @@ static bool remove_contents_at(int dir, unsigned depth)
             const struct entry *e = (const struct entry *)(list + at);
             at += e->size;
             if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0) continue;
-            all = remove_entry_at(dir, e->name, depth) && all;
+            all = remove_file_or_tree_at(dir, e->name, depth) && all;
         }
     if (again >= 0) close(again);
     return all && size == 0;
 }
 
-static bool is_still_registered_dir(const struct exit_dir *l, int dir)
+static bool exit_dir_is_registered(const struct exit_dir *l, int dir)
 {
     struct stat open, at_path;
     return fstat(dir, &open) == 0 &&
@@ -165,7 +165,7 @@ bool exit_dirs_remove_all(void)
     for (int i = 0; i < EXIT_DIRS_MAX; i++) {
         const struct exit_dir *l = &exit_dirs[i];
         int dir = atomic_load(&l->dir) - 1;
-        if (dir >= 0 && is_still_registered_dir(l, dir)) all = remove_exit_dir(l, dir) && all;
+        if (dir >= 0 && exit_dir_is_registered(l, dir)) all = remove_exit_dir(l, dir) && all;
     }
     return all;
 }
@@ -182,18 +182,18 @@ struct image {
     size_t size;
 };
 
-static bool is_program(const void *base)
+static bool is_main_program(const void *base)
 {
     Dl_info program;
     return dladdr((const void *)getauxval(AT_PHDR), &program) != 0 && program.dli_fbase == base;
 }
 
 /* The program by its link in /proc: its name may be relative to another directory, or removed. */
-static struct image image_map(const Dl_info *module)
+static struct image map_elf_image(const Dl_info *module)
 {
     struct image f = {NULL, 0};
     struct stat st;
-    const char *path = is_program(module->dli_fbase) ? "/proc/self/exe" : module->dli_fname;
+    const char *path = is_main_program(module->dli_fbase) ? "/proc/self/exe" : module->dli_fname;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return f;
     if (fstat(file, &st) == 0 && st.st_size > 0) {
@@ -204,14 +204,14 @@ static struct image image_map(const Dl_info *module)
     return f;
 }
 
-static const void *image_at(const struct image *f, uint64_t offset, uint64_t bytes)
+static const void *elf_image_range(const struct image *f, uint64_t offset, uint64_t bytes)
 {
     return offset <= f->size && bytes <= f->size - offset ? f->data + offset : NULL;
 }
 
 static const ElfW(Ehdr) * image_header(const struct image *f)
 {
-    const ElfW(Ehdr) *e = image_at(f, 0, sizeof *e);
+    const ElfW(Ehdr) *e = elf_image_range(f, 0, sizeof *e);
     return e != NULL && memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 ? e : NULL;
 }
 
@@ -219,7 +219,7 @@ static const ElfW(Ehdr) * image_header(const struct image *f)
 static const ElfW(Sym) *
     find_function(const struct image *f, const ElfW(Shdr) * table, uint64_t address)
 {
-    const ElfW(Sym) *symbols = image_at(f, table->sh_offset, table->sh_size);
+    const ElfW(Sym) *symbols = elf_image_range(f, table->sh_offset, table->sh_size);
     for (uint64_t i = 0; symbols != NULL && i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *s = &symbols[i];
         if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF &&
@@ -230,11 +230,11 @@ static const ElfW(Sym) *
 }
 
 /* Returns its name, or NULL. */
-static const char *image_find_function(const struct image *f, uint64_t address, uint64_t *out_start)
+static const char *elf_find_function(const struct image *f, uint64_t address, uint64_t *out_start)
 {
     const ElfW(Ehdr) *e = image_header(f);
     const ElfW(Shdr) *sections =
-        e == NULL ? NULL : image_at(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
+        e == NULL ? NULL : elf_image_range(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
     for (unsigned i = 0; sections != NULL && i < e->e_shnum; i++) {
         const ElfW(Shdr) *table = &sections[i];
         if (table->sh_type != SHT_SYMTAB || table->sh_link >= e->e_shnum) continue;
@@ -242,7 +242,7 @@ static const char *image_find_function(const struct image *f, uint64_t address, 
         const ElfW(Sym) *s = find_function(f, table, address);
         if (s == NULL || s->st_name >= names->sh_size) continue;
         const uint64_t size = names->sh_size - s->st_name;
-        const char *name = image_at(f, names->sh_offset + s->st_name, size);
+        const char *name = elf_image_range(f, names->sh_offset + s->st_name, size);
         *out_start = s->st_value;
         if (name != NULL && memchr(name, '\0', size) != NULL) return name;
     }
@@ -258,10 +258,10 @@ static void crash_symbols_append(struct crash_text *out, const void *address, bo
     uint64_t at = (uintptr_t)address, start = 0;
     const char *name = NULL;
     if (dladdr(address, &module) != 0) {
-        struct image f = image_map(&module);
+        struct image f = map_elf_image(&module);
         const ElfW(Ehdr) *e = image_header(&f);
         if (e == NULL || e->e_type == ET_DYN) at -= (uintptr_t)module.dli_fbase;
-        name = image_find_function(&f, at - is_return, &start);
+        name = elf_find_function(&f, at - is_return, &start);
         crash_text_append(out, module.dli_fname);
         crash_text_append(out, "(");
         if (name != NULL) {
@@ -304,7 +304,7 @@ static _Thread_local struct {
 
 /* ---- Text */
 
-static void append_bytes(struct crash_text *t, const void *bytes, size_t size)
+static void crash_text_append_bytes(struct crash_text *t, const void *bytes, size_t size)
 {
     if (size > sizeof t->text - t->size) size = sizeof t->text - t->size;
     memcpy(t->text + t->size, bytes, size);
@@ -319,13 +319,14 @@ void crash_text_append(struct crash_text *t, const char *text)
     for (unsigned size; p<end; p += size> 0 ? size : 1) {
         size = utf8_printable_size(p, (uint64_t)(end - p));
         if (size > 0)
-            append_bytes(t, p, size);
+            crash_text_append_bytes(t, p, size);
         else
-            append_bytes(t, (const char[]){'\\', 'x', digits[*p >> 4], digits[*p & 15]}, 4);
+            crash_text_append_bytes(t, (const char[]){'\\', 'x', digits[*p >> 4], digits[*p & 15]},
+                                    4);
     }
 }
 
-static void append_number(struct crash_text *t, uint64_t number, unsigned base)
+static void crash_text_append_number(struct crash_text *t, uint64_t number, unsigned base)
 {
     char digits[20], one[2] = "";
     unsigned count = 0;
@@ -339,12 +340,12 @@ static void append_number(struct crash_text *t, uint64_t number, unsigned base)
 
 void crash_text_append_u64(struct crash_text *t, uint64_t number)
 {
-    append_number(t, number, 10);
+    crash_text_append_number(t, number, 10);
 }
 
 static void crash_text_append_hex(struct crash_text *t, uint64_t number)
 {
-    append_number(t, number, 16);
+    crash_text_append_number(t, number, 16);
 }
 
 static void describe_crash(int number, const siginfo_t *info, struct crash_text *out)
@@ -372,7 +373,7 @@ static void describe_crash(int number, const siginfo_t *info, struct crash_text 
         crash_text_append(out, "not in a task");
 }
 
-static void end_line(struct crash_text *t)
+static void append_newline(struct crash_text *t)
 {
     t->size -= t->size == sizeof t->text;
     t->text[t->size++] = '\n';
@@ -387,7 +388,7 @@ static size_t add_backtrace(char *out, size_t capacity)
     for (int i = FRAMES_OURS; i < count; i++) {
         struct crash_text line = {.size = 0};
         crash_symbols_append(&line, frames[i], i > FRAMES_OURS);
-        end_line(&line);
+        append_newline(&line);
         if (line.size > capacity - size) break;
         memcpy(out + size, line.text, line.size);
         size += line.size;
@@ -417,7 +418,7 @@ static void raise_default_signal(int number)
     raise(number);
 }
 
-static void on_crash(int number, siginfo_t *info, void *context)
+static void on_crash_signal(int number, siginfo_t *info, void *context)
 {
     struct crash_text line = {.size = 0};
     (void)context;
@@ -430,7 +431,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     signal(SIGALRM, SIG_DFL);
     alarm(REPORT_S);
     describe_crash(number, info, &line);
-    end_line(&line);
+    append_newline(&line);
     memcpy(report, line.text, line.size);
     report_sink(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
     child_groups_kill_all();
@@ -450,7 +451,8 @@ static void load_backtrace(void)
 
 void crash_handler_install(const char *name, void (*report_to)(const char *text, size_t size))
 {
-    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_crash_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
     struct sigaction before;
     assert(name != NULL && job == NULL);
     job = name;

@@ -15,7 +15,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 
 /* Of two times or deadlines; UINT64_MAX: never. */
-static inline uint64_t earlier(uint64_t a, uint64_t b)
+static inline uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }

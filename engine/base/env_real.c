@@ -30,7 +30,7 @@ struct pipes {
     int ends[PIPES][2];
 };
 
-static void close_pipes(const struct pipes *p)
+static void close_child_pipes(const struct pipes *p)
 {
     for (int i = 0; i < PIPES; i++)
         for (int end = 0; end < 2; end++)
@@ -38,14 +38,14 @@ static void close_pipes(const struct pipes *p)
 }
 
 /* Returns 0 or a negative errno with nothing open. */
-static int open_pipes(struct pipes *p)
+static int open_child_pipes(struct pipes *p)
 {
     *p = (struct pipes){.ends = {{-1, -1}, {-1, -1}, {-1, -1}}};
     for (int i = 0; i < PIPES; i++) {
         int pair[2]; /* to read, to write */
         if (pipe2(pair, O_CLOEXEC) != 0) {
             int error = errno;
-            close_pipes(p);
+            close_child_pipes(p);
             return -error;
         }
         p->ends[i][0] = pair[i == INPUT];
@@ -61,7 +61,7 @@ static int env_spawn(struct env *env, const char *path, char *const *words, char
                      struct env_child *out)
 {
     struct pipes p;
-    int exited, r = open_pipes(&p);
+    int exited, r = open_child_pipes(&p);
     (void)env;
     if (r < 0) return r;
     const struct spawn_program program = {
@@ -80,7 +80,7 @@ static int env_spawn(struct env *env, const char *path, char *const *words, char
                                   .exited = exited};
         for (int i = 0; i < PIPES; i++) p.ends[i][0] = -1;
     }
-    close_pipes(&p);
+    close_child_pipes(&p);
     return r > 0 ? 0 : r;
 }
 
@@ -195,7 +195,7 @@ static int real_sync_dir(struct env *env, int dir)
     return fsync(dir) == 0 ? 0 : -errno;
 }
 
-static void stat_convert(const struct stat *s, struct env_stat *out)
+static void stat_from_system(const struct stat *s, struct env_stat *out)
 {
     out->kind = S_ISREG(s->st_mode)    ? ENV_FILE
                 : S_ISDIR(s->st_mode)  ? ENV_DIRECTORY
@@ -216,7 +216,7 @@ static int real_stat_open(struct env *env, int file, struct env_stat *out)
     (void)env;
     struct stat s;
     if (fstat(file, &s) != 0) return -errno;
-    stat_convert(&s, out);
+    stat_from_system(&s, out);
     return 0;
 }
 
@@ -225,7 +225,7 @@ static int real_stat(struct env *env, const char *path, struct env_stat *out)
     (void)env;
     struct stat s;
     if (stat(path, &s) != 0) return -errno;
-    stat_convert(&s, out);
+    stat_from_system(&s, out);
     return 0;
 }
 
@@ -238,7 +238,7 @@ static int read_open_link(int link, char *out, size_t capacity, struct env_stat 
     if (n < 0) return -errno;
     if ((size_t)n == capacity) return -ENAMETOOLONG;
     out[n] = '\0';
-    stat_convert(&s, out_stat);
+    stat_from_system(&s, out_stat);
     return 0;
 }
 
@@ -258,7 +258,7 @@ static int real_stat_name(struct env *env, int dir, const char *name, struct env
     (void)env;
     struct stat s;
     if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
-    stat_convert(&s, out);
+    stat_from_system(&s, out);
     return 0;
 }
 

@@ -23,7 +23,7 @@ struct path_walk {
     struct glint_error *error;
 };
 
-static void check_directory_step(struct path_walk *w, int dir)
+static void path_walk_enter_directory(struct path_walk *w, int dir)
 {
     if (w->dir >= 0) w->env->close(w->env, w->dir);
     w->dir = dir;
@@ -41,7 +41,7 @@ static int next_path_component(struct path_walk *w, char name[NAME_MAX + 1], boo
     if (w->rest[0] == '/') {
         int root = w->env->open(w->env, ENV_CWD, "/", ENV_SEARCH);
         if (root < 0) return root;
-        check_directory_step(w, root);
+        path_walk_enter_directory(w, root);
         drop_path_prefix(w, strspn(w->rest, "/"));
     }
     size_t size = strcspn(w->rest, "/");
@@ -86,7 +86,7 @@ static int walk_to_file(struct path_walk *w)
         int file = w->env->open(w->env, w->dir, name, last ? ENV_READ_NOFOLLOW : ENV_SEARCH);
         if (file >= 0 && last) return file;
         if (file >= 0) {
-            check_directory_step(w, file);
+            path_walk_enter_directory(w, file);
             continue;
         }
         /* O_NOFOLLOW fails for a symlink with ELOOP, or with ENOTDIR if a directory was
@@ -104,7 +104,7 @@ static int open_checking_links(struct env *env, const char *path, enum glint_cod
     if (path[0] == '\0') return -ENOENT;
     if (!text_format(w.rest, sizeof w.rest, "%s", path)) return -ENAMETOOLONG;
     int file = walk_to_file(&w);
-    check_directory_step(&w, -1);
+    path_walk_enter_directory(&w, -1);
     return file;
 }
 
@@ -125,8 +125,9 @@ static const char *find_file_problem(const struct env_stat *s, enum file_use use
 }
 
 /* Sets the error with a hint that fits the cause. Returns -EPERM. */
-static int set_file_refused(const char *path, const char *wrong, const struct env_stat *s,
-                            enum file_use use, enum glint_code code, struct glint_error *error)
+static int set_file_refused_error(const char *path, const char *wrong, const struct env_stat *s,
+                                  enum file_use use, enum glint_code code,
+                                  struct glint_error *error)
 {
     char mode[32] = "";
     bool by_mode = s->kind == ENV_FILE && (s->mine || s->owner == 0);
@@ -160,12 +161,12 @@ int file_open_checked(struct env *env, const char *path, enum file_use use, enum
                    : open_checking_links(env, path, code, error);
     *out_stat = (struct env_stat){.kind = ENV_OTHER};
     if (log && file == -ELOOP)
-        return set_file_refused(path, "it is a symbolic link", out_stat, use, code, error);
+        return set_file_refused_error(path, "it is a symbolic link", out_stat, use, code, error);
     int r = file < 0 ? file : env->stat_open(env, file, out_stat);
     const char *wrong = r == 0 || r == -ENXIO ? find_file_problem(out_stat, use) : NULL;
     if (r >= 0 && wrong == NULL) return file;
     if (file >= 0) env->close(env, file);
-    if (wrong != NULL) return set_file_refused(path, wrong, out_stat, use, code, error);
+    if (wrong != NULL) return set_file_refused_error(path, wrong, out_stat, use, code, error);
     error_set_system(error, code, r, log ? "write the log" : "open", path);
     return r;
 }

@@ -11,7 +11,7 @@
 
 #define EXACT_MAX ((uint64_t)1 << 53)
 
-static void append_output(struct json *j, const void *data, uint64_t size)
+static void append_json_bytes(struct json *j, const void *data, uint64_t size)
 {
     if (!j->failed) j->failed = !buffer_append(&j->out, data, size);
 }
@@ -19,11 +19,11 @@ static void append_output(struct json *j, const void *data, uint64_t size)
 void json_end(struct json *j, char bracket)
 {
     assert(bracket == '}' || bracket == ']');
-    append_output(j, &bracket, 1);
+    append_json_bytes(j, &bracket, 1);
     j->after_value = true;
 }
 
-static void append_escaped(struct json *j, uint32_t code)
+static void append_json_escaped(struct json *j, uint32_t code)
 {
     /* Pairs: the byte, and its escape letter. */
     static const char plain[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -32,39 +32,39 @@ static void append_escaped(struct json *j, uint32_t code)
         if (code != (uint8_t)plain[i]) continue;
         text[0] = '\\';
         text[1] = plain[i + 1];
-        append_output(j, text, 2);
+        append_json_bytes(j, text, 2);
         return;
     }
     bool fits = text_format(text, sizeof text, "\\u%04x", code);
     assert(fits); /* all control characters are below U+10000 */
-    append_output(j, text, 6);
+    append_json_bytes(j, text, 6);
 }
 
-static void append_string(struct json *j, const void *data, uint64_t size)
+static void append_json_quoted(struct json *j, const void *data, uint64_t size)
 {
-    append_output(j, "\"", 1);
+    append_json_bytes(j, "\"", 1);
     const uint8_t *p = data;
     for (uint64_t i = 0; i < size;) {
         /* Invalid bytes become U+FFFD, one per byte, so that the output is always valid JSON. */
         unsigned n = utf8_size(p + i, size - i);
         uint32_t code = utf8_code(p + i, n);
         if (n == 0)
-            append_output(j, "\xef\xbf\xbd", 3);
+            append_json_bytes(j, "\xef\xbf\xbd", 3);
         else if (code == '"' || code == '\\' || utf8_is_control(code))
-            append_escaped(j, code);
+            append_json_escaped(j, code);
         else
-            append_output(j, p + i, n);
+            append_json_bytes(j, p + i, n);
         i += n > 0 ? n : 1;
     }
-    append_output(j, "\"", 1);
+    append_json_bytes(j, "\"", 1);
 }
 
-static void begin_value(struct json *j, const char *name)
+static void begin_json_value(struct json *j, const char *name)
 {
-    if (j->after_value) append_output(j, ",", 1);
+    if (j->after_value) append_json_bytes(j, ",", 1);
     if (name != NULL) {
-        append_string(j, name, strlen(name));
-        append_output(j, ":", 1);
+        append_json_quoted(j, name, strlen(name));
+        append_json_bytes(j, ":", 1);
     }
     j->after_value = true;
 }
@@ -72,27 +72,27 @@ static void begin_value(struct json *j, const char *name)
 void json_begin(struct json *j, const char *name, char bracket)
 {
     assert(bracket == '{' || bracket == '[');
-    begin_value(j, name);
-    append_output(j, &bracket, 1);
+    begin_json_value(j, name);
+    append_json_bytes(j, &bracket, 1);
     j->after_value = false;
 }
 
 void json_text(struct json *j, const char *name, const void *data, uint64_t size)
 {
-    begin_value(j, name);
-    append_string(j, data, size);
+    begin_json_value(j, name);
+    append_json_quoted(j, data, size);
 }
 
-static void append_plain(struct json *j, const char *name, const char *text)
+static void append_json_literal(struct json *j, const char *name, const char *text)
 {
-    begin_value(j, name);
-    append_output(j, text, strlen(text));
+    begin_json_value(j, name);
+    append_json_bytes(j, text, strlen(text));
 }
 
 void json_raw(struct json *j, const char *name, const void *data, uint64_t size)
 {
-    begin_value(j, name);
-    append_output(j, data, size);
+    begin_json_value(j, name);
+    append_json_bytes(j, data, size);
 }
 
 void json_cstring(struct json *j, const char *name, const char *text)
@@ -100,14 +100,14 @@ void json_cstring(struct json *j, const char *name, const char *text)
     if (text != NULL)
         json_text(j, name, text, strlen(text));
     else
-        append_plain(j, name, "null");
+        append_json_literal(j, name, "null");
 }
 
 /* Digits without quotes, or as a string if readers would lose precision. */
-static void append_integer(struct json *j, const char *name, const char *digits, uint64_t size)
+static void append_json_integer(struct json *j, const char *name, const char *digits, uint64_t size)
 {
     if (size <= EXACT_MAX)
-        append_plain(j, name, digits);
+        append_json_literal(j, name, digits);
     else
         json_cstring(j, name, digits);
 }
@@ -116,7 +116,7 @@ void json_i64(struct json *j, const char *name, int64_t value)
 {
     char text[TEXT_NUMBER_MAX];
     text_format_i64(text, value);
-    append_integer(j, name, text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    append_json_integer(j, name, text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void json_u64(struct json *j, const char *name, uint64_t value)
@@ -124,14 +124,14 @@ void json_u64(struct json *j, const char *name, uint64_t value)
     char text[TEXT_NUMBER_MAX];
     bool fits = text_format(text, sizeof text, "%llu", (unsigned long long)value);
     assert(fits);
-    append_integer(j, name, text, value);
+    append_json_integer(j, name, text, value);
 }
 
 void json_f64(struct json *j, const char *name, double value)
 {
     char text[TEXT_NUMBER_MAX];
     text_format_f64(text, value);
-    append_plain(j, name, isfinite(value) ? text : "null");
+    append_json_literal(j, name, isfinite(value) ? text : "null");
 }
 
 void json_ms(struct json *j, const char *name, uint64_t ns)
@@ -140,18 +140,18 @@ void json_ms(struct json *j, const char *name, uint64_t ns)
     bool fits = text_format(text, sizeof text, "%llu.%03llu", (unsigned long long)(ns / 1000000),
                             (unsigned long long)(ns / 1000 % 1000));
     assert(fits);
-    append_plain(j, name, text);
+    append_json_literal(j, name, text);
 }
 
 void json_bool(struct json *j, const char *name, bool value)
 {
-    append_plain(j, name, value ? "true" : "false");
+    append_json_literal(j, name, value ? "true" : "false");
 }
 
 void json_error(struct json *j, const char *name, const struct glint_error *error)
 {
     if (error == NULL || error->code == GLINT_OK) {
-        append_plain(j, name, "null");
+        append_json_literal(j, name, "null");
         return;
     }
     char code[TEXT_NUMBER_MAX];

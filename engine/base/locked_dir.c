@@ -20,7 +20,7 @@
 
 /* On a full disk the directory may still be usable, so a failure is ignored: the owner is
  * unknown. */
-static void write_owner(struct env *env, int file)
+static void write_lock_owner(struct env *env, int file)
 {
     char text[OWNER_BYTES_MAX];
     struct env_node here;
@@ -39,7 +39,7 @@ static char *split_lock_line(char *text)
     return end + 1;
 }
 
-static bool is_recent(struct env *env, int64_t since_s)
+static bool is_recent_lock_time(struct env *env, int64_t since_s)
 {
     return since_s > (env->wall_ns(env) - (int64_t)LOCKED_DIR_FOREIGN_NS) / 1000000000;
 }
@@ -59,12 +59,13 @@ static bool is_locked_by_other_node(struct env *env, int file, const struct env_
     if (end != NULL && strcmp(text, here.host) == 0) return false;
     if (end != NULL && here.boot[0] != '\0' && strcmp(boot, here.boot) == 0) return false;
     bool dated = end != NULL && text_parse_i64((const uint8_t *)start, strlen(start), &start_s);
-    return is_recent(env, stat->mtime_ns / 1000000000) || (dated && is_recent(env, start_s));
+    return is_recent_lock_time(env, stat->mtime_ns / 1000000000) ||
+           (dated && is_recent_lock_time(env, start_s));
 }
 
 /* ---- Creating */
 
-static int fail_on_entry(void *arg, const char *name)
+static int reject_any_entry(void *arg, const char *name)
 {
     (void)arg;
     (void)name;
@@ -80,7 +81,7 @@ static int open_new_dir(struct env *env, const char *path)
     if (dir < 0) return dir;
     int r = env->stat_open(env, dir, &stat);
     if (r == 0 && !stat.mine) r = -EPERM;
-    if (r == 0) r = env->list(env, dir, fail_on_entry, NULL);
+    if (r == 0) r = env->list(env, dir, reject_any_entry, NULL);
     if (r == 0) return dir;
     env->close(env, dir);
     return r;
@@ -97,13 +98,13 @@ static int lock_new_dir(struct env *env, struct locked_dir *lock)
     /* A cleanup may have unlinked the file between open and lock: the lock would protect
      * nothing. */
     if (r == 0 && stat.links == 0) r = -ESTALE;
-    if (r == 0) write_owner(env, lock->file);
+    if (r == 0) write_lock_owner(env, lock->file);
     return r;
 }
 
 /* Changes the digits at the end: a cleanup may still be removing the directory with the old
  * name. */
-static void rename_digits(char *path)
+static void randomize_dir_name(char *path)
 {
     size_t size = strlen(path);
     assert(size > NAME_DIGITS);
@@ -117,7 +118,7 @@ int locked_dir_create(struct env *env, char *path, bool only_owner, struct locke
     int r = -ESTALE;
     *out = LOCKED_DIR_NONE;
     for (int i = 0; i < MAKE_TRIES && (r == -ESTALE || r == -ENOENT || r == -EWOULDBLOCK); i++) {
-        if (i > 0) rename_digits(path);
+        if (i > 0) randomize_dir_name(path);
         r = env->make_dir(env, ENV_CWD, path, only_owner);
         if (r != 0) return r;
         r = out->dir = open_new_dir(env, path);
@@ -154,7 +155,7 @@ static int remove_unless_lock(void *arg, const char *name)
                : env_remove_tree(c->env, c->dir, name, c->depth - 1);
 }
 
-static int remove_contents(struct env *env, int dir, unsigned depth)
+static int remove_dir_contents(struct env *env, int dir, unsigned depth)
 {
     assert(depth > 0);
     struct contents_removal c = {env, dir, depth};
@@ -166,7 +167,7 @@ int locked_dir_remove(struct env *env, const char *path, const struct locked_dir
                       unsigned depth)
 {
     assert(lock->dir >= 0 && lock->file >= 0);
-    int r = remove_contents(env, lock->dir, depth);
+    int r = remove_dir_contents(env, lock->dir, depth);
     if (r == 0 || r == -ENOENT) r = env->remove(env, ENV_CWD, path, true);
     exit_dirs_unregister(path);
     return r == -ENOENT ? 0 : r;
@@ -212,7 +213,7 @@ static int remove_stale_entry(void *arg, const char *name)
     lock.dir = env->open(env, s->parent, name, ENV_DIR_NOFOLLOW);
     if (lock.dir >= 0 && env->stat_open(env, lock.dir, &stat) == 0 && stat.mine) {
         lock.file = lock_stale_dir(env, lock.dir);
-        if (lock.file >= 0) remove_contents(env, lock.dir, s->depth);
+        if (lock.file >= 0) remove_dir_contents(env, lock.dir, s->depth);
         if (lock.file >= 0 || lock.file == -ENOENT) env->remove(env, s->parent, name, true);
     }
     locked_dir_unlock(env, &lock);
@@ -234,7 +235,7 @@ void locked_dir_remove_stale(struct env *env, const char *parent, const char *pr
 
 #define PREFIX "glint-"
 
-static const char *parent_or_default(const char *parent)
+static const char *temp_parent_or_default(const char *parent)
 {
     if (parent == NULL) parent = getenv("TMPDIR");
     return parent != NULL && parent[0] != '\0' ? parent : "/tmp";
@@ -242,7 +243,7 @@ static const char *parent_or_default(const char *parent)
 
 void work_dir_remove_stale(struct env *env, const char *parent)
 {
-    locked_dir_remove_stale(env, parent_or_default(parent), PREFIX, 1);
+    locked_dir_remove_stale(env, temp_parent_or_default(parent), PREFIX, 1);
 }
 
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
@@ -253,7 +254,7 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     w->env = env;
     w->lock = LOCKED_DIR_NONE;
     w->path[0] = '\0';
-    parent = parent_or_default(parent);
+    parent = temp_parent_or_default(parent);
     work_dir_remove_stale(env, parent);
     if (env->random(env, &id, sizeof id) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");

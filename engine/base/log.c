@@ -56,11 +56,11 @@ struct log_line_buffer {
     size_t size; /* without the NUL */
 };
 
-static void append_format(struct log_line_buffer *b, const char *format, ...)
+static void append_to_log_line(struct log_line_buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Truncates, and leaves one byte for the newline. */
-static void append_format(struct log_line_buffer *b, const char *format, ...)
+static void append_to_log_line(struct log_line_buffer *b, const char *format, ...)
 {
     size_t room = sizeof b->text - 1 - b->size;
     va_list args;
@@ -75,17 +75,18 @@ static void format_text_line(const struct log_record *l, const char *executor, c
                              struct log_line_buffer *out)
 {
     const struct log_ids *ids = l->ids;
-    append_format(out, "%s", log_line_start());
+    append_to_log_line(out, "%s", log_line_start());
     char *line = out->text + out->size; /* the line start is not text */
-    append_format(out, "%s %s", when, levels[l->level]);
-    if (executor[0] != '\0') append_format(out, " executor=%s", executor);
-    if (ids->peer != NULL) append_format(out, " peer=%s", ids->peer);
-    if (ids->job != 0) append_format(out, " job=%016llx", (unsigned long long)ids->job);
+    append_to_log_line(out, "%s %s", when, levels[l->level]);
+    if (executor[0] != '\0') append_to_log_line(out, " executor=%s", executor);
+    if (ids->peer != NULL) append_to_log_line(out, " peer=%s", ids->peer);
+    if (ids->job != 0) append_to_log_line(out, " job=%016llx", (unsigned long long)ids->job);
     if (ids->has_task)
-        append_format(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task, ids->attempt);
-    append_format(out, ": ");
-    if (l->code != GLINT_OK) append_format(out, "E%04d ", -l->code);
-    append_format(out, "%s", l->text);
+        append_to_log_line(out, " stage=%u task=%u attempt=%u", ids->stage, ids->task,
+                           ids->attempt);
+    append_to_log_line(out, ": ");
+    if (l->code != GLINT_OK) append_to_log_line(out, "E%04d ", -l->code);
+    append_to_log_line(out, "%s", l->text);
     text_make_printable(line);
     out->size = strlen(out->text);
     out->text[out->size++] = '\n';
@@ -153,7 +154,7 @@ static void write_log_line(const struct log_record *l)
 }
 
 /* Caller holds the lock. Logs how many lines of a kind were suppressed in its second. */
-static void report_repeats(struct repeat_counter *k)
+static void log_suppressed_lines(struct repeat_counter *k)
 {
     static const struct log_ids none;
     char text[KIND_TEXT_MAX + 64];
@@ -165,14 +166,14 @@ static void report_repeats(struct repeat_counter *k)
     k->count = 0;
 }
 
-static void report_repeats_before(uint64_t before_second)
+static void log_suppressed_lines_before(uint64_t before_second)
 {
     for (unsigned i = 0; i < KINDS_MAX; i++)
         if (logger.kinds[i].count > 0 && logger.kinds[i].second < before_second)
-            report_repeats(&logger.kinds[i]);
+            log_suppressed_lines(&logger.kinds[i]);
 }
 
-static void log_limited(const struct log_record *l, uint64_t hash)
+static void log_with_rate_limit(const struct log_record *l, uint64_t hash)
 {
     static const struct log_ids none;
     struct log_record line = *l;
@@ -180,10 +181,10 @@ static void log_limited(const struct log_record *l, uint64_t hash)
     pthread_mutex_lock(&logger.lock);
     struct env *env = logger.env != NULL ? logger.env : env_real();
     uint64_t second = env->now_ns(env) / SECOND_NS;
-    report_repeats_before(second);
+    log_suppressed_lines_before(second);
     struct repeat_counter *k = &logger.kinds[hash % KINDS_MAX];
     if (k->hash != hash || k->second != second) {
-        report_repeats(k);
+        log_suppressed_lines(k);
         k->hash = hash;
         k->second = second;
         k->level = line.level;
@@ -227,7 +228,7 @@ const char *log_line_start(void)
 void log_flush_repeats(void)
 {
     pthread_mutex_lock(&logger.lock);
-    report_repeats_before(UINT64_MAX);
+    log_suppressed_lines_before(UINT64_MAX);
     pthread_mutex_unlock(&logger.lock);
 }
 
@@ -239,8 +240,8 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *forma
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    log_limited(&(struct log_record){.level = level, .ids = ids, .text = text},
-                hash_seeded(format, strlen(format), (uint64_t)level));
+    log_with_rate_limit(&(struct log_record){.level = level, .ids = ids, .text = text},
+                        hash_seeded(format, strlen(format), (uint64_t)level));
 }
 
 void log_error(enum log_level level, const struct log_ids *ids, const struct glint_error *e)
@@ -249,6 +250,7 @@ void log_error(enum log_level level, const struct log_ids *ids, const struct gli
     char text[sizeof *e + 16];
     text_format(text, sizeof text, "%s%s%s%s%s%s", e->cause, e->effect[0] != '\0' ? "; " : "",
                 e->effect, e->hint[0] != '\0' ? " (" : "", e->hint, e->hint[0] != '\0' ? ")" : "");
-    log_limited(&(struct log_record){.level = level, .ids = ids, .code = e->code, .text = text},
-                hash_seeded(&e->code, sizeof e->code, (uint64_t)level));
+    log_with_rate_limit(
+        &(struct log_record){.level = level, .ids = ids, .code = e->code, .text = text},
+        hash_seeded(&e->code, sizeof e->code, (uint64_t)level));
 }

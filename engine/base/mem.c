@@ -44,7 +44,7 @@ static void *remove_cached_memory(uint32_t at)
 }
 
 /* Frees the oldest blocks until there are at most so many and `more` bytes are within the limit. */
-static void shrink_to(uint32_t blocks, uint64_t more)
+static void mem_cache_shrink(uint32_t blocks, uint64_t more)
 {
     const uint64_t used = bytes_in_use + more;
     const uint64_t room = bytes_limit > used ? bytes_limit - used : 0;
@@ -73,7 +73,7 @@ static void mem_cache_add(uint64_t size)
 {
     pthread_mutex_lock(&lock);
     bytes_in_use += size;
-    shrink_to(BLOCKS_MAX, 0);
+    mem_cache_shrink(BLOCKS_MAX, 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -86,7 +86,7 @@ static bool mem_cache_give(void *block, uint64_t size, bool keep)
     bytes_in_use -= size;
     const bool fits = keep && size <= bytes_limit && bytes_in_use <= bytes_limit - size;
     if (fits) {
-        shrink_to(BLOCKS_MAX - 1, size);
+        mem_cache_shrink(BLOCKS_MAX - 1, size);
         kept_blocks[kept_count++] = (struct kept_block){block, size};
         bytes += size;
     }
@@ -99,7 +99,7 @@ static bool mem_cache_clear(void)
 {
     pthread_mutex_lock(&lock);
     const bool any = kept_count > 0;
-    shrink_to(0, 0);
+    mem_cache_shrink(0, 0);
     pthread_mutex_unlock(&lock);
     return any;
 }
@@ -109,7 +109,7 @@ void mem_keep_large_blocks(int64_t more_bytes)
     pthread_mutex_lock(&lock);
     assert(more_bytes >= 0 || bytes_limit >= (uint64_t)-more_bytes);
     bytes_limit += (uint64_t)more_bytes;
-    shrink_to(BLOCKS_MAX, 0);
+    mem_cache_shrink(BLOCKS_MAX, 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -122,7 +122,7 @@ static atomic_int_fast64_t live_blocks;
 static atomic_int_fast64_t fail_countdown; /* 0: off */
 static atomic_bool fail_stays;
 
-static bool must_fail(void)
+static bool is_allocation_to_fail(void)
 {
     if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) return false;
     int64_t left = atomic_fetch_sub(&fail_countdown, 1);
@@ -179,7 +179,7 @@ static bool is_large_allocation(void *block)
            (uintptr_t)block % HUGE_PAGE_BYTES == 0;
 }
 
-static void *fresh_block(uint64_t whole)
+static void *allocate_fresh_block(uint64_t whole)
 {
     const uint64_t alignment = whole < LARGE_BLOCK_BYTES ? 64 : HUGE_PAGE_BYTES;
     void *block = NULL;
@@ -191,7 +191,7 @@ static void *fresh_block(uint64_t whole)
 }
 
 /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
-static void clear_slack(uint8_t *block, uint64_t size)
+static void zero_block_slack(uint8_t *block, uint64_t size)
 {
     const uint64_t slack = block_size(size) - size;
     memset(block + size, 0, slack < 64 + READ_SLACK ? slack : READ_SLACK);
@@ -200,13 +200,13 @@ static void clear_slack(uint8_t *block, uint64_t size)
 /* `out_kept`: the block was in use before, so it has its pages. */
 static void *find_large_allocation(uint64_t size, bool *out_kept)
 {
-    if (size > BLOCK_BYTES_MAX || must_fail()) return NULL;
+    if (size > BLOCK_BYTES_MAX || is_allocation_to_fail()) return NULL;
     const uint64_t whole = block_size(size);
     uint8_t *block = whole >= LARGE_BLOCK_BYTES ? mem_cache_take(whole) : NULL;
     *out_kept = block != NULL;
-    if (block == NULL) block = fresh_block(whole);
+    if (block == NULL) block = allocate_fresh_block(whole);
     if (block == NULL) return NULL;
-    clear_slack(block, size);
+    zero_block_slack(block, size);
     atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;
 }
@@ -221,7 +221,7 @@ void *mem_alloc_small(uint64_t size)
 {
     assert(size > 0);
     if (size >= LARGE_BLOCK_BYTES) return mem_alloc(size);
-    void *block = must_fail() ? NULL : malloc(size);
+    void *block = is_allocation_to_fail() ? NULL : malloc(size);
     if (block != NULL) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;
 }
@@ -236,7 +236,7 @@ void *mem_zalloc(uint64_t size)
 }
 
 /* `keep`: for the next allocation, if the block is large. */
-static void give_back_block(void *block, bool keep)
+static void cache_or_free_block(void *block, bool keep)
 {
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
@@ -247,7 +247,7 @@ static void give_back_block(void *block, bool keep)
 
 /* Moves bytes from one large block to another by giving it the pages, so that nothing is copied or
  * cleared. What the system does not move is copied. Returns whether `from` has lost pages. */
-static bool move_pages(uint8_t *to, uint8_t *from, uint64_t size)
+static bool move_pages_to_block(uint8_t *to, uint8_t *from, uint64_t size)
 {
     uint64_t at = 0;
     /* One by one: they may come from several mappings, of which mremap takes one at a time. */
@@ -268,16 +268,16 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
     const uint64_t used = old_size < size ? old_size : size;
     bool moved = false;
     if (block != NULL && is_large_allocation(block) && is_large_allocation(grown) && !kept)
-        moved = move_pages(grown, block, used);
+        moved = move_pages_to_block(grown, block, used);
     else if (block != NULL)
         memcpy(grown, block, used);
-    give_back_block(block, !moved);
+    cache_or_free_block(block, !moved);
     return grown;
 }
 
 void mem_free(void *block)
 {
-    give_back_block(block, true);
+    cache_or_free_block(block, true);
 }
 
 static pthread_key_t thread_block_key;

@@ -14,7 +14,7 @@
 #define LETTERS      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Returns the length of the scheme if "://" follows it, such as s3a; 0: not a URL. */
-static size_t scheme_size(const char *text)
+static size_t url_scheme_size(const char *text)
 {
     const size_t size = strspn(text, LETTERS "0123456789+-.");
     const bool letter = strspn(text, LETTERS) > 0;
@@ -37,7 +37,7 @@ const char *path_from_file_url(const char *text)
 
 const char *path_explain_missing(const char *text, char *hint)
 {
-    const size_t scheme = scheme_size(text);
+    const size_t scheme = url_scheme_size(text);
     const bool file = strncasecmp(text, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0;
     if (file && path_from_file_url(text) == text) {
         text_format(hint, PATH_HINT_BYTES,

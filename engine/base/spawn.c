@@ -79,19 +79,19 @@ static void kill_and_reap(pid_t pid)
 
 /* Returns a descriptor that none of the program's first `count` files replaces: of `file`, or of
  * /dev/null for -1. Negative: failed, with errno set. */
-static int copy_above(int file, int count)
+static int dup_file_above(int file, int count)
 {
     if (file < 0) file = open(NULL_DEVICE, O_RDWR | O_CLOEXEC);
     return file < 0 || file >= count ? file : fcntl(file, F_DUPFD_CLOEXEC, count);
 }
 
 /* Runs in the child. Returns only after a failure, with errno set. */
-static void run_program(const struct spawn_program *p, pid_t parent)
+static void exec_program(const struct spawn_program *p, pid_t parent)
 {
     const int count = (int)p->file_count;
     int files[SPAWN_FILES_MAX];
     sigset_t none;
-    for (int i = 0; i < count; i++) files[i] = copy_above(p->files[i], count);
+    for (int i = 0; i < count; i++) files[i] = dup_file_above(p->files[i], count);
     for (int i = 0; i < count; i++)
         if (files[i] < 0 || dup2(files[i], i) < 0) return;
     for (int number = 1; number < _NSIG; number++) signal(number, SIG_DFL);
@@ -116,7 +116,7 @@ static int vfork_program(const struct spawn_program *p, pid_t *out_pid)
     const pid_t parent = getpid();
     *out_pid = vfork();
     if (*out_pid == 0) {
-        run_program(p, parent);
+        exec_program(p, parent);
         error = errno;
         _exit(127);
     }
@@ -154,7 +154,7 @@ struct session_search {
 
 /* Entries of /proc: "pid (name) state parent group session ...", where the name may have any
  * bytes. */
-static int kill_in_session(void *arg, const char *name)
+static int kill_if_in_session(void *arg, const char *name)
 {
     struct session_search *s = arg;
     char path[64], text[512], state;
@@ -183,11 +183,11 @@ static void kill_session(const struct spawn *s)
     /* Again: they may have started others meanwhile. */
     for (int i = 0; i < SESSION_TRIES && search.found > 0; i++) {
         search.found = 0;
-        if (env_list_dir(env_real(), "/proc", kill_in_session, &search) != 0) return;
+        if (env_list_dir(env_real(), "/proc", kill_if_in_session, &search) != 0) return;
     }
 }
 
-static void on_exited(uv_poll_t *poll, int status, int events)
+static void on_child_exited(uv_poll_t *poll, int status, int events)
 {
     struct spawn *s = poll->data;
     int wait_status = 0;
@@ -224,7 +224,7 @@ int spawn_start(struct spawn *s, uv_loop_t *loop, const struct spawn_program *pr
     }
     s->poll.data = s;
     s->open = s->running = true;
-    r = uv_poll_start(&s->poll, UV_READABLE, on_exited);
+    r = uv_poll_start(&s->poll, UV_READABLE, on_child_exited);
     assert(r == 0);
     return 0;
 }

@@ -106,8 +106,8 @@ static size_t format_plain_decimal(char *out, const struct decimal *d)
     return n;
 }
 
-static size_t format_special_value(char *out, double value, const char *infinity,
-                                   const char *nan_text)
+static size_t format_nan_or_infinity(char *out, double value, const char *infinity,
+                                     const char *nan_text)
 {
     if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", nan_text);
     if (isinf(value))
@@ -117,7 +117,7 @@ static size_t format_special_value(char *out, double value, const char *infinity
 
 size_t text_format_f64(char *out, double value)
 {
-    if (!isfinite(value) || value == 0) return format_special_value(out, value, "inf", "nan");
+    if (!isfinite(value) || value == 0) return format_nan_or_infinity(out, value, "inf", "nan");
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;
@@ -137,7 +137,8 @@ size_t text_format_f64(char *out, double value)
 
 size_t text_format_f64_java(char *out, double value)
 {
-    if (!isfinite(value) || value == 0) return format_special_value(out, value, "Infinity", "NaN");
+    if (!isfinite(value) || value == 0)
+        return format_nan_or_infinity(out, value, "Infinity", "NaN");
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;
@@ -176,7 +177,7 @@ bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)
  * (Clinger, How to Read Floating Point Numbers Accurately, 1990). Returns false for any other. */
 static bool parse_short_decimal(const uint8_t *data, uint64_t size, double *out)
 {
-    static const double powers_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
+    static const double powers_of_ten[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
                                            1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
     enum { BYTES_MAX = 18 }; /* at most 16 digits after a point; 18 digits fit 64 bits */
     const bool negative = size > 0 && data[0] == '-';

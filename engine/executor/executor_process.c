@@ -334,14 +334,14 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_conn_dial(c);
     if (c->phase == PROCESS_WAITING) { /* poll: a late timer shows that this process was paused */
         uint64_t next_check = now + c->config.cluster->heartbeat.heartbeat_ns;
-        return earlier(next_check, earlier(c->deadline_ns, c->redial_at_ns));
+        return earlier_ns(next_check, earlier_ns(c->deadline_ns, c->redial_at_ns));
     }
     if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
     assert(c->phase == PROCESS_SERVING);
     /* Each of these may end the process: check the phase again before the next. */
     uint64_t next = executor_outbox_send(c, now);
-    if (c->phase == PROCESS_SERVING) next = earlier(next, drain_on_timer(c, now));
-    if (c->phase == PROCESS_SERVING) next = earlier(next, stuck_task_on_timer(c, now));
+    if (c->phase == PROCESS_SERVING) next = earlier_ns(next, drain_on_timer(c, now));
+    if (c->phase == PROCESS_SERVING) next = earlier_ns(next, stuck_task_on_timer(c, now));
     return c->phase == PROCESS_SERVING ? next : now;
 }
 

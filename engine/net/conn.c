@@ -1,6 +1,6 @@
 /* Lifecycle of a connection, from socket to last callback (states: conn.h). Every end goes through
- * conn_end, which closes the handles. When libuv has closed both, conn_on_handle_closed frees what
- * the connection owned, calls `closed` last, and frees the conn. */
+ * conn_close_at_once, which closes the handles. When libuv has closed both, conn_on_handle_closed
+ * frees what the connection owned, calls `closed` last, and frees the conn. */
 #include "engine/net/conn.h"
 
 #include "engine/base/log.h"
@@ -50,7 +50,7 @@ static void conn_set_state(struct conn *c, enum conn_state state)
     c->has_opened = c->has_opened || state == CONN_OPEN;
 }
 
-static void conn_end(struct conn *c)
+static void conn_close_at_once(struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
     if (!c->has_opened) c->net->rejected++;
@@ -67,7 +67,7 @@ void conn_fail(struct conn *c, const struct glint_error *why)
     /* The first error is the cause; later ones are its consequences. During a graceful close errors
      * such as a reset by the peer are expected. */
     if (c->why.code == GLINT_OK && !c->ending) c->why = *why;
-    conn_end(c);
+    conn_close_at_once(c);
 }
 
 static int set_uv_error(struct conn *c, int code, const char *operation, struct glint_error *why)
@@ -99,7 +99,7 @@ void conn_fail_uv(struct conn *c, int code, const char *operation)
 
 static void on_close_timeout(uv_timer_t *timer)
 {
-    conn_end(timer->data);
+    conn_close_at_once(timer->data);
 }
 
 /* libuv's cached time may be as old as the current callback, which would shorten the timeout. */
@@ -113,7 +113,7 @@ static void conn_start_timer(struct conn *c, uv_timer_cb on_time, uint64_t ms)
 static void conn_close_gracefully(struct conn *c)
 {
     /* Nothing can be sent any more. */
-    if (c->broken) conn_end(c);
+    if (c->broken) conn_close_at_once(c);
     if (c->state == CONN_CLOSED) return;
     /* A peer that does not read or does not close must not keep the connection open. */
     if (!c->ending) conn_start_timer(c, on_close_timeout, CLOSE_MS);
@@ -126,7 +126,7 @@ void conn_close(struct conn *c, bool flush)
     if (flush && c->state == CONN_OPEN)
         conn_close_gracefully(c);
     else
-        conn_end(c);
+        conn_close_at_once(c);
 }
 
 /* A write error does not end the connection at once: the peer may have sent data, such as an error
@@ -312,7 +312,7 @@ static void on_connect(uv_connect_t *connect, int status);
 static void on_retry_closed(uv_handle_t *handle)
 {
     struct conn *c = handle->data;
-    /* conn_end found this socket already closing, and counts on this callback. */
+    /* conn_close_at_once found this socket already closing, and counts on this callback. */
     if (c->state == CONN_CLOSED) {
         conn_on_handle_closed(handle);
         return;
@@ -340,7 +340,7 @@ static void on_connect(uv_connect_t *connect, int status)
         uv_close((uv_handle_t *)&c->tcp, on_retry_closed);
 }
 
-static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+static void on_host_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct name_lookup *name_lookup = request->data;
     struct conn *c = name_lookup->conn;
@@ -366,7 +366,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 static void conn_dial_fini(struct conn *c)
 {
     if (c->name_lookup != NULL) {
-        /* on_resolved frees the request, since a running lookup cannot be cancelled. */
+        /* on_host_resolved frees the request, since a running lookup cannot be cancelled. */
         c->name_lookup->conn = NULL;
         uv_cancel((uv_req_t *)&c->name_lookup->request); /* no effect if it is already running */
     }
@@ -384,7 +384,7 @@ static int start_resolving(struct conn *c, const char *host, uint16_t port)
     text_format(service, sizeof service, "%u", port);
     r->conn = c;
     r->request.data = r;
-    int result = uv_getaddrinfo(c->net->loop, &r->request, on_resolved, host, service, &hints);
+    int result = uv_getaddrinfo(c->net->loop, &r->request, on_host_resolved, host, service, &hints);
     if (result == 0)
         c->name_lookup = r;
     else
@@ -428,7 +428,7 @@ struct conn *conn_dial(struct net *net, const struct conn_target *to,
  * The accepting side queues its own when the peer's hello is compatible, then calls its owner;
  * frames that the owner sends from inside `accepted` follow the hello. */
 
-static struct hello own_hello(const struct conn *c)
+static struct hello make_own_hello(const struct conn *c)
 {
     struct hello h = c->net->self;
     h.channel = c->channel;
@@ -438,7 +438,7 @@ static struct hello own_hello(const struct conn *c)
 
 static int queue_hello(struct conn *c, struct glint_error *why)
 {
-    struct hello h = own_hello(c);
+    struct hello h = make_own_hello(c);
     struct buffer payload = {NULL, 0, 0};
     int r = hello_encode(&h, &payload, why);
     if (r == 0 && !conn_enqueue(c, FRAME_HELLO, 0, &payload)) r = error_no_memory(why);
@@ -477,7 +477,7 @@ static void send_reject(struct conn *c, const struct glint_error *why)
 
 static void finish_handshake(struct conn *c)
 {
-    struct hello self = own_hello(c);
+    struct hello self = make_own_hello(c);
     /* Limits what the peer can make this process do to the frames of its role. */
     c->expected = hello_allowed_frames(&self, &c->peer, c->dialling);
     conn_set_state(c, CONN_OPEN);
@@ -486,7 +486,7 @@ static void finish_handshake(struct conn *c)
 
 /* The hellos are compatible; calls the listener's owner, which may send, close or reject. Corked,
  * so that nothing is written before its decision: a REJECT can then still replace our hello. */
-static void accept_conn(struct conn *c)
+static void check_peer_hello(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (queue_hello(c, &why) != 0) {
@@ -537,7 +537,7 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
     if (hello_decode(payload, &c->peer, &why) == 0) {
         /* The dialling side chooses the channel. */
         if (!c->dialling) c->channel = c->peer.channel;
-        struct hello self = own_hello(c);
+        struct hello self = make_own_hello(c);
         if (check_hello_secret(c, &why) == 0) hello_check_compatible(&self, &c->peer, &why);
     }
     /* Only the accepting side sends a REJECT; the dialling side just closes. */
@@ -546,7 +546,7 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
     else if (why.code != GLINT_OK)
         send_reject(c, &why);
     else if (!c->dialling)
-        accept_conn(c);
+        check_peer_hello(c);
     else {
         finish_handshake(c);
         /* Then sends also the frames that were queued before OPEN. */

@@ -22,25 +22,25 @@ struct read_buffers {
 };
 
 /* Allocated at the first use, since most threads have no connections. */
-static struct read_buffers *thread_buffers(void)
+static struct read_buffers *thread_read_buffers(void)
 {
     return mem_thread_block(sizeof(struct read_buffers));
 }
 
 /* Closed, or closing gracefully: discard received bytes. */
-static bool takes_no_more(const struct conn *c)
+static bool conn_discards_input(const struct conn *c)
 {
     return c->state == CONN_CLOSED || c->ending;
 }
 
-static bool in_payload(const struct conn *c)
+static bool is_reading_payload(const struct conn *c)
 {
     return c->header_fill == FRAME_HEADER_BYTES;
 }
 
 /* ---- Frames */
 
-static void reset_frame(struct conn *c)
+static void reset_read_frame(struct conn *c)
 {
     c->header_fill = 0;
     c->fill = 0;
@@ -74,7 +74,7 @@ static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
     else if (r == 0)
         r = c->events->frame(c->arg, c, &f, bytes, &why);
     assert(r == 0 || why.code != GLINT_OK);
-    reset_frame(c);
+    reset_read_frame(c);
     if (why.code != GLINT_OK) conn_fail(c, &why);
 }
 
@@ -85,7 +85,7 @@ static void on_data_frame_complete(struct conn *c)
     /* Another long DATA frame is likely next. Reading only its header now lets its payload go to
      * its buffer directly. */
     c->short_read = f.length >= IN_PLACE_BYTES;
-    reset_frame(c);
+    reset_read_frame(c);
     if (wanted && c->events->data != NULL) c->events->data(c->arg, c, &f);
 }
 
@@ -104,7 +104,7 @@ static void on_data_frame_header(struct conn *c)
         return;
     }
     c->data_buffer = c->events->buffer_for(c->arg, c, &f);
-    if (f.length == 0 && !takes_no_more(c)) on_data_frame_complete(c);
+    if (f.length == 0 && !conn_discards_input(c)) on_data_frame_complete(c);
 }
 
 static void on_header_complete(struct conn *c)
@@ -123,7 +123,7 @@ static void on_header_complete(struct conn *c)
 
 /* Detects another protocol (HTTP, SSH, TLS) from the first bytes. A client of another protocol may
  * wait for a response before it has sent as many bytes as a frame header. */
-static void check_magic(struct conn *c)
+static void check_frame_magic(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame ignored;
@@ -154,10 +154,10 @@ static uint64_t consume_header(struct conn *c, const uint8_t *bytes, uint64_t si
     if (n > size) n = size;
     memcpy(c->header + c->header_fill, bytes, n);
     c->header_fill += (uint32_t)n;
-    if (in_payload(c))
+    if (is_reading_payload(c))
         on_header_complete(c);
     else
-        check_magic(c);
+        check_frame_magic(c);
     return n;
 }
 
@@ -184,11 +184,11 @@ static uint64_t consume_payload(struct conn *c, const uint8_t *bytes, uint64_t s
     return n;
 }
 
-static void consume_bytes(struct conn *c, const uint8_t *bytes, uint64_t size)
+static void consume_frame_bytes(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
-    while (size > 0 && !takes_no_more(c)) {
-        uint64_t n =
-            in_payload(c) ? consume_payload(c, bytes, size) : consume_header(c, bytes, size);
+    while (size > 0 && !conn_discards_input(c)) {
+        uint64_t n = is_reading_payload(c) ? consume_payload(c, bytes, size)
+                                           : consume_header(c, bytes, size);
         assert(n > 0 && n <= size);
         bytes += n;
         size -= n;
@@ -197,9 +197,9 @@ static void consume_bytes(struct conn *c, const uint8_t *bytes, uint64_t size)
 
 /* Bytes of the current frame to read directly to data_buffer + fill; 0 if fewer than
  * `least` remain. */
-static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
+static uint64_t direct_read_bytes(const struct conn *c, uint64_t least)
 {
-    if (!in_payload(c) || c->data_buffer == NULL || takes_no_more(c)) return 0;
+    if (!is_reading_payload(c) || c->data_buffer == NULL || conn_discards_input(c)) return 0;
     uint64_t n = c->frame.length - c->fill;
     return n >= least ? n : 0;
 }
@@ -209,7 +209,7 @@ static uint64_t in_place_bytes(const struct conn *c, uint64_t least)
 /* Detects peers that do not speak TLS, to give a better error than OpenSSL's. Returns true if the
  * bytes are not TLS: the connection has failed, or more bytes are needed to tell which protocol
  * it is. */
-static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
+static bool reject_if_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct frame ignored;
@@ -234,7 +234,7 @@ static bool is_not_tls(struct conn *c, const uint8_t *bytes, uint64_t size)
 static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
-    if (c->unauthenticated_bytes == 0 && is_not_tls(c, bytes.data, bytes.size)) return false;
+    if (c->unauthenticated_bytes == 0 && reject_if_not_tls(c, bytes.data, bytes.size)) return false;
     if (c->tls == NULL && !conn_start_tls(c)) return false;
     /* Checked before feeding, so that the bytes of one last read may exceed the limit: a fast peer
      * may send its first frames with the end of its handshake. */
@@ -260,24 +260,24 @@ static bool tls_handshake_step(struct conn *c, struct glint_slice bytes)
     return false;
 }
 
-static void consume_encrypted(struct conn *c, struct glint_slice bytes)
+static void consume_tls_bytes(struct conn *c, struct glint_slice bytes)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (c->state != CONN_TLS_HANDSHAKE)
         tls_feed(c->tls, bytes, &why);
     else if (!tls_handshake_step(c, bytes))
         return;
-    struct read_buffers *buffers = thread_buffers();
+    struct read_buffers *buffers = thread_read_buffers();
     assert(buffers != NULL); /* `bytes` are in them */
     int64_t n = 1;
-    while (n > 0 && !takes_no_more(c)) {
-        uint64_t room = in_place_bytes(c, TLS_RECORD_BYTES);
+    while (n > 0 && !conn_discards_input(c)) {
+        uint64_t room = direct_read_bytes(c, TLS_RECORD_BYTES);
         if (room > 0) {
             n = tls_read(c->tls, c->data_buffer + c->fill, room, &why);
             if (n > 0) payload_advance(c, (uint64_t)n);
         } else {
             n = tls_read(c->tls, buffers->plain, TLS_RECORD_BYTES, &why);
-            if (n > 0) consume_bytes(c, buffers->plain, (uint64_t)n);
+            if (n > 0) consume_frame_bytes(c, buffers->plain, (uint64_t)n);
         }
     }
     /* A peer that sends KeyUpdate requests without reading would make the output grow
@@ -296,13 +296,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     struct conn *c = handle->data;
     (void)suggested;
     bool plain = c->net->tls == NULL, short_read = c->half_duplex || (plain && c->short_read);
-    uint64_t n = plain ? in_place_bytes(c, IN_PLACE_BYTES) : 0;
+    uint64_t n = plain ? direct_read_bytes(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place) {
         *out = uv_buf_init((char *)c->data_buffer + c->fill, (unsigned)n);
         return;
     }
-    struct read_buffers *buffers = thread_buffers();
+    struct read_buffers *buffers = thread_read_buffers();
     if (buffers != NULL) /* otherwise libuv reports UV_ENOBUFS, which ends the connection */
         *out = uv_buf_init((char *)buffers->read, short_read ? READ_SHORT_BYTES : READ_BYTES);
 }
@@ -338,13 +338,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     c->net->bytes_received += (uint64_t)n;
     /* Read and discard until EOF: closing a socket with unread bytes would reset it, and the peer
      * would lose what it has not read yet. */
-    if (takes_no_more(c)) return;
+    if (conn_discards_input(c)) return;
     if (c->in_place)
         payload_advance(c, (uint64_t)n);
     else if (c->net->tls == NULL)
-        consume_bytes(c, (const uint8_t *)buf->base, (uint64_t)n);
+        consume_frame_bytes(c, (const uint8_t *)buf->base, (uint64_t)n);
     else
-        consume_encrypted(c, (struct glint_slice){(const uint8_t *)buf->base, (uint64_t)n});
+        consume_tls_bytes(c, (struct glint_slice){(const uint8_t *)buf->base, (uint64_t)n});
     pause_reading(c);
 }
 

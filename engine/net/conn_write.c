@@ -20,14 +20,14 @@ static_assert(ENCRYPT_BYTES % TLS_RECORD_BYTES == 0, "a chunk is whole TLS recor
 
 /* Memory taken by a frame. For a small frame it is ten times its bytes, so limits count memory,
  * not bytes. */
-static uint64_t frame_memory(const struct out_frame *f)
+static uint64_t frame_memory_bytes(const struct out_frame *f)
 {
     return sizeof *f + (f->sent == NULL ? f->owned.capacity : f->bytes.size);
 }
 
 static void frame_free(struct conn *c, struct out_frame *f, bool ok)
 {
-    uint64_t memory = frame_memory(f);
+    uint64_t memory = frame_memory_bytes(f);
     assert(c->queued >= memory);
     c->queued -= memory;
     if (f->sent == NULL) {
@@ -77,7 +77,7 @@ static void on_shutdown(uv_shutdown_t *shutdown, int status)
 
 /* The queue is empty. An ending connection sends FIN and waits for the peer's FIN: closing a socket
  * with unread bytes sends RST, which makes the peer lose bytes it has not read yet. */
-static void write_idle(struct conn *c)
+static void on_queue_empty(struct conn *c)
 {
     if (c->encrypted.capacity > KEEP_BYTES) buffer_fini(&c->encrypted);
     if (c->tls != NULL) {
@@ -91,7 +91,7 @@ static void write_idle(struct conn *c)
     if (r != 0) conn_fail_uv(c, r, "shut down the connection");
 }
 
-static void on_written(uv_write_t *write, int status)
+static void on_frames_written(uv_write_t *write, int status)
 {
     struct conn *c = write->data;
     c->encrypted.size = 0;
@@ -112,14 +112,14 @@ static struct out_frame *next_frame_to_send(const struct conn *c)
     return f != NULL && (c->state == CONN_OPEN || f->early) ? f : NULL;
 }
 
-static void move_first_to_writing(struct conn *c)
+static void move_first_frame_to_writing(struct conn *c)
 {
     struct out_frame *f = STAILQ_FIRST(&c->queue);
     STAILQ_REMOVE_HEAD(&c->queue, next);
     STAILQ_INSERT_TAIL(&c->writing, f, next);
 }
 
-static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
+static unsigned collect_plain_frames(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
 {
     struct out_frame *f;
     uint64_t bytes = 0;
@@ -129,7 +129,7 @@ static unsigned collect_plain(struct conn *c, uv_buf_t bufs[WRITE_BUFS])
         if (f->bytes.size > 0)
             bufs[n++] = uv_buf_init((char *)(uintptr_t)f->bytes.data, (unsigned)f->bytes.size);
         bytes += FRAME_BYTES(f);
-        move_first_to_writing(c);
+        move_first_frame_to_writing(c);
     }
     return n;
 }
@@ -141,7 +141,7 @@ struct record {
     uint8_t bytes[TLS_RECORD_BYTES];
 };
 
-static int record_append(struct record *r, struct glint_slice in, struct glint_error *why)
+static int tls_record_append(struct record *r, struct glint_slice in, struct glint_error *why)
 {
     int code = 0;
     while (code == 0 && in.size > 0) {
@@ -167,8 +167,8 @@ static int record_append(struct record *r, struct glint_slice in, struct glint_e
 
 /* The next part of frame `f`, the first in the queue: at most `room` bytes of its header or its
  * payload. Returns the number of bytes. */
-static uint64_t next_part(struct conn *c, const struct out_frame *f, uint64_t room,
-                          struct glint_slice *out)
+static uint64_t next_frame_part(struct conn *c, const struct out_frame *f, uint64_t room,
+                                struct glint_slice *out)
 {
     if (c->encrypted_bytes < FRAME_HEADER_BYTES) {
         *out = (struct glint_slice){f->header + c->encrypted_bytes,
@@ -194,11 +194,11 @@ static int encrypt_frames(struct conn *c, struct glint_error *why)
     record.fill = 0;
     while (code == 0 && room > 0 && (f = next_frame_to_send(c)) != NULL) {
         struct glint_slice part;
-        room -= next_part(c, f, room, &part);
-        code = record_append(&record, part, why);
+        room -= next_frame_part(c, f, room, &part);
+        code = tls_record_append(&record, part, why);
         if (c->encrypted_bytes == FRAME_BYTES(f)) {
             c->encrypted_bytes = 0;
-            move_first_to_writing(c);
+            move_first_frame_to_writing(c);
         }
     }
     if (code == 0 && record.fill > 0)
@@ -206,8 +206,8 @@ static int encrypt_frames(struct conn *c, struct glint_error *why)
     return code;
 }
 
-static unsigned collect_encrypted(struct conn *c, uv_buf_t bufs[WRITE_BUFS],
-                                  struct glint_error *why)
+static unsigned collect_encrypted_frames(struct conn *c, uv_buf_t bufs[WRITE_BUFS],
+                                         struct glint_error *why)
 {
     assert(c->encrypted.size == 0);
     /* Gives the memory that was just written back for reuse. */
@@ -230,10 +230,11 @@ void conn_flush(struct conn *c)
     if (c->state == CONN_CLOSED || c->state == CONN_DIALLING) return;
     if (c->net->tls != NULL && c->tls == NULL) return; /* accepted, nothing received yet */
     assert(STAILQ_EMPTY(&c->writing));
-    unsigned n = c->tls == NULL ? collect_plain(c, bufs) : collect_encrypted(c, bufs, &why);
+    unsigned n =
+        c->tls == NULL ? collect_plain_frames(c, bufs) : collect_encrypted_frames(c, bufs, &why);
     if (n > 0) {
         for (unsigned i = 0; i < n; i++) c->net->bytes_sent += bufs[i].len;
-        int r = uv_write(&c->write, (uv_stream_t *)&c->tcp, bufs, n, on_written);
+        int r = uv_write(&c->write, (uv_stream_t *)&c->tcp, bufs, n, on_frames_written);
         c->busy = r == 0;
         if (r != 0) conn_fail_uv(c, r, "send");
     }
@@ -241,15 +242,15 @@ void conn_flush(struct conn *c)
     if (why.code != GLINT_OK)
         conn_fail(c, &why);
     else if (n == 0)
-        write_idle(c);
+        on_queue_empty(c);
 }
 
 /* ---- Queueing */
 
 static void enqueue_frame(struct conn *c, struct out_frame *f)
 {
-    c->queued += frame_memory(f);
-    if (f->sent == NULL) c->queued_control += frame_memory(f);
+    c->queued += frame_memory_bytes(f);
+    if (f->sent == NULL) c->queued_control += frame_memory_bytes(f);
     /* Nothing may be inserted in the middle of a partly encrypted frame. */
     assert(!f->early || c->encrypted_bytes == 0);
     /* HELLO and REJECT precede frames queued before OPEN. */

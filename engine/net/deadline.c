@@ -117,7 +117,7 @@ enum life liveness_on_timer(struct liveness *l, uint64_t now_ns, bool *out_heart
     if (*out_heartbeat_due) l->last_sent_ns = now_ns;
     /* The earlier of our next heartbeat and the peer's next change of state. */
     uint64_t change = l->life == LIFE_ALIVE ? limits->suspect_ns : limits->dead_ns;
-    *out_next_ns = earlier(l->last_sent_ns + limits->heartbeat_ns, l->last_seen_ns + change);
+    *out_next_ns = earlier_ns(l->last_sent_ns + limits->heartbeat_ns, l->last_seen_ns + change);
     assert(*out_next_ns > now_ns);
     return l->life;
 }

@@ -36,7 +36,7 @@ struct ids {
 
 /* Adds the build id to `ids` if it is among the notes in [at, limit), which are aligned to 4 bytes.
  * Returns false if not found. */
-static bool id_in_notes(const uint8_t *at, const uint8_t *limit, struct ids *ids)
+static bool find_build_id_in_notes(const uint8_t *at, const uint8_t *limit, struct ids *ids)
 {
     while ((size_t)(limit - at) >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) note;
@@ -57,7 +57,7 @@ static bool id_in_notes(const uint8_t *at, const uint8_t *limit, struct ids *ids
 }
 
 /* True if the object contains the engine's code. */
-static bool has_engine(const struct dl_phdr_info *info)
+static bool object_has_engine_code(const struct dl_phdr_info *info)
 {
     const uintptr_t here = (uintptr_t)&own_build;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -71,10 +71,10 @@ static bool has_engine(const struct dl_phdr_info *info)
 
 /* Callback of dl_iterate_phdr. The first object is the program itself. A result other than 0 ends
  * the iteration. */
-static int id_of_object(struct dl_phdr_info *info, size_t size, void *arg)
+static int read_build_id_of_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct ids *ids = arg;
-    const bool program = ids->size == 0, engine = has_engine(info);
+    const bool program = ids->size == 0, engine = object_has_engine_code(info);
     (void)size;
     if (!program && !engine) return 0;
     ids->marked = false;
@@ -84,15 +84,15 @@ static int id_of_object(struct dl_phdr_info *info, size_t size, void *arg)
         const uint8_t *notes = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
         /* Not skipped if 8-byte aligned: mold puts all notes into one segment with
          * that alignment. */
-        ids->marked = id_in_notes(notes, notes + segment->p_memsz, ids);
+        ids->marked = find_build_id_in_notes(notes, notes + segment->p_memsz, ids);
     }
     return engine || !ids->marked;
 }
 
-static void build_read(void)
+static void read_own_build_id(void)
 {
     struct ids ids = {.size = 0};
-    dl_iterate_phdr(id_of_object, &ids);
+    dl_iterate_phdr(read_build_id_of_object, &ids);
     int n = snprintf(own_build, sizeof own_build, "%s%s", GLINT_VERSION,
                      ids.marked ? "-" : BUILD_UNMARKED);
     for (uint32_t i = 0; ids.marked && i < ids.size; i++, n += 2)
@@ -103,7 +103,7 @@ static void build_read(void)
 const char *build_id(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, build_read);
+    pthread_once(&once, read_own_build_id);
     assert(own_build[0] != '\0');
     return own_build;
 }
@@ -129,7 +129,7 @@ static bool incarnation_is_zero(const uint8_t incarnation[INCARNATION_BYTES])
     return memcmp(incarnation, zeros, sizeof zeros) == 0;
 }
 
-static bool ranges_overlap(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint32_t b_max)
+static bool version_ranges_overlap(uint32_t a_min, uint32_t a_max, uint32_t b_min, uint32_t b_max)
 {
     return a_min <= b_max && b_min <= a_max;
 }
@@ -158,7 +158,7 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
     uint32_t max = (uint32_t)unpack_u64(&range, UINT32_MAX);
     bool ok = !range.failed && min > 0 && min <= max;
     /* Checked before the other fields, which another protocol version may encode differently. */
-    if (ok && !ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX))
+    if (ok && !version_ranges_overlap(min, max, PROTOCOL_MIN, PROTOCOL_MAX))
         return error_set(
             error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
             "one side supports protocol versions %u to %u (build %s), the other %u to %u",
@@ -277,8 +277,8 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
                            struct glint_error *error)
 {
     const char *a = self->node, *b = peer->node;
-    if (!ranges_overlap(self->protocol_min, self->protocol_max, peer->protocol_min,
-                        peer->protocol_max))
+    if (!version_ranges_overlap(self->protocol_min, self->protocol_max, peer->protocol_min,
+                                peer->protocol_max))
         return error_set(
             error, GLINT_E_PEER_MISMATCH, "install the same build of glint on every node",
             "%s supports protocol versions %u to %u, %s %u to %u", a, self->protocol_min,

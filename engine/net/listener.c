@@ -72,7 +72,7 @@ static bool is_source_free(const struct pending_source *s)
     return true;
 }
 
-static struct pending_source *find_source(struct pending_conns *p, uint64_t key)
+static struct pending_source *find_source_count(struct pending_conns *p, uint64_t key)
 {
     struct pending_source *free = NULL;
     for (size_t i = 0; i < sizeof p->sources / sizeof p->sources[0]; i++) {
@@ -85,7 +85,7 @@ static struct pending_source *find_source(struct pending_conns *p, uint64_t key)
     return free;
 }
 
-static void class_add(struct pending_conns *p, struct conn *c, enum pending_class class)
+static void pending_class_add(struct pending_conns *p, struct conn *c, enum pending_class class)
 {
     struct pending_list *l = &p->classes[class];
     assert(l->count <= PENDING_MAX);
@@ -95,7 +95,7 @@ static void class_add(struct pending_conns *p, struct conn *c, enum pending_clas
     c->source->counts[class]++;
 }
 
-static void class_remove(struct pending_conns *p, struct conn *c)
+static void pending_class_remove(struct pending_conns *p, struct conn *c)
 {
     struct pending_list *l = &p->classes[c->pending_class];
     assert(l->count > 0 && l->list[c->pending_at] == c);
@@ -107,20 +107,20 @@ static void class_remove(struct pending_conns *p, struct conn *c)
 
 void pending_conns_add(struct pending_conns *p, struct conn *c)
 {
-    c->source = find_source(p, c->source_key);
-    class_add(p, c, PENDING_UNKNOWN);
+    c->source = find_source_count(p, c->source_key);
+    pending_class_add(p, c, PENDING_UNKNOWN);
 }
 
 void pending_conns_mark_known(struct pending_conns *p, struct conn *c)
 {
     assert(c->pending_class == PENDING_UNKNOWN);
-    class_remove(p, c);
-    class_add(p, c, PENDING_KNOWN);
+    pending_class_remove(p, c);
+    pending_class_add(p, c, PENDING_KNOWN);
 }
 
 void pending_conns_remove(struct pending_conns *p, struct conn *c)
 {
-    class_remove(p, c);
+    pending_class_remove(p, c);
     c->source = NULL;
 }
 
@@ -151,7 +151,7 @@ static uint32_t pending_count(const struct listener *g, enum pending_class class
     return g->pending.classes[class].count;
 }
 
-static bool any_pending(const struct listener *g)
+static bool is_any_conn_pending(const struct listener *g)
 {
     return pending_count(g, PENDING_UNKNOWN) + pending_count(g, PENDING_KNOWN) > 0;
 }
@@ -178,7 +178,7 @@ void listener_remove_pending(struct conn *c)
                  c->address[0] != '\0' ? c->address : "unknown peer", c->why.cause);
 }
 
-static void drop_conn(struct conn *c, const char *cause)
+static void drop_pending_conn(struct conn *c, const char *cause)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_CONNECTION, NULL, "%s", cause);
@@ -186,11 +186,11 @@ static void drop_conn(struct conn *c, const char *cause)
 }
 
 /* Drops a connection if the last one added to the class exceeds `max`; it may be the added one. */
-static void drop_over_limit(struct listener *g, enum pending_class class, uint32_t max)
+static void drop_conn_over_limit(struct listener *g, enum pending_class class, uint32_t max)
 {
     if (pending_count(g, class) <= max) return;
-    drop_conn(pending_conns_choose_victim(&g->pending, class),
-              "too many pending connections; its source has the most");
+    drop_pending_conn(pending_conns_choose_victim(&g->pending, class),
+                      "too many pending connections; its source has the most");
     assert(pending_count(g, class) <= max);
 }
 
@@ -199,12 +199,12 @@ void listener_on_known_key(struct conn *c)
     struct listener *g = c->listener;
     if (g == NULL || c->pending_class == PENDING_KNOWN) return;
     pending_conns_mark_known(&g->pending, c);
-    drop_over_limit(g, PENDING_KNOWN, PENDING_MAX);
+    drop_conn_over_limit(g, PENDING_KNOWN, PENDING_MAX);
 }
 
 /* Reserves descriptors for authenticated connections and files. Descriptors are numbered from the
  * lowest free one, so a number near the limit means that almost all are in use. */
-static bool descriptors_are_short(struct conn *c)
+static bool is_short_of_descriptors(struct conn *c)
 {
     struct rlimit limit;
     uv_os_fd_t file;
@@ -219,20 +219,20 @@ static void on_listener_handle_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
     /* The handle of a connection rejected without memory closes while the listener goes on. */
-    assert(g->handles > 0 && !(g->closed && any_pending(g)));
+    assert(g->handles > 0 && !(g->closed && is_any_conn_pending(g)));
     if (--g->handles == 0) mem_free(g);
 }
 
 static void on_connection(uv_stream_t *stream, int status);
 
-static int listen_again(struct listener *g)
+static int resume_listening(struct listener *g)
 {
     int r = uv_tcp_bind(&g->tcp, (struct sockaddr *)&g->address, 0);
     return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_connection);
 }
 
 /* At most one line every ten seconds while the shortage lasts. */
-static void log_shortage(struct listener *g, const char *what, int code)
+static void log_descriptor_shortage(struct listener *g, const char *what, int code)
 {
     uint64_t now_ms = uv_now(g->net->loop);
     if (g->last_logged_ms != 0 && now_ms - g->last_logged_ms < LOG_INTERVAL_MS) return;
@@ -252,7 +252,7 @@ static void plaintext_warning(uv_timer_t *timer)
 
 static void accept_backoff(struct listener *g);
 
-static void on_backoff_over(uv_timer_t *timer)
+static void on_accept_backoff_over(uv_timer_t *timer)
 {
     struct listener *g = timer->data;
     int r = uv_tcp_init(g->net->loop, &g->tcp);
@@ -260,13 +260,13 @@ static void on_backoff_over(uv_timer_t *timer)
     g->tcp.data = g;
     g->handles++;
     g->backing_off = false;
-    r = listen_again(g);
+    r = resume_listening(g);
     if (r == 0) return;
-    log_shortage(g, "listen again", r);
+    log_descriptor_shortage(g, "listen again", r);
     accept_backoff(g);
 }
 
-static void on_port_closed(uv_handle_t *handle)
+static void on_listening_port_closed(uv_handle_t *handle)
 {
     struct listener *g = handle->data;
     if (g->closed) {
@@ -275,14 +275,14 @@ static void on_port_closed(uv_handle_t *handle)
     }
     g->handles--;
     /* Not before: the handle is reused, and closing the port has freed a descriptor. */
-    uv_timer_start(&g->accept_backoff, on_backoff_over, LISTENER_BACKOFF_MS, 0);
+    uv_timer_start(&g->accept_backoff, on_accept_backoff_over, LISTENER_BACKOFF_MS, 0);
 }
 
 static void accept_backoff(struct listener *g)
 {
     assert(!g->backing_off);
     g->backing_off = true;
-    uv_close((uv_handle_t *)&g->tcp, on_port_closed);
+    uv_close((uv_handle_t *)&g->tcp, on_listening_port_closed);
 }
 
 static void on_rejected_closed(uv_handle_t *handle)
@@ -315,7 +315,7 @@ static void on_connection(uv_stream_t *stream, int status)
     struct listener *g = stream->data;
     struct glint_error error = {.code = GLINT_OK};
     if (status != 0) {
-        log_shortage(g, "accept a connection", status);
+        log_descriptor_shortage(g, "accept a connection", status);
         if (!g->backing_off) accept_backoff(g);
         return;
     }
@@ -332,13 +332,13 @@ static void on_connection(uv_stream_t *stream, int status)
     conn_set_peer_address(c);
     c->listener = g;
     pending_conns_add(&g->pending, c);
-    drop_over_limit(g, PENDING_UNKNOWN, g->unknown_max);
+    drop_conn_over_limit(g, PENDING_UNKNOWN, g->unknown_max);
     uint32_t unknown = pending_count(g, PENDING_UNKNOWN);
-    if (unknown > 0 && c->state != CONN_CLOSED && descriptors_are_short(c)) {
+    if (unknown > 0 && c->state != CONN_CLOSED && is_short_of_descriptors(c)) {
         /* Later connections then displace pending ones instead of taking more descriptors. */
         if (unknown > 1) g->unknown_max = unknown - 1;
-        drop_conn(pending_conns_choose_victim(&g->pending, PENDING_UNKNOWN),
-                  "few file descriptors are left; " FILES_HINT);
+        drop_pending_conn(pending_conns_choose_victim(&g->pending, PENDING_UNKNOWN),
+                          "few file descriptors are left; " FILES_HINT);
     }
     /* The new connection may have been the one dropped. */
     if (c->state != CONN_CLOSED) conn_on_connected(c);
@@ -397,7 +397,7 @@ static struct listener *open_port(struct net *net, const char *host, uint16_t po
     g->tcp.data = g->accept_backoff.data = g->plaintext_warning.data = g;
     g->handles = 3;
     r = resolve_address(g, host, port);
-    if (r == 0) r = listen_again(g);
+    if (r == 0) r = resume_listening(g);
     if (r == 0) r = read_bound_port(g);
     if (r == 0 && net->tls == NULL) {
         plaintext_warning(&g->plaintext_warning);

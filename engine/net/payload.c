@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static uint64_t number_load(const void *at, size_t size)
+static uint64_t load_number_field(const void *at, size_t size)
 {
     switch (size) {
     case 1: return *(const uint8_t *)at;
@@ -16,7 +16,7 @@ static uint64_t number_load(const void *at, size_t size)
     }
 }
 
-static void number_store(void *at, size_t size, uint64_t v)
+static void store_number_field(void *at, size_t size, uint64_t v)
 {
     switch (size) {
     case 1: *(uint8_t *)at = (uint8_t)v; break;
@@ -35,23 +35,23 @@ uint64_t payload_field_count(const struct payload_format *format)
 
 /* ---- Encoding */
 
-static void value_pack(struct packer *p, const struct payload_format *format, const void *v)
+static void pack_field_value(struct packer *p, const struct payload_format *format, const void *v)
 {
     if (!format->is_bare) pack_array(p, payload_field_count(format));
     payload_pack_fields(p, format, v);
 }
 
-static void list_pack(struct packer *p, const struct payload_field *f, const uint8_t *values,
-                      uint32_t count)
+static void pack_field_list(struct packer *p, const struct payload_field *f, const uint8_t *values,
+                            uint32_t count)
 {
     const bool flat = f->kind == PAYLOAD_FLAT_LIST;
     assert(count <= f->max);
     pack_array(p, flat ? count * payload_field_count(f->of) : count);
     for (uint32_t i = 0; i < count; i++)
-        (flat ? payload_pack_fields : value_pack)(p, f->of, values + i * f->of->size);
+        (flat ? payload_pack_fields : pack_field_value)(p, f->of, values + i * f->of->size);
 }
 
-static void number_pack(struct packer *p, const struct payload_field *f, uint64_t v)
+static void pack_number_field(struct packer *p, const struct payload_field *f, uint64_t v)
 {
     assert(v >= f->min && v <= f->max);
     pack_u64(p, v);
@@ -63,7 +63,7 @@ void payload_pack_fields(struct packer *p, const struct payload_format *format, 
     for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
         const void *at = (const uint8_t *)v + f->offset;
         switch (f->kind) {
-        case PAYLOAD_NUMBER: number_pack(p, f, number_load(at, f->size)); break;
+        case PAYLOAD_NUMBER: pack_number_field(p, f, load_number_field(at, f->size)); break;
         case PAYLOAD_INTEGER:
             pack_i64(p, f->size == 4 ? *(const int32_t *)at : *(const int64_t *)at);
             break;
@@ -74,10 +74,10 @@ void payload_pack_fields(struct packer *p, const struct payload_format *format, 
             break;
         case PAYLOAD_BYTES: pack_bytes(p, (struct glint_slice){at, f->size}); break;
         case PAYLOAD_ERROR: pack_error(p, at); break;
-        case PAYLOAD_VALUE: value_pack(p, f->of, at); break;
+        case PAYLOAD_VALUE: pack_field_value(p, f->of, at); break;
         case PAYLOAD_LIST:
         case PAYLOAD_FLAT_LIST:
-            list_pack(p, f, at, *(const uint32_t *)((const uint8_t *)v + f->count_offset));
+            pack_field_list(p, f, at, *(const uint32_t *)((const uint8_t *)v + f->count_offset));
             break;
         }
     }
@@ -104,27 +104,27 @@ int payload_encode(const struct payload_format *format, const void *v, struct bu
 {
     struct packer p = {.out = *out};
     uint64_t before = out->size;
-    value_pack(&p, format, v);
+    pack_field_value(&p, format, v);
     return payload_pack_end(&p, out, before, error);
 }
 
 /* ---- Decoding */
 
-static uint64_t number_unpack(struct unpacker *u, const struct payload_field *f)
+static uint64_t unpack_number_field(struct unpacker *u, const struct payload_field *f)
 {
     uint64_t v = unpack_u64(u, f->max);
     if (v < f->min) u->failed = true;
     return u->failed ? 0 : v;
 }
 
-static int64_t integer_unpack(struct unpacker *u, size_t size)
+static int64_t unpack_integer_field(struct unpacker *u, size_t size)
 {
     int64_t v = unpack_i64(u);
     if (size == 4 && v != (int32_t)v) u->failed = true;
     return u->failed ? 0 : v;
 }
 
-static void text_unpack(struct unpacker *u, const struct payload_field *f, char *out)
+static void unpack_text_field(struct unpacker *u, const struct payload_field *f, char *out)
 {
     unpack_text(u, out, f->size);
     if (strlen(out) >= f->min && (f->kind == PAYLOAD_TEXT || text_is_printable(out))) return;
@@ -132,7 +132,7 @@ static void text_unpack(struct unpacker *u, const struct payload_field *f, char 
     out[0] = '\0';
 }
 
-static void bytes_unpack(struct unpacker *u, uint8_t *out, size_t size)
+static void unpack_bytes_field(struct unpacker *u, uint8_t *out, size_t size)
 {
     struct glint_slice s = unpack_bytes(u);
     memset(out, 0, size);
@@ -142,7 +142,7 @@ static void bytes_unpack(struct unpacker *u, uint8_t *out, size_t size)
         u->failed = true;
 }
 
-static void value_unpack(struct unpacker *u, const struct payload_format *format, void *v)
+static void unpack_field_value(struct unpacker *u, const struct payload_format *format, void *v)
 {
     struct unpacker fields = unpack_array(u);
     payload_unpack_fields(&fields, format, v);
@@ -150,18 +150,20 @@ static void value_unpack(struct unpacker *u, const struct payload_format *format
 }
 
 /* Reads all values of `list`, whose number is limited first. Returns it. */
-static uint32_t values_unpack(struct unpacker *list, const struct payload_field *f, uint8_t *values)
+static uint32_t unpack_field_values(struct unpacker *list, const struct payload_field *f,
+                                    uint8_t *values)
 {
     const bool flat = f->kind == PAYLOAD_FLAT_LIST;
     const uint64_t each = flat ? payload_field_count(f->of) : 1;
     if (list->count % each != 0 || list->count / each > f->max) list->failed = true;
     const uint32_t count = list->failed ? 0 : (uint32_t)(list->count / each);
     for (uint32_t i = 0; i < count; i++)
-        (flat ? payload_unpack_fields : value_unpack)(list, f->of, values + i * f->of->size);
+        (flat ? payload_unpack_fields : unpack_field_value)(list, f->of, values + i * f->of->size);
     return count;
 }
 
-static void list_unpack(struct unpacker *u, const struct payload_field *f, void *v, bool is_bare)
+static void unpack_field_list(struct unpacker *u, const struct payload_field *f, void *v,
+                              bool is_bare)
 {
     struct unpacker inner, *list = u;
     if (!is_bare) {
@@ -169,7 +171,7 @@ static void list_unpack(struct unpacker *u, const struct payload_field *f, void 
         list = &inner;
     }
     *(uint32_t *)((uint8_t *)v + f->count_offset) =
-        values_unpack(list, f, (uint8_t *)v + f->offset);
+        unpack_field_values(list, f, (uint8_t *)v + f->offset);
     if (!unpack_is_complete(list)) u->failed = true;
 }
 
@@ -178,17 +180,17 @@ void payload_unpack_fields(struct unpacker *u, const struct payload_format *form
     for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
         void *at = (uint8_t *)v + f->offset;
         switch (f->kind) {
-        case PAYLOAD_NUMBER: number_store(at, f->size, number_unpack(u, f)); break;
+        case PAYLOAD_NUMBER: store_number_field(at, f->size, unpack_number_field(u, f)); break;
         case PAYLOAD_INTEGER:
-            number_store(at, f->size, (uint64_t)integer_unpack(u, f->size));
+            store_number_field(at, f->size, (uint64_t)unpack_integer_field(u, f->size));
             break;
         case PAYLOAD_TEXT:
-        case PAYLOAD_NAME: text_unpack(u, f, at); break;
-        case PAYLOAD_BYTES: bytes_unpack(u, at, f->size); break;
+        case PAYLOAD_NAME: unpack_text_field(u, f, at); break;
+        case PAYLOAD_BYTES: unpack_bytes_field(u, at, f->size); break;
         case PAYLOAD_ERROR: unpack_error(u, at); break;
-        case PAYLOAD_VALUE: value_unpack(u, f->of, at); break;
+        case PAYLOAD_VALUE: unpack_field_value(u, f->of, at); break;
         case PAYLOAD_LIST:
-        case PAYLOAD_FLAT_LIST: list_unpack(u, f, v, format->is_bare); break;
+        case PAYLOAD_FLAT_LIST: unpack_field_list(u, f, v, format->is_bare); break;
         }
     }
     if (!u->failed && format->is_valid != NULL && !format->is_valid(v)) u->failed = true;

@@ -105,7 +105,7 @@ static BIO_METHOD *bio_method_create(void)
 
 /* ---- Keys */
 
-static bool key_derive(const struct secret *secret, enum secret_kind kind, struct key *out)
+static bool derive_tls_key(const struct secret *secret, enum secret_kind kind, struct key *out)
 {
     static const char *const labels[] = {[SECRET_PEER] = "glint peer 1",
                                          [SECRET_CLIENT] = "glint client 1",
@@ -125,22 +125,22 @@ static bool key_derive(const struct secret *secret, enum secret_kind kind, struc
 }
 
 /* also derive the client secret of each secret */
-static bool keys_derive(const struct secrets *secrets, bool clients, struct keys *out)
+static bool derive_tls_keys(const struct secrets *secrets, bool clients, struct keys *out)
 {
     bool ok = secrets->count > 0;
     out->count = 0;
     for (uint32_t i = 0; i < secrets->count && ok; i++)
-        ok = key_derive(&secrets->list[i], secrets->kind, &out->list[out->count++]);
+        ok = derive_tls_key(&secrets->list[i], secrets->kind, &out->list[out->count++]);
     for (uint32_t i = 0; i < secrets->count && ok && clients; i++) {
         struct secret client;
         ok = secret_derive_client_secret(&secrets->list[i], &client) &&
-             key_derive(&client, SECRET_CLIENT, &out->list[out->count++]);
+             derive_tls_key(&client, SECRET_CLIENT, &out->list[out->count++]);
         explicit_bzero(&client, sizeof client);
     }
     return ok;
 }
 
-static SSL_SESSION *key_session(SSL *ssl, const struct key *key)
+static SSL_SESSION *create_psk_session(SSL *ssl, const struct key *key)
 {
     struct tls *t = SSL_get_app_data(ssl);
     const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, (const unsigned char *)SUITE_BYTES);
@@ -164,7 +164,7 @@ static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id,
     const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     const struct key *key = c->keys.count > 0 ? &c->keys.list[0] : &c->job.list[0];
     (void)md; /* the suite has only one */
-    *out = key_session(ssl, key);
+    *out = create_psk_session(ssl, key);
     *id = (const unsigned char *)key->identity;
     *id_size = strlen(key->identity);
     return *out != NULL;
@@ -178,7 +178,7 @@ static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, S
         const struct key *key =
             i < c->keys.count ? &c->keys.list[i] : &c->job.list[i - c->keys.count];
         if (id_size != strlen(key->identity) || memcmp(id, key->identity, id_size) != 0) continue;
-        *out = key_session(ssl, key);
+        *out = create_psk_session(ssl, key);
         return *out != NULL;
     }
     /* An unknown identity is no error here: OpenSSL continues without a PSK, and the handshake
@@ -189,7 +189,7 @@ static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, S
 bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secrets)
 {
     struct keys keys;
-    bool ok = keys_derive(secrets, c->accept_client_secrets, &keys);
+    bool ok = derive_tls_keys(secrets, c->accept_client_secrets, &keys);
     if (ok) c->keys = keys;
     explicit_bzero(&keys, sizeof keys);
     return ok;
@@ -198,7 +198,7 @@ bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secret
 bool tls_context_set_job_key(struct tls_context *c, const struct secret *key)
 {
     struct keys job = {.count = 1};
-    bool ok = key_derive(key, SECRET_JOB, &job.list[0]);
+    bool ok = derive_tls_key(key, SECRET_JOB, &job.list[0]);
     if (ok) c->job = job;
     explicit_bzero(&job, sizeof job);
     return ok;
@@ -210,7 +210,7 @@ void tls_context_forget_secrets(struct tls_context *c)
     explicit_bzero(&c->keys, sizeof c->keys);
 }
 
-static bool context_set_up(struct tls_context *c, const struct secrets *secrets)
+static bool tls_context_init(struct tls_context *c, const struct secrets *secrets)
 {
     c->ssl = SSL_CTX_new(TLS_method());
     c->memory = bio_method_create();
@@ -246,7 +246,7 @@ struct tls_context *tls_context_create(const struct secrets *secrets, bool accep
     }
     c->accept_client_secrets = accept_client_secrets;
     c->key_records = TLS_KEY_RECORDS;
-    if (context_set_up(c, secrets)) return c;
+    if (tls_context_init(c, secrets)) return c;
     tls_context_destroy(c);
     ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "cannot set up TLS");
@@ -277,7 +277,7 @@ static void clear_error_queue(void)
     if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
-static bool session_set_up(struct tls *t, const struct tls_context *c)
+static bool tls_session_init(struct tls *t, const struct tls_context *c)
 {
     t->ssl = SSL_new(c->ssl);
     BIO *bio = t->ssl != NULL ? BIO_new(c->memory) : NULL;
@@ -290,13 +290,13 @@ static bool session_set_up(struct tls *t, const struct tls_context *c)
     return true;
 }
 
-static int do_handshake(struct tls *t, struct glint_error *error);
+static int tls_continue_handshake(struct tls *t, struct glint_error *error);
 
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error)
 {
     struct tls *t = mem_zalloc(sizeof *t);
     clear_error_queue();
-    if (t == NULL || !session_set_up(t, c)) {
+    if (t == NULL || !tls_session_init(t, c)) {
         ERR_clear_error();
         tls_close(t);
         error_no_memory(error);
@@ -307,7 +307,7 @@ struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *e
         return t;
     }
     SSL_set_connect_state(t->ssl);
-    if (do_handshake(t, error) == 0) return t;
+    if (tls_continue_handshake(t, error) == 0) return t;
     tls_close(t);
     return NULL;
 }
@@ -343,7 +343,7 @@ static int translate_ssl_error(struct tls *t, int result, struct glint_error *er
                      "received data was changed on the network (TLS: %s)", text);
 }
 
-static int do_handshake(struct tls *t, struct glint_error *error)
+static int tls_continue_handshake(struct tls *t, struct glint_error *error)
 {
     int result = SSL_do_handshake(t->ssl);
     if (result != 1) return translate_ssl_error(t, result, error);
@@ -360,7 +360,7 @@ int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error)
     t->in = in;
     if (t->ready) return 0;
     clear_error_queue();
-    int r = do_handshake(t, error);
+    int r = tls_continue_handshake(t, error);
     assert(r != 0 || t->ready || t->in.size == 0);
     return r;
 }
@@ -379,7 +379,7 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
 
 /* Counts records to be written, and queues a KeyUpdate before them if they would exceed the key's
  * limit. Returns 0 or a code. */
-static int count_records(struct tls *t, uint64_t records, struct glint_error *error)
+static int count_records_of_key(struct tls *t, uint64_t records, struct glint_error *error)
 {
     t->key_records += records;
     if (t->key_records <= t->key_records_max) return 0;
@@ -396,7 +396,7 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
     /* Reserve for all records at once: growing in the BIO would copy the output several times. */
     if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
     clear_error_queue();
-    if (count_records(t, records, error) != 0) return error->code;
+    if (count_records_of_key(t, records, error) != 0) return error->code;
     while (in.size > 0) {
         size_t n = 0;
         int result = SSL_write_ex(t->ssl, in.data, in.size, &n);

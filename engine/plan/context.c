@@ -54,7 +54,7 @@ int driver_task_fini(struct driver_task *t)
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct glint *live;
 
-static void live_add(struct glint *g)
+static void live_contexts_add(struct glint *g)
 {
     g->thread = pthread_self();
     pthread_mutex_lock(&live_lock);
@@ -63,7 +63,7 @@ static void live_add(struct glint *g)
     pthread_mutex_unlock(&live_lock);
 }
 
-static void live_remove(struct glint *g)
+static void live_contexts_remove(struct glint *g)
 {
     pthread_mutex_lock(&live_lock);
     struct glint **link = &live;
@@ -107,12 +107,12 @@ void context_init(struct glint *g, const struct context_config *config)
     g->next_broadcast = 1;
     g->spool.parent = config->work_dir;
     assert(g->config.ops != NULL && g->config.modules != NULL && g->config.slots > 0);
-    live_add(g);
+    live_contexts_add(g);
 }
 
 void context_fini(struct glint *g)
 {
-    live_remove(g);
+    live_contexts_remove(g);
     context_free_plan(g);
     input_spool_fini(&g->spool, g->config.env);
     arena_fini(&g->arena);
@@ -225,7 +225,7 @@ static const char *copy_context_text(struct glint *g, const char *text)
     return copy;
 }
 
-static void add_answer(struct glint *g, const char *name, struct glint_cell value)
+static void context_add_answer(struct glint *g, const char *name, struct glint_cell value)
 {
     struct glint_answer *last = NULL;
     if (context_failed(g)) return;
@@ -250,19 +250,19 @@ static void add_answer(struct glint *g, const char *name, struct glint_cell valu
 
 void glint_answer_i64(struct glint *g, const char *name, int64_t value)
 {
-    add_answer(g, name, (struct glint_cell){GLINT_I64, {.i64 = value}});
+    context_add_answer(g, name, (struct glint_cell){GLINT_I64, {.i64 = value}});
 }
 
 void glint_answer_f64(struct glint *g, const char *name, double value)
 {
-    add_answer(g, name, (struct glint_cell){GLINT_F64, {.f64 = value}});
+    context_add_answer(g, name, (struct glint_cell){GLINT_F64, {.f64 = value}});
 }
 
 void glint_answer_text(struct glint *g, const char *name, const char *value)
 {
     const char *copy = copy_context_text(g, value);
     const struct glint_slice text = {(const uint8_t *)copy, strlen(value)};
-    if (copy != NULL) add_answer(g, name, (struct glint_cell){GLINT_TEXT, {.bytes = text}});
+    if (copy != NULL) context_add_answer(g, name, (struct glint_cell){GLINT_TEXT, {.bytes = text}});
 }
 
 void glint_note(struct glint *g, const char *format, ...)
@@ -355,7 +355,7 @@ void context_hint_saved_output(struct glint *g, const char *paths)
                      s->path);
 }
 
-int action_run(const struct action *action)
+int run_action_of_rdd(const struct action *action)
 {
     struct glint_rdd *rdd = action->rdd;
     assert(rdd != NULL && action->op->kind == OP_ACTION);

@@ -361,7 +361,7 @@ struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,
                                     const union glint_value *v);
 
 /* Runs an action on the context's runner. Returns as struct runner's `run`. */
-int action_run(const struct action *action);
+int run_action_of_rdd(const struct action *action);
 /* Records an output of this job, so that sources made from now on read it by its path. Copied.
  * Returns 0 or the context's code. */
 int context_add_saved_output(struct glint *g, const struct saved_output *saved);

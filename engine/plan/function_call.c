@@ -51,7 +51,7 @@ struct glint_args *glint_args(struct glint *g)
 }
 
 /* False if the context already has an error: arguments are then ignored. */
-static bool begin_argument(struct glint_args *args, const char *name)
+static bool begin_named_argument(struct glint_args *args, const char *name)
 {
     if (args == NULL || context_failed(args->g)) return false;
     pack_bytes(&args->pairs, (struct glint_slice){(const uint8_t *)name, strlen(name)});
@@ -65,7 +65,7 @@ static void args_too_large(struct glint_args *args)
               "the arguments of a function exceed %u bytes", (unsigned)ARGS_BYTES_MAX);
 }
 
-static void end_argument(struct glint_args *args)
+static void check_arguments_size(struct glint_args *args)
 {
     if (args->pairs.failed) error_no_memory(&args->g->error);
     if (args->pairs.out.size > ARGS_BYTES_MAX) args_too_large(args);
@@ -73,24 +73,24 @@ static void end_argument(struct glint_args *args)
 
 void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
 {
-    if (!begin_argument(args, name)) return;
+    if (!begin_named_argument(args, name)) return;
     pack_i64(&args->pairs, value);
-    end_argument(args);
+    check_arguments_size(args);
 }
 
 void glint_args_f64(struct glint_args *args, const char *name, double value)
 {
-    if (!begin_argument(args, name)) return;
+    if (!begin_named_argument(args, name)) return;
     pack_f64(&args->pairs, value);
-    end_argument(args);
+    check_arguments_size(args);
 }
 
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
 {
     if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
-    if (!begin_argument(args, name)) return;
+    if (!begin_named_argument(args, name)) return;
     pack_bytes(&args->pairs, (struct glint_slice){data, size});
-    end_argument(args);
+    check_arguments_size(args);
 }
 
 void glint_args_text(struct glint_args *args, const char *name, const char *text)
@@ -100,7 +100,7 @@ void glint_args_text(struct glint_args *args, const char *name, const char *text
 
 void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
-    if (b == NULL || !begin_argument(args, name)) return;
+    if (b == NULL || !begin_named_argument(args, name)) return;
     if (!array_reserve(&args->broadcasts, &args->broadcast_capacity, args->broadcast_count + 1,
                        sizeof *args->broadcasts)) {
         error_no_memory(&args->g->error);
@@ -109,7 +109,7 @@ void glint_args_broadcast(struct glint_args *args, const char *name, struct glin
     args->broadcasts[args->broadcast_count++] = (struct args_broadcast){b, b->released ? 0 : b->id};
     pack_array(&args->pairs, 1); /* so that it is no number */
     pack_u64(&args->pairs, b->id);
-    end_argument(args);
+    check_arguments_size(args);
 }
 
 struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
@@ -121,8 +121,8 @@ struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
 }
 
 /* Returns data NULL with the error set. The caller frees p. */
-static struct glint_slice pack_args(struct glint *g, const struct glint_args *args,
-                                    const struct glint_function *fn, struct packer *p)
+static struct glint_slice pack_function_args(struct glint *g, const struct glint_args *args,
+                                             const struct glint_function *fn, struct packer *p)
 {
     const struct glint_slice s = {NULL, 0};
     for (uint32_t i = 0; args != NULL && i < args->broadcast_count; i++) {
@@ -151,7 +151,7 @@ struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
                                const struct glint_function *fn)
 {
     struct packer p = {.failed = false};
-    struct glint_slice s = pack_args(g, args, fn, &p);
+    struct glint_slice s = pack_function_args(g, args, fn, &p);
     if (s.data != NULL) s = context_copy_slice(g, s);
     packer_fini(&p);
     return s;
@@ -161,7 +161,7 @@ struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_arg
                                    const struct glint_function *fn)
 {
     struct packer p = {.failed = false};
-    struct glint_slice s = pack_args(rdd->g, args, fn, &p);
+    struct glint_slice s = pack_function_args(rdd->g, args, fn, &p);
     if (s.data != NULL) s = rdd_copy_slice(rdd, s);
     packer_fini(&p);
     if (s.data != NULL && !rdd_ref_broadcasts(rdd, args)) {
@@ -236,7 +236,7 @@ int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_
 }
 
 int args_copy_bound(struct glint_task *task, const struct glint_function *fn,
-                           struct glint_slice args, void *state)
+                    struct glint_slice args, void *state)
 {
     struct unpacker u = find_argument(args, ARGS_BOUND);
     if (u.failed) return 0; /* none */
@@ -304,7 +304,7 @@ static bool is_aligned(const void *data)
 }
 
 /* Memory for `rows` values, and the two arrays of the copy's column. */
-static bool reserve_copy(struct function_call *c, uint32_t rows)
+static bool reserve_aligned_copy(struct function_call *c, uint32_t rows)
 {
     const uint64_t stride = (c->struct_size + UINT64_C(7)) & ~UINT64_C(7);
     if (c->aligned == NULL) {
@@ -341,7 +341,7 @@ const struct glint_batch *function_call_align_copy(struct function_call *c,
         aligned = aligned && is_aligned(value.data);
     }
     if (aligned) return batch;
-    if (!reserve_copy(c, batch->rows)) return NULL;
+    if (!reserve_aligned_copy(c, batch->rows)) return NULL;
     struct glint_batch *copy = c->aligned;
     const struct glint_column value = copy->value;
     *copy = *batch;
@@ -377,8 +377,8 @@ static enum flow call_each_row(struct function_call *c, const struct glint_batch
 }
 
 /* Ends a call on `rows` rows. */
-static enum flow end_rows(struct function_call *c, uint32_t rows, uint64_t emitted_before,
-                          enum flow flow, struct glint_emitter *out)
+static enum flow end_call_on_rows(struct function_call *c, uint32_t rows, uint64_t emitted_before,
+                                  enum flow flow, struct glint_emitter *out)
 {
     /* Pending rows refer to this batch by reference: flush them before the batch is released. */
     if (flow == FLOW_MORE) flow = emitter_flush(out);
@@ -406,7 +406,7 @@ enum flow function_call_batch(struct function_call *c, const struct glint_batch 
         flow = function_call_result_to_flow(c, c->fn->batch(c->task, c->state, batch, out), out);
     else
         flow = call_each_row(c, batch, 0, batch->rows, out);
-    return end_rows(c, batch->rows, before, flow, out);
+    return end_call_on_rows(c, batch->rows, before, flow, out);
 }
 
 enum flow function_call_rows(struct function_call *c, const struct glint_batch *batch,
@@ -419,5 +419,5 @@ enum flow function_call_rows(struct function_call *c, const struct glint_batch *
     out->in = kept;
     uint64_t before = out->emitted;
     enum flow flow = call_each_row(c, batch, first, kept->rows, out);
-    return end_rows(c, kept->rows, before, flow, out);
+    return end_call_on_rows(c, kept->rows, before, flow, out);
 }

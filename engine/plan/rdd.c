@@ -36,7 +36,7 @@ static bool same_slice(struct glint_slice a, struct glint_slice b)
     return a.size == b.size && bytes_equal(a.data, b.data, a.size);
 }
 
-static bool same_partitioner(const struct glint_rdd *a, const struct glint_rdd *b)
+static bool is_same_partitioner(const struct glint_rdd *a, const struct glint_rdd *b)
 {
     const struct shuffle_dependency *x = &a->dependency, *y = &b->dependency;
     if (a == b) return true;
@@ -49,7 +49,7 @@ static bool same_partitioner(const struct glint_rdd *a, const struct glint_rdd *
 /* Iterates over the inputs of a wide RDD: its parent, or if that is a union of several inputs
  * (ops/sides.h) all of these, the last one first. `*at` is &rdd->parents[0] at the beginning.
  * Returns the place of the next input in its child, or NULL. */
-static struct glint_rdd **next_input(struct glint_rdd ***at)
+static struct glint_rdd **next_shuffle_input(struct glint_rdd ***at)
 {
     struct glint_rdd **place = *at;
     if (place == NULL) return NULL;
@@ -63,7 +63,7 @@ static struct glint_rdd **next_input(struct glint_rdd ***at)
 static bool accepts_partitioner(const struct glint_rdd *rdd, const struct glint_rdd *partitioner)
 {
     if (rdd->partitioner_fixed || rdd->partitions_requested > 0)
-        return same_partitioner(rdd, partitioner);
+        return is_same_partitioner(rdd, partitioner);
     return (uint64_t)partitioner->partitions * PARTITIONS_SHARE_MIN > rdd->partitions;
 }
 
@@ -71,7 +71,7 @@ static struct glint_rdd *choose_partitioner(struct glint_rdd *rdd)
 {
     struct glint_rdd *best = NULL, **input, **at = &rdd->parents[0];
     uint32_t best_id = 0; /* of the input; the first one was created first */
-    while ((input = next_input(&at)) != NULL) {
+    while ((input = next_shuffle_input(&at)) != NULL) {
         struct glint_rdd *found = partitioning_find(*input);
         if (found == NULL || !accepts_partitioner(rdd, found)) continue;
         assert(found->partitions == (*input)->partitions);
@@ -86,7 +86,7 @@ static struct glint_rdd *choose_partitioner(struct glint_rdd *rdd)
 }
 
 /* An exchange by the bounds of a sort, which are known only now. */
-static int copy_bounds(struct glint_rdd *rdd)
+static int copy_range_bounds(struct glint_rdd *rdd)
 {
     const struct shuffle_dependency *from = &rdd->partitioner_of->dependency;
     assert(from->partitioner == PARTITION_RANGE && rdd->op->kind == OP_WIDE);
@@ -95,7 +95,7 @@ static int copy_bounds(struct glint_rdd *rdd)
     return 0;
 }
 
-static void use_exchange(struct glint_rdd **input, struct glint_rdd *partitioner)
+static void set_exchange_dependency(struct glint_rdd **input, struct glint_rdd *partitioner)
 {
     struct glint_rdd *exchange = (*input)->exchange;
     assert(exchange != NULL && exchange->parents[0] == *input && !exchange->counted);
@@ -104,7 +104,8 @@ static void use_exchange(struct glint_rdd **input, struct glint_rdd *partitioner
     exchange->dependency.combine = COMBINE_NONE;
     exchange->dependency.zero = (struct glint_slice){NULL, 0};
     exchange->partitioner_of = rdd_ref(partitioner);
-    if (partitioner->dependency.partitioner == PARTITION_RANGE) exchange->prepare = copy_bounds;
+    if (partitioner->dependency.partitioner == PARTITION_RANGE)
+        exchange->prepare = copy_range_bounds;
     exchange->partitions = partitioner->partitions;
     exchange->counted = true;
     /* Its reference on the input replaces that of the child, and the child's on it the input's. */
@@ -128,10 +129,10 @@ static void partitioning_reuse(struct glint_rdd *rdd)
     rdd->partitions = partitioner->partitions;
     rdd->partitioner_of = rdd_ref(partitioner);
     rdd->narrow = true;
-    while ((input = next_input(&at)) != NULL) {
+    while ((input = next_shuffle_input(&at)) != NULL) {
         struct glint_rdd *found = partitioning_find(*input);
-        if (found == NULL || !same_partitioner(found, partitioner))
-            use_exchange(input, partitioner);
+        if (found == NULL || !is_same_partitioner(found, partitioner))
+            set_exchange_dependency(input, partitioner);
     }
     for (; parent->op->kind == OP_UNION; parent = parent->parents[0]) {
         parent->narrow = true;
@@ -148,17 +149,17 @@ static void partitioning_align_union(struct glint_rdd *rdd)
     if (!rdd->key_partitioned || rdd->parents[1]->exchange != NULL) return;
     const struct glint_rdd *a = partitioning_find(rdd->parents[0]),
                            *b = partitioning_find(rdd->parents[1]);
-    rdd->narrow = a != NULL && b != NULL && same_partitioner(a, b);
+    rdd->narrow = a != NULL && b != NULL && is_same_partitioner(a, b);
 }
 
-static const struct op *exchange_op(const struct glint *g)
+static const struct op *partition_by_op(const struct glint *g)
 {
     return registry_find_op(&g->config, "partitionBy");
 }
 
 bool partitioning_add_exchange(struct glint_rdd *input)
 {
-    const struct op *op = exchange_op(input->g);
+    const struct op *op = partition_by_op(input->g);
     assert(op != NULL && op->kind == OP_WIDE && input->exchange == NULL);
     const struct rdd_spec spec = {
         .op = op, .parents = {input}, .schema = input->schema, .key_partitioned = true};
@@ -211,7 +212,7 @@ static void source_set_add(struct source_set *set, struct source_size source)
 
 /* The sources of a parent; a source is its own set. By the time it has children, its bytes are
  * known. */
-static struct source_set *sources_of(struct glint_rdd *rdd)
+static struct source_set *rdd_source_set(struct glint_rdd *rdd)
 {
     if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
         return rdd->sources;
@@ -253,7 +254,7 @@ static void rdd_inherit_sources(struct glint_rdd *rdd)
 {
     for (uint32_t i = 0; i < rdd->parent_count; i++) {
         struct source_set *before = rdd->sources;
-        rdd->sources = merge_source_sets(rdd->g, before, sources_of(rdd->parents[i]));
+        rdd->sources = merge_source_sets(rdd->g, before, rdd_source_set(rdd->parents[i]));
         source_set_unref(before);
     }
     if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
@@ -299,7 +300,7 @@ static bool function_type_fits(enum glint_type wanted, enum glint_type have)
     return wanted == GLINT_ANY || wanted == have || text_as_bytes;
 }
 
-static enum glint_type output_type(enum glint_type declared, enum glint_type in)
+static enum glint_type function_output_type(enum glint_type declared, enum glint_type in)
 {
     return declared == GLINT_SAME || declared == GLINT_ANY ? in : codec_column_type(declared);
 }
@@ -386,7 +387,7 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
     return op_check_function(op, fn, in, &g->error);
 }
 
-static void copy_dependency(struct glint_rdd *rdd, const struct shuffle_dependency *from)
+static void copy_shuffle_dependency(struct glint_rdd *rdd, const struct shuffle_dependency *from)
 {
     struct shuffle_dependency *to = &rdd->dependency;
     *to = *from;
@@ -432,16 +433,16 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     }
     rdd->schema = spec->schema;
     if (rdd->schema.key == GLINT_ANY)
-        rdd->schema.key = fn ? output_type(fn->out.key, in.key) : in.key;
+        rdd->schema.key = fn ? function_output_type(fn->out.key, in.key) : in.key;
     if (rdd->schema.value == GLINT_ANY)
-        rdd->schema.value = fn ? output_type(fn->out.value, in.value) : in.value;
+        rdd->schema.value = fn ? function_output_type(fn->out.value, in.value) : in.value;
     rdd->grouped = spec->grouped;
     rdd->key_partitioned = spec->key_partitioned;
     rdd->partitioner_fixed = spec->partitioner_fixed;
     rdd->fn = fn;
     rdd->args = args_encode_for(rdd, spec->args, fn);
     rdd->params = rdd_copy_slice(rdd, spec->params);
-    copy_dependency(rdd, &spec->dependency);
+    copy_shuffle_dependency(rdd, &spec->dependency);
     return context_failed(g) ? NULL : rdd; /* after an error the context frees it */
 }
 
@@ -495,7 +496,7 @@ struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,
 
 /* ---- Partition counts */
 
-static uint32_t partitions_by_input(const struct glint_rdd *rdd)
+static uint32_t partition_count_for_input(const struct glint_rdd *rdd)
 {
     if (rdd->g->config.partitions > 0) return rdd->g->config.partitions;
     uint64_t n = rdd->input_bytes / PARTITION_INPUT_BYTES;
@@ -537,8 +538,8 @@ static void count_partitions(struct glint_rdd *rdd)
     case OP_SOURCE: break;
     case OP_WIDE:
         if (rdd->partitions_requested > 0) rdd->partitions_inherited = rdd->partitions_requested;
-        rdd->partitions =
-            rdd->partitions_inherited > 0 ? rdd->partitions_inherited : partitions_by_input(rdd);
+        rdd->partitions = rdd->partitions_inherited > 0 ? rdd->partitions_inherited
+                                                        : partition_count_for_input(rdd);
         partitioning_reuse(rdd);
         break;
     case OP_UNION:

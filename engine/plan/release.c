@@ -92,7 +92,7 @@ static void fini_rdd(struct glint_rdd *rdd)
 static void broadcast_unref(struct glint *g, struct glint_broadcast *b);
 
 /* Drops a reference; RDDs without references go to *dead. */
-static void drop_ref(struct glint_rdd *rdd, struct glint_rdd **dead)
+static void unref_rdd_into_dead(struct glint_rdd *rdd, struct glint_rdd **dead)
 {
     assert(rdd->refs > 0);
     if (--rdd->refs > 0) return;
@@ -110,9 +110,9 @@ static void free_rdd(struct glint_rdd *rdd, struct glint_rdd **dead)
     struct glint *g = rdd->g;
     if (g->runner != NULL) g->runner->free_rdd(g->driver, rdd);
     for (uint32_t i = 0; i < rdd->parent_count && !rdd->weak_parent; i++)
-        drop_ref(rdd->parents[i], dead);
-    if (rdd->partitioner_of != NULL) drop_ref(rdd->partitioner_of, dead);
-    if (rdd->exchange != NULL) drop_ref(rdd->exchange, dead);
+        unref_rdd_into_dead(rdd->parents[i], dead);
+    if (rdd->partitioner_of != NULL) unref_rdd_into_dead(rdd->partitioner_of, dead);
+    if (rdd->exchange != NULL) unref_rdd_into_dead(rdd->exchange, dead);
     for (uint32_t i = 0; i < rdd->broadcast_count; i++) broadcast_unref(g, rdd->broadcasts[i]);
     fini_rdd(rdd);
     const struct glint_rdd before = *rdd;
@@ -131,7 +131,7 @@ static void free_rdd(struct glint_rdd *rdd, struct glint_rdd **dead)
 }
 
 /* With a list: recursion would be as deep as the lineage. */
-static void free_dead(struct glint_rdd *dead)
+static void free_dead_rdds(struct glint_rdd *dead)
 {
     while (dead != NULL) {
         struct glint_rdd *rdd = dead;
@@ -144,8 +144,8 @@ static void free_dead(struct glint_rdd *dead)
 static void rdd_unref(struct glint_rdd *rdd)
 {
     struct glint_rdd *dead = NULL;
-    drop_ref(rdd, &dead);
-    free_dead(dead);
+    unref_rdd_into_dead(rdd, &dead);
+    free_dead_rdds(dead);
 }
 
 void rdd_cut_lineage(struct glint_rdd *shuffle)
@@ -154,13 +154,13 @@ void rdd_cut_lineage(struct glint_rdd *shuffle)
     assert(rdd_is_shuffle(shuffle) && shuffle->shuffled && shuffle->counted);
     shuffle->maps = rdd_map_count(shuffle);
     for (uint32_t i = 0; i < shuffle->parent_count && !shuffle->weak_parent; i++)
-        drop_ref(shuffle->parents[i], &dead);
+        unref_rdd_into_dead(shuffle->parents[i], &dead);
     shuffle->parent_count = 0;
-    free_dead(dead);
+    free_dead_rdds(dead);
 }
 
 /* The executors may be using what an action needs, and its plan points to RDDs. */
-static bool can_release(struct glint *g, const char *call)
+static bool check_release_allowed(struct glint *g, const char *call)
 {
     if (!context_failed(g) && g->running > 0)
         error_set(&g->error, GLINT_E_PLAN_LIMIT, "release after the action",
@@ -170,7 +170,7 @@ static bool can_release(struct glint *g, const char *call)
 
 void glint_release(struct glint_rdd *rdd)
 {
-    if (rdd == NULL || !can_release(rdd->g, "glint_release")) return;
+    if (rdd == NULL || !check_release_allowed(rdd->g, "glint_release")) return;
     if (rdd_check_usable(rdd, "release") != 0) return;
     rdd->released = true;
     rdd_unref(rdd);
@@ -237,7 +237,7 @@ bool rdd_ref_broadcasts(struct glint_rdd *rdd, const struct glint_args *args)
 
 void glint_broadcast_destroy(struct glint *g, struct glint_broadcast *b)
 {
-    if (b == NULL || !can_release(g, "glint_broadcast_destroy")) return;
+    if (b == NULL || !check_release_allowed(g, "glint_broadcast_destroy")) return;
     if (b->released) {
         error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "error in the job's plan, not in its input",
                   "a broadcast is destroyed twice");
@@ -279,9 +279,9 @@ static void release_rdds(struct glint *g, const struct plan_scope *s)
         next = rdd->next;
         if (rdd->released || rdd->scope != s->depth) continue;
         rdd->released = true;
-        drop_ref(rdd, &dead);
+        unref_rdd_into_dead(rdd, &dead);
     }
-    free_dead(dead);
+    free_dead_rdds(dead);
 }
 
 static void release_rdd_broadcasts(struct glint *g, const struct plan_scope *s)
@@ -297,7 +297,7 @@ static void release_rdd_broadcasts(struct glint *g, const struct plan_scope *s)
 
 struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep)
 {
-    if (!can_release(g, "glint_end_scope")) return NULL;
+    if (!check_release_allowed(g, "glint_end_scope")) return NULL;
     struct plan_scope *s = g->scope;
     if (s == NULL) {
         error_set(&g->error, GLINT_E_PLAN_ARGUMENT, "error in the job's plan, not in its input",

@@ -35,7 +35,7 @@ void plan_line_add_skipped(struct plan_line *l, const char *what, const struct s
 }
 
 /* The shuffle's number of partitions is computed from an input of unknown size. */
-static bool is_guess(const struct glint_rdd *shuffle)
+static bool is_partition_count_estimated(const struct glint_rdd *shuffle)
 {
     return shuffle->unsized && shuffle->partitions_inherited == 0 &&
            shuffle->g->config.partitions == 0 && shuffle->partitioner_of == NULL;
@@ -43,7 +43,7 @@ static bool is_guess(const struct glint_rdd *shuffle)
 
 /* A source that reads outputs of earlier actions, which explain did not run: their paths, and the
  * stages that would save them. */
-static void add_unwritten(struct plan_line *l, const struct input_list *inputs)
+static void plan_line_add_unwritten_inputs(struct plan_line *l, const struct input_list *inputs)
 {
     for (uint32_t i = 0; i < inputs->unwritten_count; i++)
         plan_line_add(l, "%s %s from stage %u", i > 0 ? "," : "", inputs->unwritten[i]->path,
@@ -62,7 +62,8 @@ void plan_step_format(const struct glint *g, const struct stage_node *n, bool ro
     if (shuffle) plan_line_add(l, " (%s)", root ? "write" : "read");
     if (n->op->kind == OP_WIDE && n->narrow) plan_line_add(l, " (no shuffle)");
     if (rdd != NULL && rdd->header) plan_line_add(l, " (without headers)");
-    if (rdd != NULL && rdd->inputs != NULL && rdd->unsized) add_unwritten(l, rdd->inputs);
+    if (rdd != NULL && rdd->inputs != NULL && rdd->unsized)
+        plan_line_add_unwritten_inputs(l, rdd->inputs);
     if (rdd != NULL && rdd->estimated)
         plan_line_add(l, " (task count estimated: lines are not counted)");
     if (n->persist != 0 && rdd != NULL)
@@ -76,7 +77,7 @@ void plan_step_format(const struct glint *g, const struct stage_node *n, bool ro
     if (shuffle && !root && rdd->stage > 0) plan_line_add(l, " from stage %u", rdd->stage - 1);
     if (shuffle && root)
         plan_line_add(l, " into %u partition%s%s", n->partitions, n->partitions == 1 ? "" : "s",
-                      is_guess(rdd) ? " (estimated from the input)" : "");
+                      is_partition_count_estimated(rdd) ? " (estimated from the input)" : "");
     if (n->dependency.partition_fn != NULL && root)
         plan_line_add(l, " by %s", n->dependency.partition_fn->name);
     if (rdd != NULL && rdd->prepared.by != NULL && root == shuffle)
@@ -94,7 +95,7 @@ struct stage_walk {
     uint64_t number; /* from 1; RDDs that it has found have it */
 };
 
-static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
+static bool stage_walk_add(struct stage_walk *w, struct glint_rdd *rdd)
 {
     if (w->number == 0) w->number = ++rdd->g->walks;
     if (rdd->walk == w->number) return true;
@@ -105,14 +106,14 @@ static bool walk_add(struct stage_walk *w, struct glint_rdd *rdd)
 }
 
 /* Collects all RDDs of one stage from `top` upwards, without crossing wide RDDs, except `top`. */
-static bool walk_stage(struct stage_walk *w, struct glint_rdd *top)
+static bool stage_walk_collect(struct stage_walk *w, struct glint_rdd *top)
 {
-    if (!walk_add(w, top)) return false;
+    if (!stage_walk_add(w, top)) return false;
     for (uint32_t i = 0; i < w->count; i++) {
         struct glint_rdd *rdd = w->items[i];
         if (rdd_is_shuffle(rdd) && rdd != top) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
-            if (!walk_add(w, rdd->parents[p])) return false;
+            if (!stage_walk_add(w, rdd->parents[p])) return false;
     }
     return true;
 }
@@ -124,14 +125,14 @@ int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
     struct glint_error *error = &rdd->g->error;
     int r = 0;
     if (rdd_is_shuffle(rdd)) return visit(arg, rdd);
-    if (!walk_stage(&w, rdd)) r = error_no_memory(error);
+    if (!stage_walk_collect(&w, rdd)) r = error_no_memory(error);
     for (uint32_t i = 0; i < w.count && r == 0; i++)
         if (rdd_is_shuffle(w.items[i])) r = visit(arg, w.items[i]);
     mem_free(w.items);
     return r;
 }
 
-static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
+static void fill_stage_node(struct stage_node *n, const struct glint_rdd *rdd)
 {
     *n = (struct stage_node){.rdd = rdd->id,
                              .op = rdd->op,
@@ -148,16 +149,17 @@ static void fill_node(struct stage_node *n, const struct glint_rdd *rdd)
                              .dependency = rdd->dependency};
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_rdds_by_id(const void *a, const void *b)
 {
     const struct glint_rdd *const *x = a, *const *y = b;
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
 /* The node of an RDD in a walk that is sorted by id. */
-static uint32_t node_index(const struct stage_walk *w, struct glint_rdd *rdd)
+static uint32_t stage_node_index(const struct stage_walk *w, struct glint_rdd *rdd)
 {
-    struct glint_rdd **found = bsearch(&rdd, w->items, w->count, sizeof *w->items, by_id);
+    struct glint_rdd **found =
+        bsearch(&rdd, w->items, w->count, sizeof *w->items, compare_rdds_by_id);
     assert(found != NULL);
     return (uint32_t)(found - w->items);
 }
@@ -165,8 +167,9 @@ static uint32_t node_index(const struct stage_walk *w, struct glint_rdd *rdd)
 int rdd_prepare_stage(struct glint_rdd *rdd)
 {
     struct stage_walk w = {NULL, 0, 0, 0};
-    int r = walk_stage(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
-    if (r == 0) qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
+    int r = stage_walk_collect(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);
+    if (r == 0)
+        qsort(w.items, w.count, sizeof *w.items, compare_rdds_by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count && r == 0; i++) {
         int (*prepare)(struct glint_rdd *) = w.items[i]->prepare;
         if (prepare == NULL || (rdd_is_shuffle(w.items[i]) && w.items[i] != rdd)) continue;
@@ -192,20 +195,20 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
     struct stage_walk w = {NULL, 0, 0, 0};
     /* An action directly on a shuffle: the stage only reads it, its map side is another stage. */
     bool source_only = rdd_is_shuffle(top) && action != NULL;
-    bool walked = source_only ? walk_add(&w, top) : walk_stage(&w, top);
+    bool walked = source_only ? stage_walk_add(&w, top) : stage_walk_collect(&w, top);
     if (walked) s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * (w.count + 1));
     if (s->nodes == NULL) {
         mem_free(w.items);
         return error_no_memory(&top->g->error);
     }
-    qsort(w.items, w.count, sizeof *w.items, by_id); /* parents have smaller ids */
+    qsort(w.items, w.count, sizeof *w.items, compare_rdds_by_id); /* parents have smaller ids */
     for (uint32_t i = 0; i < w.count; i++) {
         const struct glint_rdd *rdd = w.items[i];
         struct stage_node *n = &s->nodes[s->node_count++];
-        fill_node(n, rdd);
+        fill_stage_node(n, rdd);
         if (rdd_is_shuffle(rdd) && (rdd != top || source_only)) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
-            n->parents[p] = node_index(&w, rdd->parents[p]);
+            n->parents[p] = stage_node_index(&w, rdd->parents[p]);
     }
     mem_free(w.items);
     if (action != NULL) {
@@ -259,7 +262,8 @@ struct visit_stack {
     uint64_t count, capacity;
 };
 
-static bool push_visit(struct visit_stack *s, struct glint_rdd *rdd, uint32_t first, uint32_t end)
+static bool push_partition_visit(struct visit_stack *s, struct glint_rdd *rdd, uint32_t first,
+                                 uint32_t end)
 {
     if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items)) return false;
     s->items[s->count++] = (struct partition_visit){rdd, first, end};
@@ -280,30 +284,31 @@ static bool visit_next_partition(struct visit_stack *s, struct packer *p, uint64
         pack_bytes(p, rdd->splits[partition]);
         ++*count;
         return true;
-    case OP_WIDE: return !rdd->narrow || push_visit(s, rdd->parents[0], partition, partition + 1);
+    case OP_WIDE:
+        return !rdd->narrow || push_partition_visit(s, rdd->parents[0], partition, partition + 1);
     case OP_UNION: {
         if (rdd->narrow) /* the left one is read first */
-            return push_visit(s, rdd->parents[1], partition, partition + 1) &&
-                   push_visit(s, rdd->parents[0], partition, partition + 1);
+            return push_partition_visit(s, rdd->parents[1], partition, partition + 1) &&
+                   push_partition_visit(s, rdd->parents[0], partition, partition + 1);
         uint32_t left = rdd->parents[0]->partitions;
         struct glint_rdd *parent = rdd->parents[partition < left ? 0 : 1];
         uint32_t at = partition < left ? partition : partition - left;
-        return push_visit(s, parent, at, at + 1);
+        return push_partition_visit(s, parent, at, at + 1);
     }
     case OP_COALESCE: {
         uint32_t first, end;
         rdd_coalesce_range(rdd->parents[0]->partitions, rdd->partitions, partition, &first, &end);
-        return push_visit(s, rdd->parents[0], first, end);
+        return push_partition_visit(s, rdd->parents[0], first, end);
     }
     case OP_ZIP: /* the right one is read first, so it is on top */
-        return push_visit(s, rdd->parents[0], partition, partition + 1) &&
-               push_visit(s, rdd->parents[1], partition, partition + 1);
+        return push_partition_visit(s, rdd->parents[0], partition, partition + 1) &&
+               push_partition_visit(s, rdd->parents[1], partition, partition + 1);
     case OP_CARTESIAN: {
         const uint32_t n = rdd->parents[1]->partitions;
-        return push_visit(s, rdd->parents[0], partition / n, partition / n + 1) &&
-               push_visit(s, rdd->parents[1], partition % n, partition % n + 1);
+        return push_partition_visit(s, rdd->parents[0], partition / n, partition / n + 1) &&
+               push_partition_visit(s, rdd->parents[1], partition % n, partition % n + 1);
     }
-    default: return push_visit(s, rdd->parents[0], partition, partition + 1);
+    default: return push_partition_visit(s, rdd->parents[0], partition, partition + 1);
     }
 }
 
@@ -314,7 +319,7 @@ int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t
     struct visit_stack s = {NULL, 0, 0};
     struct packer body = {.failed = false}, whole = {.failed = false};
     uint64_t count = 0;
-    bool ok = push_visit(&s, rdd, partition, partition + 1);
+    bool ok = push_partition_visit(&s, rdd, partition, partition + 1);
     while (ok && s.count > 0) ok = visit_next_partition(&s, &body, &count);
     pack_array(&whole, count);
     if (!ok || body.failed || !buffer_append(&whole.out, body.out.data, body.out.size))
@@ -325,7 +330,7 @@ int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t
 }
 
 /* ---- Wire format of a stage: [[output ...], [node ...]]; a node is an array of the fields of
- * node_pack, in order.
+ * stage_node_pack, in order.
  *
  * The bytes come from a peer and are not trusted. Each field is checked as it is read, then each
  * node for the properties that running it relies on, so that a decoded stage needs no further
@@ -345,7 +350,7 @@ static void dependency_pack(struct packer *p, const struct shuffle_dependency *w
     pack_bytes(p, w->partition_args);
 }
 
-static void node_pack(struct packer *p, const struct stage_node *n)
+static void stage_node_pack(struct packer *p, const struct stage_node *n)
 {
     pack_array(p, 14);
     pack_u64(p, n->rdd);
@@ -372,7 +377,7 @@ int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct gli
     pack_array(&p, s->output_count);
     for (uint32_t i = 0; i < s->output_count; i++) pack_text(&p, s->outputs[i]);
     pack_array(&p, s->node_count);
-    for (uint32_t i = 0; i < s->node_count; i++) node_pack(&p, &s->nodes[i]);
+    for (uint32_t i = 0; i < s->node_count; i++) stage_node_pack(&p, &s->nodes[i]);
     return packer_finish(&p, out, error);
 }
 
@@ -401,7 +406,7 @@ static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
     return true;
 }
 
-static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
+static uint32_t parent_node_unpack(struct unpacker *u, uint32_t self)
 {
     uint64_t parent = unpack_u64(u, UINT32_MAX);
     /* Parents come first, so no cycles. */
@@ -409,7 +414,7 @@ static uint32_t parent_unpack(struct unpacker *u, uint32_t self)
     return (uint32_t)parent;
 }
 
-static int set_not_registered(const char *what, const char *name, struct glint_error *error)
+static int set_not_registered_error(const char *what, const char *name, struct glint_error *error)
 {
     return error_set(error, GLINT_E_PLAN_FUNCTION,
                      "run the same build on the driver and on all executors",
@@ -417,17 +422,17 @@ static int set_not_registered(const char *what, const char *name, struct glint_e
 }
 
 /* Sets *out to the function, or to NULL if the name is empty. */
-static int find_function(const struct context_config *registry, const char *name,
-                         const struct glint_function **out, struct glint_error *error)
+static int find_named_function(const struct context_config *registry, const char *name,
+                               const struct glint_function **out, struct glint_error *error)
 {
     *out = name[0] != '\0' ? registry_find_function(registry, name) : NULL;
-    if (*out == NULL && name[0] != '\0') return set_not_registered("function", name, error);
+    if (*out == NULL && name[0] != '\0') return set_not_registered_error("function", name, error);
     return 0;
 }
 
-static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
-                       struct arena *memory, const struct context_config *registry,
-                       struct glint_error *error)
+static int stage_node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
+                             struct arena *memory, const struct context_config *registry,
+                             struct glint_error *error)
 {
     char op[NAME_BYTES_MAX], fn[NAME_BYTES_MAX], partition_fn[NAME_BYTES_MAX];
     n->rdd = (uint32_t)unpack_u64(u, UINT32_MAX);
@@ -440,8 +445,8 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
     n->grouped = unpack_u64(u, 1) != 0;
     n->narrow = unpack_u64(u, 1) != 0;
     n->persist = (unsigned)unpack_u64(u, GLINT_MEMORY | GLINT_DISK);
-    n->parents[0] = parent_unpack(u, self);
-    n->parents[1] = parent_unpack(u, self);
+    n->parents[0] = parent_node_unpack(u, self);
+    n->parents[1] = parent_node_unpack(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
     struct unpacker dependency = unpack_array(u);
     if (!dependency_unpack(&dependency, &n->dependency, partition_fn, memory))
@@ -450,9 +455,10 @@ static int node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
         n->schema.value < GLINT_NONE)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode node %u of a stage", self);
     n->op = registry_find_op(registry, op);
-    if (n->op == NULL) return set_not_registered("operator", op, error);
-    int r = find_function(registry, fn, &n->fn, error);
-    return r != 0 ? r : find_function(registry, partition_fn, &n->dependency.partition_fn, error);
+    if (n->op == NULL) return set_not_registered_error("operator", op, error);
+    int r = find_named_function(registry, fn, &n->fn, error);
+    return r != 0 ? r
+                  : find_named_function(registry, partition_fn, &n->dependency.partition_fn, error);
 }
 
 /* Checks that the operator takes the function, and the functions what the node's parent emits. The
@@ -517,8 +523,8 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
     memset(s->nodes, 0, sizeof *s->nodes * nodes->count);
     for (; r == 0 && s->node_count < nodes->count; s->node_count++) {
         struct unpacker fields = unpack_array(nodes);
-        r = node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory, registry,
-                        error);
+        r = stage_node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory,
+                              registry, error);
     }
     for (uint32_t i = 0; r == 0 && i < s->node_count; i++)
         if (!node_is_valid(s, i))
@@ -528,7 +534,8 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
     return r;
 }
 
-static int outputs_unpack(struct stage_plan *s, struct unpacker *outputs, struct glint_error *error)
+static int output_paths_unpack(struct stage_plan *s, struct unpacker *outputs,
+                               struct glint_error *error)
 {
     int r = 0;
     char path[OUTPUT_PATH_BYTES_MAX];
@@ -548,7 +555,7 @@ int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
 {
     memset(s, 0, sizeof *s);
     struct unpacker u = unpack_begin(bytes), outputs = unpack_array(&u), nodes = unpack_array(&u);
-    int r = u.failed ? 0 : outputs_unpack(s, &outputs, error);
+    int r = u.failed ? 0 : output_paths_unpack(s, &outputs, error);
     if (r == 0 && (!unpack_is_complete(&u) || !unpack_is_complete(&outputs) || nodes.count < 1 ||
                    nodes.count > PLAN_NODES_MAX + 1))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a stage");

@@ -71,8 +71,8 @@ void acc_swap_buffer(struct glint_acc *acc, struct buffer *bytes)
 
 /* Extends the accumulator without copying, if it is the latest allocation from the pool's chunk and
  * `need` fits; returns false otherwise. */
-static bool extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64_t need,
-                            uint64_t want)
+static bool acc_extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64_t need,
+                                uint64_t want)
 {
     if (acc->capacity == 0) return false;
     const uint8_t *end = acc->value.bytes.data + acc->capacity;
@@ -85,7 +85,7 @@ static bool extend_in_place(struct acc_pool *pool, struct glint_acc *acc, uint64
 }
 
 /* What a function of a user's program may do. */
-static int fail_number(struct glint_task *task)
+static int set_number_acc_error(struct glint_task *task)
 {
     const struct glint_function *fn = atomic_load(&task->function);
     return error_set(
@@ -96,11 +96,11 @@ static int fail_number(struct glint_task *task)
 /* Makes the capacity at least `need`; keeps the first `keep` bytes of the value. Capacities double,
  * so that appending is linear. Old bytes in the pool are not reused before the next spill,
  * therefore values over ACC_LARGE_BYTES are on the heap. */
-static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t need, uint64_t keep)
+static int acc_reserve(struct glint_task *task, struct glint_acc *acc, uint64_t need, uint64_t keep)
 {
     struct acc_pool *pool = acc->memory;
     if (need <= acc->capacity) return 0;
-    if (pool == NULL || pool->numbers) return fail_number(task);
+    if (pool == NULL || pool->numbers) return set_number_acc_error(task);
     assert(keep <= acc->capacity);
     if (need > VALUE_BYTES_MAX)
         return error_set(&task->error, GLINT_E_VALUE_LIMIT, "make the function store less per key",
@@ -108,7 +108,7 @@ static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t 
     uint64_t want = acc->capacity * 2 > need ? acc->capacity * 2 : need;
     if (need <= ACC_LARGE_BYTES && want > ACC_LARGE_BYTES) want = ACC_LARGE_BYTES;
     bool large = want > ACC_LARGE_BYTES;
-    if (!large && extend_in_place(pool, acc, need, want)) return 0;
+    if (!large && acc_extend_in_place(pool, acc, need, want)) return 0;
     uint8_t *bytes = large ? mem_grow(NULL, 0, want) : acc_pool_alloc(pool, want);
     if (bytes == NULL) return error_no_memory(&task->error);
     if (keep > 0) memcpy(bytes, acc->value.bytes.data, keep);
@@ -121,7 +121,7 @@ static int reserve_acc(struct glint_task *task, struct glint_acc *acc, uint64_t 
 
 int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *data, uint64_t size)
 {
-    int r = reserve_acc(task, acc, size, 0);
+    int r = acc_reserve(task, acc, size, 0);
     if (r < 0) return r;
     if (size > 0) memcpy(glint_acc_bytes(acc), data, size);
     acc->value.bytes.size = size;
@@ -130,7 +130,7 @@ int glint_acc_set(struct glint_task *task, struct glint_acc *acc, const void *da
 
 void *glint_acc_zero(struct glint_task *task, struct glint_acc *acc, uint64_t size)
 {
-    if (reserve_acc(task, acc, size, 0) < 0) return NULL;
+    if (acc_reserve(task, acc, size, 0) < 0) return NULL;
     memset(glint_acc_bytes(acc), 0, size);
     acc->value.bytes.size = size;
     return glint_acc_bytes(acc);
@@ -141,7 +141,7 @@ int glint_acc_append(struct glint_task *task, struct glint_acc *acc, const void 
 {
     uint64_t old = acc->value.bytes.size;
     if (size > UINT64_MAX - old) return error_no_memory(&task->error);
-    int r = reserve_acc(task, acc, old + size, old);
+    int r = acc_reserve(task, acc, old + size, old);
     if (r < 0) return r;
     if (size > 0) memcpy(glint_acc_bytes(acc) + old, data, size);
     acc->value.bytes.size = old + size;

@@ -21,7 +21,7 @@ static uint64_t padded_size(uint64_t size)
 }
 
 /* The bytes of all cells. */
-static uint64_t cell_bytes(const struct glint_column *c, uint32_t rows)
+static uint64_t column_cells_bytes(const struct glint_column *c, uint32_t rows)
 {
     if (c->type == GLINT_NONE) return 0;
     if (!codec_type_is_bytes(c->type)) return CODEC_NUMBER_BYTES * (uint64_t)rows;
@@ -31,7 +31,7 @@ static uint64_t cell_bytes(const struct glint_column *c, uint32_t rows)
     return size;
 }
 
-static uint64_t offsets_bytes(enum glint_type type, uint32_t rows)
+static uint64_t column_offsets_bytes(enum glint_type type, uint32_t rows)
 {
     if (!codec_type_is_bytes(type) || rows == 1) return 0;
     return padded_size(sizeof(uint32_t) * ((uint64_t)rows + 1));
@@ -39,9 +39,10 @@ static uint64_t offsets_bytes(enum glint_type type, uint32_t rows)
 
 uint64_t batch_encoded_size(const struct glint_batch *b)
 {
-    return sizeof(struct batch_header) + offsets_bytes(b->key.type, b->rows) +
-           padded_size(cell_bytes(&b->key, b->rows)) + offsets_bytes(b->value.type, b->rows) +
-           padded_size(cell_bytes(&b->value, b->rows));
+    return sizeof(struct batch_header) + column_offsets_bytes(b->key.type, b->rows) +
+           padded_size(column_cells_bytes(&b->key, b->rows)) +
+           column_offsets_bytes(b->value.type, b->rows) +
+           padded_size(column_cells_bytes(&b->value, b->rows));
 }
 
 /* Copies the cells one after the other. Returns the end of what was written. */
@@ -70,7 +71,7 @@ static uint8_t *encode_column(const struct glint_column *c, uint32_t rows, uint8
     }
     if (rows > 1) {
         uint32_t at = 0;
-        const uint64_t size = offsets_bytes(c->type, rows);
+        const uint64_t size = column_offsets_bytes(c->type, rows);
         memset(out + size - CODEC_NUMBER_BYTES, 0, CODEC_NUMBER_BYTES);
         for (uint32_t i = 0; i <= rows; i++) {
             memcpy(out + sizeof at * i, &at, sizeof at);
@@ -88,8 +89,8 @@ void batch_encode(const struct glint_batch *b, uint8_t *out)
 {
     assert(b->rows > 0 && b->rows <= BATCH_ROWS_MAX && (uintptr_t)out % 8 == 0);
     const struct batch_header h = {.rows = b->rows,
-                                   .key_bytes = cell_bytes(&b->key, b->rows),
-                                   .value_bytes = cell_bytes(&b->value, b->rows)};
+                                   .key_bytes = column_cells_bytes(&b->key, b->rows),
+                                   .value_bytes = column_cells_bytes(&b->value, b->rows)};
     memcpy(out, &h, sizeof h);
     encode_column(&b->value, b->rows, encode_column(&b->key, b->rows, out + sizeof h));
 }
@@ -98,7 +99,7 @@ void batch_encode(const struct glint_batch *b, uint8_t *out)
 static bool decode_column(struct glint_slice all, uint64_t *at, uint32_t rows, uint64_t bytes,
                           struct glint_column *out)
 {
-    const uint64_t offsets = offsets_bytes(out->type, rows);
+    const uint64_t offsets = column_offsets_bytes(out->type, rows);
     const uint8_t *data = all.data + *at;
     if (bytes > all.size || offsets + padded_size(bytes) > all.size - *at) return false;
     *at += offsets + padded_size(bytes);
@@ -139,15 +140,15 @@ bool batch_decode(struct glint_slice bytes, struct glint_schema schema, struct g
 bool batch_collector_fits(const struct batch_collector *c, const struct glint_batch *batch)
 {
     return batch->rows <= BATCH_ROWS_MAX - c->rows &&
-           c->key.bytes.size + c->value.bytes.size + cell_bytes(&batch->key, batch->rows) +
-                   cell_bytes(&batch->value, batch->rows) <=
+           c->key.bytes.size + c->value.bytes.size + column_cells_bytes(&batch->key, batch->rows) +
+                   column_cells_bytes(&batch->value, batch->rows) <=
                COLLECT_BYTES_MAX;
 }
 
-static bool collect_column(struct batch_collector_column *c, uint32_t before,
-                           const struct glint_column *in, uint32_t rows)
+static bool batch_collector_add_column(struct batch_collector_column *c, uint32_t before,
+                                       const struct glint_column *in, uint32_t rows)
 {
-    const uint64_t size = cell_bytes(in, rows);
+    const uint64_t size = column_cells_bytes(in, rows);
     if (!buffer_reserve(&c->bytes, size + READ_SLACK)) return false;
     uint32_t at = (uint32_t)c->bytes.size;
     if (codec_type_is_bytes(in->type)) {
@@ -167,14 +168,15 @@ static bool collect_column(struct batch_collector_column *c, uint32_t before,
 bool batch_collector_add(struct batch_collector *c, const struct glint_batch *batch)
 {
     assert(batch_collector_fits(c, batch));
-    if (!collect_column(&c->key, c->rows, &batch->key, batch->rows) ||
-        !collect_column(&c->value, c->rows, &batch->value, batch->rows))
+    if (!batch_collector_add_column(&c->key, c->rows, &batch->key, batch->rows) ||
+        !batch_collector_add_column(&c->value, c->rows, &batch->value, batch->rows))
         return false;
     c->rows += batch->rows;
     return true;
 }
 
-static struct glint_column take_column(struct batch_collector_column *c, enum glint_type type)
+static struct glint_column batch_collector_take_column(struct batch_collector_column *c,
+                                                       enum glint_type type)
 {
     const void *data = c->bytes.data;
     struct glint_column out = {.type = type, .base = data, .size = c->bytes.size};
@@ -191,8 +193,8 @@ void batch_collector_take(struct batch_collector *c, struct glint_batch *out)
 {
     assert(c->rows > 0);
     *out = (struct glint_batch){.rows = c->rows,
-                                .key = take_column(&c->key, c->schema.key),
-                                .value = take_column(&c->value, c->schema.value)};
+                                .key = batch_collector_take_column(&c->key, c->schema.key),
+                                .value = batch_collector_take_column(&c->value, c->schema.value)};
     c->rows = 0;
 }
 

@@ -24,19 +24,19 @@ void emitter_init(struct glint_emitter *e, struct glint_task *task, struct glint
 
 /* If all cells are empty the column may have no memory, but readers rely on READ_SLACK readable
  * bytes after every cell. */
-static void set_readable_base(struct glint_column *c)
+static void ensure_readable_column(struct glint_column *c)
 {
     static const uint8_t slack[READ_SLACK];
     if (c->base == NULL && codec_type_is_bytes(c->type)) c->base = slack;
 }
 
 /* Runs the next operator, with the task's partition and function set to its own meanwhile. */
-static enum flow push_batch(struct glint_emitter *e, struct glint_batch *batch)
+static enum flow emitter_push_batch(struct glint_emitter *e, struct glint_batch *batch)
 {
     assert(batch->rows > 0 && batch->rows <= BATCH_ROWS_MAX);
     if (e->flow != FLOW_MORE) return e->flow;
-    set_readable_base(&batch->key);
-    set_readable_base(&batch->value);
+    ensure_readable_column(&batch->key);
+    ensure_readable_column(&batch->value);
     if (batch->origin != NULL) e->task->origin = batch->origin;
     const uint32_t partition = e->task->partition;
     const struct glint_function *function = task_set_function(e->task, e->push_function);
@@ -56,13 +56,13 @@ enum flow emitter_flush(struct glint_emitter *e)
                                     .value = e->value.column,
                                     .origin = e->in != NULL ? e->in->origin : NULL};
         e->rows = 0;
-        push_batch(e, &batch);
+        emitter_push_batch(e, &batch);
     }
     e->key.used = e->value.used = 0;
     return e->flow;
 }
 
-static bool column_open(struct glint_emitter *e, struct emit_column *c)
+static bool emit_column_init(struct glint_emitter *e, struct emit_column *c)
 {
     if (c->column.type == GLINT_I64 || c->column.type == GLINT_F64) {
         c->i64 = task_alloc(e->task, sizeof *c->i64 * BATCH_ROWS_MAX);
@@ -98,7 +98,7 @@ static const struct glint_column *find_owning_column(const struct glint_batch *i
 }
 
 /* Adds the cell by reference if all rows so far refer to the same memory. */
-static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+static bool emit_column_borrow(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
 {
     const struct glint_column *owner = find_owning_column(e->in, s);
     if (owner == NULL || (e->rows > 0 && c->column.base != owner->base)) return false;
@@ -109,7 +109,7 @@ static bool column_borrow(struct glint_emitter *e, struct emit_column *c, struct
     return true;
 }
 
-static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
+static bool emit_column_copy(struct glint_emitter *e, struct emit_column *c, struct glint_slice s)
 {
     assert(s.size <= EMIT_BUFFER_BYTES);
     if (c->buffer == NULL) {
@@ -128,8 +128,8 @@ static bool column_copy(struct glint_emitter *e, struct emit_column *c, struct g
 
 /* Whether the collected rows must be pushed before this cell is added: they refer to other memory,
  * or the buffer is full. */
-static bool column_needs_flush(const struct glint_emitter *e, struct emit_column *c,
-                               struct glint_slice s)
+static bool emit_column_needs_flush(const struct glint_emitter *e, struct emit_column *c,
+                                    struct glint_slice s)
 {
     if (e->rows == 0 || c->column.type == GLINT_I64 || c->column.type == GLINT_F64 ||
         c->column.type == GLINT_NONE)
@@ -141,28 +141,28 @@ static bool column_needs_flush(const struct glint_emitter *e, struct emit_column
     return true;
 }
 
-static bool column_append(struct glint_emitter *e, struct emit_column *c,
-                          const union glint_value *v)
+static bool emit_column_append(struct glint_emitter *e, struct emit_column *c,
+                               const union glint_value *v)
 {
     switch (c->column.type) {
     case GLINT_NONE: return true;
     case GLINT_I64:
-        if (c->i64 == NULL && !column_open(e, c)) return false;
+        if (c->i64 == NULL && !emit_column_init(e, c)) return false;
         c->i64[e->rows] = v->i64;
         return true;
     case GLINT_F64:
-        if (c->i64 == NULL && !column_open(e, c)) return false;
+        if (c->i64 == NULL && !emit_column_init(e, c)) return false;
         memcpy(&c->i64[e->rows], &v->f64, sizeof v->f64);
         return true;
     default: break;
     }
-    if (c->start == NULL && !column_open(e, c)) return false;
-    if (!c->copies && column_borrow(e, c, v->bytes)) return true;
+    if (c->start == NULL && !emit_column_init(e, c)) return false;
+    if (!c->copies && emit_column_borrow(e, c, v->bytes)) return true;
     c->copies = true;
-    return column_copy(e, c, v->bytes);
+    return emit_column_copy(e, c, v->bytes);
 }
 
-static struct glint_column single_column(enum glint_type type, const union glint_value *v)
+static struct glint_column one_row_column(enum glint_type type, const union glint_value *v)
 {
     struct glint_column c = {.type = type};
     if (type == GLINT_I64) {
@@ -181,9 +181,9 @@ static void emit_large_record(struct glint_emitter *e, const struct glint_record
 {
     if (emitter_flush(e) != FLOW_MORE) return;
     struct glint_batch batch = {.rows = 1,
-                                .key = single_column(e->key.column.type, &r->key),
-                                .value = single_column(e->value.column.type, &r->value)};
-    push_batch(e, &batch);
+                                .key = one_row_column(e->key.column.type, &r->key),
+                                .value = one_row_column(e->value.column.type, &r->value)};
+    emitter_push_batch(e, &batch);
 }
 
 static void emit_record(struct glint_emitter *e, const struct glint_record *record)
@@ -209,11 +209,11 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
         return;
     }
     if (e->rows > 0) {
-        bool key_needs_flush = column_needs_flush(e, &e->key, r.key.bytes);
-        bool value_needs_flush = column_needs_flush(e, &e->value, r.value.bytes);
+        bool key_needs_flush = emit_column_needs_flush(e, &e->key, r.key.bytes);
+        bool value_needs_flush = emit_column_needs_flush(e, &e->value, r.value.bytes);
         if ((key_needs_flush || value_needs_flush) && emitter_flush(e) != FLOW_MORE) return;
     }
-    if (!column_append(e, &e->key, &r.key) || !column_append(e, &e->value, &r.value)) {
+    if (!emit_column_append(e, &e->key, &r.key) || !emit_column_append(e, &e->value, &r.value)) {
         e->flow = FLOW_FAIL;
         return;
     }
@@ -264,7 +264,7 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 }
 
 /* A function emitted what it did not promise. */
-static void fail_emit(struct glint_emitter *e, const char *what)
+static void emitter_set_type_error(struct glint_emitter *e, const char *what)
 {
     const struct glint_function *fn = atomic_load(&e->task->function);
     error_set(&e->task->error, GLINT_E_PLAN_TYPE, "emit the types of the function's `out`",
@@ -281,7 +281,7 @@ __attribute__((noinline)) static void fail_types(struct glint_emitter *e, struct
     snprintf(what, sizeof what, "(%s, %s), and its output is (%s, %s)", codec_type_name(types.key),
              codec_type_name(types.value), codec_type_name(e->key.column.type),
              codec_type_name(e->value.column.type));
-    fail_emit(e, what);
+    emitter_set_type_error(e, what);
 }
 
 /* Of a cell and its column; a cell that an operator keeps from its input replaces any other. */
@@ -319,15 +319,16 @@ void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)
     if (e->keep_key || e->keep_value) {
         assert(e->in != NULL);
         if (e->in->rows != batch->rows) {
-            fail_emit(e, "a batch with another number of rows than its input, whose keys or values "
-                         "are kept");
+            emitter_set_type_error(
+                e, "a batch with another number of rows than its input, whose keys or values "
+                   "are kept");
             return;
         }
         if (e->keep_key) spliced.key = e->in->key;
         if (e->keep_value) spliced.value = e->in->value;
     }
     if (spliced.key.type == e->key.column.type && spliced.value.type == e->value.column.type)
-        push_batch(e, &spliced);
+        emitter_push_batch(e, &spliced);
     else
-        fail_emit(e, "a batch with other types than those of the function");
+        emitter_set_type_error(e, "a batch with other types than those of the function");
 }

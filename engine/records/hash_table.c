@@ -141,7 +141,7 @@ static inline uint64_t home_bucket(const struct hash_table *t, uint32_t hash)
 }
 
 /* Returns the bucket count for `slots` slots: never less than now, at most half full. */
-static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
+static uint64_t bucket_count_for(const struct hash_table *t, uint64_t slots)
 {
     uint64_t count = t->bucket_count < BUCKETS_MIN ? BUCKETS_MIN : t->bucket_count;
     while (count < 2 * slots) count *= 2;
@@ -151,7 +151,7 @@ static uint64_t buckets_for(const struct hash_table *t, uint64_t slots)
 /* Grows the buckets if needed, so that they are at most half full after `extra` more keys. */
 static bool reserve_table_buckets(struct hash_table *t, uint32_t extra)
 {
-    uint64_t count = buckets_for(t, (uint64_t)t->slots + extra);
+    uint64_t count = bucket_count_for(t, (uint64_t)t->slots + extra);
     if (count == t->bucket_count) return true;
     if (count > (uint64_t)1 << 32) return false; /* the stored hash has 32 bits */
     struct hash_table_bucket *old = t->buckets, *fresh = mem_zalloc(count * sizeof *fresh);
@@ -203,7 +203,7 @@ static uint32_t find_or_insert_key(struct hash_table *t, const struct key_group 
 }
 
 /* Seeded per process, so that an input cannot force collisions. */
-static void hash_group(const struct hash_table *t, struct key_group *g, uint32_t rows)
+static void hash_key_group(const struct hash_table *t, struct key_group *g, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
         if (g->size[i] <= HASH_TABLE_SHORT_KEY)
@@ -218,7 +218,7 @@ static void hash_group(const struct hash_table *t, struct key_group *g, uint32_t
 }
 
 /* Returns the bucket's slot + 1 that find_or_insert_key will find, guessed by the hash, or 0. */
-static uint32_t guess_slot(const struct hash_table *t, uint32_t hash)
+static uint32_t guess_slot_by_hash(const struct hash_table *t, uint32_t hash)
 {
     const uint64_t mask = t->bucket_count - 1;
     uint64_t at = home_bucket(t, hash);
@@ -230,15 +230,15 @@ static uint32_t guess_slot(const struct hash_table *t, uint32_t hash)
  * looked up, so that there are always as many cache misses at once as the processor can have. */
 enum { BUCKET_AHEAD = 32, KEY_AHEAD = 16, BYTES_AHEAD = 8 };
 
-static bool find_or_insert_far(struct hash_table *t, const struct key_group *g, uint32_t rows,
-                               uint32_t *out_slots)
+static bool find_or_insert_with_prefetch(struct hash_table *t, const struct key_group *g,
+                                         uint32_t rows, uint32_t *out_slots)
 {
     uint32_t guess[GROUP_ROWS];
     for (uint32_t i = 0; i < rows + BUCKET_AHEAD; i++) {
         if (i < rows) __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
         const uint32_t key = i - (BUCKET_AHEAD - KEY_AHEAD);
         if (key < rows) {
-            guess[key] = guess_slot(t, g->hash[key]);
+            guess[key] = guess_slot_by_hash(t, g->hash[key]);
             if (guess[key] != 0) hash_table_prefetch_key(t, guess[key] - 1);
         }
         const uint32_t bytes = i - (BUCKET_AHEAD - BYTES_AHEAD);
@@ -255,13 +255,14 @@ static bool find_or_insert_far(struct hash_table *t, const struct key_group *g, 
     return true;
 }
 
-static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint32_t rows,
-                                 uint32_t *out_slots)
+static bool find_or_insert_key_group(struct hash_table *t, struct key_group *g, uint32_t rows,
+                                     uint32_t *out_slots)
 {
     assert(rows <= GROUP_ROWS);
     if (!reserve_table_buckets(t, rows)) return false;
-    hash_group(t, g, rows);
-    if (t->bucket_count > PREFETCH_BUCKETS) return find_or_insert_far(t, g, rows, out_slots);
+    hash_key_group(t, g, rows);
+    if (t->bucket_count > PREFETCH_BUCKETS)
+        return find_or_insert_with_prefetch(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
         out_slots[i] = find_or_insert_key(t, g, i);
         if (out_slots[i] == UINT32_MAX) return false;
@@ -270,7 +271,7 @@ static bool find_or_insert_group(struct hash_table *t, struct key_group *g, uint
 }
 
 /* Returns the slot of a small number, or UINT32_MAX when out of memory. */
-static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
+static uint32_t find_or_insert_small_key(struct hash_table *t, int64_t key)
 {
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
@@ -285,8 +286,8 @@ static uint32_t find_or_insert_direct(struct hash_table *t, int64_t key)
 
 /* Returns true if all keys are small and have a slot. One pass without branches: a large key shows
  * in the OR of all keys, a missing slot (0 - 1) in the OR of all slots. */
-static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint32_t rows,
-                           uint32_t *out_slots)
+static bool find_all_small_keys(const struct hash_table *t, const int64_t *keys, uint32_t rows,
+                                uint32_t *out_slots)
 {
     static_assert((HASH_TABLE_DIRECT_KEYS & (HASH_TABLE_DIRECT_KEYS - 1)) == 0,
                   "one OR of all keys finds a key over the limit");
@@ -305,13 +306,13 @@ static bool find_all_known(const struct hash_table *t, const int64_t *keys, uint
 
 /* Looks up large numbers by hash, in groups, and small ones in the array. Keeps the order of rows,
  * so that new slots are numbered in order of appearance. */
-static bool find_or_insert_mixed(struct hash_table *t, const int64_t *keys, uint32_t rows,
-                                 uint32_t *out_slots)
+static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys, uint32_t rows,
+                                       uint32_t *out_slots)
 {
     struct key_group g;
     for (uint32_t i = 0; i < rows;) {
         if ((uint64_t)keys[i] < HASH_TABLE_DIRECT_KEYS) {
-            out_slots[i] = find_or_insert_direct(t, keys[i]);
+            out_slots[i] = find_or_insert_small_key(t, keys[i]);
             if (out_slots[i++] == UINT32_MAX) return false;
             continue;
         }
@@ -322,7 +323,7 @@ static bool find_or_insert_mixed(struct hash_table *t, const int64_t *keys, uint
             g.data[n] = (const uint8_t *)&g.numbers[n];
             g.size[n] = sizeof g.numbers[n];
         }
-        if (!find_or_insert_group(t, &g, n, out_slots + i)) return false;
+        if (!find_or_insert_key_group(t, &g, n, out_slots + i)) return false;
         i += n;
     }
     return true;
@@ -336,11 +337,11 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
         if (t->direct == NULL) return false;
         if (t->direct_lookup != NULL && t->direct_lookup(keys->i64, rows, t->direct, out_slots))
             return true;
-        if (find_all_known(t, keys->i64, rows, out_slots)) {
+        if (find_all_small_keys(t, keys->i64, rows, out_slots)) {
             t->direct_lookup = NULL; /* it failed on known keys: some are too large for it */
             return true;
         }
-        return find_or_insert_mixed(t, keys->i64, rows, out_slots);
+        return find_or_insert_mixed_sizes(t, keys->i64, rows, out_slots);
     }
     struct key_group g;
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
@@ -351,7 +352,7 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
             g.data[i] = key.data;
             g.size[i] = key.size;
         }
-        if (!find_or_insert_group(t, &g, n, out_slots + first)) return false;
+        if (!find_or_insert_key_group(t, &g, n, out_slots + first)) return false;
     }
     return true;
 }
@@ -359,7 +360,7 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
 uint64_t hash_table_memory_bytes(const struct hash_table *t, uint32_t extra)
 {
     uint64_t slots = (uint64_t)t->slots + extra;
-    return buckets_for(t, slots) * sizeof *t->buckets + slots * sizeof *t->keys;
+    return bucket_count_for(t, slots) * sizeof *t->buckets + slots * sizeof *t->keys;
 }
 
 void *hash_table_reuse_buckets(struct hash_table *t, uint64_t *out_bytes)

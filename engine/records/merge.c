@@ -8,8 +8,8 @@
 
 /* Whether a's record is first. A key may have NO_PREFIX as its prefix too, so `done` is checked.
  * Equal keys are in order of the inputs: the values of a key must be combined in map order. */
-static bool comes_before(const struct merge *m, const struct merge_player *a,
-                         const struct merge_player *b)
+static bool merge_player_comes_before(const struct merge *m, const struct merge_player *a,
+                                      const struct merge_player *b)
 {
     if (a->prefix != b->prefix) return a->prefix < b->prefix;
     if (a->done || b->done) return !a->done;
@@ -20,7 +20,7 @@ static bool comes_before(const struct merge *m, const struct merge_player *a,
 }
 
 /* Reads the input's next record and sets *out to its player. Returns 0 or a negative code. */
-static int advance_input(struct merge *m, uint32_t input, struct merge_player *out)
+static int advance_merge_input(struct merge *m, uint32_t input, struct merge_player *out)
 {
     struct run_reader *r = &m->readers[input];
     int more = run_reader_next(r);
@@ -38,12 +38,12 @@ static int build_loser_tree(struct merge *m)
     struct merge_player winners[2 * MERGE_FAN_IN_MAX];
     uint32_t n = m->count;
     for (uint32_t i = 0; i < n; i++) {
-        int e = advance_input(m, i, &winners[n + i]);
+        int e = advance_merge_input(m, i, &winners[n + i]);
         if (e < 0) return e;
     }
     for (uint32_t node = n - 1; node > 0; node--) {
         const struct merge_player *a = &winners[2 * node], *b = &winners[2 * node + 1];
-        bool first = comes_before(m, a, b);
+        bool first = merge_player_comes_before(m, a, b);
         winners[node] = first ? *a : *b;
         m->losers[node] = first ? *b : *a;
     }
@@ -53,7 +53,7 @@ static int build_loser_tree(struct merge *m)
 
 /* Makes the arrays large enough for `count` inputs. Existing readers are moved, with their buffers,
  * so that reopening a merge does not allocate them again. */
-static bool ensure_readers(struct merge *m, uint32_t count)
+static bool reserve_merge_readers(struct merge *m, uint32_t count)
 {
     if (m->capacity >= count) return true;
     assert(m->readers == NULL || m->capacity > 0);
@@ -81,7 +81,7 @@ int merge_open(struct merge *m, struct glint_task *task, const struct run_slice 
     m->descending = descending;
     m->started = false;
     m->winner = (struct merge_player){.prefix = NO_PREFIX, .done = true};
-    if (!ensure_readers(m, count)) return error_no_memory(&task->error);
+    if (!reserve_merge_readers(m, count)) return error_no_memory(&task->error);
     for (uint32_t i = 0; i < count; i++) {
         int e = run_reader_open(&m->readers[i], task, inputs[i]);
         if (e < 0) return e;
@@ -99,12 +99,12 @@ int merge_next(struct merge *m)
     } else {
         struct merge_player p;
         assert(!m->winner.done);
-        int e = advance_input(m, m->winner.input, &p);
+        int e = advance_merge_input(m, m->winner.input, &p);
         if (e < 0) return e;
         /* From the parent of the winner's leaf to the root: the loser stays, the winner goes up. */
         for (uint32_t node = (m->count + p.input) / 2; node > 0; node /= 2) {
             struct merge_player *loser = &m->losers[node];
-            if (comes_before(m, loser, &p)) {
+            if (merge_player_comes_before(m, loser, &p)) {
                 struct merge_player other = *loser;
                 *loser = p;
                 p = other;

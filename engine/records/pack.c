@@ -13,7 +13,7 @@
  * decoder allocates. */
 
 /* Loads a big-endian number of `bytes` bytes. */
-static uint64_t load_be(const uint8_t *p, unsigned bytes)
+static uint64_t load_big_endian(const uint8_t *p, unsigned bytes)
 {
     uint64_t v = 0;
     for (unsigned i = 0; i < bytes; i++) v = v << 8 | p[i];
@@ -28,7 +28,7 @@ static void set_signed_number(struct msgpack_head *h, int64_t v)
 
 static double load_f64(const uint8_t *p, unsigned bytes)
 {
-    uint64_t bits = load_be(p, bytes);
+    uint64_t bits = load_big_endian(p, bytes);
     if (bytes == 8) {
         double v;
         memcpy(&v, &bits, sizeof v);
@@ -65,7 +65,7 @@ static const struct {
 };
 
 /* Reads a head of one byte; returns false if it is not one. */
-static bool read_short_head(uint8_t byte, struct msgpack_head *h)
+static bool read_msgpack_byte_head(uint8_t byte, struct msgpack_head *h)
 {
     h->head_size = 1;
     if (byte <= 0x7f || byte >= 0xe0) {
@@ -80,8 +80,8 @@ static bool read_short_head(uint8_t byte, struct msgpack_head *h)
     return true;
 }
 
-static enum msgpack_validity read_long_head(const uint8_t *data, uint64_t size,
-                                            struct msgpack_head *h)
+static enum msgpack_validity read_msgpack_wide_head(const uint8_t *data, uint64_t size,
+                                                    struct msgpack_head *h)
 {
     const unsigned at = data[0] - 0xc0u;
     assert(at < 32);
@@ -90,7 +90,7 @@ static enum msgpack_validity read_long_head(const uint8_t *data, uint64_t size,
     h->kind = (enum msgpack_kind)heads[at].kind;
     h->head_size = (uint8_t)(1 + width + (h->kind == MSGPACK_KIND_EXT));
     if (size < h->head_size) return MSGPACK_TRUNCATED;
-    uint64_t number = load_be(data + 1, width);
+    uint64_t number = load_big_endian(data + 1, width);
     if (h->kind == MSGPACK_KIND_BOOL)
         h->boolean = data[0] == 0xc3;
     else if (h->kind == MSGPACK_KIND_FLOAT)
@@ -112,7 +112,8 @@ static enum msgpack_validity read_msgpack_head(const uint8_t *data, uint64_t siz
 {
     *h = (struct msgpack_head){.kind = MSGPACK_KIND_NIL, .head_size = 1};
     if (size == 0) return MSGPACK_TRUNCATED;
-    return read_short_head(data[0], h) ? MSGPACK_COMPLETE : read_long_head(data, size, h);
+    return read_msgpack_byte_head(data[0], h) ? MSGPACK_COMPLETE
+                                              : read_msgpack_wide_head(data, size, h);
 }
 
 bool msgpack_read_head(const uint8_t *data, uint64_t size, struct msgpack_head *out)
@@ -281,7 +282,7 @@ static bool next_packed_field(struct unpacker *u, enum msgpack_kind kind, enum m
 }
 
 /* Passes over the content of a field; returns where it starts. */
-static const uint8_t *skip_content(struct unpacker *u, uint64_t size)
+static const uint8_t *skip_packed_content(struct unpacker *u, uint64_t size)
 {
     const uint8_t *content = u->at;
     assert(size <= (uint64_t)(u->end - content));
@@ -319,7 +320,7 @@ struct glint_slice unpack_bytes(struct unpacker *u)
     struct msgpack_head h;
     if (!next_packed_field(u, MSGPACK_KIND_BIN, MSGPACK_KIND_BIN, &h))
         return (struct glint_slice){NULL, 0};
-    return (struct glint_slice){skip_content(u, h.size), h.size};
+    return (struct glint_slice){skip_packed_content(u, h.size), h.size};
 }
 
 void unpack_text(struct unpacker *u, char *out, size_t capacity)
@@ -328,7 +329,7 @@ void unpack_text(struct unpacker *u, char *out, size_t capacity)
     out[0] = '\0';
     if (!next_packed_field(u, MSGPACK_KIND_STR, MSGPACK_KIND_NIL, &h) || h.kind == MSGPACK_KIND_NIL)
         return;
-    const uint8_t *text = skip_content(u, h.size);
+    const uint8_t *text = skip_packed_content(u, h.size);
     /* A NUL byte would cut the text: a path would then name another file. */
     if (h.size >= capacity || memchr(text, 0, h.size) != NULL) {
         u->failed = true;

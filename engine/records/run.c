@@ -12,7 +12,7 @@
 #include <lz4.h>
 
 /* Only the first error is kept, so only its source. */
-static void set_failed_source(struct glint_task *task, const struct run_source *source)
+static void task_set_failed_source(struct glint_task *task, const struct run_source *source)
 {
     if (task->error.code == GLINT_OK) task->failed_source = source;
 }
@@ -22,7 +22,7 @@ static void set_failed_source(struct glint_task *task, const struct run_source *
 static int run_set_corrupt(struct glint_task *task, const struct run_source *source,
                            const char *what)
 {
-    set_failed_source(task, source);
+    task_set_failed_source(task, source);
     return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, "check the disk under --work-dir",
                      "%s: %s", source->name, what);
 }
@@ -41,7 +41,7 @@ static int run_file_read(const struct run_source *source, struct glint_task *tas
         run->env->close(run->env, file); /* read only: an error of close does not matter */
     }
     if (n < 0) {
-        set_failed_source(task, source);
+        task_set_failed_source(task, source);
         return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, file < 0 ? "open" : "read",
                                 run->path);
     }
@@ -227,7 +227,7 @@ static int read_run_block(struct run_reader *r)
 
 /* Reads the current block again from its origin. Returns the first error if the source has no other
  * copy. */
-static int reread_block(struct run_reader *r)
+static int reread_run_block(struct run_reader *r)
 {
     /* Clear the first error: only the result of the second read counts. */
     struct glint_task *task = r->task;
@@ -246,13 +246,13 @@ static int reread_block(struct run_reader *r)
 }
 
 /* Reads the next block, of which the current record needs bytes. */
-static int load_block(struct run_reader *r)
+static int load_next_run_block(struct run_reader *r)
 {
     assert(r->at == r->limit);
     if (task_is_cancelled(r->task))
         return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     int e = read_run_block(r);
-    return e == GLINT_E_SHUFFLE_CORRUPT ? reread_block(r) : e;
+    return e == GLINT_E_SHUFFLE_CORRUPT ? reread_run_block(r) : e;
 }
 
 /* Copies the next `size` raw bytes, which may span blocks, to `out`; skips them if it is NULL. */
@@ -260,7 +260,7 @@ static int read_raw_bytes(struct run_reader *r, uint8_t *out, uint64_t size)
 {
     while (size > 0) {
         if (r->at == r->limit) {
-            int e = load_block(r);
+            int e = load_next_run_block(r);
             if (e < 0) return e;
         }
         uint64_t n = (uint64_t)(r->limit - r->at);
@@ -404,8 +404,8 @@ int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t part
 }
 
 /* Of a run that will be compressed, or go to a file, the size in memory is not known. If memory is
- * short, store_block says so. */
-void run_writer_expect(struct run_writer *w, uint64_t bytes)
+ * short, store_run_block says so. */
+void run_writer_reserve(struct run_writer *w, uint64_t bytes)
 {
     if (!w->compress && bytes <= w->memory_max) buffer_reserve(&w->stored, bytes);
 }
@@ -456,7 +456,7 @@ static bool reserve_run_memory(struct run_writer *w, uint64_t size)
 
 /* Writes the finished blocks to the file. From then on the run is not in memory, so its reservation
  * is released. */
-static int flush_stored(struct run_writer *w)
+static int flush_run_to_file(struct run_writer *w)
 {
     if (w->file < 0) {
         int r = create_run_file(w);
@@ -493,7 +493,7 @@ static uint32_t compress_payload(struct run_writer *w, const uint8_t *raw, uint3
     return size;
 }
 
-static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
+static int store_run_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
 {
     assert(size > 0 && size <= RUN_BLOCK_BYTES);
     if (task_is_cancelled(w->task))
@@ -501,7 +501,7 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
     struct buffer *stored = &w->stored;
     /* A run in a file collects WRITE_BYTES before each write; one in memory may grow further. */
     if (w->file >= 0 && stored->size >= WRITE_BYTES) {
-        int r = flush_stored(w);
+        int r = flush_run_to_file(w);
         if (r < 0) return r;
     }
     uint64_t room = RUN_BLOCK_HEADER_BYTES + (uint64_t)size;
@@ -518,28 +518,28 @@ static int store_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
     stored->size += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->raw += b.raw;
-    return w->file < 0 && !reserve_run_memory(w, stored->size) ? flush_stored(w) : 0;
+    return w->file < 0 && !reserve_run_memory(w, stored->size) ? flush_run_to_file(w) : 0;
 }
 
-static int flush_block(struct run_writer *w)
+static int finish_run_block(struct run_writer *w)
 {
     const uint32_t size = w->block_size;
     w->block_size = 0;
-    return size > 0 ? store_block(w, w->block, size) : 0;
+    return size > 0 ? store_run_block(w, w->block, size) : 0;
 }
 
 /* Appends bytes to the block. Whole blocks are stored directly from `data`, without a copy. */
-static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
+static int append_to_run_block(struct run_writer *w, const uint8_t *data, uint64_t size)
 {
     int r = 0;
     while (size > 0 && r == 0) {
         uint64_t room = RUN_BLOCK_BYTES - w->block_size, n = size < room ? size : room;
         if (n == RUN_BLOCK_BYTES) {
-            r = store_block(w, data, RUN_BLOCK_BYTES);
+            r = store_run_block(w, data, RUN_BLOCK_BYTES);
         } else {
             memcpy(w->block + w->block_size, data, n);
             w->block_size += (uint32_t)n;
-            if (n == room) r = flush_block(w);
+            if (n == room) r = finish_run_block(w);
         }
         data += n;
         size -= n;
@@ -548,10 +548,10 @@ static int append_raw(struct run_writer *w, const uint8_t *data, uint64_t size)
 }
 
 /* Ends the current partition and starts `partition`, on a block boundary. */
-static int begin_partition(struct run_writer *w, uint32_t partition)
+static int begin_run_partition(struct run_writer *w, uint32_t partition)
 {
     assert(partition > w->partition && partition < w->partitions);
-    int r = flush_block(w);
+    int r = finish_run_block(w);
     if (r < 0) return r;
     w->partition = partition;
     w->parts[partition].offset = w->flushed + w->stored.size;
@@ -572,7 +572,7 @@ int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value)
 {
-    int r = partition != w->partition ? begin_partition(w, partition) : 0;
+    int r = partition != w->partition ? begin_run_partition(w, partition) : 0;
     if (r < 0) return r;
     if (!run_record_fits(key, value)) return run_set_record_too_large(w->task, key, value);
     w->parts[partition].records++;
@@ -591,15 +591,15 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
     uint8_t header[RUN_RECORD_HEADER_MAX];
     unsigned n = codec_put_varint(header, key.size);
     n += codec_put_varint(header + n, value.size);
-    r = append_raw(w, header, n);
-    if (r == 0) r = append_raw(w, key.data, key.size);
-    if (r == 0) r = append_raw(w, value.data, value.size);
+    r = append_to_run_block(w, header, n);
+    if (r == 0) r = append_to_run_block(w, key.data, key.size);
+    if (r == 0) r = append_to_run_block(w, value.data, value.size);
     return r;
 }
 
 int run_writer_begin_records(struct run_writer *w, uint32_t partition, uint64_t records)
 {
-    int r = partition != w->partition ? begin_partition(w, partition) : 0;
+    int r = partition != w->partition ? begin_run_partition(w, partition) : 0;
     w->parts[partition].records += records;
     w->records += records;
     return r;
@@ -608,11 +608,11 @@ int run_writer_begin_records(struct run_writer *w, uint32_t partition, uint64_t 
 /* Blocks that are not compressed may be small; lz4 finds more in a full one. */
 int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_t size)
 {
-    if (w->compress) return append_raw(w, data, size);
-    int r = flush_block(w);
+    if (w->compress) return append_to_run_block(w, data, size);
+    int r = finish_run_block(w);
     while (size > 0 && r == 0) {
         const uint32_t n = size < RUN_BLOCK_BYTES ? (uint32_t)size : (uint32_t)RUN_BLOCK_BYTES;
-        r = store_block(w, data, n);
+        r = store_run_block(w, data, n);
         data += n;
         size -= n;
     }
@@ -620,7 +620,7 @@ int run_writer_append_records(struct run_writer *w, const uint8_t *data, uint64_
 }
 
 /* Trims the memory of a run that stays in memory: there may be thousands of them. */
-static uint8_t *shrink_to_size(struct buffer *stored)
+static uint8_t *trim_run_memory(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
     const uint64_t unused = stored->capacity - stored->size;
@@ -634,8 +634,8 @@ static uint8_t *shrink_to_size(struct buffer *stored)
 
 int run_writer_finish(struct run_writer *w, struct run *out)
 {
-    int r = flush_block(w);
-    if (r == 0 && w->file >= 0 && w->stored.size > 0) r = flush_stored(w);
+    int r = finish_run_block(w);
+    if (r == 0 && w->file >= 0 && w->stored.size > 0) r = flush_run_to_file(w);
     if (r == 0 && w->file >= 0) {
         int file = w->file;
         w->file = -1;
@@ -652,7 +652,7 @@ int run_writer_finish(struct run_writer *w, struct run *out)
                                       .read = run_file_read,
                                       .name = w->path != NULL ? w->path : "a run in memory"};
     if (w->path == NULL) {
-        out->memory = shrink_to_size(&w->stored);
+        out->memory = trim_run_memory(&w->stored);
         out->source.memory = out->memory;
         out->memory_taken =
             out->source.bytes < w->memory_taken ? out->source.bytes : w->memory_taken;

@@ -124,7 +124,7 @@ struct run_writer {
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
                     uint64_t memory_max);
 /* A hint after init: the run will have about `bytes`. Memory for them is allocated at once. */
-void run_writer_expect(struct run_writer *w, uint64_t bytes);
+void run_writer_reserve(struct run_writer *w, uint64_t bytes);
 /* Appends a record, copied. The caller adds records in order of the partition. */
 int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice key,
                    struct glint_slice value);

@@ -18,7 +18,7 @@ struct sorter {
     const struct sort_keys *keys;
 };
 
-static struct glint_slice key_of(const struct sorter *s, const struct sort_entry *e)
+static struct glint_slice sort_entry_key(const struct sorter *s, const struct sort_entry *e)
 {
     return s->keys->get(s->keys->arg, sort_entry_reference(e));
 }
@@ -31,7 +31,7 @@ static int compare_sort_entries(const struct sorter *s, const struct sort_entry 
     if (pa != pb) return pa > pb ? 1 : -1;
     if (a->prefix != b->prefix) return a->prefix > b->prefix ? 1 : -1;
     if (s->keys == NULL) return 0;
-    struct glint_slice x = key_of(s, a), y = key_of(s, b);
+    struct glint_slice x = sort_entry_key(s, a), y = sort_entry_key(s, b);
     if (x.size == y.size && x.size <= s->covered) return 0;
     int c = codec_compare(x, y);
     return s->descending ? -c : c;
@@ -48,8 +48,8 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
 }
 
 /* Merges the sorted ranges [0, middle) and [middle, count); does nothing if they are in order. */
-static void merge_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
-                         uint64_t count)
+static void merge_sorted_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
+                                uint64_t count)
 {
     if (compare_sort_entries(s, &e[middle - 1], &e[middle]) <= 0) return;
     memcpy(s->scratch, e, middle * sizeof *e);
@@ -67,19 +67,19 @@ static void merge_sort(const struct sorter *s, struct sort_entry *e, uint64_t co
         insertion_sort(s, e + i, count - i < SMALL_COUNT ? count - i : SMALL_COUNT);
     for (uint64_t width = SMALL_COUNT; width < count; width *= 2)
         for (uint64_t i = 0; i + width < count; i += 2 * width)
-            merge_halves(s, e + i, width, count - i < 2 * width ? count - i : 2 * width);
+            merge_sorted_halves(s, e + i, width, count - i < 2 * width ? count - i : 2 * width);
 }
 
 /* The digits of the radix sort: the bytes of the partition, then those of the prefix. */
 #define PARTITION_DIGITS ((64 - SORT_REFERENCE_BITS) / 8)
 #define DIGITS           (PARTITION_DIGITS + 8)
 
-static inline uint64_t digit_word(const struct sort_entry *e, unsigned digit)
+static inline uint64_t radix_digit_word(const struct sort_entry *e, unsigned digit)
 {
     return digit < PARTITION_DIGITS ? e->packed_reference : e->prefix;
 }
 
-static inline unsigned digit_shift(unsigned digit)
+static inline unsigned radix_digit_shift(unsigned digit)
 {
     return 56 - 8 * (digit < PARTITION_DIGITS ? digit : digit - PARTITION_DIGITS);
 }
@@ -93,16 +93,19 @@ static unsigned first_different_digit(const struct sort_entry *e, uint64_t count
         partitions |= e[i].packed_reference ^ e[0].packed_reference;
     }
     const struct sort_entry differ = {prefixes, partitions};
-    while (digit < DIGITS && (digit_word(&differ, digit) >> digit_shift(digit) & 255) == 0) digit++;
+    while (digit < DIGITS &&
+           (radix_digit_word(&differ, digit) >> radix_digit_shift(digit) & 255) == 0)
+        digit++;
     return digit;
 }
 
 /* Counts the values of a digit: `end` gets where each value's entries end. */
-static void count_digit(const struct sort_entry *e, uint64_t count, unsigned digit, uint64_t *end)
+static void count_digit_values(const struct sort_entry *e, uint64_t count, unsigned digit,
+                               uint64_t *end)
 {
-    const unsigned shift = digit_shift(digit);
+    const unsigned shift = radix_digit_shift(digit);
     memset(end, 0, 256 * sizeof *end);
-    for (uint64_t i = 0; i < count; i++) end[digit_word(&e[i], digit) >> shift & 255]++;
+    for (uint64_t i = 0; i < count; i++) end[radix_digit_word(&e[i], digit) >> shift & 255]++;
     for (unsigned v = 1; v < 256; v++) end[v] += end[v - 1];
     assert(end[255] == count);
 }
@@ -136,9 +139,10 @@ static void radix_sort(struct sort_entry *e, struct sort_entry *other, uint64_t 
         return;
     }
     uint64_t end[256];
-    count_digit(e, count, digit, end);
-    const unsigned shift = digit_shift(digit);
-    for (uint64_t i = count; i-- > 0;) other[--end[digit_word(&e[i], digit) >> shift & 255]] = e[i];
+    count_digit_values(e, count, digit, end);
+    const unsigned shift = radix_digit_shift(digit);
+    for (uint64_t i = count; i-- > 0;)
+        other[--end[radix_digit_word(&e[i], digit) >> shift & 255]] = e[i];
     /* Now end[v] is where the entries of v begin. */
     for (unsigned v = 0; v < 256; v++) {
         const uint64_t begin = end[v], size = (v < 255 ? end[v + 1] : count) - begin;
@@ -152,27 +156,28 @@ static_assert(PARTITIONS_MAX >> (64 - SORT_REFERENCE_BITS) == 0,
 
 /* Sets the prefixes to the eight bytes at `depth`. The entries are of one partition, with keys that
  * are equal before `depth`. */
-static void load_prefixes(const struct sorter *s, struct sort_entry *e, uint64_t count,
-                          uint64_t depth)
+static void load_key_prefixes(const struct sorter *s, struct sort_entry *e, uint64_t count,
+                              uint64_t depth)
 {
     for (uint64_t i = 0; i < count; i++)
-        e[i].prefix = sort_key_prefix(key_of(s, &e[i]), depth, s->descending);
+        e[i].prefix = sort_key_prefix(sort_entry_key(s, &e[i]), depth, s->descending);
 }
 
 static bool all_keys_longer(const struct sorter *s, const struct sort_entry *e, uint64_t count,
                             uint64_t depth)
 {
     for (uint64_t i = 0; i < count; i++)
-        if (key_of(s, &e[i]).size <= depth) return false;
+        if (sort_entry_key(s, &e[i]).size <= depth) return false;
     return true;
 }
 
 /* Sorts a small group: reads each key once, then mostly compares prefixes. */
-static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t count, uint64_t depth)
+static void sort_small_group(const struct sorter *s, struct sort_entry *e, uint64_t count,
+                             uint64_t depth)
 {
     struct sorter deeper = *s;
     deeper.covered = depth + 8;
-    load_prefixes(s, e, count, depth);
+    load_key_prefixes(s, e, count, depth);
     insertion_sort(&deeper, e, count);
 }
 
@@ -181,10 +186,10 @@ static void sort_small(const struct sorter *s, struct sort_entry *e, uint64_t co
 static bool all_keys_equal(const struct sorter *s, const struct sort_entry *e, uint64_t count,
                            uint64_t depth)
 {
-    uint64_t size = key_of(s, &e[0]).size;
+    uint64_t size = sort_entry_key(s, &e[0]).size;
     if (size > depth) return false;
     for (uint64_t i = 1; i < count; i++)
-        if (key_of(s, &e[i]).size != size) return false;
+        if (sort_entry_key(s, &e[i]).size != size) return false;
     return true;
 }
 
@@ -200,8 +205,8 @@ static void prefetch_group_keys(const struct sorter *s, const struct sort_entry 
 /* Sorts each group of equal (partition, prefix) by the rest of the keys. Recursion is at most
  * DEPTH_MAX / 8 deep. A group goes on with the next eight bytes only if all its keys are longer
  * than `depth`: the zeros that pad a shorter key could equal bytes of a longer one. */
-static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t count,
-                        uint64_t depth)
+static void sort_equal_prefix_groups(const struct sorter *s, struct sort_entry *e, uint64_t count,
+                                     uint64_t depth)
 {
     assert(depth <= DEPTH_MAX);
     uint64_t begin = 0;
@@ -215,13 +220,13 @@ static void sort_groups(const struct sorter *s, struct sort_entry *e, uint64_t c
         begin = i;
         if (size == 1) continue;
         if (size <= SMALL_COUNT) {
-            sort_small(s, group, size, depth);
+            sort_small_group(s, group, size, depth);
         } else if (all_keys_equal(s, group, size, depth)) {
             continue;
         } else if (depth < DEPTH_MAX && all_keys_longer(s, group, size, depth)) {
-            load_prefixes(s, group, size, depth);
+            load_key_prefixes(s, group, size, depth);
             radix_sort(group, s->scratch, size, PARTITION_DIGITS, true);
-            sort_groups(s, group, size, depth + 8);
+            sort_equal_prefix_groups(s, group, size, depth + 8);
         } else {
             merge_sort(s, group, size);
         }
@@ -237,5 +242,5 @@ void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64
         return;
     }
     radix_sort(entries, scratch, count, 0, true);
-    if (keys != NULL) sort_groups(&s, entries, count, 8);
+    if (keys != NULL) sort_equal_prefix_groups(&s, entries, count, 8);
 }

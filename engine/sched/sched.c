@@ -327,7 +327,7 @@ struct avoided_nodes {
     uint32_t other_than; /* one more node; SCHED_NONE: no more */
 };
 
-static bool node_is_avoided(const struct avoided_nodes *a, uint32_t node)
+static bool is_avoided_node(const struct avoided_nodes *a, uint32_t node)
 {
     for (uint32_t i = 0; i < a->count; i++)
         if (a->nodes[i] == node) return true;
@@ -342,7 +342,7 @@ static struct avoided_nodes avoided_nodes_of(const struct sched *s, const struct
     /* Count each node once, even if the task failed there several times. */
     for (; all.count < t->failures; all.count++) {
         uint32_t node = t->failed_on[all.count];
-        if (!node_is_avoided(&all, node)) failed += sched_node_accepts_tasks(s, node);
+        if (!is_avoided_node(&all, node)) failed += sched_node_accepts_tasks(s, node);
     }
     if (takes > failed || all.count == 0) return all;
     const uint32_t *last = &t->failed_on[t->failures - 1];
@@ -360,7 +360,7 @@ static uint32_t find_free_executor(const struct sched *s, const struct avoided_n
         const struct hbitmap *bucket = &s->buckets[BUCKETS_MAX - i];
         for (uint32_t e = hbitmap_next(bucket, 0); e != HBITMAP_NONE;
              e = hbitmap_next(bucket, e + 1))
-            if (!node_is_avoided(a, s->executors[e].node)) return e;
+            if (!is_avoided_node(a, s->executors[e].node)) return e;
     }
     return SCHED_NONE;
 }
@@ -398,11 +398,12 @@ static bool task_may_run_on(const struct sched *s, const struct sched_task *t, u
 {
     if (s->executors[executor].bucket <= above) return false;
     struct avoided_nodes a = avoided_nodes_of(s, t);
-    return !node_is_avoided(&a, s->executors[executor].node);
+    return !is_avoided_node(&a, s->executors[executor].node);
 }
 
-static struct sched_task *pick_task(const struct sched *s, const struct sched_stage *stage,
-                                    uint32_t *out_executor)
+static struct sched_task *pick_task_for_free_slot(const struct sched *s,
+                                                  const struct sched_stage *stage,
+                                                  uint32_t *out_executor)
 {
     /* With fewer waiting tasks than slots, a queued task would soon wait while a slot elsewhere is
      * free. After a process died: see sched.h. */
@@ -439,7 +440,7 @@ bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out)
     uint32_t executor = SCHED_NONE;
     for (uint32_t i = hbitmap_next(&s->runnable_stages, 0); i != HBITMAP_NONE && t == NULL;
          i = hbitmap_next(&s->runnable_stages, i + 1))
-        t = pick_task(s, &s->stages[i], &executor);
+        t = pick_task_for_free_slot(s, &s->stages[i], &executor);
     /* Speculative copies only use slots that no waiting task can use, and are never queued. */
     if (t == NULL && sched_has_free_slot(s)) t = speculation_pick_task(s, &executor);
     if (t == NULL) return false;
@@ -510,7 +511,7 @@ static uint64_t duration_bucket_end(uint32_t bucket)
     return power < 62 ? (uint64_t)(17 + bucket % 16) << (power - 4) : UINT64_MAX / 4;
 }
 
-static void durations_add(struct durations *d, uint64_t ns)
+static void durations_record(struct durations *d, uint64_t ns)
 {
     uint32_t bucket = duration_bucket(ns);
     assert(bucket < DURATION_BUCKETS);
@@ -560,7 +561,7 @@ static void speculation_record_duration(struct sched *s, const struct sched_atte
                                         uint64_t now_ns)
 {
     struct durations *d = s->stages[a->task->stage].durations;
-    if (d != NULL) durations_add(d, now_ns > a->start_ns ? now_ns - a->start_ns : 0);
+    if (d != NULL) durations_record(d, now_ns > a->start_ns ? now_ns - a->start_ns : 0);
 }
 
 /* When the attempt becomes too slow; UINT64_MAX: no task of its stage is done to compare with. */
@@ -716,7 +717,7 @@ static void set_waiting_if_no_copy(struct sched *s, struct sched_task *t, uint32
     sched_task_set_state(s, t, TASK_WAITING);
 }
 
-static void fail_task(struct sched *s, struct sched_task *t)
+static void fail_task_and_stage(struct sched *s, struct sched_task *t)
 {
     if (t->run != NULL) t->run->superseded = true;
     sched_task_set_state(s, t, TASK_FAILED);
@@ -733,7 +734,7 @@ static void on_attempt_failed(struct sched *s, struct sched_task *t, uint32_t no
     bool counts = stage->needed && !stage->failed;
     if (counts &&
         (why == SCHED_FATAL_ERROR || (why == SCHED_TASK_ERROR && !count_task_failure(t, node)))) {
-        fail_task(s, t);
+        fail_task_and_stage(s, t);
         return;
     }
     set_waiting_if_no_copy(s, t, node);

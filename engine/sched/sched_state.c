@@ -10,7 +10,7 @@
 
 static_assert(64ull * 64 * 64 * 64 * 64 * 64 > UINT32_MAX, "the levels cover every uint32_t");
 
-static uint64_t bit_mask(uint32_t number)
+static uint64_t word_bit_mask(uint32_t number)
 {
     return UINT64_C(1) << (number & 63);
 }
@@ -46,7 +46,7 @@ void hbitmap_set(struct hbitmap *b, uint32_t number)
     assert(number < b->capacity);
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
         uint64_t *word = &b->words[b->offsets[level] + (number >> 6)], before = *word;
-        *word = before | bit_mask(number);
+        *word = before | word_bit_mask(number);
         if (before != 0) return; /* the levels above have this word's bit */
     }
 }
@@ -56,7 +56,7 @@ void hbitmap_clear(struct hbitmap *b, uint32_t number)
     assert(number < b->capacity);
     for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
         uint64_t *word = &b->words[b->offsets[level] + (number >> 6)];
-        *word &= ~bit_mask(number);
+        *word &= ~word_bit_mask(number);
         if (*word != 0) return; /* the levels above keep this word's bit */
     }
 }
@@ -331,7 +331,7 @@ void sched_attempt_finish(struct sched *s, struct sched_attempt *a)
 
 /* ---- Executors and nodes */
 
-static bool node_is_bad(const struct sched_node *n)
+static bool node_is_excluded_or_failing(const struct sched_node *n)
 {
     return n->excluded || n->failures_in_row >= SCHED_NODE_FAILURES_MAX;
 }
@@ -340,7 +340,7 @@ bool sched_node_accepts_tasks(const struct sched *s, uint32_t node)
 {
     const struct sched_node *n = &s->nodes[node];
     /* With only excluded nodes left, a slow job is better than none. */
-    return n->usable > 0 && (!node_is_bad(n) || s->nodes_good == 0);
+    return n->usable > 0 && (!node_is_excluded_or_failing(n) || s->nodes_good == 0);
 }
 
 void sched_executor_update_bucket(struct sched *s, uint32_t executor)
@@ -368,10 +368,11 @@ void sched_executor_update_bucket(struct sched *s, uint32_t executor)
 static void update_node(struct sched *s, uint32_t node, struct sched_node now)
 {
     struct sched_node *n = &s->nodes[node];
-    bool any_good = s->nodes_good > 0, turned = node_is_bad(n) != node_is_bad(&now);
-    if (n->usable > 0) *(node_is_bad(n) ? &s->nodes_bad : &s->nodes_good) -= 1;
+    bool any_good = s->nodes_good > 0,
+         turned = node_is_excluded_or_failing(n) != node_is_excluded_or_failing(&now);
+    if (n->usable > 0) *(node_is_excluded_or_failing(n) ? &s->nodes_bad : &s->nodes_good) -= 1;
     *n = now;
-    if (n->usable > 0) *(node_is_bad(n) ? &s->nodes_bad : &s->nodes_good) += 1;
+    if (n->usable > 0) *(node_is_excluded_or_failing(n) ? &s->nodes_bad : &s->nodes_good) += 1;
     assert(s->nodes_good <= s->node_capacity && s->nodes_bad <= s->node_capacity);
     if (!turned && any_good == (s->nodes_good > 0)) return;
     for (uint32_t e = 0; e < s->executor_count; e++) sched_executor_update_bucket(s, e);

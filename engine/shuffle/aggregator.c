@@ -13,14 +13,14 @@ static bool is_number_reducer(enum glint_type type)
     return type == GLINT_I64 || type == GLINT_F64;
 }
 
-static int corrupt_value(const struct aggregator *f)
+static int set_corrupt_value_error(const struct aggregator *f)
 {
     return error_set(&f->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                      "a value in a shuffle does not match its type %s",
                      codec_type_name(f->spec->acc));
 }
 
-static int init_structs(struct aggregator *f, bool has_zero)
+static int init_struct_types(struct aggregator *f, bool has_zero)
 {
     const struct glint_function *fn = f->spec->fn;
     if (fn == NULL) return 0;
@@ -37,9 +37,9 @@ static int init_structs(struct aggregator *f, bool has_zero)
 
 /* Checks the size of a value of a GLINT_STRUCT type, and aligns its bytes. Returns the value, or
  * NULL with the task's error set. */
-static const union glint_value *align_value(const struct aggregator *f,
-                                            const union glint_value *value, bool raw,
-                                            union glint_value *copy)
+static const union glint_value *align_struct_value(const struct aggregator *f,
+                                                   const union glint_value *value, bool raw,
+                                                   union glint_value *copy)
 {
     const uint32_t size = raw ? f->value_struct : f->acc_struct;
     if (size == 0) return value;
@@ -65,8 +65,8 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
     if (spec->dependency.combine == COMBINE_REDUCE) f->chunk_bytes_max = spec->fn->chunk_bytes_max;
     assert(f->chunk_bytes_max == 0 || !is_number_reducer(spec->acc));
     if (has_zero && !codec_decode(spec->acc, spec->dependency.zero, &f->zero))
-        return corrupt_value(f);
-    return init_structs(f, has_zero);
+        return set_corrupt_value_error(f);
+    return init_struct_types(f, has_zero);
 }
 
 bool aggregator_merges_columns(const struct shuffle_spec *spec)
@@ -79,8 +79,8 @@ bool aggregator_merges_columns(const struct shuffle_spec *spec)
 }
 
 /* Overwrites `acc`: bytes are copied into its pool. */
-static int set_acc(const struct aggregator *f, struct glint_acc *acc,
-                   const union glint_value *value)
+static int overwrite_accumulator(const struct aggregator *f, struct glint_acc *acc,
+                                 const union glint_value *value)
 {
     if (f->spec->acc == GLINT_NONE) return 0;
     if (!is_number_reducer(f->spec->acc))
@@ -90,7 +90,7 @@ static int set_acc(const struct aggregator *f, struct glint_acc *acc,
 }
 
 /* Returns 0 if the function did, else the task's error code. */
-static int check_returned(const struct aggregator *f, int returned)
+static int check_function_returned(const struct aggregator *f, int returned)
 {
     return returned == 0 ? 0 : function_set_return_error(f->task, f->spec->fn, returned);
 }
@@ -98,21 +98,22 @@ static int check_returned(const struct aggregator *f, int returned)
 int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
                              const int64_t *value, uint32_t rows)
 {
-    return check_returned(f, f->spec->fn->merge_i64(f->task, acc, slot, value, rows));
+    return check_function_returned(f, f->spec->fn->merge_i64(f->task, acc, slot, value, rows));
 }
 
 int aggregator_merge_repeated(const struct aggregator *f, int64_t *acc, int64_t value,
                               uint64_t times)
 {
-    return check_returned(f, f->spec->fn->repeat_i64(f->task, acc, value, times));
+    return check_function_returned(f, f->spec->fn->repeat_i64(f->task, acc, value, times));
 }
 
 /* Calls fn->merge, or, for functions that have only the column form, fn->merge_i64 with one row. */
-static int merge_raw(const struct aggregator *f, struct glint_acc *acc,
-                     const union glint_value *value)
+static int call_merge_function(const struct aggregator *f, struct glint_acc *acc,
+                               const union glint_value *value)
 {
     const struct glint_function *fn = f->spec->fn;
-    if (fn->merge != NULL) return check_returned(f, fn->merge(f->task, f->state, acc, value));
+    if (fn->merge != NULL)
+        return check_function_returned(f, fn->merge(f->task, f->state, acc, value));
     assert(fn->merge_i64 != NULL && f->spec->acc == GLINT_I64);
     const uint32_t slot = 0;
     return aggregator_merge_columns(f, &acc->value.i64, &slot, &value->i64, 1);
@@ -123,12 +124,14 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
 {
     const struct shuffle_spec *spec = f->spec;
     union glint_value copy;
-    if (f->copy != NULL && (value = align_value(f, value, raw, &copy)) == NULL)
+    if (f->copy != NULL && (value = align_struct_value(f, value, raw, &copy)) == NULL)
         return f->task->error.code;
-    if (!raw || aggregator_values_are_accumulators(spec)) return set_acc(f, acc, value);
+    if (!raw || aggregator_values_are_accumulators(spec))
+        return overwrite_accumulator(f, acc, value);
     if (spec->dependency.combine == COMBINE_AGGREGATE) {
-        int r = set_acc(f, acc, &f->zero);
-        return r < 0 ? r : check_returned(f, spec->fn->merge(f->task, f->state, acc, value));
+        int r = overwrite_accumulator(f, acc, &f->zero);
+        return r < 0 ? r
+                     : check_function_returned(f, spec->fn->merge(f->task, f->state, acc, value));
     }
     assert(spec->dependency.combine == COMBINE_CREATE);
     /* create gets an empty accumulator: `acc` may have been used for another key. */
@@ -136,7 +139,7 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
         acc->value.i64 = 0;
     else
         acc->value.bytes.size = 0;
-    return check_returned(f, spec->fn->create(f->task, f->state, acc, value));
+    return check_function_returned(f, spec->fn->create(f->task, f->state, acc, value));
 }
 
 int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
@@ -145,18 +148,19 @@ int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
     if (f->spec->dependency.combine == COMBINE_FIRST) return 0;
     assert(f->spec->dependency.combine != COMBINE_NONE);
     union glint_value copy;
-    if (f->copy != NULL && (value = align_value(f, value, raw, &copy)) == NULL)
+    if (f->copy != NULL && (value = align_struct_value(f, value, raw, &copy)) == NULL)
         return f->task->error.code;
-    if (raw || aggregator_values_are_accumulators(f->spec)) return merge_raw(f, acc, value);
-    return check_returned(f, f->spec->fn->combine(f->task, f->state, acc, value));
+    if (raw || aggregator_values_are_accumulators(f->spec))
+        return call_merge_function(f, acc, value);
+    return check_function_returned(f, f->spec->fn->combine(f->task, f->state, acc, value));
 }
 
 int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
                           struct glint_acc *out)
 {
     assert(f->spec->dependency.combine == COMBINE_FOLD && acc != out);
-    int r = set_acc(f, out, &f->zero);
-    return r < 0 ? r : merge_raw(f, out, &acc->value);
+    int r = overwrite_accumulator(f, out, &f->zero);
+    return r < 0 ? r : call_merge_function(f, out, &acc->value);
 }
 
 int combiner_init(struct combiner *c, struct glint_task *task, const struct shuffle_spec *spec,
@@ -176,7 +180,7 @@ int combiner_add_value(struct combiner *c, struct glint_slice value, bool raw)
     const struct shuffle_spec *spec = c->aggregator.spec;
     union glint_value v = {.bytes = {NULL, 0}};
     if (!codec_decode(raw ? spec->value : spec->acc, value, &v))
-        return corrupt_value(&c->aggregator);
+        return set_corrupt_value_error(&c->aggregator);
     if (c->started) return aggregator_merge_value(&c->aggregator, &c->acc, &v, raw);
     c->started = true;
     return aggregator_init_value(&c->aggregator, &c->acc, &v, raw);

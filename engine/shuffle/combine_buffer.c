@@ -33,8 +33,8 @@ static inline __attribute__((always_inline)) bool count_slots(const uint32_t *sl
     return true;
 }
 
-static bool count_portable(const uint32_t *slot, const int64_t *value, uint32_t rows,
-                           uint32_t slots, uint32_t *out_count)
+static bool slot_histogram_portable(const uint32_t *slot, const int64_t *value, uint32_t rows,
+                                    uint32_t slots, uint32_t *out_count)
 {
     return count_slots(slot, value, rows, slots, out_count);
 }
@@ -55,7 +55,7 @@ __attribute__((target("avx2"))) static bool count_avx2(const uint32_t *slot, con
 
 /* Narrows the slots to bytes with saturation, so that a slot above 255 never equals a counted one,
  * and pads to a multiple of 64. Returns the number of 64-byte chunks. */
-AVX512 static uint32_t pack_slots(const uint32_t *slot, uint32_t rows, uint8_t *out)
+AVX512 static uint32_t narrow_slots_to_bytes(const uint32_t *slot, uint32_t rows, uint8_t *out)
 {
     uint32_t i = 0;
     for (; i + 16 <= rows; i += 16)
@@ -66,7 +66,7 @@ AVX512 static uint32_t pack_slots(const uint32_t *slot, uint32_t rows, uint8_t *
     return i / 64;
 }
 
-AVX512 static uint32_t count_one_avx512(const uint8_t *packed, uint32_t chunks, uint32_t s)
+AVX512 static uint32_t count_slot_avx512(const uint8_t *packed, uint32_t chunks, uint32_t s)
 {
     const __m512i wanted = _mm512_set1_epi8((char)s);
     uint64_t count = 0;
@@ -76,7 +76,7 @@ AVX512 static uint32_t count_one_avx512(const uint8_t *packed, uint32_t chunks, 
     return (uint32_t)count;
 }
 
-AVX512 static bool all_equal_avx512(const int64_t *value, uint32_t rows)
+AVX512 static bool slots_all_equal_avx512(const int64_t *value, uint32_t rows)
 {
     const __m512i first = _mm512_set1_epi64(value[0]);
     __mmask8 differ = 0;
@@ -87,15 +87,15 @@ AVX512 static bool all_equal_avx512(const int64_t *value, uint32_t rows)
     return differ == 0;
 }
 
-static bool count_avx512(const uint32_t *slot, const int64_t *value, uint32_t rows, uint32_t slots,
-                         uint32_t *out_count)
+static bool slot_histogram_avx512(const uint32_t *slot, const int64_t *value, uint32_t rows,
+                                  uint32_t slots, uint32_t *out_count)
 {
     uint8_t packed[BATCH_ROWS_MAX];
     static_assert(BATCH_ROWS_MAX % 64 == 0, "rows are counted in whole chunks");
     assert(rows > 0 && rows <= BATCH_ROWS_MAX && slots <= SLOT_HISTOGRAM_SLOTS_MAX);
-    if (!all_equal_avx512(value, rows)) return false;
-    const uint32_t chunks = pack_slots(slot, rows, packed);
-    for (uint32_t s = 0; s < slots; s++) out_count[s] = count_one_avx512(packed, chunks, s);
+    if (!slots_all_equal_avx512(value, rows)) return false;
+    const uint32_t chunks = narrow_slots_to_bytes(slot, rows, packed);
+    for (uint32_t s = 0; s < slots; s++) out_count[s] = count_slot_avx512(packed, chunks, s);
     return true;
 }
 
@@ -103,10 +103,11 @@ slot_histogram_fn slot_histogram_for_level(enum slot_histogram_level level)
 {
     assert(level < SLOT_HISTOGRAM_LEVELS);
     if (level == SLOT_HISTOGRAM_AVX512)
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("popcnt") ? count_avx512
-                                                                                      : NULL;
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("popcnt")
+                   ? slot_histogram_avx512
+                   : NULL;
     if (level == SLOT_HISTOGRAM_AVX2) return __builtin_cpu_supports("avx2") ? count_avx2 : NULL;
-    return count_portable;
+    return slot_histogram_portable;
 }
 
 #else
@@ -114,7 +115,7 @@ slot_histogram_fn slot_histogram_for_level(enum slot_histogram_level level)
 slot_histogram_fn slot_histogram_for_level(enum slot_histogram_level level)
 {
     assert(level < SLOT_HISTOGRAM_LEVELS);
-    return level == SLOT_HISTOGRAM_PORTABLE ? count_portable : NULL;
+    return level == SLOT_HISTOGRAM_PORTABLE ? slot_histogram_portable : NULL;
 }
 
 #endif
@@ -125,7 +126,7 @@ slot_histogram_fn slot_histogram_for_cpu(void)
         slot_histogram_fn count = slot_histogram_for_level((enum slot_histogram_level)level);
         if (count != NULL) return count;
     }
-    return count_portable;
+    return slot_histogram_portable;
 }
 
 /* ---- combine buffer */
@@ -138,13 +139,14 @@ static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
               "COMBINE_BUFFER_NO_VALUE is not the size of a value");
 
 /* Copies one record (byte form) with its partition. Returns 0, NO_MEMORY or VALUE_LIMIT. */
-static int add_to_buffer(struct combine_buffer *g, struct glint_slice key, struct glint_slice value)
+static int append_shuffle_record(struct combine_buffer *g, struct glint_slice key,
+                                 struct glint_slice value)
 {
     const uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, g->index);
     return record_buffer_add(&g->records, g->task, partition, key, value);
 }
 
-static bool has_numbers(const struct shuffle_spec *spec)
+static bool has_number_accumulators(const struct shuffle_spec *spec)
 {
     return spec->acc == GLINT_I64 || spec->acc == GLINT_F64;
 }
@@ -170,7 +172,7 @@ static bool reserve_values(struct combine_buffer *g)
     uint32_t slots = g->table.slots;
     if (g->spec->acc == GLINT_NONE) return true;
     /* Numbers are plain int64_t, so that fn->merge_i64 can use the array directly. */
-    return has_numbers(g->spec)
+    return has_number_accumulators(g->spec)
                ? array_reserve(&g->numbers, &g->values_capacity, slots, sizeof *g->numbers)
                : array_reserve(&g->accs, &g->values_capacity, slots, sizeof *g->accs);
 }
@@ -220,8 +222,8 @@ static int combine_columns(struct combine_buffer *g, const int64_t *values, uint
 }
 
 /* `fresh`: the slot is new, `value` starts its accumulator. */
-static int combine_number(struct combine_buffer *g, uint32_t slot, bool fresh,
-                          const union glint_value *value)
+static int combine_number_key(struct combine_buffer *g, uint32_t slot, bool fresh,
+                              const union glint_value *value)
 {
     struct glint_acc acc = {.value.i64 = fresh ? 0 : g->numbers[slot]};
     int r = fresh ? aggregator_init_value(&g->aggregator, &acc, value, true)
@@ -230,8 +232,8 @@ static int combine_number(struct combine_buffer *g, uint32_t slot, bool fresh,
     return r;
 }
 
-static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
-                         const union glint_value *value)
+static int combine_bytes_key(struct combine_buffer *g, uint32_t slot, bool fresh,
+                             const union glint_value *value)
 {
     struct glint_acc *acc = &g->accs[slot];
     bool start = fresh || acc->value.bytes.size == COMBINE_BUFFER_NO_VALUE;
@@ -241,7 +243,7 @@ static int combine_bytes(struct combine_buffer *g, uint32_t slot, bool fresh,
         acc->value.bytes.size < g->aggregator.chunk_bytes_max)
         return r;
     /* The chunk is full: emit it as a record, and let the next value start a new accumulator. */
-    r = add_to_buffer(g, hash_table_key(&g->table, slot), acc->value.bytes);
+    r = append_shuffle_record(g, hash_table_key(&g->table, slot), acc->value.bytes);
     acc->value.bytes.size = COMBINE_BUFFER_NO_VALUE;
     return r;
 }
@@ -258,7 +260,7 @@ static void prefetch_accumulator(const struct combine_buffer *g, uint32_t slot)
 static int combine_rows(struct combine_buffer *g, const struct glint_batch *batch,
                         const uint32_t *slots, uint32_t known)
 {
-    bool numbers = has_numbers(g->spec);
+    bool numbers = has_number_accumulators(g->spec);
     int r = 0;
     for (uint32_t i = 0; i < batch->rows && r == 0; i++) {
         bool fresh = slots[i] == known;
@@ -266,8 +268,8 @@ static int combine_rows(struct combine_buffer *g, const struct glint_batch *batc
         if (i + ACCUMULATORS_AHEAD < batch->rows)
             prefetch_accumulator(g, slots[i + ACCUMULATORS_AHEAD]);
         union glint_value value = glint_column_value(&batch->value, i);
-        r = numbers ? combine_number(g, slots[i], fresh, &value)
-                    : combine_bytes(g, slots[i], fresh, &value);
+        r = numbers ? combine_number_key(g, slots[i], fresh, &value)
+                    : combine_bytes_key(g, slots[i], fresh, &value);
     }
     assert(r < 0 || known == g->table.slots);
     return r;
@@ -302,7 +304,7 @@ int combine_buffer_append_batch(struct combine_buffer *g, const struct glint_bat
         struct glint_record record = glint_batch_record(batch, i);
         struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
         struct glint_slice value = codec_encode(batch->value.type, &record.value, value_number);
-        int r = add_to_buffer(g, key, value);
+        int r = append_shuffle_record(g, key, value);
         if (r < 0) return r;
         g->index++;
     }
@@ -319,9 +321,9 @@ int combine_buffer_add_record(void *buffer, uint32_t partition, struct glint_sli
 uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t extra)
 {
     uint64_t slots = (uint64_t)g->table.slots + extra;
-    uint64_t each = g->spec->acc == GLINT_NONE ? 0
-                    : has_numbers(g->spec)     ? sizeof *g->numbers
-                                               : sizeof *g->accs;
+    uint64_t each = g->spec->acc == GLINT_NONE         ? 0
+                    : has_number_accumulators(g->spec) ? sizeof *g->numbers
+                                                       : sizeof *g->accs;
     uint64_t bytes = acc_pool_bytes(&g->pool) + record_buffer_memory_bytes(&g->records);
     if (slots == 0) return bytes;
     return bytes + hash_table_memory_bytes(&g->table, extra) +
@@ -329,7 +331,7 @@ uint64_t combine_buffer_memory_bytes(const struct combine_buffer *g, uint32_t ex
 }
 
 /* Without those that a slot has in the table and in `numbers`. */
-static uint64_t content_bytes(const struct combine_buffer *g)
+static uint64_t combine_buffer_content_bytes(const struct combine_buffer *g)
 {
     return acc_pool_bytes(&g->pool) + g->records.records.size;
 }
@@ -337,14 +339,14 @@ static uint64_t content_bytes(const struct combine_buffer *g)
 uint64_t combine_buffer_run_bytes(const struct combine_buffer *g)
 {
     const uint64_t slot_bytes = HASH_TABLE_SHORT_KEY + sizeof *g->numbers + 4;
-    const uint64_t bytes = content_bytes(g) + g->table.slots * slot_bytes;
+    const uint64_t bytes = combine_buffer_content_bytes(g) + g->table.slots * slot_bytes;
     return bytes + (bytes / RUN_BLOCK_BYTES + g->spec->partitions) * RUN_BLOCK_HEADER_BYTES;
 }
 
 bool combine_buffer_has_large_records(const struct combine_buffer *g)
 {
     const uint64_t records = g->table.slots + record_buffer_count(&g->records);
-    return content_bytes(g) / MERGE_RECORD_BYTES >= records;
+    return combine_buffer_content_bytes(g) / MERGE_RECORD_BYTES >= records;
 }
 
 void combine_buffer_fini(struct combine_buffer *g)
@@ -365,14 +367,14 @@ void combine_buffer_fini(struct combine_buffer *g)
 
 #define PREFETCH_SLOTS 8 /* distance, in entries */
 
-static struct glint_slice slot_key(const void *arg, uint64_t slot)
+static struct glint_slice combined_slot_key(const void *arg, uint64_t slot)
 {
     const struct combine_buffer *g = arg;
     assert(slot < g->table.slots);
     return hash_table_key(&g->table, slot);
 }
 
-static void prefetch_key(const void *arg, uint64_t slot)
+static void prefetch_slot_key(const void *arg, uint64_t slot)
 {
     const struct combine_buffer *g = arg;
     hash_table_prefetch_key(&g->table, slot);
@@ -381,7 +383,7 @@ static void prefetch_key(const void *arg, uint64_t slot)
 /* Returns the sorted entries of all slots, or NULL when out of memory. They overwrite the hash
  * buckets if these are large enough: a spill happens because memory is used up, so it should
  * allocate little. */
-static struct sort_entry *sort_slots(struct combine_buffer *g, bool by_key)
+static struct sort_entry *sort_combined_slots(struct combine_buffer *g, bool by_key)
 {
     uint64_t room, count = g->table.slots, bytes = count * sizeof(struct sort_entry);
     struct sort_entry *entries = hash_table_reuse_buckets(&g->table, &room);
@@ -393,12 +395,12 @@ static struct sort_entry *sort_slots(struct combine_buffer *g, bool by_key)
         scratch += count;
     }
     for (uint64_t s = 0; s < count; s++) {
-        struct glint_slice key = slot_key(g, s);
+        struct glint_slice key = combined_slot_key(g, s);
         uint32_t partition = shuffle_partition_of(g->spec, key, g->task->partition, 0);
         entries[s].prefix = by_key ? sort_key_prefix(key, 0, g->spec->dependency.descending) : 0;
         entries[s].packed_reference = sort_pack_reference(partition, s);
     }
-    const struct sort_keys keys = {slot_key, prefetch_key, g};
+    const struct sort_keys keys = {combined_slot_key, prefetch_slot_key, g};
     sort_entries(entries, scratch, count, g->spec->dependency.descending,
                  by_key && !sort_prefix_is_key(g->spec->key) ? &keys : NULL);
     return entries;
@@ -406,8 +408,8 @@ static struct sort_entry *sort_slots(struct combine_buffer *g, bool by_key)
 
 /* The value of a slot in byte form; `number` is its memory if it is a number. Returns false if all
  * chunks of the key were emitted as records. */
-static bool slot_value(const struct combine_buffer *g, uint64_t slot, uint8_t *number,
-                       struct glint_slice *out)
+static bool combined_slot_value(const struct combine_buffer *g, uint64_t slot, uint8_t *number,
+                                struct glint_slice *out)
 {
     union glint_value v = {.bytes = {NULL, 0}};
     if (g->numbers != NULL)
@@ -419,25 +421,25 @@ static bool slot_value(const struct combine_buffer *g, uint64_t slot, uint8_t *n
     return true;
 }
 
-static int write_slot(struct combine_buffer *g, const struct sort_entry *e, bool complete,
-                      struct run_writer *out)
+static int write_combined_slot(struct combine_buffer *g, const struct sort_entry *e, bool complete,
+                               struct run_writer *out)
 {
     uint64_t slot = sort_entry_reference(e);
     uint8_t number[CODEC_NUMBER_BYTES];
     struct glint_slice value;
-    if (!slot_value(g, slot, number, &value)) return 0;
+    if (!combined_slot_value(g, slot, number, &value)) return 0;
     if (complete && g->spec->dependency.combine == COMBINE_FOLD) {
         int r = combiner_add_value(&g->complete, value, false);
         if (r == 0) r = combiner_finish_value(&g->complete, true, &value);
         if (r < 0) return r;
     }
-    return run_writer_add(out, sort_entry_partition(e), slot_key(g, slot), value);
+    return run_writer_add(out, sort_entry_partition(e), combined_slot_key(g, slot), value);
 }
 
 /* In sorted order the slots are random accesses, mostly cache misses. Prefetches the key's
  * descriptor two distances ahead, so that its bytes can be prefetched one distance ahead. */
-static void prefetch_slots(const struct combine_buffer *g, const struct sort_entry *at,
-                           const struct sort_entry *end)
+static void prefetch_combined_slots(const struct combine_buffer *g, const struct sort_entry *at,
+                                    const struct sort_entry *end)
 {
     if (end - at > 2 * PREFETCH_SLOTS)
         hash_table_prefetch_key(&g->table, sort_entry_reference(at + 2 * PREFETCH_SLOTS));
@@ -453,9 +455,9 @@ struct buffered_record combine_buffer_get(const struct combine_buffer *g,
                                           const struct sort_entry *end, uint8_t *number)
 {
     const uint64_t s = sort_entry_reference(slot);
-    struct buffered_record out = {.key = slot_key(g, s)};
-    prefetch_slots(g, slot, end);
-    const bool has_value = slot_value(g, s, number, &out.value);
+    struct buffered_record out = {.key = combined_slot_key(g, s)};
+    prefetch_combined_slots(g, slot, end);
+    const bool has_value = combined_slot_value(g, s, number, &out.value);
     assert(has_value);
     (void)has_value;
     return out;
@@ -470,7 +472,7 @@ static int write_combined_record(struct combine_buffer *g, const struct sort_ent
 
 int combine_buffer_sort(struct combine_buffer *g, bool by_key, struct combine_buffer_order *out)
 {
-    *out = (struct combine_buffer_order){.by_key = by_key, .slot = sort_slots(g, by_key)};
+    *out = (struct combine_buffer_order){.by_key = by_key, .slot = sort_combined_slots(g, by_key)};
     if (out->slot == NULL) return error_no_memory(&g->task->error);
     out->slots_end = out->slot + g->table.slots;
     /* If the slots' entries are in the scratch buffer, `out` takes it over: record_buffer_sort
@@ -491,46 +493,47 @@ void combine_buffer_order_fini(struct combine_buffer_order *order)
     buffer_fini(&order->memory);
 }
 
-static struct shuffle_position slot_position(const struct combine_buffer *g,
-                                             const struct sort_entry *e)
+static struct shuffle_position combined_slot_position(const struct combine_buffer *g,
+                                                      const struct sort_entry *e)
 {
-    return (struct shuffle_position){sort_entry_partition(e), slot_key(g, sort_entry_reference(e))};
+    return (struct shuffle_position){sort_entry_partition(e),
+                                     combined_slot_key(g, sort_entry_reference(e))};
 }
 
-static struct shuffle_position record_position(const struct combine_buffer *g,
-                                               const struct sort_entry *e)
+static struct shuffle_position appended_record_position(const struct combine_buffer *g,
+                                                        const struct sort_entry *e)
 {
     return (struct shuffle_position){sort_entry_partition(e),
                                      record_buffer_get(&g->records, sort_entry_reference(e)).key};
 }
 
 /* Of equal ones the record goes first: it is an earlier chunk of the slot's value. */
-static bool slot_comes_first(const struct combine_buffer *g, const struct sort_entry *slot,
-                             const struct sort_entry *record)
+static bool slot_comes_before_record(const struct combine_buffer *g, const struct sort_entry *slot,
+                                     const struct sort_entry *record)
 {
-    return shuffle_compare_positions(g->spec, slot_position(g, slot), record_position(g, record)) <
-           0;
+    return shuffle_compare_positions(g->spec, combined_slot_position(g, slot),
+                                     appended_record_position(g, record)) < 0;
 }
 
 struct shuffle_position combine_buffer_first_position(const struct combine_buffer *g,
                                                       const struct combine_buffer_order *o)
 {
     assert(o->slot < o->slots_end || o->record < o->records_end);
-    if (o->record == o->records_end) return slot_position(g, o->slot);
-    if (o->slot == o->slots_end) return record_position(g, o->record);
-    return slot_comes_first(g, o->slot, o->record) ? slot_position(g, o->slot)
-                                                   : record_position(g, o->record);
+    if (o->record == o->records_end) return combined_slot_position(g, o->slot);
+    if (o->slot == o->slots_end) return appended_record_position(g, o->record);
+    return slot_comes_before_record(g, o->slot, o->record) ? combined_slot_position(g, o->slot)
+                                                           : appended_record_position(g, o->record);
 }
 
 struct shuffle_position combine_buffer_last_position(const struct combine_buffer *g,
                                                      const struct combine_buffer_order *o)
 {
     assert(o->slot < o->slots_end || o->record < o->records_end);
-    if (o->record == o->records_end) return slot_position(g, o->slots_end - 1);
-    if (o->slot == o->slots_end) return record_position(g, o->records_end - 1);
-    return slot_comes_first(g, o->slots_end - 1, o->records_end - 1)
-               ? record_position(g, o->records_end - 1)
-               : slot_position(g, o->slots_end - 1);
+    if (o->record == o->records_end) return combined_slot_position(g, o->slots_end - 1);
+    if (o->slot == o->slots_end) return appended_record_position(g, o->records_end - 1);
+    return slot_comes_before_record(g, o->slots_end - 1, o->records_end - 1)
+               ? appended_record_position(g, o->records_end - 1)
+               : combined_slot_position(g, o->slots_end - 1);
 }
 
 int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_order *order,
@@ -542,11 +545,11 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
         bool from_slots =
             record == order->records_end ||
             (slot < order->slots_end &&
-             (order->by_key ? slot_comes_first(g, slot, record)
+             (order->by_key ? slot_comes_before_record(g, slot, record)
                             : sort_entry_partition(slot) < sort_entry_partition(record)));
         if (from_slots) {
-            prefetch_slots(g, slot, order->slots_end);
-            r = write_slot(g, slot++, complete, out);
+            prefetch_combined_slots(g, slot, order->slots_end);
+            r = write_combined_slot(g, slot++, complete, out);
         } else {
             record_buffer_prefetch(&g->records, record, order->records_end);
             r = write_combined_record(g, record++, out);
@@ -557,7 +560,7 @@ int combine_buffer_write(struct combine_buffer *g, const struct combine_buffer_o
 }
 
 /* Removes all keys and values from the table; keeps the memory for the next ones. */
-static void reset_table(struct combine_buffer *g)
+static void reset_combine_table(struct combine_buffer *g)
 {
     if (g->accs != NULL)
         for (uint32_t s = 0; s < g->table.slots; s++) acc_free_large(&g->accs[s]);
@@ -568,7 +571,7 @@ static void reset_table(struct combine_buffer *g)
 /* Removes all keys and records; keeps the memory for the next ones. */
 static void combine_buffer_reset(struct combine_buffer *g)
 {
-    reset_table(g);
+    reset_combine_table(g);
     record_buffer_clear(&g->records);
 }
 
@@ -576,12 +579,12 @@ int combine_buffer_move(struct combine_buffer *g, combine_buffer_add_fn *add, vo
 {
     int r = 0;
     for (uint32_t s = 0; s < g->table.slots && r == 0; s++) {
-        const struct glint_slice key = slot_key(g, s);
+        const struct glint_slice key = combined_slot_key(g, s);
         uint8_t number[CODEC_NUMBER_BYTES];
         struct glint_slice value;
-        if (!slot_value(g, s, number, &value)) continue;
+        if (!combined_slot_value(g, s, number, &value)) continue;
         r = add(arg, shuffle_partition_of(g->spec, key, g->task->partition, 0), key, value);
     }
-    reset_table(g);
+    reset_combine_table(g);
     return r;
 }

@@ -11,18 +11,19 @@
 /* ---- Batches. A record that does not fit into the column's buffer is never copied, since
  * it may have gigabytes: it becomes the only row of a batch that points to its bytes. */
 
-static bool fits_type(const struct batch_builder_column *c, struct glint_slice cell)
+static bool cell_fits_column_type(const struct batch_builder_column *c, struct glint_slice cell)
 {
     if (codec_type_is_bytes(c->type)) return true;
     return cell.size == (c->type == GLINT_NONE ? 0 : CODEC_NUMBER_BYTES);
 }
 
-static bool fits_buffer(const struct batch_builder_column *c, struct glint_slice cell)
+static bool cell_fits_column_buffer(const struct batch_builder_column *c, struct glint_slice cell)
 {
     return !codec_type_is_bytes(c->type) || c->used + cell.size <= EMIT_BUFFER_BYTES;
 }
 
-static bool add_cell(struct batch_builder_column *c, uint32_t row, struct glint_slice cell)
+static bool append_builder_cell(struct batch_builder_column *c, uint32_t row,
+                                struct glint_slice cell)
 {
     if (codec_type_is_bytes(c->type)) {
         uint64_t at = c->bytes.size;
@@ -57,25 +58,27 @@ enum batch_builder_result batch_builder_add(struct batch_builder *r, struct glin
                                             struct glint_slice value)
 {
     assert(r->count <= BATCH_ROWS_MAX);
-    if (!fits_type(&r->key, key) || !fits_type(&r->value, value)) return BATCH_BUILDER_WRONG_SIZE;
+    if (!cell_fits_column_type(&r->key, key) || !cell_fits_column_type(&r->value, value))
+        return BATCH_BUILDER_WRONG_SIZE;
     if (r->full || r->count == BATCH_ROWS_MAX) return BATCH_BUILDER_FULL;
-    if (!fits_buffer(&r->key, key) || !fits_buffer(&r->value, value)) {
+    if (!cell_fits_column_buffer(&r->key, key) || !cell_fits_column_buffer(&r->value, value)) {
         if (r->count > 0) return BATCH_BUILDER_FULL;
         /* Reference the record; a number column still needs its array element. */
         r->full = true;
         r->single_key = key;
         r->single_value = value;
-        if (!codec_type_is_bytes(r->key.type)) add_cell(&r->key, 0, key);
-        if (!codec_type_is_bytes(r->value.type)) add_cell(&r->value, 0, value);
-    } else if (!add_cell(&r->key, r->count, key) || !add_cell(&r->value, r->count, value)) {
+        if (!codec_type_is_bytes(r->key.type)) append_builder_cell(&r->key, 0, key);
+        if (!codec_type_is_bytes(r->value.type)) append_builder_cell(&r->value, 0, value);
+    } else if (!append_builder_cell(&r->key, r->count, key) ||
+               !append_builder_cell(&r->value, r->count, value)) {
         return BATCH_BUILDER_NO_MEMORY;
     }
     r->count++;
     return BATCH_BUILDER_ADDED;
 }
 
-static struct glint_column make_column(const struct batch_builder_column *c, bool single,
-                                       struct glint_slice cell)
+static struct glint_column make_builder_column(const struct batch_builder_column *c, bool single,
+                                               struct glint_slice cell)
 {
     struct glint_column out = {.type = c->type};
     if (c->type == GLINT_I64) out.i64 = c->numbers.i64;
@@ -98,8 +101,8 @@ void batch_builder_get_batch(const struct batch_builder *r, struct glint_batch *
 {
     assert(r->count > 0 && (!r->full || r->count == 1));
     *out = (struct glint_batch){.rows = r->count,
-                                .key = make_column(&r->key, r->full, r->single_key),
-                                .value = make_column(&r->value, r->full, r->single_value)};
+                                .key = make_builder_column(&r->key, r->full, r->single_key),
+                                .value = make_builder_column(&r->value, r->full, r->single_value)};
 }
 
 void batch_builder_clear(struct batch_builder *r)
@@ -199,7 +202,7 @@ static bool keys_equal(struct glint_slice a, struct glint_slice b)
 }
 
 /* Returns whether more than half of the buffer's last records have one key, and sets *out to it. */
-static bool find_majority(const struct record_buffer *b, struct glint_slice *out)
+static bool find_majority_key(const struct record_buffer *b, struct glint_slice *out)
 {
     const struct sort_entry *end = record_buffer_entries(b) + record_buffer_count(b);
     const struct sort_entry *begin = end - LOOK_RECORDS;
@@ -219,17 +222,17 @@ static bool find_majority(const struct record_buffer *b, struct glint_slice *out
 /* Call it before each input, as long as no key is found: `gathered` records of the inputs before
  * were added to `buffer`. Looks at its last records from time to time. If most of them have one
  * key, sets `found`; then the records of that key in `inputs`, those that are left, must not be
- * added to the buffer, but passed to frequent_key_skip. Returns 0 or NO_MEMORY with the task's
+ * added to the buffer, but passed to frequent_key_set_aside. Returns 0 or NO_MEMORY with the task's
  * error set, as do the others with their codes; call frequent_key_fini in any case. */
-static int frequent_key_look(struct frequent_key *f, struct glint_task *task,
-                             const struct record_buffer *buffer, uint64_t gathered,
-                             const struct run_slice *inputs, uint32_t count)
+static int frequent_key_detect(struct frequent_key *f, struct glint_task *task,
+                               const struct record_buffer *buffer, uint64_t gathered,
+                               const struct run_slice *inputs, uint32_t count)
 {
     struct glint_slice key;
     assert(!f->found);
     if (gathered < f->next_check || record_buffer_count(buffer) < LOOK_RECORDS) return 0;
     f->next_check = 2 * gathered; /* the cost of all checks is small */
-    if (!find_majority(buffer, &key)) return 0;
+    if (!find_majority_key(buffer, &key)) return 0;
     f->inputs = mem_alloc(count * sizeof *inputs);
     f->is_kept = mem_alloc(count * sizeof *f->is_kept);
     if (f->inputs == NULL || f->is_kept == NULL || !buffer_append(&f->bytes, key.data, key.size))
@@ -246,7 +249,7 @@ static int frequent_key_look(struct frequent_key *f, struct glint_task *task,
 }
 
 /* Leaves out the current record of `reader`, which reads inputs[input]. */
-static int frequent_key_skip(struct frequent_key *f, struct run_reader *reader, uint32_t input)
+static int frequent_key_set_aside(struct frequent_key *f, struct run_reader *reader, uint32_t input)
 {
     struct glint_slice value;
     assert(f->found && input < f->count);
@@ -268,7 +271,7 @@ static int frequent_key_finish(struct frequent_key *f)
 }
 
 /* Opens the records of input `at`: those kept, none if there are none, or the input itself. */
-static int open_input(struct frequent_key *f)
+static int open_frequent_key_input(struct frequent_key *f)
 {
     struct run_slice input = f->inputs[f->at];
     if (f->is_kept[f->at] && f->kept.partitions > 0)
@@ -282,7 +285,7 @@ static int open_input(struct frequent_key *f)
 int frequent_key_next(struct frequent_key *f, struct glint_slice *out)
 {
     while (f->at < f->count) {
-        int more = f->reading ? 1 : open_input(f);
+        int more = f->reading ? 1 : open_frequent_key_input(f);
         if (more < 0) return more;
         while ((more = run_reader_next(&f->reader)) > 0) {
             if (!frequent_key_equals(f, f->reader.key)) continue;
@@ -355,8 +358,8 @@ static uint64_t gather_budget(const struct glint_task *task)
 
 /* If the sums of a damaged index overflow, too little is reserved at once, and nothing else
  * happens. */
-static uint64_t inputs_bytes(const struct run_slice *inputs, uint32_t count, uint64_t *out_records,
-                             uint64_t *out_raw)
+static uint64_t sum_input_bytes(const struct run_slice *inputs, uint32_t count,
+                                uint64_t *out_records, uint64_t *out_raw)
 {
     *out_records = *out_raw = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -370,11 +373,11 @@ bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *in
                        uint32_t count)
 {
     uint64_t records, raw;
-    return inputs_bytes(inputs, count, &records, &raw) <= gather_budget(task) &&
+    return sum_input_bytes(inputs, count, &records, &raw) <= gather_budget(task) &&
            raw / MERGE_RECORD_BYTES < records;
 }
 
-static int add_run(struct gather *g, struct run_writer *w)
+static int add_spilled_run(struct gather *g, struct run_writer *w)
 {
     return merge_inputs_add_run(&g->spilled, w, !g->spec->map_side);
 }
@@ -395,7 +398,7 @@ static int write_records(struct gather *g, struct run_writer *w)
 }
 
 /* Writes the buffer to disk as a sorted run, and empties it. */
-static int spill_buffer(struct gather *g)
+static int spill_gather_buffer(struct gather *g)
 {
     struct run_writer w;
     if (record_buffer_count(&g->buffer) == 0) return 0;
@@ -403,7 +406,7 @@ static int spill_buffer(struct gather *g)
     if (r < 0) return r;
     r = write_records(g, &w);
     record_buffer_clear(&g->buffer);
-    if (r == 0) return add_run(g, &w);
+    if (r == 0) return add_spilled_run(g, &w);
     run_writer_abort(&w);
     return r;
 }
@@ -411,18 +414,18 @@ static int spill_buffer(struct gather *g)
 static int write_large_record(struct gather *g, struct glint_slice key, struct glint_slice value)
 {
     struct run_writer w;
-    int r = spill_buffer(g);
+    int r = spill_gather_buffer(g);
     if (r == 0) r = run_writer_init(&w, g->task, 1, 0);
     if (r < 0) return r;
     r = run_writer_add(&w, 0, key, value);
-    if (r == 0) return add_run(g, &w);
+    if (r == 0) return add_spilled_run(g, &w);
     run_writer_abort(&w);
     return r;
 }
 
 /* The first record that needs a match: all that it could match are gathered. Adding a key costs
  * about as much as looking one up, and leaving out a record saves several times that. */
-static bool begin_matching(struct gather *g)
+static bool build_match_filter(struct gather *g)
 {
     const uint64_t gathered = record_buffer_count(&g->buffer);
     g->matching = true;
@@ -431,13 +434,13 @@ static bool begin_matching(struct gather *g)
 }
 
 /* Whether the current record, of this value, is not needed. */
-static bool lacks_match(struct gather *g, struct glint_slice value)
+static bool record_cannot_match(struct gather *g, struct glint_slice value)
 {
     return g->filter.words != NULL && g->spec->needs_match(value) &&
            !match_filter_may_match(&g->filter, g->reader.key);
 }
 
-static int gather_record(struct gather *g)
+static int gather_current_record(struct gather *g)
 {
     struct glint_slice value;
     const uint64_t size = g->reader.key.size + g->reader.value_size;
@@ -446,10 +449,11 @@ static int gather_record(struct gather *g)
     int r = run_reader_value(&g->reader, &g->scratch, &value);
     if (r < 0) return r;
     if (g->spec->needs_match != NULL && !g->matching && g->spec->needs_match(value) &&
-        !begin_matching(g))
+        !build_match_filter(g))
         return error_no_memory(&g->task->error);
-    if (lacks_match(g, value)) return 0;
-    if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget) r = spill_buffer(g);
+    if (record_cannot_match(g, value)) return 0;
+    if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget)
+        r = spill_gather_buffer(g);
     if (r < 0) return r;
     return large ? write_large_record(g, g->reader.key, value)
                  : record_buffer_add(&g->buffer, g->task, 0, g->reader.key, value);
@@ -461,8 +465,8 @@ static int gather_input(struct gather *g, struct run_slice input, uint32_t skipp
     int more = 0, r = run_reader_open(&g->reader, g->task, input);
     while (r == 0 && (more = run_reader_next(&g->reader)) > 0)
         r = frequent_key_equals(&g->frequent, g->reader.key)
-                ? frequent_key_skip(&g->frequent, &g->reader, skipped)
-                : gather_record(g);
+                ? frequent_key_set_aside(&g->frequent, &g->reader, skipped)
+                : gather_current_record(g);
     return r < 0 ? r : more;
 }
 
@@ -470,7 +474,8 @@ static int gather_input(struct gather *g, struct run_slice input, uint32_t skipp
  * records (Heaps' law), with the exponent that the first two inputs show. Where it stops growing,
  * because all keys have come, this gives too many keys; the opposite assumption, that all inputs
  * have as many keys in common as the first two, gives far too few where some keys are frequent. */
-static bool table_pays(const struct gather *g, const struct run_slice *inputs, uint32_t count)
+static bool is_combining_worthwhile(const struct gather *g, const struct run_slice *inputs,
+                                    uint32_t count)
 {
     if (count < 2) return true;
     const double first = (double)inputs[0].part.records, second = (double)inputs[1].part.records;
@@ -481,14 +486,14 @@ static bool table_pays(const struct gather *g, const struct run_slice *inputs, u
     return (double)g->records >= COMBINED_RECORDS * keys;
 }
 
-static int add_from_table(void *gather, uint32_t partition, struct glint_slice key,
-                          struct glint_slice value)
+static int append_table_record(void *gather, uint32_t partition, struct glint_slice key,
+                               struct glint_slice value)
 {
     struct gather *g = gather;
     return record_buffer_add(&g->buffer, g->task, partition, key, value);
 }
 
-static int read_to_table(struct gather *g, struct run_slice input)
+static int combine_input_in_table(struct gather *g, struct run_slice input)
 {
     struct glint_slice value;
     int more = 0, r = run_reader_open(&g->reader, g->task, input);
@@ -502,13 +507,13 @@ static int read_to_table(struct gather *g, struct run_slice input)
 
 /* Combines the inputs in the table; sets *out_read to how many. If that does not pay it stops after
  * a few. */
-static int combine_inputs(struct gather *g, void *state, const struct run_slice *inputs,
-                          uint32_t count, uint32_t *out_read)
+static int combine_inputs_in_table(struct gather *g, void *state, const struct run_slice *inputs,
+                                   uint32_t count, uint32_t *out_read)
 {
     int r = gather_table_open(&g->table, g->task, g->spec, state);
     uint32_t i = 0;
-    for (; i < count && r == 0 && (i != 2 || table_pays(g, inputs, i)); i++)
-        r = read_to_table(g, inputs[i]);
+    for (; i < count && r == 0 && (i != 2 || is_combining_worthwhile(g, inputs, i)); i++)
+        r = combine_input_in_table(g, inputs[i]);
     *out_read = i;
     g->combined = r == 0 && i == count;
     return r == 0 && g->combined ? gather_table_sort(&g->table) : r;
@@ -516,8 +521,8 @@ static int combine_inputs(struct gather *g, void *state, const struct run_slice 
 
 /* Whether leaving out the records of a frequent key may save something: without combining on the
  * map side there can be one, and if all inputs fit into memory, nothing is written to disk. */
-static bool may_be_frequent(const struct shuffle_spec *spec, const struct run_slice *inputs,
-                            uint32_t count, bool fits)
+static bool is_frequent_key_worthwhile(const struct shuffle_spec *spec,
+                                       const struct run_slice *inputs, uint32_t count, bool fits)
 {
     bool kept = false;
     for (uint32_t i = 0; i < count; i++) kept = kept || frequent_key_keeps(&inputs[i]);
@@ -532,8 +537,8 @@ static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t
     int r = 0;
     for (uint32_t i = 0; i < count && r == 0; i++) {
         if (look && !g->frequent.found) {
-            r = frequent_key_look(&g->frequent, g->task, &g->buffer, gathered, inputs + i,
-                                  count - i);
+            r = frequent_key_detect(&g->frequent, g->task, &g->buffer, gathered, inputs + i,
+                                    count - i);
             first = i;
         }
         if (r == 0) r = gather_input(g, inputs[i], i - first);
@@ -544,7 +549,7 @@ static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t
 
 /* Reserves memory for all records, or for as many as the budget holds: a buffer that grows clears
  * and copies its pages again each time. Pages that stay unused cost nothing. */
-static bool reserve_buffer(struct gather *g, uint64_t bytes, uint64_t records, uint64_t raw)
+static bool reserve_gather_buffer(struct gather *g, uint64_t bytes, uint64_t records, uint64_t raw)
 {
     const double share = bytes > g->budget ? (double)g->budget / (double)bytes : 1;
     return record_buffer_reserve(&g->buffer, (uint64_t)((double)records * share),
@@ -552,10 +557,10 @@ static bool reserve_buffer(struct gather *g, uint64_t bytes, uint64_t records, u
 }
 
 /* Collects the inputs, and before them the records that the table has. */
-static int collect_inputs(struct gather *g, const struct run_slice *inputs, uint32_t count,
-                          bool look)
+static int collect_table_and_inputs(struct gather *g, const struct run_slice *inputs,
+                                    uint32_t count, bool look)
 {
-    int r = combine_buffer_move(&g->table.buffer, add_from_table, g);
+    int r = combine_buffer_move(&g->table.buffer, append_table_record, g);
     gather_table_fini(&g->table);
     if (r == 0) r = gather_all(g, inputs, count, look);
     run_reader_close(&g->reader);
@@ -571,18 +576,21 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     *g = (struct gather){.task = task, .spec = spec, .budget = gather_budget(task)};
     g->buffer.descending = spec->dependency.descending;
     g->buffer.key = spec->key;
-    const uint64_t bytes = inputs_bytes(inputs, count, &records, &raw);
+    const uint64_t bytes = sum_input_bytes(inputs, count, &records, &raw);
     const bool fits = bytes <= g->budget;
     g->records = records;
     uint32_t read = 0;
-    int r = may_combine && fits && count > 1 ? combine_inputs(g, state, inputs, count, &read) : 0;
+    int r = may_combine && fits && count > 1
+                ? combine_inputs_in_table(g, state, inputs, count, &read)
+                : 0;
     if (r < 0 || g->combined) return r;
-    if (!reserve_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
-    r = collect_inputs(g, inputs + read, count - read, may_be_frequent(spec, inputs, count, fits));
+    if (!reserve_gather_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
+    r = collect_table_and_inputs(g, inputs + read, count - read,
+                                 is_frequent_key_worthwhile(spec, inputs, count, fits));
     if (r < 0) return r;
     if (g->spilled.count == 0)
         return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
-    r = spill_buffer(g);
+    r = spill_gather_buffer(g);
     record_buffer_fini(&g->buffer); /* its memory is needed for merging */
     return r;
 }

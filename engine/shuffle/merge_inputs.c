@@ -14,13 +14,13 @@ void merge_count_spill(struct glint_task *task, const struct run *run)
     task->counters.values[COUNT_SPILL_BYTES] += (int64_t)run->source.bytes;
 }
 
-static bool reserve_input(struct merge_inputs *l)
+static bool reserve_merge_input(struct merge_inputs *l)
 {
     return array_reserve(&l->items, &l->capacity, l->count + UINT64_C(1), sizeof *l->items);
 }
 
 /* Finishes `w` as a new run, *out. On an error `w` is aborted and the code returned. */
-static int finish_run(struct run_writer *w, struct run **out)
+static int finish_run_on_heap(struct run_writer *w, struct run **out)
 {
     struct glint_task *task = w->task;
     *out = mem_zalloc(sizeof **out);
@@ -37,20 +37,20 @@ static int finish_run(struct run_writer *w, struct run **out)
 int merge_inputs_add_run(struct merge_inputs *l, struct run_writer *w, bool raw)
 {
     struct merge_input input = {.raw = raw};
-    /* Reserve first: after finish_run a failure would leave a run without an owner. */
-    if (!reserve_input(l)) {
+    /* Reserve first: after finish_run_on_heap a failure would leave a run without an owner. */
+    if (!reserve_merge_input(l)) {
         int r = error_no_memory(&w->task->error);
         run_writer_abort(w);
         return r;
     }
-    int r = finish_run(w, &input.run);
+    int r = finish_run_on_heap(w, &input.run);
     if (r == 0) l->items[l->count++] = input;
     return r;
 }
 
 bool merge_inputs_add_slice(struct merge_inputs *l, struct run_slice slice, bool raw)
 {
-    if (!reserve_input(l)) return false;
+    if (!reserve_merge_input(l)) return false;
     l->items[l->count++] = (struct merge_input){.slice = slice, .raw = raw};
     return true;
 }
@@ -92,7 +92,7 @@ int merge_pass_init(struct merge_pass *c, struct glint_task *task, const struct 
     return combiner_init(&c->combiner, task, spec, state);
 }
 
-static int copy_records(struct merge_pass *c, struct run_writer *out, uint32_t partition)
+static int copy_merged_records(struct merge_pass *c, struct run_writer *out, uint32_t partition)
 {
     int more;
     while ((more = merge_next(&c->merge)) > 0) {
@@ -105,28 +105,28 @@ static int copy_records(struct merge_pass *c, struct run_writer *out, uint32_t p
 }
 
 /* Writes the key's value, or a chunk of it. */
-static int emit_combined(struct merge_pass *c, bool complete, struct run_writer *out,
-                         uint32_t partition)
+static int write_combined_value(struct merge_pass *c, bool complete, struct run_writer *out,
+                                uint32_t partition)
 {
     struct glint_slice key = {c->key.data, c->key.size}, value;
     int r = combiner_finish_value(&c->combiner, complete, &value);
     return r < 0 ? r : run_writer_add(out, partition, key, value);
 }
 
-static bool is_current_key(const struct merge_pass *c)
+static bool is_key_being_combined(const struct merge_pass *c)
 {
     struct glint_slice key = c->merge.key;
     return key.size == c->key.size && bytes_equal(key.data, c->key.data, key.size);
 }
 
-static int combine_records(struct merge_pass *c, bool complete, const bool *raw,
-                           struct run_writer *out, uint32_t partition)
+static int combine_merged_records(struct merge_pass *c, bool complete, const bool *raw,
+                                  struct run_writer *out, uint32_t partition)
 {
     int more, r;
     while ((more = merge_next(&c->merge)) > 0) {
         /* After a full chunk the combiner is not started: the same key then begins a new group. */
-        if (c->combiner.started && !is_current_key(c)) {
-            r = emit_combined(c, complete, out, partition);
+        if (c->combiner.started && !is_key_being_combined(c)) {
+            r = write_combined_value(c, complete, out, partition);
             if (r < 0) return r;
         }
         if (!c->combiner.started) {
@@ -136,11 +136,12 @@ static int combine_records(struct merge_pass *c, bool complete, const bool *raw,
         }
         r = combiner_add_from_merge(&c->combiner, &c->merge, raw[c->merge.input]);
         if (r == 0 && combiner_chunk_is_full(&c->combiner))
-            r = emit_combined(c, complete, out, partition);
+            r = write_combined_value(c, complete, out, partition);
         if (r < 0) return r;
     }
     /* At the end the last group is still in the combiner. */
-    return more == 0 && c->combiner.started ? emit_combined(c, complete, out, partition) : more;
+    return more == 0 && c->combiner.started ? write_combined_value(c, complete, out, partition)
+                                            : more;
 }
 
 /* ---- Ranges of inputs */
@@ -152,8 +153,9 @@ enum merge_mode {
 };
 
 /* Merges `count` adjacent inputs, partition by partition. */
-static int merge_range(struct merge_pass *c, enum merge_mode mode, const struct merge_input *first,
-                       uint32_t count, struct run_writer *out)
+static int merge_adjacent_inputs(struct merge_pass *c, enum merge_mode mode,
+                                 const struct merge_input *first, uint32_t count,
+                                 struct run_writer *out)
 {
     const bool descending = c->combiner.aggregator.spec->dependency.descending;
     for (uint32_t p = 0; p < out->partitions; p++) {
@@ -164,8 +166,8 @@ static int merge_range(struct merge_pass *c, enum merge_mode mode, const struct 
         assert(!c->combiner.started);
         int r = merge_open(&c->merge, out->task, slices, n, descending);
         if (r == 0)
-            r = mode == MERGE_COPY ? copy_records(c, out, p)
-                                   : combine_records(c, mode == MERGE_FINAL, raw, out, p);
+            r = mode == MERGE_COPY ? copy_merged_records(c, out, p)
+                                   : combine_merged_records(c, mode == MERGE_FINAL, raw, out, p);
         if (r < 0) return r;
     }
     return 0;
@@ -188,9 +190,9 @@ static int merge_all_ranges(struct merge_pass *c, struct merge_inputs *l, uint32
             struct run_writer w;
             int r = run_writer_init(&w, f->task, partitions, memory_max);
             if (r < 0) return r;
-            r = merge_range(c, combine ? MERGE_COMBINE : MERGE_COPY, first, n, &w);
+            r = merge_adjacent_inputs(c, combine ? MERGE_COMBINE : MERGE_COPY, first, n, &w);
             if (r < 0) run_writer_abort(&w);
-            if (r == 0) r = finish_run(&w, &merged.run);
+            if (r == 0) r = finish_run_on_heap(&w, &merged.run);
             if (r < 0) return r;
             merged.raw = merged.raw && !combine;
         } else {
@@ -214,7 +216,8 @@ int merge_pass_reduce(struct merge_pass *c, struct merge_inputs *l, uint32_t par
 
 int merge_pass_write(struct merge_pass *c, const struct merge_inputs *l, struct run_writer *out)
 {
-    return merge_range(c, c->combines ? MERGE_FINAL : MERGE_COPY, l->items, l->count, out);
+    return merge_adjacent_inputs(c, c->combines ? MERGE_FINAL : MERGE_COPY, l->items, l->count,
+                                 out);
 }
 
 void merge_pass_fini(struct merge_pass *c)

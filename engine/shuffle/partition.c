@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* As sort_key_prefix, but reads nothing after the key. */
-static uint64_t prefix_of(struct glint_slice key)
+static uint64_t bound_key_prefix(struct glint_slice key)
 {
     uint64_t bits = 0;
     if (key.size >= sizeof bits)
@@ -28,17 +28,17 @@ int shuffle_spec_prepare(struct shuffle_spec *spec, struct glint_task *task)
     if (d->partitioner != PARTITION_RANGE || d->bound_count == 0) return 0;
     uint64_t *prefixes = task_alloc(task, d->bound_count * sizeof *prefixes);
     if (prefixes == NULL) return task->error.code;
-    for (uint32_t i = 0; i < d->bound_count; i++) prefixes[i] = prefix_of(d->bounds[i]);
+    for (uint32_t i = 0; i < d->bound_count; i++) prefixes[i] = bound_key_prefix(d->bounds[i]);
     spec->bound_prefixes = prefixes;
     return 0;
 }
 
 /* Returns how many bounds are less than `key`, by binary search: without branches over the
  * prefixes, which seldom are equal, then among the bounds of the same prefix. */
-static uint32_t bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
+static uint32_t count_bounds_below(const struct shuffle_spec *spec, struct glint_slice key)
 {
     const struct shuffle_dependency *d = &spec->dependency;
-    const uint64_t *prefixes = spec->bound_prefixes, prefix = prefix_of(key);
+    const uint64_t *prefixes = spec->bound_prefixes, prefix = bound_key_prefix(key);
     uint32_t low = 0, left = d->bound_count;
     while (left > 0) {
         const uint32_t half = (left + 1) / 2;
@@ -89,7 +89,7 @@ uint32_t shuffle_partition_of(const struct shuffle_spec *spec, struct glint_slic
         if (spec->partitions == 1) return 0;
         return hash_to_range(hash_partition(key.data, key.size), spec->partitions);
     case PARTITION_RANGE: {
-        uint32_t below = bounds_below(spec, key);
+        uint32_t below = count_bounds_below(spec, key);
         assert(spec->dependency.bound_count < spec->partitions);
         return spec->dependency.descending ? spec->dependency.bound_count - below : below;
     }

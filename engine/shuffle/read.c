@@ -33,7 +33,7 @@ struct shuffle_reader {
     struct batch_builder builder;
 };
 
-static bool combines_values(const struct shuffle_spec *spec)
+static bool spec_combines_values(const struct shuffle_spec *spec)
 {
     return spec->dependency.combine != COMBINE_NONE;
 }
@@ -43,15 +43,15 @@ static bool combines_values(const struct shuffle_spec *spec)
  * Equal keys are combined only where that cannot change the result. Without map_side the values are
  * raw: combining would turn them into accumulators, but the final merge takes all inputs for raw,
  * so it must not happen unless both have one form. A zero of COMBINE_FOLD is merged in
- * next_combined. */
-static int open_merge(struct shuffle_reader *r)
+ * next_combined_record. */
+static int open_input_merge(struct shuffle_reader *r)
 {
     const struct shuffle_spec *spec = r->spec;
     struct run_slice slices[MERGE_FAN_IN_MAX];
     if (r->inputs.count > MERGE_FAN_IN_MAX) {
         struct merge_pass c;
         int e = merge_pass_init(&c, r->task, spec, r->state,
-                                combines_values(spec) &&
+                                spec_combines_values(spec) &&
                                     (spec->map_side || aggregator_values_are_accumulators(spec)));
         if (e == 0) e = merge_pass_reduce(&c, &r->inputs, 1, MAP_OUTPUT_MEMORY_BYTES);
         merge_pass_fini(&c);
@@ -61,11 +61,13 @@ static int open_merge(struct shuffle_reader *r)
     return merge_open(&r->merge, r->task, slices, count, spec->dependency.descending);
 }
 
-static int gather_records(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+static int read_inputs_into_memory(struct shuffle_reader *r, const struct run_slice *inputs,
+                                   uint32_t count)
 {
     struct gather *g = &r->gather;
     /* Values must have the form of accumulators, and no zero may be missing. */
-    r->passes_single = combines_values(r->spec) && aggregator_values_are_accumulators(r->spec) &&
+    r->passes_single = spec_combines_values(r->spec) &&
+                       aggregator_values_are_accumulators(r->spec) &&
                        r->combiner.aggregator.acc_struct == 0 &&
                        (r->spec->dependency.combine != COMBINE_FOLD || r->spec->map_side);
     const bool may_combine = r->passes_single && r->combiner.aggregator.chunk_bytes_max == 0;
@@ -85,14 +87,14 @@ static int gather_records(struct shuffle_reader *r, const struct run_slice *inpu
     r->at = record_buffer_entries(&g->buffer);
     r->at_end = r->at + record_buffer_count(&g->buffer);
     if (!g->frequent.found)
-        batch_builder_borrow(&r->builder, &g->buffer.records, combines_values(r->spec));
+        batch_builder_borrow(&r->builder, &g->buffer.records, spec_combines_values(r->spec));
     return 0;
 }
 
 /* A merge of sorted inputs reads each record once, in any amount of memory, but costs several
  * comparisons per record; a sort in memory costs less. */
-static bool must_gather(const struct glint_task *task, const struct run_slice *inputs,
-                        uint32_t count)
+static bool is_sort_in_memory_better(const struct glint_task *task, const struct run_slice *inputs,
+                                     uint32_t count)
 {
     bool sorted = true;
     for (uint32_t i = 0; i < count; i++) sorted = sorted && inputs[i].sorted;
@@ -102,7 +104,8 @@ static bool must_gather(const struct glint_task *task, const struct run_slice *i
 /* Gathers the inputs, or makes them those of the merge. */
 static int read_inputs(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
 {
-    if (must_gather(r->task, inputs, count)) return gather_records(r, inputs, count);
+    if (is_sort_in_memory_better(r->task, inputs, count))
+        return read_inputs_into_memory(r, inputs, count);
     for (uint32_t i = 0; i < count; i++)
         if (!merge_inputs_add_slice(&r->inputs, inputs[i], !r->spec->map_side))
             return error_no_memory(&r->task->error);
@@ -119,7 +122,7 @@ static int open_run_inputs(struct shuffle_reader *r, const struct run_slice *inp
         if (inputs[i].part.records > 0) used[n++] = inputs[i];
     int e = read_inputs(r, used, n);
     mem_free(used);
-    return e < 0 || r->gathered ? e : open_merge(r);
+    return e < 0 || r->gathered ? e : open_input_merge(r);
 }
 
 struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
@@ -145,7 +148,7 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
 }
 
 /* The record at r->at. */
-static struct buffered_record gathered_record(struct shuffle_reader *r)
+static struct buffered_record current_gathered_record(struct shuffle_reader *r)
 {
     if (r->gather.combined)
         return combine_buffer_get(&r->gather.table.buffer, r->at, r->at_end, r->number);
@@ -154,13 +157,13 @@ static struct buffered_record gathered_record(struct shuffle_reader *r)
 }
 
 /* Moves to the next record and sets record_key. Returns 1, 0 at the end, or a negative code. */
-static int next_record(struct shuffle_reader *r)
+static int next_input_record(struct shuffle_reader *r)
 {
     int more;
     if (r->gathered) {
         more = r->at < r->at_end;
         if (more == 0) return r->ended = true, 0;
-        const struct buffered_record record = gathered_record(r);
+        const struct buffered_record record = current_gathered_record(r);
         r->at++;
         r->record_key = record.key;
         r->record_value = record.value;
@@ -175,7 +178,7 @@ static int next_record(struct shuffle_reader *r)
 
 /* Whether the missing records of the frequent key come before the current record, or before the
  * end. */
-static bool frequent_is_next(const struct shuffle_reader *r, bool ended)
+static bool is_frequent_key_next(const struct shuffle_reader *r, bool ended)
 {
     const struct frequent_key *f = &r->gather.frequent;
     if (!f->found || r->frequent_ended) return false;
@@ -184,14 +187,14 @@ static bool frequent_is_next(const struct shuffle_reader *r, bool ended)
 }
 
 /* The next record if nothing is combined: 1, 0 at the end, or a negative code. */
-static int next_passed(struct shuffle_reader *r)
+static int next_uncombined_record(struct shuffle_reader *r)
 {
     int more = 1;
     if (!r->reading_frequent) {
         if (r->ended) return 0;
-        more = next_record(r);
+        more = next_input_record(r);
         if (more < 0) return more;
-        r->reading_frequent = frequent_is_next(r, more == 0);
+        r->reading_frequent = is_frequent_key_next(r, more == 0);
     }
     if (r->reading_frequent) {
         more = frequent_key_next(&r->gather.frequent, &r->value);
@@ -208,7 +211,7 @@ static int next_passed(struct shuffle_reader *r)
     return e < 0 ? e : 1;
 }
 
-static bool is_group_key(const struct shuffle_reader *r)
+static bool record_is_of_group(const struct shuffle_reader *r)
 {
     struct glint_slice key = r->record_key;
     return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
@@ -225,16 +228,16 @@ static int combine_group(struct shuffle_reader *r)
         if (e < 0) return e;
         r->record_pending = false;
         if (combiner_chunk_is_full(&r->combiner)) return 1;
-        int more = next_record(r);
+        int more = next_input_record(r);
         if (more < 0) return more;
         r->record_pending = more > 0;
-    } while (r->record_pending && is_group_key(r));
+    } while (r->record_pending && record_is_of_group(r));
     return 1;
 }
 
 /* If the current record is the only one of its key, and its value is the result as it is, consumes
  * it: most keys of an aggregation that hardly combines. Returns 1, or 0: use combine_group. */
-static int single_value(struct shuffle_reader *r)
+static int take_single_value(struct shuffle_reader *r)
 {
     if (!r->passes_single || !r->gathered) return 0;
     if (r->at < r->at_end && !r->gather.combined) {
@@ -248,11 +251,11 @@ static int single_value(struct shuffle_reader *r)
 }
 
 /* The next combined record: 1, 0 at the end, or a negative code. */
-static int next_combined(struct shuffle_reader *r)
+static int next_combined_record(struct shuffle_reader *r)
 {
     if (r->ended) return 0;
     if (!r->record_pending) {
-        int more = next_record(r);
+        int more = next_input_record(r);
         if (more <= 0) return more;
         r->record_pending = true;
     }
@@ -264,7 +267,7 @@ static int next_combined(struct shuffle_reader *r)
             return error_no_memory(&r->task->error);
         r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
     }
-    const int single = single_value(r);
+    const int single = take_single_value(r);
     if (single != 0) return single;
     int e = combine_group(r);
     if (e < 0) return e;
@@ -288,7 +291,8 @@ int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
     batch_builder_clear(&r->builder);
     for (;;) {
         if (!r->pending) {
-            int more = combines_values(r->spec) ? next_combined(r) : next_passed(r);
+            int more =
+                spec_combines_values(r->spec) ? next_combined_record(r) : next_uncombined_record(r);
             if (more < 0) return more;
             if (more == 0) break;
             r->pending = true;

@@ -16,7 +16,7 @@ struct task_accumulators {
     struct task_accumulator *items[ACCUMULATORS_MAX];
 };
 
-static enum glint_type concrete_type(enum glint_type type)
+static enum glint_type accumulator_type_or_any(enum glint_type type)
 {
     const enum glint_type column = codec_column_type(type);
     return column == GLINT_NONE || column == GLINT_SAME ? GLINT_ANY : column;
@@ -30,8 +30,9 @@ struct shuffle_spec task_accumulator_spec(const struct glint_function *fn)
         return spec;
     const bool aggregate = fn->kind == GLINT_KIND_AGGREGATE;
     spec.dependency.combine = aggregate ? COMBINE_CREATE : COMBINE_REDUCE;
-    spec.value = concrete_type(fn->in.value);
-    spec.acc = aggregate && fn->out.value != GLINT_SAME ? concrete_type(fn->out.value) : spec.value;
+    spec.value = accumulator_type_or_any(fn->in.value);
+    spec.acc = aggregate && fn->out.value != GLINT_SAME ? accumulator_type_or_any(fn->out.value)
+                                                        : spec.value;
     if (spec.value == GLINT_ANY) spec.acc = GLINT_ANY;
     return spec;
 }
@@ -43,7 +44,7 @@ static void fini_accumulators(struct glint_task *task)
     task->accumulators = NULL;
 }
 
-static struct task_accumulators *get_or_create(struct glint_task *task)
+static struct task_accumulators *get_or_create_accumulators(struct glint_task *task)
 {
     if (task->accumulators != NULL) return task->accumulators;
     struct task_accumulators *all = task_alloc(task, sizeof *all);
@@ -75,7 +76,7 @@ static int add_accumulator(struct glint_task *task, struct task_accumulators *al
 int glint_accumulator(struct glint_task *task, const char *name,
                       const struct glint_function *function)
 {
-    struct task_accumulators *all = get_or_create(task);
+    struct task_accumulators *all = get_or_create_accumulators(task);
     if (all == NULL) return task->error.code;
     if (name == NULL || name[0] == '\0' || strlen(name) >= NAME_BYTES_MAX)
         return glint_fail(task, GLINT_E_BAD_VALUE, NULL,

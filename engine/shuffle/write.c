@@ -96,7 +96,7 @@ struct partition_block {
     uint64_t size, capacity; /* of the records; size: set when the next block is opened */
 };
 
-static uint8_t *block_data(struct partition_block *block)
+static uint8_t *partition_block_data(struct partition_block *block)
 {
     return (uint8_t *)(block + 1);
 }
@@ -110,7 +110,7 @@ static bool partition_blocks_init(struct partition_blocks *b, uint32_t partition
 }
 
 /* Slabs double, so that a small task takes little memory, and a large one few blocks of it. */
-static bool add_slab(struct partition_blocks *b, uint64_t bytes)
+static bool add_block_slab(struct partition_blocks *b, uint64_t bytes)
 {
     uint64_t size = b->slab_count > 0 ? SLAB_BYTES_MAX : SLAB_BYTES_FIRST;
     if (b->slab_count < 6) size = SLAB_BYTES_FIRST << b->slab_count;
@@ -126,9 +126,9 @@ static bool add_slab(struct partition_blocks *b, uint64_t bytes)
     return true;
 }
 
-static uint64_t open_size(const struct partition_tail *t)
+static uint64_t open_block_size(const struct partition_tail *t)
 {
-    return t->last != NULL ? (uint64_t)(t->at - block_data(t->last)) : 0;
+    return t->last != NULL ? (uint64_t)(t->at - partition_block_data(t->last)) : 0;
 }
 
 bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uint64_t bytes)
@@ -138,19 +138,19 @@ bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uin
     if (capacity > RUN_BLOCK_BYTES) capacity = RUN_BLOCK_BYTES;
     if (capacity < bytes) capacity = bytes;
     const uint64_t whole = (sizeof(struct partition_block) + capacity + 7) & ~(uint64_t)7;
-    if ((uint64_t)(b->free_end - b->free_at) < whole && !add_slab(b, whole)) return false;
+    if ((uint64_t)(b->free_end - b->free_at) < whole && !add_block_slab(b, whole)) return false;
     struct partition_block *block = (struct partition_block *)(void *)b->free_at;
     *block = (struct partition_block){.capacity = capacity};
     b->free_at += whole;
     if (t->last != NULL) {
-        t->last->size = open_size(t);
+        t->last->size = open_block_size(t);
         t->last->next = block;
         b->raw += t->last->size;
     } else {
         t->first = block;
     }
     t->last = block;
-    t->at = block_data(block);
+    t->at = partition_block_data(block);
     t->end = t->at + capacity;
     return true;
 }
@@ -159,7 +159,7 @@ bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uin
 static uint64_t partition_blocks_raw(const struct partition_blocks *b)
 {
     uint64_t raw = b->raw;
-    for (uint32_t p = 0; p < b->partitions; p++) raw += open_size(&b->tails[p]);
+    for (uint32_t p = 0; p < b->partitions; p++) raw += open_block_size(&b->tails[p]);
     return raw;
 }
 
@@ -172,8 +172,8 @@ static int partition_blocks_write(const struct partition_blocks *b, struct run_w
         const struct partition_tail *t = &b->tails[p];
         if (t->records > 0) r = run_writer_begin_records(out, p, t->records);
         for (struct partition_block *block = t->first; block != NULL && r == 0; block = block->next)
-            r = run_writer_append_records(out, block_data(block),
-                                          block == t->last ? open_size(t) : block->size);
+            r = run_writer_append_records(out, partition_block_data(block),
+                                          block == t->last ? open_block_size(t) : block->size);
     }
     return r;
 }
@@ -189,8 +189,8 @@ static int partition_blocks_each(const struct partition_blocks *b,
     for (uint32_t p = 0; p < b->partitions; p++) {
         const struct partition_tail *t = &b->tails[p];
         for (struct partition_block *block = t->first; block != NULL; block = block->next) {
-            const uint8_t *at = block_data(block);
-            const uint8_t *end = at + (block == t->last ? open_size(t) : block->size);
+            const uint8_t *at = partition_block_data(block);
+            const uint8_t *end = at + (block == t->last ? open_block_size(t) : block->size);
             while (at < end) {
                 uint64_t key_size = 0, value_size = 0;
                 at += codec_get_varint(at, end, &key_size);
@@ -247,7 +247,7 @@ static uint64_t blocks_budget(const struct shuffle_writer *w)
 }
 
 /* Starts to use blocks, if one for each partition fits. */
-static int open_blocks(struct shuffle_writer *w)
+static int open_partition_blocks(struct shuffle_writer *w)
 {
     if (w->spec->partitions * RUN_BLOCK_BYTES > blocks_budget(w) / 2) return 0;
     return partition_blocks_init(&w->blocks, w->spec->partitions)
@@ -270,7 +270,7 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
     w->budget = task->options->memory_bytes / 2;
     w->combines = spec->map_side && spec->dependency.combine != COMBINE_NONE;
     if (combine_buffer_init(&w->combine_buffer, task, w->spec, state) < 0 ||
-        (!w->combines && open_blocks(w) < 0)) {
+        (!w->combines && open_partition_blocks(w) < 0)) {
         shuffle_writer_close(w);
         return NULL;
     }
@@ -285,13 +285,13 @@ static bool has_spilled(const struct shuffle_writer *w)
 /* Whether rows are combined in the table. In a sequential shuffle only until the first spill: a
  * later value must be merged into the accumulator that is on disk, so it stays a record until the
  * final merge. Combining the later values first would change the rounding of sums. */
-static bool uses_table(const struct shuffle_writer *w)
+static bool combines_in_table(const struct shuffle_writer *w)
 {
     return w->combines && !(aggregator_is_sequential(w->spec) && has_spilled(w));
 }
 
 /* Ends the open run, if any: it becomes a spill. */
-static int end_run(struct shuffle_writer *w)
+static int end_spill_run(struct shuffle_writer *w)
 {
     if (w->run.task == NULL) return 0;
     int r = merge_inputs_add_run(&w->spills, &w->run, w->run_raw);
@@ -302,8 +302,8 @@ static int end_run(struct shuffle_writer *w)
 /* Whether the open run can continue with a record at `position`. If values are combined, the key
  * must differ from the last one: a run that is the only spill becomes the output without a merge
  * (write_spilled), so it must contain each key once. */
-static bool continues_run(const struct shuffle_writer *w, struct shuffle_position position,
-                          bool raw)
+static bool can_continue_run(const struct shuffle_writer *w, struct shuffle_position position,
+                             bool raw)
 {
     if (w->run.task == NULL) return false;
     if (w->combines && raw != w->run_raw && !aggregator_values_are_accumulators(w->spec))
@@ -315,12 +315,12 @@ static bool continues_run(const struct shuffle_writer *w, struct shuffle_positio
 
 /* Makes sure that the open run can take records from `first` to `last`: continues it or starts a
  * new one with `memory_max`. */
-static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
-                     struct shuffle_position last, bool raw, uint64_t memory_max)
+static int begin_spill_run(struct shuffle_writer *w, struct shuffle_position first,
+                           struct shuffle_position last, bool raw, uint64_t memory_max)
 {
     int r = 0;
-    if (!continues_run(w, first, raw)) {
-        r = end_run(w);
+    if (!can_continue_run(w, first, raw)) {
+        r = end_spill_run(w);
         if (r == 0) r = run_writer_init(&w->run, w->task, w->spec->partitions, memory_max);
         if (r < 0) return r;
         w->run_raw = raw;
@@ -338,22 +338,24 @@ static int begin_run(struct shuffle_writer *w, struct shuffle_position first,
 static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
 {
     if (combine_buffer_is_empty(&w->combine_buffer)) return 0;
-    const bool raw = !uses_table(w), alone = w->combines && aggregator_is_sequential(w->spec);
+    const bool raw = !combines_in_table(w),
+               alone = w->combines && aggregator_is_sequential(w->spec);
     struct combine_buffer_order order;
     int r = combine_buffer_sort(&w->combine_buffer, true, &order);
-    if (r == 0 && alone) r = end_run(w);
+    if (r == 0 && alone) r = end_spill_run(w);
     if (r == 0)
-        r = begin_run(w, combine_buffer_first_position(&w->combine_buffer, &order),
-                      combine_buffer_last_position(&w->combine_buffer, &order), raw, memory_max);
+        r = begin_spill_run(w, combine_buffer_first_position(&w->combine_buffer, &order),
+                            combine_buffer_last_position(&w->combine_buffer, &order), raw,
+                            memory_max);
     if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, false, &w->run);
-    if (r == 0 && alone) r = end_run(w);
+    if (r == 0 && alone) r = end_spill_run(w);
     combine_buffer_order_fini(&order);
     return r;
 }
 
 /* Moves a record from the blocks to the combine buffer. */
-static int add_from_blocks(void *arg, uint32_t partition, struct glint_slice key,
-                           struct glint_slice value)
+static int combine_block_record(void *arg, uint32_t partition, struct glint_slice key,
+                                struct glint_slice value)
 {
     struct shuffle_writer *w = arg;
     const uint64_t memory = combine_buffer_memory_bytes(&w->combine_buffer, 0);
@@ -364,17 +366,17 @@ static int add_from_blocks(void *arg, uint32_t partition, struct glint_slice key
 }
 
 /* Ends the use of blocks. */
-static int move_blocks(struct shuffle_writer *w)
+static int move_blocks_to_buffer(struct shuffle_writer *w)
 {
     if (!partition_blocks_are_used(&w->blocks)) return 0;
-    const int r = partition_blocks_each(&w->blocks, add_from_blocks, w);
+    const int r = partition_blocks_each(&w->blocks, combine_block_record, w);
     partition_blocks_fini(&w->blocks);
     return r;
 }
 
 /* Writes one record that is too large to copy into memory directly to the open run. The combine
  * buffer is spilled first, since its rows precede the record. */
-static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
+static int spill_large_record(struct shuffle_writer *w, const struct glint_batch *batch)
 {
     uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
     struct glint_record record = glint_batch_record(batch, 0);
@@ -383,14 +385,14 @@ static int push_large(struct shuffle_writer *w, const struct glint_batch *batch)
     uint32_t partition =
         shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++);
     struct shuffle_position position = {partition, key};
-    int r = move_blocks(w);
+    int r = move_blocks_to_buffer(w);
     /* This run may be the whole output, so it may stay in memory as other outputs do. */
     if (r == 0) r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) r = begin_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0) r = begin_spill_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
 
-static bool is_large_output(const struct glint_batch *batch)
+static bool is_large_record_batch(const struct glint_batch *batch)
 {
     const struct glint_column *k = &batch->key, *v = &batch->value;
     if (batch->rows != 1) return false;
@@ -401,8 +403,8 @@ static bool is_large_output(const struct glint_batch *batch)
     return size > BATCH_BYTES_MAX;
 }
 
-static int add_to_blocks(void *arg, uint32_t partition, struct glint_slice key,
-                         struct glint_slice value)
+static int append_record_to_blocks(void *arg, uint32_t partition, struct glint_slice key,
+                                   struct glint_slice value)
 {
     struct shuffle_writer *w = arg;
     return partition_blocks_add(&w->blocks, w->task, partition, key, value);
@@ -411,7 +413,7 @@ static int add_to_blocks(void *arg, uint32_t partition, struct glint_slice key,
 /* Stops combining if most rows so far had new keys. Only where the reduce side then has the same
  * result: values and accumulators have one form, the order of merging does not matter, and there
  * are no zeros or chunks. */
-static int end_trial(struct shuffle_writer *w, uint32_t rows)
+static int stop_combining_if_useless(struct shuffle_writer *w, uint32_t rows)
 {
     const struct shuffle_spec *spec = w->spec;
     const struct combine_buffer *g = &w->combine_buffer;
@@ -426,10 +428,10 @@ static int end_trial(struct shuffle_writer *w, uint32_t rows)
         merged > w->trial_rows / COMBINE_TRIAL_SAVINGS)
         return 0;
     w->combines = false;
-    const int r = open_blocks(w);
+    const int r = open_partition_blocks(w);
     if (r < 0) return r;
     return partition_blocks_are_used(&w->blocks)
-               ? combine_buffer_move(&w->combine_buffer, add_to_blocks, w)
+               ? combine_buffer_move(&w->combine_buffer, append_record_to_blocks, w)
                : combine_buffer_move(&w->combine_buffer, combine_buffer_add_record,
                                      &w->combine_buffer);
 }
@@ -441,11 +443,12 @@ static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *
         uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
         const struct glint_record record = glint_batch_record(batch, i);
         const struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
-        r = add_to_blocks(
+        r = append_record_to_blocks(
             w, shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++),
             key, codec_encode(batch->value.type, &record.value, value_number));
     }
-    if (r == 0 && partition_blocks_bytes(&w->blocks) > blocks_budget(w)) r = move_blocks(w);
+    if (r == 0 && partition_blocks_bytes(&w->blocks) > blocks_budget(w))
+        r = move_blocks_to_buffer(w);
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
 
@@ -455,18 +458,19 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
     if (task_is_cancelled(w->task))
         return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     if (batch->rows == 0) return 0;
-    if (is_large_output(batch)) return push_large(w, batch);
+    if (is_large_record_batch(batch)) return spill_large_record(w, batch);
     if (partition_blocks_are_used(&w->blocks)) return append_to_blocks(w, batch);
     int r = 0;
     /* Before the batch: spill if a new key in every row would exceed the budget. */
-    if (uses_table(w) && combine_buffer_memory_bytes(&w->combine_buffer, batch->rows) > w->budget)
+    if (combines_in_table(w) &&
+        combine_buffer_memory_bytes(&w->combine_buffer, batch->rows) > w->budget)
         r = spill_combine_buffer(w, 0); /* 0: to disk, the spill must free memory */
     if (r < 0) return r;
-    /* uses_table may have changed: in a sequential shuffle the spill switches to records. */
-    const bool combine = uses_table(w);
+    /* combines_in_table may have changed: in a sequential shuffle the spill switches to records. */
+    const bool combine = combines_in_table(w);
     r = combine ? combine_buffer_combine_batch(&w->combine_buffer, batch)
                 : combine_buffer_append_batch(&w->combine_buffer, batch);
-    if (r == 0 && combine) r = end_trial(w, batch->rows);
+    if (r == 0 && combine) r = stop_combining_if_useless(w, batch->rows);
     /* After the batch: its bytes, or accumulators that grew, may exceed the budget. */
     if (r == 0 && combine_buffer_memory_bytes(&w->combine_buffer, 0) > w->budget)
         r = spill_combine_buffer(w, 0);
@@ -483,7 +487,7 @@ static int write_from_memory(struct shuffle_writer *w, struct run *out)
     const bool by_key = combine_buffer_has_large_records(&w->combine_buffer);
     int r = combine_buffer_sort(&w->combine_buffer, by_key, &order);
     if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) run_writer_expect(&writer, combine_buffer_run_bytes(&w->combine_buffer));
+    if (r == 0) run_writer_reserve(&writer, combine_buffer_run_bytes(&w->combine_buffer));
     if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, w->combines, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r == 0) out->sorted = by_key;
@@ -492,11 +496,11 @@ static int write_from_memory(struct shuffle_writer *w, struct run *out)
     return r;
 }
 
-static int write_blocks(struct shuffle_writer *w, struct run *out)
+static int write_partition_blocks(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
     int r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) run_writer_expect(&writer, partition_blocks_run_bytes(&w->blocks));
+    if (r == 0) run_writer_reserve(&writer, partition_blocks_run_bytes(&w->blocks));
     if (r == 0) r = partition_blocks_write(&w->blocks, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);
     if (r < 0) run_writer_abort(&writer);
@@ -517,9 +521,9 @@ static bool should_move_to_blocks(const struct shuffle_writer *w)
 
 static int move_to_blocks(struct shuffle_writer *w)
 {
-    int r = open_blocks(w);
+    int r = open_partition_blocks(w);
     if (r < 0 || !partition_blocks_are_used(&w->blocks)) return r;
-    r = combine_buffer_move(&w->combine_buffer, add_to_blocks, w);
+    r = combine_buffer_move(&w->combine_buffer, append_record_to_blocks, w);
     combine_buffer_fini(&w->combine_buffer); /* its memory is needed for the run */
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
@@ -545,7 +549,7 @@ static int merge_spills(struct shuffle_writer *w, struct run *out)
 static int write_spilled(struct shuffle_writer *w, struct run *out)
 {
     int r = spill_combine_buffer(w, 0);
-    if (r == 0) r = end_run(w);
+    if (r == 0) r = end_spill_run(w);
     if (r < 0) return r;
     combine_buffer_fini(&w->combine_buffer); /* its memory is needed for merging */
     /* Incomplete: raw values that are not accumulators yet, or a zero that was not merged. */
@@ -568,11 +572,11 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     *out = (struct run){.path = NULL};
     int r = 0;
     if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
-        r = move_blocks(w); /* large records, or none */
+        r = move_blocks_to_buffer(w); /* large records, or none */
     if (r == 0 && !has_spilled(w) && should_move_to_blocks(w)) r = move_to_blocks(w);
     if (r < 0) return r;
     if (partition_blocks_are_used(&w->blocks))
-        r = write_blocks(w, out);
+        r = write_partition_blocks(w, out);
     else
         r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
     if (r < 0) return r;

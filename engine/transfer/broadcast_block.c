@@ -12,7 +12,7 @@ static_assert(BROADCAST_BLOCK_BYTES_MAX <= LZ4_MAX_INPUT_SIZE,
 static_assert(BROADCAST_BLOCK_BYTES_MAX <= DATA_FRAME_BYTES_MAX, "a block fits one DATA frame");
 
 /* Identifies a block by value id and block number. */
-static uint64_t block_seed(uint64_t id, uint32_t block)
+static uint64_t block_checksum_seed(uint64_t id, uint32_t block)
 {
     uint8_t place[12];
     put_le64(place, id);
@@ -24,7 +24,7 @@ uint64_t broadcast_block_checksum(uint64_t id, uint32_t block, struct glint_slic
 {
     assert(block < broadcast_block_count(value.size));
     struct glint_slice bytes = broadcast_block_slice(value, block);
-    return XXH3_64bits_withSeed(bytes.data, bytes.size, block_seed(id, block));
+    return XXH3_64bits_withSeed(bytes.data, bytes.size, block_checksum_seed(id, block));
 }
 
 int broadcast_block_compress(uint32_t block, struct glint_slice value, struct buffer *out,

@@ -7,8 +7,9 @@
  * request triggers the next.
  *
  *    MISSING   -> REQUESTED [broadcast_client_on_assign]
- *    REQUESTED -> PRESENT   [block_arrived]
- *    REQUESTED -> MISSING   [block_failed; after BLOCK_TRIES_MAX failures the broadcast fails] */
+ *    REQUESTED -> PRESENT   [on_broadcast_block_received]
+ *    REQUESTED -> MISSING   [on_broadcast_block_failed; after BLOCK_TRIES_MAX failures the
+ * broadcast fails] */
 #include "engine/transfer/broadcast_client.h"
 
 #include "engine/base/env.h"
@@ -124,7 +125,7 @@ static struct broadcast *find_announced(const struct broadcast_client *v, uint64
 /* ---- Fetching: loop thread */
 
 /* Fails the broadcast and wakes all waiters; only the first error is kept. */
-static void broadcast_fail(struct broadcast *broadcast, const struct glint_error *why)
+static void fail_broadcast_and_waiters(struct broadcast *broadcast, const struct glint_error *why)
 {
     struct broadcast_client *v = broadcast->owner;
     assert(why->code != GLINT_OK);
@@ -147,7 +148,7 @@ static void ask_peer_for_block(struct broadcast *broadcast, struct block_request
     error_set(&driver_gone, GLINT_E_CONNECTION, NULL,
               "the driver disconnected before broadcast %llu was complete",
               (unsigned long long)broadcast->id);
-    broadcast_fail(broadcast, &driver_gone);
+    fail_broadcast_and_waiters(broadcast, &driver_gone);
 }
 
 int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
@@ -195,7 +196,7 @@ void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
     struct glint_error freed = {.code = GLINT_OK};
     error_set(&freed, GLINT_E_INTERRUPTED, NULL, "broadcast %llu was freed",
               (unsigned long long)id);
-    if (!broadcast->complete) broadcast_fail(broadcast, &freed);
+    if (!broadcast->complete) fail_broadcast_and_waiters(broadcast, &freed);
     pthread_mutex_lock(&v->lock);
     *link = broadcast->next;
     broadcast->removed = true;
@@ -205,7 +206,8 @@ void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
 }
 
 /* A block is verified and in place. Takes ownership of `packed`. */
-static void block_arrived(struct broadcast *broadcast, uint32_t block, struct buffer *packed)
+static void on_broadcast_block_received(struct broadcast *broadcast, uint32_t block,
+                                        struct buffer *packed)
 {
     struct broadcast_client *v = broadcast->owner;
     assert(broadcast->blocks[block].packed.data == NULL);
@@ -225,13 +227,13 @@ static void block_arrived(struct broadcast *broadcast, uint32_t block, struct bu
     ask_peer_for_block(broadcast, &t);
 }
 
-static void block_failed(struct broadcast *broadcast, uint32_t block, struct buffer *packed,
-                         const struct glint_error *why)
+static void on_broadcast_block_failed(struct broadcast *broadcast, uint32_t block,
+                                      struct buffer *packed, const struct glint_error *why)
 {
     struct broadcast_block *b = &broadcast->blocks[block];
     buffer_fini(packed);
     b->state = BLOCK_MISSING;
-    if (++b->failures >= BLOCK_TRIES_MAX) broadcast_fail(broadcast, why);
+    if (++b->failures >= BLOCK_TRIES_MAX) fail_broadcast_and_waiters(broadcast, why);
     struct block_request t = {.failed_count = 1, .failed = {block}};
     ask_peer_for_block(broadcast, &t);
 }
@@ -244,7 +246,8 @@ static void on_broadcast_block(struct fetch_request *fetch)
     assert(broadcast->blocks[block].state == BLOCK_REQUESTED);
     struct buffer packed = fetch->response;
     struct glint_error why = fetch->error;
-    /* First: block_arrived and block_failed ask for as many blocks as may be in flight. */
+    /* First: on_broadcast_block_received and on_broadcast_block_failed ask for as many blocks as
+     * may be in flight. */
     broadcast->requests_in_flight--;
     const struct glint_slice bytes = {packed.data, packed.size};
     int code = why.code;
@@ -252,13 +255,13 @@ static void on_broadcast_block(struct fetch_request *fetch)
         code = broadcast_block_decode(broadcast->id, block, broadcast->blocks[block].checksum,
                                       bytes, broadcast->data, broadcast->size, &why);
     if (code == GLINT_OK)
-        block_arrived(broadcast, block, &packed);
+        on_broadcast_block_received(broadcast, block, &packed);
     else
-        block_failed(broadcast, block, &packed, &why);
+        on_broadcast_block_failed(broadcast, block, &packed, &why);
     broadcast_client_release(broadcast->owner, broadcast);
 }
 
-static void hold_broadcast(struct broadcast *broadcast)
+static void ref_broadcast_for_request(struct broadcast *broadcast)
 {
     pthread_mutex_lock(&broadcast->owner->lock);
     broadcast->refs++;
@@ -267,8 +270,8 @@ static void hold_broadcast(struct broadcast *broadcast)
 
 /* Checks the whole assignment first, so that PROTOCOL leaves nothing changed. Each block must be
  * MISSING: two requests must never write to the same memory. */
-static int check_assignment(const struct broadcast *broadcast, const struct block_assignment *t,
-                            struct glint_error *error)
+static int check_block_assignment(const struct broadcast *broadcast,
+                                  const struct block_assignment *t, struct glint_error *error)
 {
     if (broadcast == NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
@@ -296,7 +299,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
     struct broadcast *broadcast = find_announced(v, t->id);
     /* It was removed while the assignment was on its way. */
     if (broadcast == NULL && t->id <= v->last_announced) return 0;
-    int r = check_assignment(broadcast, t, error);
+    int r = check_block_assignment(broadcast, t, error);
     if (r != 0 || t->count == 0) return r;
     struct fetch_request *first = NULL, **last = &first;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -314,7 +317,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
             .done = on_broadcast_block,
             .arg = broadcast};
         broadcast->requests_in_flight++;
-        hold_broadcast(broadcast);
+        ref_broadcast_for_request(broadcast);
         *last = &b->fetch;
         last = &b->fetch.next;
     }
@@ -335,7 +338,7 @@ void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint3
     /* Arrived uncompressed: serve it from the broadcast's memory. */
     if (b->packed.size == 0)
         *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);
-    hold_broadcast(broadcast);
+    ref_broadcast_for_request(broadcast);
     return broadcast;
 }
 
@@ -349,7 +352,7 @@ void broadcast_client_wake_waiters(struct broadcast_client *v)
 }
 
 /* Waits, with the lock, for a change or until `deadline_ns` (CLOCK_MONOTONIC). */
-static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
+static void wait_for_broadcast_change(struct broadcast_client *v, uint64_t deadline_ns)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
                              .tv_nsec = (long)(deadline_ns % 1000000000u)};
@@ -358,9 +361,10 @@ static void wait_changed(struct broadcast_client *v, uint64_t deadline_ns)
 
 /* Called with the lock. Returns 0: complete; a code with *error set: failed; 1: wait until
  * *out_deadline_ns. */
-static int check_broadcast(const struct broadcast_client *v, const struct broadcast *broadcast,
-                           const atomic_bool *cancel_flag, uint64_t start_ns,
-                           uint64_t *out_deadline_ns, struct glint_error *error)
+static int check_broadcast_progress(const struct broadcast_client *v,
+                                    const struct broadcast *broadcast,
+                                    const atomic_bool *cancel_flag, uint64_t start_ns,
+                                    uint64_t *out_deadline_ns, struct glint_error *error)
 {
     if (broadcast->complete) return 0;
     if (broadcast->error.code != GLINT_OK) {
@@ -393,8 +397,8 @@ void *broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomi
                 : error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
                             (unsigned long long)id);
     while (r == 1) {
-        r = check_broadcast(v, broadcast, cancel_flag, start_ns, &deadline_ns, error);
-        if (r == 1) wait_changed(v, deadline_ns);
+        r = check_broadcast_progress(v, broadcast, cancel_flag, start_ns, &deadline_ns, error);
+        if (r == 1) wait_for_broadcast_change(v, deadline_ns);
     }
     if (r == 0) *out = (struct glint_slice){broadcast->data, broadcast->size};
     pthread_mutex_unlock(&v->lock);

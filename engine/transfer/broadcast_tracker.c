@@ -10,9 +10,9 @@
  * failed to get a block gets it from the driver, and excludes that source for a while: two
  * executors that cannot reach each other cost the driver a block or two, not the whole broadcast.
  *
- *   state of a block, per executor:  MISSING   -> REQUESTED  [transfer_begin]
- *                                    REQUESTED -> RECEIVED   [on_block_received]
- *                                    REQUESTED -> MISSING    [on_block_failed] */
+ *   state of a block, per executor:  MISSING   -> REQUESTED  [begin_block_transfer]
+ *                                    REQUESTED -> RECEIVED   [on_block_transfer_done]
+ *                                    REQUESTED -> MISSING    [on_block_transfer_failed] */
 #include "engine/transfer/broadcast_tracker.h"
 
 #include "engine/base/mem.h"
@@ -70,7 +70,7 @@ struct tracker {
  * never used. */
 static struct broadcast_peer lost_peer;
 
-static bool set_has(const uint64_t *set, uint32_t i)
+static bool block_set_has(const uint64_t *set, uint32_t i)
 {
     return (set[i / 64] >> (i % 64) & 1) != 0;
 }
@@ -80,7 +80,7 @@ static void block_set_add(uint64_t *set, uint32_t i)
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-static void set_remove(uint64_t *set, uint32_t i)
+static void block_set_remove(uint64_t *set, uint32_t i)
 {
     set[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
@@ -185,11 +185,11 @@ static void update_free_sources(struct tracker *t, const struct broadcast_peer *
     }
 }
 
-static void transfer_begin(struct tracker *t, struct broadcast_peer *r,
-                           struct assigned_block transfer)
+static void begin_block_transfer(struct tracker *t, struct broadcast_peer *r,
+                                 struct assigned_block transfer)
 {
-    assert(r->transfer_count < TRANSFERS_MAX && !set_has(r->received, transfer.block));
-    assert(!set_has(r->requested, transfer.block));
+    assert(r->transfer_count < TRANSFERS_MAX && !block_set_has(r->received, transfer.block));
+    assert(!block_set_has(r->requested, transfer.block));
     r->transfers[r->transfer_count++] = transfer;
     block_set_add(r->requested, transfer.block);
     t->sources[transfer.block].in_flight++;
@@ -205,13 +205,13 @@ static void transfer_begin(struct tracker *t, struct broadcast_peer *r,
 }
 
 /* Removes transfer `i` of `r`, which succeeded, failed, or was lost with an executor. */
-static void transfer_end(struct tracker *t, struct broadcast_peer *r, uint32_t i)
+static void end_block_transfer(struct tracker *t, struct broadcast_peer *r, uint32_t i)
 {
     struct assigned_block transfer = r->transfers[i];
-    assert(set_has(r->requested, transfer.block));
+    assert(block_set_has(r->requested, transfer.block));
     assert(t->sources[transfer.block].in_flight > 0);
     t->sources[transfer.block].in_flight--;
-    set_remove(r->requested, transfer.block);
+    block_set_remove(r->requested, transfer.block);
     r->transfers[i] = r->transfers[--r->transfer_count];
     if (transfer.from == EXECUTOR_ID_DRIVER) {
         assert(t->driver_sends > 0 && r->from_driver > 0);
@@ -232,25 +232,25 @@ static uint32_t find_transfer(const struct broadcast_peer *r, uint32_t block)
     return TRANSFERS_MAX;
 }
 
-static void on_block_received(struct tracker *t, struct broadcast_peer *r, uint32_t block)
+static void on_block_transfer_done(struct tracker *t, struct broadcast_peer *r, uint32_t block)
 {
     uint32_t i = find_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
-    transfer_end(t, r, i);
+    end_block_transfer(t, r, i);
     struct block_sources *h = &t->sources[block];
-    assert(h->count < h->capacity && !set_has(r->received, block));
+    assert(h->count < h->capacity && !block_set_has(r->received, block));
     h->numbers[h->count++] = r->number;
     h->free += r->uploads < UPLOADS_MAX;
     block_set_add(r->received, block);
     r->received_count++;
 }
 
-static void on_block_failed(struct tracker *t, struct broadcast_peer *r, uint32_t block)
+static void on_block_transfer_failed(struct tracker *t, struct broadcast_peer *r, uint32_t block)
 {
     uint32_t i = find_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
     uint32_t from = r->transfers[i].from;
-    transfer_end(t, r, i);
+    end_block_transfer(t, r, i);
     /* The driver cannot be excluded; a lost source will not be picked again anyway. */
     if (from == EXECUTOR_ID_DRIVER || find_tracked_peer(t, from) == NULL) return;
     block_set_add(r->failed_before, block);
@@ -268,10 +268,11 @@ static bool is_excluded_source(const struct broadcast_peer *r, uint32_t source)
 
 /* Whether `r` can get the block from the driver only: no source, free or busy, that it does not
  * exclude. Checks at most EXCLUDED_MAX + 1 sources. */
-static bool only_driver_has(const struct tracker *t, const struct broadcast_peer *r, uint32_t block)
+static bool is_block_only_at_driver(const struct tracker *t, const struct broadcast_peer *r,
+                                    uint32_t block)
 {
     const struct block_sources *h = &t->sources[block];
-    if (set_has(r->failed_before, block)) return true;
+    if (block_set_has(r->failed_before, block)) return true;
     if (h->count == 0) return h->in_flight == 0; /* in flight: wait for the first source */
     for (uint32_t i = 0; i < h->count; i++)
         if (!is_excluded_source(r, h->numbers[i])) return false;
@@ -285,14 +286,14 @@ static bool driver_may_resend(const struct tracker *t)
 }
 
 /* Returns the source with the fewest uploads, or EXECUTOR_ID_DRIVER if none is free. */
-static uint32_t pick_source(struct tracker *t, const struct broadcast_peer *r, uint32_t block)
+static uint32_t pick_block_source(struct tracker *t, const struct broadcast_peer *r, uint32_t block)
 {
     struct block_sources *h = &t->sources[block];
     uint32_t best = EXECUTOR_ID_DRIVER, least = UPLOADS_MAX;
     for (uint32_t i = 0; i < h->count && least > 0; i++) {
         const struct broadcast_peer *source =
             find_tracked_peer(t, h->numbers[(h->cursor + i) % h->count]);
-        assert(source != NULL && set_has(source->received, block));
+        assert(source != NULL && block_set_has(source->received, block));
         if (source->uploads >= least || is_excluded_source(r, source->number)) continue;
         best = source->number;
         least = source->uploads;
@@ -304,8 +305,8 @@ static uint32_t pick_source(struct tracker *t, const struct broadcast_peer *r, u
 /* Picks the next block for `r` and its source. Blocks that only the driver has come first, since
  * no executor can pass them on yet; then the rarest. Executors start the search at different
  * blocks, so that the driver sends each of them another one. Returns false if there is none. */
-static bool pick_block(struct tracker *t, const struct broadcast_peer *r,
-                       struct assigned_block *out)
+static bool pick_block_to_assign(struct tracker *t, const struct broadcast_peer *r,
+                                 struct assigned_block *out)
 {
     const bool again = driver_may_resend(t);
     const uint32_t sends = again ? SMALL_SENDS * DRIVER_SENDS_TO : DRIVER_SENDS;
@@ -313,15 +314,15 @@ static bool pick_block(struct tracker *t, const struct broadcast_peer *r,
     uint32_t rarest = UINT32_MAX, start = (uint32_t)((uint64_t)r->number * 7 % t->blocks);
     for (uint32_t i = 0; i < t->blocks; i++) {
         uint32_t b = (start + i) % t->blocks;
-        if (set_has(r->received, b) || set_has(r->requested, b)) continue;
-        if (again || only_driver_has(t, r, b)) {
+        if (block_set_has(r->received, b) || block_set_has(r->requested, b)) continue;
+        if (again || is_block_only_at_driver(t, r, b)) {
             if (!driver) continue; /* the driver is busy: another block may be available */
             *out = (struct assigned_block){.block = b, .from = EXECUTOR_ID_DRIVER};
             return true;
         }
         const struct block_sources *h = &t->sources[b];
         if (h->free == 0 || h->count + h->in_flight >= rarest) continue;
-        uint32_t source = pick_source(t, r, b);
+        uint32_t source = pick_block_source(t, r, b);
         if (source == EXECUTOR_ID_DRIVER) continue;
         *out = (struct assigned_block){.block = b, .from = source};
         rarest = h->count + h->in_flight;
@@ -335,8 +336,8 @@ static void assign_blocks(struct tracker *t, struct broadcast_peer *r, uint32_t 
     out->count = 0;
     while (out->count < blocks_max && r->transfer_count < TRANSFERS_MAX) {
         struct assigned_block next;
-        if (!pick_block(t, r, &next)) break;
-        transfer_begin(t, r, next);
+        if (!pick_block_to_assign(t, r, &next)) break;
+        begin_block_transfer(t, r, next);
         out->blocks[out->count++] = next;
     }
 }
@@ -351,8 +352,8 @@ bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct
     struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return true; /* lost: the request crossed with the loss */
     wait_queue_remove(t, r);
-    for (uint32_t i = 0; i < in->received_count; i++) on_block_received(t, r, in->received[i]);
-    for (uint32_t i = 0; i < in->failed_count; i++) on_block_failed(t, r, in->failed[i]);
+    for (uint32_t i = 0; i < in->received_count; i++) on_block_transfer_done(t, r, in->received[i]);
+    for (uint32_t i = 0; i < in->failed_count; i++) on_block_transfer_failed(t, r, in->failed[i]);
     if (in->blocks_max == 0 || r->received_count == t->blocks) return true;
     uint32_t blocks_max = in->blocks_max < TRANSFERS_MAX ? in->blocks_max : TRANSFERS_MAX;
     assign_blocks(t, r, blocks_max, out);
@@ -360,7 +361,7 @@ bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct
     return true;
 }
 
-static void remove_source(struct block_sources *h, uint32_t number, bool was_free)
+static void remove_block_source(struct block_sources *h, uint32_t number, bool was_free)
 {
     uint32_t i = 0;
     while (i < h->count && h->numbers[i] != number) i++;
@@ -374,10 +375,10 @@ void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
     struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return;
     wait_queue_remove(t, r);
-    while (r->transfer_count > 0) transfer_end(t, r, r->transfer_count - 1);
+    while (r->transfer_count > 0) end_block_transfer(t, r, r->transfer_count - 1);
     for (uint32_t b = 0; b < t->blocks; b++)
-        if (set_has(r->received, b))
-            remove_source(&t->sources[b], executor, r->uploads < UPLOADS_MAX);
+        if (block_set_has(r->received, b))
+            remove_block_source(&t->sources[b], executor, r->uploads < UPLOADS_MAX);
     t->peers[executor] = &lost_peer;
     mem_free(r);
 }

@@ -57,7 +57,7 @@ void fetch_wait_fini(struct fetch_wait *w)
 
 /* Called on the loop's thread. After the unlock it must not touch the request or `w`: the slot's
  * thread may have seen `finished` and freed both. */
-static void on_fetch_done(struct fetch_request *r)
+static void on_fetch_request_done(struct fetch_request *r)
 {
     static_assert(offsetof(struct pending_fetch, request) == 0, "cast back from its first member");
     struct pending_fetch *a = (struct pending_fetch *)r;
@@ -79,7 +79,7 @@ void fetch_wait_submit(struct fetch_wait *w, struct fetch_request *first)
         a->wait = w;
         a->finished = a->ready = false;
         r->owner = w->task->attempt_id;
-        r->done = on_fetch_done;
+        r->done = on_fetch_request_done;
         r->error.code = GLINT_OK;
     }
     if (count == 0) return;
@@ -164,21 +164,21 @@ static int compare_executors(const void *a, const void *b, void *inputs)
     return x < y ? -1 : x > y;
 }
 
-static uint32_t executor_at(const struct fetch_index *p, uint32_t i)
+static uint32_t index_executor_at(const struct fetch_index *p, uint32_t i)
 {
     return p->inputs[p->order[i]].executor;
 }
 
-static bool is_first_of_executor(const struct fetch_index *p, uint32_t i)
+static bool index_is_first_of_executor(const struct fetch_index *p, uint32_t i)
 {
-    return i == 0 || executor_at(p, i) != executor_at(p, i - 1);
+    return i == 0 || index_executor_at(p, i) != index_executor_at(p, i - 1);
 }
 
 static struct fetch_request *build_index_request(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     assert(q->count > 0);
-    *r = (struct fetch_request){.executor = executor_at(p, q->first)};
+    *r = (struct fetch_request){.executor = index_executor_at(p, q->first)};
     r->get = (struct get_request){.kind = GET_INDEX,
                                   .id = p->shuffle,
                                   .partition = p->partition,
@@ -189,7 +189,7 @@ static struct fetch_request *build_index_request(struct fetch_index *p, struct i
 }
 
 /* Decodes a response into p->parts; sets the request's error if it is invalid. */
-static void decode_response(struct fetch_index *p, struct index_request *q)
+static void decode_index_response(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     map_output_index_decode((struct glint_slice){r->response.data, r->response.size},
@@ -210,14 +210,14 @@ static void retry_index_request(struct fetch_index *p, struct index_request *q)
 /* Stores the entries of a finished request. Returns 0, or sets the task's error and p->lost: the
  * input that is lost, or the first one if the executor did not respond, since the driver needs some
  * map output to recompute. */
-static int accept_response(struct fetch_index *p, struct index_request *q)
+static int accept_index_response(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
     uint32_t lost = q->first;
     if (r->error.code == GLINT_OK) {
-        decode_response(p, q);
+        decode_index_response(p, q);
         if (r->error.code != GLINT_OK) retry_index_request(p, q);
-        if (r->error.code == GLINT_OK) decode_response(p, q);
+        if (r->error.code == GLINT_OK) decode_index_response(p, q);
     }
     for (uint32_t i = q->first; r->error.code == GLINT_OK && i < q->first + q->count; i++) {
         p->entries[p->order[i]] = p->parts[i];
@@ -234,7 +234,7 @@ static int accept_response(struct fetch_index *p, struct index_request *q)
 
 /* Allocates the arrays, sorts the remote inputs by executor and divides the inline bytes among the
  * executors. */
-static int prepare_index(struct fetch_index *p, uint32_t count)
+static int prepare_fetch_index(struct fetch_index *p, uint32_t count)
 {
     struct glint_task *task = p->wait->task;
     p->entries = task_alloc(task, (count + 1) * sizeof *p->entries);
@@ -245,7 +245,7 @@ static int prepare_index(struct fetch_index *p, uint32_t count)
     qsort_r(p->order, p->remote_count, sizeof *p->order, compare_executors,
             (void *)(uintptr_t)p->inputs);
     uint32_t executors = 0;
-    for (uint32_t i = 0; i < p->remote_count; i++) executors += is_first_of_executor(p, i);
+    for (uint32_t i = 0; i < p->remote_count; i++) executors += index_is_first_of_executor(p, i);
     p->requests = task_alloc(task, (executors + 1) * sizeof *p->requests);
     p->maps = task_alloc(task, (p->remote_count + 1) * sizeof *p->maps);
     p->parts = task_alloc(task, (p->remote_count + 1) * sizeof *p->parts);
@@ -262,11 +262,11 @@ static int prepare_index(struct fetch_index *p, uint32_t count)
 static int fetch_index_request(struct fetch_index *p, uint32_t count)
 {
     struct fetch_request *first = NULL;
-    int r = prepare_index(p, count);
+    int r = prepare_fetch_index(p, count);
     if (r != 0) return r;
     for (uint32_t i = 0; i < p->remote_count; i++) {
         const struct fetch_input *in = &p->inputs[p->order[i]];
-        if (is_first_of_executor(p, i))
+        if (index_is_first_of_executor(p, i))
             p->requests[p->request_count++] = (struct index_request){.first = i};
         p->requests[p->request_count - 1].count++;
         p->maps[i][0] = in->map;
@@ -282,7 +282,7 @@ static int fetch_index_request(struct fetch_index *p, uint32_t count)
     for (uint32_t i = 0; i < p->request_count; i++)
         fetch_wait_until_done(p->wait, &p->requests[i].pending);
     for (uint32_t i = 0; i < p->request_count && r == 0; i++)
-        r = accept_response(p, &p->requests[i]);
+        r = accept_index_response(p, &p->requests[i]);
     return r;
 }
 
@@ -308,12 +308,12 @@ struct chunk {
     uint8_t bytes[]; /* [f->chunk_bytes] */
 };
 
-/* The states, with the function of each change. ensure_requested opens an input that the merge
- * reads before its turn.
+/* The states, with the function of each change. ensure_chunk_requested opens an input that the
+ * merge reads before its turn.
  *
- *     WAITING -> OPEN    [open_next_inputs, ensure_requested]
+ *     WAITING -> OPEN    [open_next_inputs, ensure_chunk_requested]
  *     OPEN    -> ENDED   [end_remote_input]
- *     any     -> OPEN    [rewind_to]
+ *     any     -> OPEN    [rewind_remote_input]
  *     ENDED   -> WAITING [reread_remote_input, of inline bytes] */
 enum remote_input_state { REMOTE_INPUT_WAITING, REMOTE_INPUT_OPEN, REMOTE_INPUT_ENDED };
 
@@ -357,7 +357,7 @@ static bool has_free_chunk(const struct fetch *f)
 }
 
 /* Returns false when out of memory. */
-static bool add_fetched_chunk(struct fetch *f)
+static bool add_chunk_buffer(struct fetch *f)
 {
     struct chunk *c = mem_alloc(sizeof *c + f->chunk_bytes);
     if (c == NULL) return false;
@@ -375,7 +375,7 @@ static bool request_next_chunk(struct fetch *f, struct remote_input *r)
 {
     uint64_t left = r->source.bytes - r->requested;
     assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
-    if (!has_free_chunk(f) || (f->free == NULL && !add_fetched_chunk(f))) return false;
+    if (!has_free_chunk(f) || (f->free == NULL && !add_chunk_buffer(f))) return false;
     struct chunk *c = f->free;
     const struct fetch_input *in = &f->inputs[r->input];
     struct fetch_request *q = &c->pending.request;
@@ -475,7 +475,7 @@ static void request_more_chunks(struct fetch *f, struct remote_input *r)
 /* Makes sure that the next chunk of the input is in flight or received. If no chunk is free, adds
  * one: the merge reads an input again, or one that was not opened yet. Exceeding the window by one
  * chunk is better than a deadlock. */
-static int ensure_requested(struct fetch *f, struct remote_input *r)
+static int ensure_chunk_requested(struct fetch *f, struct remote_input *r)
 {
     if (r->state == REMOTE_INPUT_WAITING) {
         r->state = REMOTE_INPUT_OPEN;
@@ -489,7 +489,7 @@ static int ensure_requested(struct fetch *f, struct remote_input *r)
     return 0;
 }
 
-static int wait_for_chunk(struct fetch *f, struct remote_input *r)
+static int wait_for_next_chunk(struct fetch *f, struct remote_input *r)
 {
     struct pending_fetch *a = &r->first->pending;
     if (a->ready) return 0;
@@ -512,7 +512,7 @@ static void end_remote_input(struct fetch *f, struct remote_input *r)
 
 /* The reader continues at another offset, after a damaged block. The chunks in flight are waited
  * for, since the fetcher writes into their buffers, and discarded. */
-static void rewind_to(struct fetch *f, struct remote_input *r, uint64_t offset)
+static void rewind_remote_input(struct fetch *f, struct remote_input *r, uint64_t offset)
 {
     while (r->first != NULL) {
         fetch_wait_until_done(&f->wait, &r->first->pending);
@@ -531,10 +531,10 @@ static int read_remote_input(const struct run_source *source, struct glint_task 
     struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     struct fetch *f = r->fetch;
     assert(offset + size <= source->bytes && task == f->task);
-    if (offset != r->at) rewind_to(f, r, offset);
+    if (offset != r->at) rewind_remote_input(f, r, offset);
     while (size > 0) {
-        int e = ensure_requested(f, r);
-        if (e == 0) e = wait_for_chunk(f, r);
+        int e = ensure_chunk_requested(f, r);
+        if (e == 0) e = wait_for_next_chunk(f, r);
         if (e < 0) return e;
         struct chunk *c = r->first;
         uint64_t n = c->size - c->consumed;
@@ -559,7 +559,7 @@ static void reread_remote_input(const struct run_source *source)
     struct remote_input *r = (struct remote_input *)(uintptr_t)source;
     log_line(LOG_WARN, NULL, "damaged data from executor %u, fetching it again",
              r->fetch->inputs[r->input].executor);
-    if (r->source.memory == NULL) return; /* rewind_to discards the chunks */
+    if (r->source.memory == NULL) return; /* rewind_remote_input discards the chunks */
     /* The inline bytes were damaged: fetch the part as a large one. */
     r->source.memory = NULL;
     r->state = REMOTE_INPUT_WAITING;
@@ -571,7 +571,7 @@ static void reread_remote_input(const struct run_source *source)
  * chunks, one to read while the other is in flight, unless the longest part fits into a share
  * whole. Chunks are not smaller than CHUNK_BYTES_MIN, since each costs a request: then the window
  * may be exceeded by at most MERGE_FAN_IN_MAX of them. */
-static void plan_chunks(struct fetch *f)
+static void plan_chunk_sizes(struct fetch *f)
 {
     uint64_t longest = 0, need = 0;
     uint32_t at_once = 0;
@@ -599,7 +599,7 @@ static void plan_chunks(struct fetch *f)
 
 /* The response is not trusted: these limits keep the sums and divisions here from overflowing.
  * run_reader_open checks the rest. */
-static bool is_valid_part(struct run_part part)
+static bool is_valid_run_part(struct run_part part)
 {
     return part.bytes > 0 && part.bytes <= PART_BYTES_MAX && part.offset <= PART_BYTES_MAX;
 }
@@ -626,8 +626,8 @@ static struct run_slice add_remote_input(struct fetch *f, uint32_t input)
 }
 
 /* Makes the slices of all inputs with records, in map order, and the state of the remote ones. */
-static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, struct run_slice *out,
-                       uint32_t *out_count)
+static int make_input_slices(struct fetch *f, uint32_t partition, uint32_t count,
+                             struct run_slice *out, uint32_t *out_count)
 {
     f->remotes = task_alloc(f->task, (f->index.remote_count + 1) * sizeof *f->remotes);
     if (f->remotes == NULL) return f->task->error.code;
@@ -640,7 +640,7 @@ static int make_slices(struct fetch *f, uint32_t partition, uint32_t count, stru
             continue;
         }
         const struct run_part part = f->index.entries[i].part;
-        if (part.records > 0 && !is_valid_part(part)) {
+        if (part.records > 0 && !is_valid_run_part(part)) {
             f->lost = i;
             return error_set(&f->task->error, GLINT_E_FETCH_FAILED, NULL, "invalid index");
         }
@@ -666,9 +666,9 @@ static int open_fetch_inputs(struct fetch *f, uint32_t partition, uint32_t count
                                     .lost = UINT32_MAX};
     int r = fetch_index_request(&f->index, count);
     if (r != 0) f->lost = f->index.lost;
-    if (r == 0) r = make_slices(f, partition, count, slices, out_count);
+    if (r == 0) r = make_input_slices(f, partition, count, slices, out_count);
     if (r != 0) return r;
-    plan_chunks(f);
+    plan_chunk_sizes(f);
     request_initial_chunks(f);
     submit_requests(f);
     *out = slices;

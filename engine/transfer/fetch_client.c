@@ -27,24 +27,24 @@ void fetch_client_init(struct fetch_client *c, struct env *env, uint64_t timeout
     *c = (struct fetch_client){.env = env, .timeout_ms = timeout_ms};
 }
 
-static void mark_progress(struct fetch_client *c)
+static void note_response_progress(struct fetch_client *c)
 {
     c->progress_ns = c->env->now_ns(c->env);
 }
 
-static bool has_requests(const struct fetch_client *c)
+static bool has_pending_requests(const struct fetch_client *c)
 {
     return c->waiting > 0 || c->in_flight_count > 0;
 }
 
 uint64_t fetch_client_deadline_ns(const struct fetch_client *c)
 {
-    return has_requests(c) ? c->progress_ns + c->timeout_ms * NS_PER_MS : UINT64_MAX;
+    return has_pending_requests(c) ? c->progress_ns + c->timeout_ms * NS_PER_MS : UINT64_MAX;
 }
 
 /* ---- Waiting requests */
 
-static void lane_push(struct fetch_client *c, struct fetch_request *r, bool front)
+static void request_lane_push(struct fetch_client *c, struct fetch_request *r, bool front)
 {
     struct lane *lane = &c->lanes[r->owner % FETCH_CLIENT_LANES];
     r->next = front ? lane->first : NULL;
@@ -56,7 +56,7 @@ static void lane_push(struct fetch_client *c, struct fetch_request *r, bool fron
     c->waiting++;
 }
 
-static struct fetch_request *lane_pop(struct fetch_client *c, struct lane *lane)
+static struct fetch_request *request_lane_pop(struct fetch_client *c, struct lane *lane)
 {
     struct fetch_request *r = lane->first;
     assert(r != NULL && c->waiting > 0);
@@ -79,8 +79,8 @@ static struct lane *next_waiting_lane(struct fetch_client *c)
 void fetch_client_add(struct fetch_client *c, struct fetch_request *r)
 {
     /* There was no progress because nothing was requested: restart the timeout. */
-    if (!has_requests(c)) mark_progress(c);
-    lane_push(c, r, false);
+    if (!has_pending_requests(c)) note_response_progress(c);
+    request_lane_push(c, r, false);
 }
 
 void fetch_client_submit(void *client, struct fetch_request *first)
@@ -119,7 +119,7 @@ static uint64_t response_bytes_max(const struct get_request *g)
     return INDEX_HEAD_BYTES_MAX + (uint64_t)g->map_count * INDEX_ENTRY_BYTES_MAX + g->size;
 }
 
-static void send_get(struct fetch_client *c, struct fetch_request *r)
+static void send_get_frame(struct fetch_client *c, struct fetch_request *r)
 {
     struct buffer payload = {NULL, 0, 0};
     struct glint_error error = {.code = GLINT_OK};
@@ -135,14 +135,14 @@ static void send_get(struct fetch_client *c, struct fetch_request *r)
     *f = (struct in_flight){.id = ++c->sequence * FETCH_CLIENT_REQUESTS_MAX + index,
                             .request = r,
                             .bytes = response_bytes_max(&r->get)};
-    if (c->in_flight_count == 0) mark_progress(c);
+    if (c->in_flight_count == 0) note_response_progress(c);
     c->in_flight_count++;
     c->in_flight_bytes += f->bytes;
     /* On failure the connection closes by itself, and fetch_client_on_closed takes it back. */
     conn_send(c->conn, FRAME_GET, f->id, &payload);
 }
 
-static bool window_has_room(const struct fetch_client *c, const struct fetch_request *r)
+static bool request_window_has_room(const struct fetch_client *c, const struct fetch_request *r)
 {
     /* One request always fits, or one larger than the window would wait forever. */
     if (c->in_flight_count == 0) return true;
@@ -155,17 +155,17 @@ void fetch_client_send(struct fetch_client *c)
     while (c->conn != NULL && c->waiting > 0) {
         struct lane *lane = next_waiting_lane(c);
         /* next_lane stays: this lane is first when the window has room again. */
-        if (!window_has_room(c, lane->first)) return;
+        if (!request_window_has_room(c, lane->first)) return;
         c->next_lane = (c->next_lane + 1) % FETCH_CLIENT_LANES;
-        send_get(c, lane_pop(c, lane));
+        send_get_frame(c, request_lane_pop(c, lane));
     }
 }
 
 /* Ends the requests of `owner` (NULL: all). If a response is arriving the connection writes into
  * the request's memory: let it finish. If not, the slot stays in use until the response arrives and
  * is ignored. */
-static void end_requests(struct fetch_client *c, const uint64_t *owner,
-                         const struct glint_error *why)
+static void end_requests_of_owner(struct fetch_client *c, const uint64_t *owner,
+                                  const struct glint_error *why)
 {
     struct fetch_request *ended = NULL, **end = &ended;
     for (uint32_t i = 0; i < FETCH_CLIENT_REQUESTS_MAX; i++) {
@@ -183,7 +183,7 @@ static void end_requests(struct fetch_client *c, const uint64_t *owner,
             next = r->next;
             c->waiting--;
             if (owner != NULL && r->owner != *owner) {
-                lane_push(c, r, false);
+                request_lane_push(c, r, false);
                 continue;
             }
             *end = r;
@@ -201,14 +201,14 @@ void fetch_client_cancel(struct fetch_client *c, uint64_t owner)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-    end_requests(c, &owner, &why);
+    end_requests_of_owner(c, &owner, &why);
 }
 
 void fetch_client_fail(struct fetch_client *c, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
-    mark_progress(c);
-    end_requests(c, NULL, why);
+    note_response_progress(c);
+    end_requests_of_owner(c, NULL, why);
 }
 
 /* ---- The connection */
@@ -217,7 +217,7 @@ void fetch_client_on_opened(struct fetch_client *c, struct conn *conn)
 {
     assert(c->conn == NULL && conn_is_open(conn));
     c->conn = conn;
-    mark_progress(c);
+    note_response_progress(c);
     fetch_client_send(c);
 }
 
@@ -229,7 +229,7 @@ void fetch_client_on_closed(struct fetch_client *c)
         struct fetch_request *r = in_flight_release(c, &c->in_flight_requests[i]);
         if (r == NULL) continue;
         buffer_fini(&r->response); /* a partial response */
-        lane_push(c, r, true);
+        request_lane_push(c, r, true);
     }
     assert(c->in_flight_count == 0 && c->in_flight_bytes == 0);
 }
@@ -245,7 +245,7 @@ int fetch_client_on_frame(void *client, struct conn *conn, const struct frame *f
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
     assert(why.code < 0); /* decoding accepts no other */
-    mark_progress(c);
+    note_response_progress(c);
     c->responded = true;
     struct in_flight *in_flight = find_in_flight(c, f->request);
     if (in_flight == NULL) return 0; /* the peer responds twice to one request */
@@ -256,8 +256,8 @@ int fetch_client_on_frame(void *client, struct conn *conn, const struct frame *f
 }
 
 /* Returns the memory for the response's bytes, or NULL with *why set if its size is wrong. */
-static uint8_t *response_buffer(struct fetch_request *r, const struct frame *f,
-                                struct glint_error *why)
+static uint8_t *check_response_buffer(struct fetch_request *r, const struct frame *f,
+                                      struct glint_error *why)
 {
     uint64_t most = response_bytes_max(&r->get);
     /* A shorter broadcast block is compressed: it needs its own buffer before it is decompressed
@@ -285,10 +285,10 @@ uint8_t *fetch_client_buffer_for(void *client, struct conn *conn, const struct f
     struct glint_error why = {.code = GLINT_OK};
     struct in_flight *in_flight = find_in_flight(c, f->request);
     (void)conn;
-    mark_progress(c);
+    note_response_progress(c);
     if (in_flight == NULL) return NULL;
     uint8_t *buffer =
-        in_flight->request != NULL ? response_buffer(in_flight->request, f, &why) : NULL;
+        in_flight->request != NULL ? check_response_buffer(in_flight->request, f, &why) : NULL;
     if (buffer != NULL) {
         in_flight->arriving = true;
         return buffer;
@@ -305,7 +305,7 @@ void fetch_client_on_data(void *client, struct conn *conn, const struct frame *f
     struct in_flight *in_flight = &c->in_flight_requests[f->request % FETCH_CLIENT_REQUESTS_MAX];
     (void)conn;
     assert(in_flight->id == f->request && in_flight->arriving);
-    mark_progress(c);
+    note_response_progress(c);
     c->responded = true;
     struct fetch_request *r = in_flight_release(c, in_flight);
     if (r->response.data != NULL) r->response.size = f->length;

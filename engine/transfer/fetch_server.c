@@ -46,7 +46,7 @@ void file_reader_fini(struct file_reader *b)
     assert(b->count == 0 && b->waiting == 0 && b->jobs == 0);
 }
 
-static uint8_t *take_buffer(struct file_reader *b)
+static uint8_t *take_file_buffer(struct file_reader *b)
 {
     struct free_buffer *f = SLIST_FIRST(&b->free);
     if (f != NULL) {
@@ -78,38 +78,38 @@ static void read_file_range(struct file_read *r)
     env->close(env, file);
 }
 
-static void read_on_pool(uv_work_t *work)
+static void run_file_reads(uv_work_t *work)
 {
     for (struct file_read *r = work->data; r != NULL; r = STAILQ_NEXT(r, next)) read_file_range(r);
 }
 
 /* ---- Loop thread */
 
-static void start_read_job(struct file_reader *b);
+static void start_queued_reads(struct file_reader *b);
 
-static int read_code(const struct file_read *r, int status)
+static int file_read_error(const struct file_read *r, int status)
 {
     if (status != 0) return status;
     if (r->read < 0) return (int)r->read;
     return (uint64_t)r->read == r->size ? 0 : UV_EOF;
 }
 
-static void on_job_done(uv_work_t *work, int status)
+static void on_file_reads_done(uv_work_t *work, int status)
 {
     struct file_read *r = work->data;
     struct file_reader *b = r->file_reader;
     assert(b->jobs > 0);
     b->jobs--;
-    start_read_job(b); /* the pool reads the next while these are sent */
+    start_queued_reads(b); /* the pool reads the next while these are sent */
     for (struct file_read *next; r != NULL; r = next) {
         next = STAILQ_NEXT(r, next);
-        r->done(r, read_code(r, status));
+        r->done(r, file_read_error(r, status));
     }
 }
 
 /* Starts a job with all queued reads. Another job starts only for READS_PER_JOB or more, so at most
  * one running job has fewer and JOBS_MAX is never exceeded. */
-static void start_read_job(struct file_reader *b)
+static void start_queued_reads(struct file_reader *b)
 {
     struct file_read *first = STAILQ_FIRST(&b->queued);
     if (first == NULL || (b->jobs > 0 && b->waiting < READS_PER_JOB)) return;
@@ -118,7 +118,7 @@ static void start_read_job(struct file_reader *b)
     b->jobs++;
     assert(b->jobs <= JOBS_MAX);
     first->work.data = first;
-    int r = uv_queue_work(b->loop, &first->work, read_on_pool, on_job_done);
+    int r = uv_queue_work(b->loop, &first->work, run_file_reads, on_file_reads_done);
     assert(r == 0); /* fails only without a work function */
     (void)r;
 }
@@ -127,13 +127,13 @@ int file_reader_start(struct file_reader *b, struct file_read *r)
 {
     assert(r->bytes == NULL && r->size <= FETCH_CHUNK_BYTES_MAX);
     if (SLIST_EMPTY(&b->free) && b->count == FILE_READER_BUFFERS_MAX) return FILE_READER_BUSY;
-    r->bytes = take_buffer(b);
+    r->bytes = take_file_buffer(b);
     /* Out of memory, but buffers are in use: one will be released. */
     if (r->bytes == NULL) return b->count > 0 ? FILE_READER_BUSY : GLINT_E_NO_MEMORY;
     r->file_reader = b;
     STAILQ_INSERT_TAIL(&b->queued, r, next);
     b->waiting++;
-    start_read_job(b);
+    start_queued_reads(b);
     return 0;
 }
 
@@ -189,7 +189,7 @@ static void response_free(struct response *a)
     mem_free(a);
 }
 
-static void release_found(struct response *a)
+static void release_served_source(struct response *a)
 {
     if (a->source != NULL && a->source->release != NULL) a->source->release(a->source->arg, a->ref);
     a->source = NULL;
@@ -204,13 +204,13 @@ static void conn_free_if_unused(struct served_conn *c)
 
 /* Releases what a response referenced. Frees the connection's state too if it has closed and this
  * was its last response. */
-static void response_end(struct response *a, bool sent)
+static void end_response(struct response *a, bool sent)
 {
     struct served_conn *c = a->to;
     struct fetch_server *s = c->server;
     assert(c->responses > 0 && s->responses > 0 && c->window >= a->size);
     if (sent && a->source->bytes_sent != NULL) atomic_fetch_add(a->source->bytes_sent, a->size);
-    release_found(a);
+    release_served_source(a);
     file_reader_release_buffer(&s->file_reader, &a->file);
     c->window -= a->size;
     c->responses--;
@@ -219,16 +219,16 @@ static void response_end(struct response *a, bool sent)
     conn_free_if_unused(c);
 }
 
-static void serve_all_conns(struct fetch_server *s);
+static void send_queued_responses_of_all(struct fetch_server *s);
 
 /* conn_send_data's `sent`. Another request may wait for the buffer or window that this frees. */
-static void on_sent(void *arg, bool ok)
+static void on_response_sent(void *arg, bool ok)
 {
     struct response *a = arg;
     struct fetch_server *s = a->to->server;
-    response_end(a, ok);
+    end_response(a, ok);
     if (!s->destroyed)
-        serve_all_conns(s);
+        send_queued_responses_of_all(s);
     else if (s->responses == 0)
         fetch_server_destroy(s);
 }
@@ -240,10 +240,11 @@ static void response_set_size(struct response *a, uint64_t size)
 }
 
 /* On failure, false, the connection closes by itself. */
-static bool send_bytes(struct response *a, const uint8_t *bytes, uint64_t size)
+static bool send_response_bytes(struct response *a, const uint8_t *bytes, uint64_t size)
 {
     response_set_size(a, size);
-    return conn_send_data(a->to->conn, a->request, (struct glint_slice){bytes, size}, on_sent, a);
+    return conn_send_data(a->to->conn, a->request, (struct glint_slice){bytes, size},
+                          on_response_sent, a);
 }
 
 static void send_fetch_error(struct conn *conn, uint64_t request, const struct glint_error *why)
@@ -252,19 +253,19 @@ static void send_fetch_error(struct conn *conn, uint64_t request, const struct g
     conn_send_payload(conn, FRAME_FETCH_ERROR, request, &fetch_error_format, why);
 }
 
-static void on_file_read(struct file_read *r, int code)
+static void on_served_file_read(struct file_read *r, int code)
 {
     struct response *a = r->arg;
     struct conn *conn = a->to->conn; /* NULL: it closed while the pool read the file */
     struct glint_error why = {.code = GLINT_OK};
-    if (code == 0 && conn != NULL && send_bytes(a, r->bytes, r->size)) return;
+    if (code == 0 && conn != NULL && send_response_bytes(a, r->bytes, r->size)) return;
     if (code != 0 && conn != NULL) {
         error_set(&why, GLINT_E_FETCH_FAILED, "check the disk under --work-dir",
                   "cannot read %s: %s", r->run->path,
                   code == UV_EOF ? "the file ends early" : uv_strerror(code));
         send_fetch_error(conn, a->request, &why);
     }
-    on_sent(a, false);
+    on_response_sent(a, false);
 }
 
 /* What start_response did: RESPONSE_BUSY: nothing, no buffer is free. */
@@ -273,8 +274,11 @@ enum response_state { RESPONSE_STARTED, RESPONSE_FAILED, RESPONSE_BUSY };
 static enum response_state read_served_file(struct response *a, const struct run *file,
                                             struct glint_error *why)
 {
-    a->file = (struct file_read){
-        .run = file, .offset = a->get.offset, .size = a->get.size, .done = on_file_read, .arg = a};
+    a->file = (struct file_read){.run = file,
+                                 .offset = a->get.offset,
+                                 .size = a->get.size,
+                                 .done = on_served_file_read,
+                                 .arg = a};
     response_set_size(a, a->get.size);
     int r = file_reader_start(&a->to->server->file_reader, &a->file);
     if (r == 0) return RESPONSE_STARTED;
@@ -305,13 +309,15 @@ static enum response_state start_response(struct response *a, struct glint_error
     if (found.file != NULL) return read_served_file(a, found.file, why);
     if (is_range) found.bytes = (struct glint_slice){found.bytes.data + g->offset, g->size};
     assert(found.bytes.size <= DATA_FRAME_BYTES_MAX);
-    return send_bytes(a, found.bytes.data, found.bytes.size) ? RESPONSE_STARTED : RESPONSE_FAILED;
+    return send_response_bytes(a, found.bytes.data, found.bytes.size) ? RESPONSE_STARTED
+                                                                      : RESPONSE_FAILED;
 }
 
 /* ---- Connections */
 
-/* Starts responses in order until the window is full or no buffer is free; on_sent continues. */
-static void serve_conn(struct served_conn *c)
+/* Starts responses in order until the window is full or no buffer is free; on_response_sent
+ * continues. */
+static void send_queued_responses(struct served_conn *c)
 {
     while (c->conn != NULL && !STAILQ_EMPTY(&c->queue) && c->window < FETCH_SERVER_WINDOW_BYTES) {
         struct response *a = STAILQ_FIRST(&c->queue);
@@ -319,7 +325,7 @@ static void serve_conn(struct served_conn *c)
         enum response_state state = start_response(a, &why);
         if (state == RESPONSE_BUSY) {
             /* Later requests wait too, even if their data is in memory. */
-            release_found(a);
+            release_served_source(a);
             return;
         }
         STAILQ_REMOVE_HEAD(&c->queue, next);
@@ -328,15 +334,15 @@ static void serve_conn(struct served_conn *c)
         c->server->responses++;
         if (state == RESPONSE_STARTED) continue;
         if (why.code != GLINT_OK) send_fetch_error(c->conn, a->request, &why);
-        response_end(a, false);
+        end_response(a, false);
     }
 }
 
 /* Buffers are shared: the one just released may serve any connection. */
-static void serve_all_conns(struct fetch_server *s)
+static void send_queued_responses_of_all(struct fetch_server *s)
 {
     struct served_conn *c;
-    LIST_FOREACH(c, &s->conns, link) serve_conn(c);
+    LIST_FOREACH(c, &s->conns, link) send_queued_responses(c);
 }
 
 /* Moves it to the front. NULL: `conn` has sent no GET before. */
@@ -361,8 +367,8 @@ static struct served_conn *add_served_conn(struct fetch_server *s, struct conn *
     return c;
 }
 
-static int check_get(const struct fetch_server *s, const struct served_conn *c,
-                     const struct get_request *g, struct glint_error *error)
+static int check_get_request(const struct fetch_server *s, const struct served_conn *c,
+                             const struct get_request *g, struct glint_error *error)
 {
     if (s->sources[g->kind].find == NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "GET of kind %d is not served here",
@@ -382,7 +388,7 @@ int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct 
     struct served_conn *c = find_served_conn(s, conn);
     assert(f->type == FRAME_GET && !s->destroyed);
     int r = get_request_decode(payload, &get, error);
-    if (r == 0) r = check_get(s, c, &get, error);
+    if (r == 0) r = check_get_request(s, c, &get, error);
     if (r != 0) {
         get_request_fini(&get);
         return r;
@@ -400,7 +406,7 @@ int fetch_server_on_get(struct fetch_server *s, struct conn *conn, const struct 
     a->get = get;
     STAILQ_INSERT_TAIL(&c->queue, a, next);
     c->queued++;
-    serve_conn(c);
+    send_queued_responses(c);
     return 0;
 }
 
@@ -424,7 +430,7 @@ void fetch_server_destroy(struct fetch_server *s)
     if (s == NULL) return;
     assert(LIST_EMPTY(&s->conns));
     s->destroyed = true;
-    if (s->responses > 0) return; /* the pool still reads: on_sent frees */
+    if (s->responses > 0) return; /* the pool still reads: on_response_sent frees */
     file_reader_fini(&s->file_reader);
     mem_free(s);
 }

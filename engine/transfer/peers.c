@@ -28,7 +28,7 @@ struct peer {
 struct peers {
     struct net *net;
     uint64_t fetch_ms;
-    struct peer **list; /* [capacity] by peer_index; NULL: unknown */
+    struct peer **list; /* [capacity] by peer_index_of_executor; NULL: unknown */
     uint64_t capacity;
     uv_async_t request_added;
     uv_timer_t timer;
@@ -45,18 +45,18 @@ struct peers {
 };
 
 /* The driver is the first one. */
-static uint32_t peer_index(uint32_t executor)
+static uint32_t peer_index_of_executor(uint32_t executor)
 {
     static_assert((uint32_t)(EXECUTOR_ID_DRIVER + 1) == 0, "the driver's index");
     return executor + 1;
 }
 
-static bool is_driver(const struct peer *l)
+static bool peer_is_driver(const struct peer *l)
 {
     return l->address.executor == EXECUTOR_ID_DRIVER;
 }
 
-static uint64_t clock_ns(const struct peers *p)
+static uint64_t peers_clock_ns(const struct peers *p)
 {
     return p->net->env->now_ns(p->net->env);
 }
@@ -64,7 +64,8 @@ static uint64_t clock_ns(const struct peers *p)
 /* ---- Any thread */
 
 /* Appends a list to the inbox. Called with the lock; not while closing. */
-static void inbox_append(struct peers *p, struct fetch_request *first, struct fetch_request *last)
+static void request_inbox_append(struct peers *p, struct fetch_request *first,
+                                 struct fetch_request *last)
 {
     if (p->first != NULL)
         p->last->next = first;
@@ -87,7 +88,7 @@ static void peers_submit(void *arg, struct fetch_request *first)
     pthread_mutex_lock(&p->lock);
     /* Read under the lock: after peers_close a request in the inbox would never end. */
     bool closing = p->closing;
-    if (!closing) inbox_append(p, first, last);
+    if (!closing) request_inbox_append(p, first, last);
     pthread_mutex_unlock(&p->lock);
     for (struct fetch_request *r = first, *next; closing && r != NULL; r = next) {
         next = r->next;
@@ -104,7 +105,7 @@ static void peers_cancel(void *arg, uint64_t owner)
     struct fetch_request *cancel = p->closing || again ? NULL : mem_zalloc(sizeof *cancel);
     if (cancel != NULL) {
         cancel->owner = owner;
-        inbox_append(p, cancel, cancel);
+        request_inbox_append(p, cancel, cancel);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -118,7 +119,7 @@ struct fetcher peers_as_fetcher(struct peers *p)
 
 /* After peers_close: frees everything once no handle and no connection is open. Calls `closed`
  * last: it may free what the peers used. */
-static void free_if_idle(struct peers *p)
+static void free_closed_peers(struct peers *p)
 {
     if (!p->ended || p->handles > 0) return;
     for (uint32_t i = 0; i < p->capacity; i++)
@@ -133,10 +134,10 @@ static void free_if_idle(struct peers *p)
 }
 
 /* Fails all requests with an error that names the peer. */
-static void fail_requests(struct peer *l, const struct glint_error *why)
+static void fail_peer_requests(struct peer *l, const struct glint_error *why)
 {
     struct glint_error error = {.code = GLINT_OK};
-    if (is_driver(l))
+    if (peer_is_driver(l))
         error_set(&error, GLINT_E_CONNECTION, NULL, "driver: %s", why->cause);
     else
         error_set(&error, why->code == GLINT_E_NO_MEMORY ? why->code : GLINT_E_CONNECTION,
@@ -165,18 +166,18 @@ static void on_peer_closed(void *arg, struct conn *c, const struct glint_error *
     if (l->client.responded) l->redialled = false;
     if (p->ended) {
         fetch_client_fail(&l->client, &p->why);
-        free_if_idle(p);
+        free_closed_peers(p);
         return;
     }
     /* Not if this side closed it (code OK; l->why says why), nor if another process, or another
      * version, listens at that address now. */
     bool may_redial = why->code != GLINT_OK && why->code != GLINT_E_PEER_MISMATCH;
     if (l->client.waiting == 0 || l->redialled || !may_redial) {
-        fail_requests(l, why->code != GLINT_OK ? why : &l->why);
+        fail_peer_requests(l, why->code != GLINT_OK ? why : &l->why);
         return;
     }
     l->redialled = true;
-    l->redial_at_ns = clock_ns(p) + backoff_with_jitter(p->net->env, REDIAL_MS * NS_PER_MS);
+    l->redial_at_ns = peers_clock_ns(p) + backoff_with_jitter(p->net->env, REDIAL_MS * NS_PER_MS);
 }
 
 static const struct conn_events peer_events = {.opened = on_peer_opened,
@@ -189,19 +190,19 @@ static void peer_connect(struct peer *l)
 {
     static_assert(offsetof(struct peer, client) == 0, "the argument of the client's callbacks");
     struct glint_error error = {.code = GLINT_OK};
-    assert(!is_driver(l) && l->conn == NULL && !l->peers->ended);
+    assert(!peer_is_driver(l) && l->conn == NULL && !l->peers->ended);
     l->client.responded = false;
     const struct conn_target to = {l->address.host, l->address.port, CHANNEL_DATA,
                                    l->address.incarnation};
     l->conn = conn_dial(l->peers->net, &to, &peer_events, l, &error);
-    if (l->conn == NULL) fail_requests(l, &error);
+    if (l->conn == NULL) fail_peer_requests(l, &error);
 }
 
 /* Sends what waits, and dials if necessary. */
 static void peer_send(struct peer *l)
 {
-    bool dial = !is_driver(l) && l->conn == NULL && l->client.waiting > 0;
-    if (dial && clock_ns(l->peers) >= l->redial_at_ns) peer_connect(l);
+    bool dial = !peer_is_driver(l) && l->conn == NULL && l->client.waiting > 0;
+    if (dial && peers_clock_ns(l->peers) >= l->redial_at_ns) peer_connect(l);
     fetch_client_send(&l->client);
 }
 
@@ -211,13 +212,13 @@ static bool peer_on_timer(struct peer *l, uint64_t now)
     if (fetch_client_deadline_ns(&l->client) == UINT64_MAX) return false;
     peer_send(l);
     /* Dialling has its own deadline, net->connect_ms. */
-    bool waits = l->client.conn != NULL || is_driver(l);
+    bool waits = l->client.conn != NULL || peer_is_driver(l);
     if (!waits || now < fetch_client_deadline_ns(&l->client)) return true;
     l->why.code = GLINT_OK;
     error_set(&l->why, GLINT_E_CONNECTION, NULL, "no data for %llu ms",
               (unsigned long long)l->peers->fetch_ms);
-    if (is_driver(l))
-        fail_requests(l, &l->why);
+    if (peer_is_driver(l))
+        fail_peer_requests(l, &l->why);
     else
         conn_close(l->conn, false); /* on_peer_closed does the rest */
     return true;
@@ -228,7 +229,7 @@ static bool peer_on_timer(struct peer *l, uint64_t now)
 /* NULL: unknown executor. */
 static struct peer *find_peer(const struct peers *p, uint32_t executor)
 {
-    uint32_t i = peer_index(executor);
+    uint32_t i = peer_index_of_executor(executor);
     return i < p->capacity ? p->list[i] : NULL;
 }
 
@@ -243,7 +244,7 @@ static bool reserve_peers(struct peers *p, uint64_t count)
 /* Returns NULL when out of memory. */
 static struct peer *add_peer(struct peers *p, const struct executor_address *address)
 {
-    uint32_t index = peer_index(address->executor);
+    uint32_t index = peer_index_of_executor(address->executor);
     if (!reserve_peers(p, index + UINT64_C(1))) return NULL;
     struct peer *l = mem_zalloc(sizeof *l);
     if (l == NULL) return NULL;
@@ -279,7 +280,7 @@ void peers_set_driver_conn(struct peers *p, struct conn *conn)
     }
     fetch_client_on_closed(&l->client);
     error_set(&why, GLINT_E_CONNECTION, NULL, "the connection is closed");
-    fail_requests(l, &why);
+    fail_peer_requests(l, &why);
 }
 
 /* ---- Loop thread */
@@ -289,7 +290,7 @@ static void on_peers_handle_closed(uv_handle_t *handle)
     struct peers *p = handle->data;
     assert(p->handles > 0);
     p->handles--;
-    free_if_idle(p);
+    free_closed_peers(p);
 }
 
 static void on_peers_timer(uv_timer_t *timer)
@@ -297,12 +298,12 @@ static void on_peers_timer(uv_timer_t *timer)
     struct peers *p = timer->data;
     bool busy = false;
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->list[i] != NULL && peer_on_timer(p->list[i], clock_ns(p))) busy = true;
+        if (p->list[i] != NULL && peer_on_timer(p->list[i], peers_clock_ns(p))) busy = true;
     if (!busy) uv_timer_stop(timer);
 }
 
 /* Ends a request, or frees a cancel, that is not passed to a peer. */
-static void discard_request(struct fetch_request *r, const struct glint_error *why)
+static void end_or_free_request(struct fetch_request *r, const struct glint_error *why)
 {
     if (r->done != NULL)
         fetch_request_end(r, why);
@@ -310,7 +311,7 @@ static void discard_request(struct fetch_request *r, const struct glint_error *w
         mem_free(r);
 }
 
-static void handle_request(struct peers *p, struct fetch_request *r)
+static void submit_inbox_request(struct peers *p, struct fetch_request *r)
 {
     struct glint_error why = {.code = GLINT_OK};
     struct peer *l = find_peer(p, r->executor);
@@ -321,27 +322,27 @@ static void handle_request(struct peers *p, struct fetch_request *r)
         return;
     }
     error_set(&why, GLINT_E_CONNECTION, NULL, "unknown executor %u", r->executor);
-    discard_request(r, &why);
+    end_or_free_request(r, &why);
 }
 
-static struct fetch_request *take_inbox(struct peers *p)
+static struct fetch_request *take_request_inbox(struct peers *p)
 {
     struct fetch_request *first = p->first;
     p->first = p->last = NULL;
     return first;
 }
 
-static void on_request_added(uv_async_t *async)
+static void on_inbox_wakeup(uv_async_t *async)
 {
     struct peers *p = async->data;
     if (p->ended) return;
     pthread_mutex_lock(&p->lock);
-    struct fetch_request *first = take_inbox(p);
+    struct fetch_request *first = take_request_inbox(p);
     pthread_mutex_unlock(&p->lock);
     if (first == NULL) return;
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        handle_request(p, r);
+        submit_inbox_request(p, r);
     }
     /* After all: what is cancelled at once is not sent. */
     for (uint32_t i = 0; i < p->capacity; i++)
@@ -363,7 +364,7 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
     p->fetch_ms = fetch_ms;
     struct peer *l = add_peer(p, &driver);
     int r = UV_ENOMEM;
-    if (l != NULL) r = uv_async_init(net->loop, &p->request_added, on_request_added);
+    if (l != NULL) r = uv_async_init(net->loop, &p->request_added, on_inbox_wakeup);
     if (r == UV_ENOMEM)
         error_no_memory(error);
     else if (r != 0)
@@ -390,13 +391,13 @@ void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(
     p->closed = closed;
     p->closed_arg = arg;
     pthread_mutex_lock(&p->lock);
-    struct fetch_request *first = take_inbox(p);
+    struct fetch_request *first = take_request_inbox(p);
     /* From here on submit and cancel do not touch the inbox or the async handle. */
     p->closing = true;
     pthread_mutex_unlock(&p->lock);
     for (struct fetch_request *r = first, *next; r != NULL; r = next) {
         next = r->next;
-        discard_request(r, why);
+        end_or_free_request(r, why);
     }
     p->ended = true;
     for (uint32_t i = 0; i < p->capacity; i++) {

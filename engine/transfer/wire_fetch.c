@@ -20,7 +20,7 @@ void get_request_fini(struct get_request *g)
 }
 
 /* Whether bytes [offset, offset + size) fit one DATA frame and the offset cannot overflow. */
-static bool is_valid_range(uint64_t offset, uint64_t size)
+static bool is_valid_byte_range(uint64_t offset, uint64_t size)
 {
     return size > 0 && size <= DATA_FRAME_BYTES_MAX && offset <= INT64_MAX - size;
 }
@@ -28,7 +28,7 @@ static bool is_valid_range(uint64_t offset, uint64_t size)
 static bool get_range_is_valid(const void *v)
 {
     const struct get_request *g = v;
-    return is_valid_range(g->offset, g->size);
+    return is_valid_byte_range(g->offset, g->size);
 }
 
 /* The fields of every GET; after them come those of its kind, and in an INDEX its list of maps. */
@@ -217,7 +217,7 @@ int map_output_index_encode(const struct index_entry *entries, uint32_t count, s
     return r;
 }
 
-static struct glint_slice consume_prefix(struct glint_slice *bytes, uint64_t size)
+static struct glint_slice consume_bytes_prefix(struct glint_slice *bytes, uint64_t size)
 {
     struct glint_slice taken = {bytes->data, size};
     assert(size <= bytes->size);
@@ -226,20 +226,20 @@ static struct glint_slice consume_prefix(struct glint_slice *bytes, uint64_t siz
     return taken;
 }
 
-static bool consume_u64(struct glint_slice *bytes, uint64_t *out)
+static bool consume_msgpack_u64(struct glint_slice *bytes, uint64_t *out)
 {
     struct msgpack_head head;
     if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_UINT)
         return false;
     *out = head.u64;
-    consume_prefix(bytes, head.head_size);
+    consume_bytes_prefix(bytes, head.head_size);
     return true;
 }
 
 /* Whether the sizes of a segment are plausible: lz4 expands a byte to at most 255, and a
  * record takes at least two bytes for its lengths. Protects the reader from allocating for
  * impossible sizes. */
-static bool is_valid_segment(const struct run_part *p)
+static bool is_plausible_segment(const struct run_part *p)
 {
     if (p->records == 0) return p->bytes == 0 && p->raw == 0;
     return p->bytes > RUN_BLOCK_HEADER_BYTES && p->bytes <= INT64_MAX &&
@@ -248,26 +248,27 @@ static bool is_valid_segment(const struct run_part *p)
 }
 
 /* An empty segment has no bytes to inline, and only an empty one is lost. */
-static bool are_valid_flags(uint64_t flags, const struct run_part *p)
+static bool are_valid_segment_flags(uint64_t flags, const struct run_part *p)
 {
     if (p->records > 0) return (flags & ~(uint64_t)(ENTRY_INLINED | ENTRY_SORTED)) == 0;
     return flags == 0 || flags == ENTRY_LOST || flags == ENTRY_SORTED;
 }
 
 /* Reads the list of segments, without the inlined bytes. */
-static bool consume_index(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
+static bool consume_segment_list(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
 {
     struct msgpack_head head;
     if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_ARRAY ||
         head.count != 5 * (uint64_t)count)
         return false;
-    consume_prefix(bytes, head.head_size);
+    consume_bytes_prefix(bytes, head.head_size);
     for (uint32_t i = 0; i < count; i++) {
         struct run_part *p = &out[i].part;
         uint64_t flags;
-        if (!consume_u64(bytes, &p->offset) || !consume_u64(bytes, &p->bytes) ||
-            !consume_u64(bytes, &p->raw) || !consume_u64(bytes, &p->records) ||
-            !consume_u64(bytes, &flags) || !is_valid_segment(p) || !are_valid_flags(flags, p))
+        if (!consume_msgpack_u64(bytes, &p->offset) || !consume_msgpack_u64(bytes, &p->bytes) ||
+            !consume_msgpack_u64(bytes, &p->raw) || !consume_msgpack_u64(bytes, &p->records) ||
+            !consume_msgpack_u64(bytes, &flags) || !is_plausible_segment(p) ||
+            !are_valid_segment_flags(flags, p))
             return false;
         out[i].lost = flags == ENTRY_LOST;
         out[i].sorted = (flags & ENTRY_SORTED) != 0;
@@ -281,13 +282,14 @@ int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, u
                             struct glint_error *error)
 {
     bool ok = bytes.size > INDEX_CHECKSUM_BYTES;
-    uint64_t checksum = ok ? get_le64(consume_prefix(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
+    uint64_t checksum = ok ? get_le64(consume_bytes_prefix(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
     const uint8_t *list = bytes.data;
-    ok = ok && consume_index(&bytes, out, count) &&
+    ok = ok && consume_segment_list(&bytes, out, count) &&
          checksum == XXH3_64bits(list, (uint64_t)(bytes.data - list));
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = out[i].bytes.size <= bytes.size;
-        if (ok && out[i].bytes.size > 0) out[i].bytes = consume_prefix(&bytes, out[i].bytes.size);
+        if (ok && out[i].bytes.size > 0)
+            out[i].bytes = consume_bytes_prefix(&bytes, out[i].bytes.size);
     }
     if (ok && bytes.size == 0) return 0;
     memset(out, 0, count * sizeof *out);

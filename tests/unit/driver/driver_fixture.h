@@ -174,7 +174,7 @@ static int act(struct glint_rdd *rdd, const char *output)
                        .output_count = output != NULL,
                        .on_result = output != NULL ? NULL : on_result};
     cr_assert_not_null(a.op);
-    return action_run(&a);
+    return run_action_of_rdd(&a);
 }
 
 #endif

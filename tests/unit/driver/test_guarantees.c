@@ -246,7 +246,7 @@ Test(guarantees, outputs_lost_at_action_end_are_recomputed)
     struct glint_rdd *rdd = sums(&w);
     struct action a = {
         .op = registry_find_op(&w.config, "count"), .rdd = rdd, .on_result = one_is_enough};
-    cr_expect_eq(action_run(&a), 77);
+    cr_expect_eq(run_action_of_rdd(&a), 77);
     w.state = 1;
     cr_expect_eq(act(rdd, NULL), 0);
     cr_expect_eq(runs(&w, 3), 1);
@@ -325,7 +325,7 @@ static int save_both(struct glint_rdd *rdd)
                              .rdd = rdd,
                              .outputs = outputs,
                              .output_count = 2};
-    return action_run(&a);
+    return run_action_of_rdd(&a);
 }
 
 static void expect_parts_of_attempt(const char *output, const char *attempt)
