@@ -45,8 +45,8 @@ static int create_accumulator(struct accumulators *a, struct glint *g,
     return 0;
 }
 
-static int add_part(struct accumulators *a, struct glint *g, const struct counter_entry *e,
-                    struct accumulator_part part)
+static int add_accumulator_part(struct accumulators *a, struct glint *g,
+                                const struct counter_entry *e, struct accumulator_part part)
 {
     part.accumulator = find_accumulator_index(a, e->name);
     if (part.accumulator == a->count && create_accumulator(a, g, e) != 0) return g->error.code;
@@ -81,13 +81,14 @@ int accumulators_add_task(struct accumulators *a, struct glint *g, uint32_t stag
         struct counter_entry e;
         sound = counter_entry_unpack(&u, &e);
         if (sound && e.is_accumulator)
-            r = add_part(a, g, &e, (struct accumulator_part){.stage = stage, .task = task});
+            r = add_accumulator_part(a, g, &e,
+                                     (struct accumulator_part){.stage = stage, .task = task});
     }
     if (sound) return r;
     return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's counters");
 }
 
-static int compare_parts(const void *x, const void *y)
+static int compare_accumulator_parts(const void *x, const void *y)
 {
     const struct accumulator_part *a = x, *b = y;
     if (a->accumulator != b->accumulator) return a->accumulator < b->accumulator ? -1 : 1;
@@ -96,8 +97,8 @@ static int compare_parts(const void *x, const void *y)
 }
 
 /* Merges the parts [begin, end), all of accumulator `to`, into its value. */
-static int merge_parts(const struct accumulators *a, struct accumulator *to,
-                       struct glint_task *task, uint64_t begin, uint64_t end)
+static int merge_accumulator_parts(const struct accumulators *a, struct accumulator *to,
+                                   struct glint_task *task, uint64_t begin, uint64_t end)
 {
     const struct shuffle_spec spec = task_accumulator_spec(to->function);
     const struct glint_slice before = {to->value.data, to->value.size};
@@ -124,12 +125,12 @@ int accumulators_merge(struct accumulators *a, struct glint *g)
     struct driver_task task;
     int r = 0;
     if (a->part_count == 0 || context_failed(g)) return g->error.code;
-    qsort(a->parts, a->part_count, sizeof *a->parts, compare_parts);
+    qsort(a->parts, a->part_count, sizeof *a->parts, compare_accumulator_parts);
     driver_task_init(&task, g);
     for (uint64_t begin = 0, end; begin < a->part_count && r == 0; begin = end) {
         const uint32_t number = a->parts[begin].accumulator;
         for (end = begin; end < a->part_count && a->parts[end].accumulator == number;) end++;
-        r = merge_parts(a, &a->items[number], &task.task, begin, end);
+        r = merge_accumulator_parts(a, &a->items[number], &task.task, begin, end);
     }
     a->merges++;
     a->part_count = 0;
@@ -137,7 +138,7 @@ int accumulators_merge(struct accumulators *a, struct glint *g)
     return driver_task_fini(&task);
 }
 
-static bool get_value(const struct accumulator *a, struct glint_cell *out)
+static bool decode_accumulator_value(const struct accumulator *a, struct glint_cell *out)
 {
     out->type = task_accumulator_spec(a->function).acc;
     return a->has_value &&
@@ -148,7 +149,7 @@ bool accumulators_find(const struct accumulators *a, const char *name, struct gl
 {
     const uint32_t i = find_accumulator_index(a, name);
     *out = (struct glint_cell){.type = GLINT_NONE};
-    return i < a->count && get_value(&a->items[i], out);
+    return i < a->count && decode_accumulator_value(&a->items[i], out);
 }
 
 static int compare_accumulator_names(const void *x, const void *y)
@@ -163,7 +164,7 @@ const struct glint_answer *accumulators_list(struct accumulators *a)
     a->list = a->count > 0 ? mem_alloc(a->count * sizeof *a->list) : NULL;
     for (uint32_t i = 0; a->list != NULL && i < a->count; i++) {
         a->list[used] = (struct glint_answer){.name = a->items[i].name};
-        used += get_value(&a->items[i], &a->list[used].value);
+        used += decode_accumulator_value(&a->items[i], &a->list[used].value);
     }
     if (used == 0) return NULL;
     qsort(a->list, used, sizeof *a->list, compare_accumulator_names);

@@ -55,7 +55,7 @@ bool acquisition_order_init(struct cluster_transport *r)
     return true;
 }
 
-static enum acquisition_state state_of(const struct daemon_conn *p)
+static enum acquisition_state acquisition_state_of(const struct daemon_conn *p)
 {
     switch (p->state) {
     case DAEMON_CONN_EXECUTOR_STARTED: return ACQUISITION_KEPT;
@@ -72,10 +72,10 @@ static enum acquisition_state state_of(const struct daemon_conn *p)
 }
 
 /* The state of each daemon by rank; valid until the next call. */
-static const enum acquisition_state *states_of(const struct cluster_transport *r)
+static const enum acquisition_state *acquisition_states_by_rank(const struct cluster_transport *r)
 {
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        r->acquisition_states[i] = state_of(r->by_id[i]);
+        r->acquisition_states[i] = acquisition_state_of(r->by_id[i]);
     return r->acquisition_states;
 }
 
@@ -88,7 +88,7 @@ bool acquisition_order_keeps_any(const struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL || r->started) return false;
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        if (state_of(&r->daemon_conns[i]) == ACQUISITION_KEPT) return true;
+        if (acquisition_state_of(&r->daemon_conns[i]) == ACQUISITION_KEPT) return true;
     return false;
 }
 
@@ -96,30 +96,31 @@ bool acquisition_order_may_request(const struct daemon_conn *p)
 {
     const struct cluster_transport *r = p->r;
     return acquisition_order_allows(p) ||
-           acquisition_is_awaiting(states_of(r), r->cluster->executor_count, r->highest, p->rank);
+           acquisition_awaits_response(acquisition_states_by_rank(r), r->cluster->executor_count,
+                                       r->highest, p->rank);
 }
 
-static uint32_t limit_of(const struct cluster_transport *r)
+static uint32_t current_acquisition_limit(const struct cluster_transport *r)
 {
     if (r->started) return ACQUISITION_NO_LIMIT;
-    return acquisition_limit(states_of(r), r->cluster->executor_count,
+    return acquisition_limit(acquisition_states_by_rank(r), r->cluster->executor_count,
                              registration_executors_min(r));
 }
 
 /* Releases nothing while a daemon has not responded yet, since its response may change the limit.
  * If a release changed the limit, the order would be wrong, which is no reason to end a job: the
  * driver goes on without an order. */
-void acquisition_order_enforce(struct cluster_transport *r)
+void acquisition_order_release_above_limit(struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL) return;
-    const uint32_t count = r->cluster->executor_count, limit = limit_of(r);
+    const uint32_t count = r->cluster->executor_count, limit = current_acquisition_limit(r);
     r->highest = limit;
     if (limit == ACQUISITION_NO_LIMIT) return;
-    if (acquisition_is_awaiting(states_of(r), count, limit, count)) return;
+    if (acquisition_awaits_response(acquisition_states_by_rank(r), count, limit, count)) return;
     for (uint32_t i = limit + 1; i < count; i++)
-        if (acquisition_releases(state_of(r->by_id[i]), i, limit))
+        if (acquisition_must_release(acquisition_state_of(r->by_id[i]), i, limit))
             daemon_conn_release_executor(r->by_id[i]);
-    if (limit_of(r) == limit) return;
+    if (current_acquisition_limit(r) == limit) return;
     log_line(LOG_ERROR, NULL, "the order of acquisition is wrong (limit %u of %u): ignoring it",
              limit, count);
     r->highest = ACQUISITION_NO_LIMIT;
@@ -130,18 +131,18 @@ void acquisition_order_enforce(struct cluster_transport *r)
 static_assert(ACQUISITION_STATES == 7, "tests enumerate all states of three daemons");
 
 /* The driver does not have this executor but may still get it. */
-static bool is_available(enum acquisition_state state)
+static bool is_executor_obtainable(enum acquisition_state state)
 {
     return state >= ACQUISITION_RELEASED && state != ACQUISITION_KEPT;
 }
 
 /* The n-th highest rank that is available, or the lowest if there are fewer. */
-static uint32_t nth_highest_available(const enum acquisition_state *states, uint32_t count,
-                                      uint32_t n)
+static uint32_t rank_of_nth_obtainable(const enum acquisition_state *states, uint32_t count,
+                                       uint32_t n)
 {
     uint32_t lowest = 0;
     for (uint32_t i = count; i-- > 0 && n > 0;) {
-        if (!is_available(states[i])) continue;
+        if (!is_executor_obtainable(states[i])) continue;
         lowest = i;
         n--;
     }
@@ -157,12 +158,12 @@ uint32_t acquisition_limit(const enum acquisition_state *states, uint32_t count,
     }
     if (wanted <= 1 || kept >= wanted || lowest_queued == ACQUISITION_NO_LIMIT)
         return ACQUISITION_NO_LIMIT;
-    const uint32_t limit = nth_highest_available(states, count, wanted - kept);
+    const uint32_t limit = rank_of_nth_obtainable(states, count, wanted - kept);
     return limit > lowest_queued ? limit : lowest_queued;
 }
 
-bool acquisition_is_awaiting(const enum acquisition_state *states, uint32_t count, uint32_t limit,
-                             uint32_t except)
+bool acquisition_awaits_response(const enum acquisition_state *states, uint32_t count,
+                                 uint32_t limit, uint32_t except)
 {
     for (uint32_t i = 0; i < count; i++) {
         const bool responds = states[i] == ACQUISITION_FIRST_DIAL ||

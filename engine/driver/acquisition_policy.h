@@ -30,11 +30,12 @@ uint32_t acquisition_limit(const enum acquisition_state *states, uint32_t count,
 /* Whether a daemon other than `except` (`count`: none) responds within a deadline. Its response may
  * change the limit, so nothing is released until then. One that fetches the program is not waited
  * for. */
-bool acquisition_is_awaiting(const enum acquisition_state *states, uint32_t count, uint32_t limit,
-                             uint32_t except);
+bool acquisition_awaits_response(const enum acquisition_state *states, uint32_t count,
+                                 uint32_t limit, uint32_t except);
 
 /* Whether the executor or queue position at this rank must be released. */
-static inline bool acquisition_releases(enum acquisition_state state, uint32_t rank, uint32_t limit)
+static inline bool acquisition_must_release(enum acquisition_state state, uint32_t rank,
+                                            uint32_t limit)
 {
     return rank > limit && (state == ACQUISITION_KEPT || state == ACQUISITION_QUEUED);
 }

@@ -80,13 +80,13 @@ void map_outputs_add(struct map_outputs *o, uint32_t map, struct map_output_loca
         memset(row, 0, o->partitions);
 }
 
-static bool same_location(struct map_output_location a, struct map_output_location b)
+static bool is_same_location(struct map_output_location a, struct map_output_location b)
 {
     return a.executor == b.executor && a.attempt == b.attempt;
 }
 
 /* The location is kept: it names the executor and attempt in the retry that follows. */
-static void mark_lost(struct map_outputs *o, uint32_t map)
+static void mark_map_output_lost(struct map_outputs *o, uint32_t map)
 {
     assert(o->available[map] && !o->lost[map]);
     o->available[map] = false;
@@ -97,7 +97,8 @@ static void mark_lost(struct map_outputs *o, uint32_t map)
 void map_outputs_remove(struct map_outputs *o, uint32_t map, struct map_output_location location)
 {
     assert(map < o->maps);
-    if (o->available[map] && same_location(o->locations[map], location)) mark_lost(o, map);
+    if (o->available[map] && is_same_location(o->locations[map], location))
+        mark_map_output_lost(o, map);
 }
 
 void map_outputs_clear_lost(struct map_outputs *o, uint32_t map)
@@ -111,7 +112,7 @@ void map_outputs_remove_executor(struct map_outputs *list, uint32_t executor)
 {
     for (struct map_outputs *o = list; o != NULL; o = o->next)
         for (uint32_t m = 0; m < o->maps; m++)
-            if (o->available[m] && o->locations[m].executor == executor) mark_lost(o, m);
+            if (o->available[m] && o->locations[m].executor == executor) mark_map_output_lost(o, m);
 }
 
 bool map_outputs_is_complete(const struct map_outputs *o)
@@ -147,7 +148,7 @@ uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t pa
 
 /* ---- Cached RDDs */
 
-static struct cached_rdd *find_rdd(const struct cached_rdd *list, uint32_t rdd)
+static struct cached_rdd *find_cached_rdd(const struct cached_rdd *list, uint32_t rdd)
 {
     const struct cached_rdd *c = list;
     while (c != NULL && c->rdd != rdd) c = c->next;
@@ -187,7 +188,8 @@ void cached_rdds_destroy(struct cached_rdd *list)
     }
 }
 
-static void set_location(struct cached_rdd *c, uint32_t partition, struct cached_block_location to)
+static void set_cached_block_location(struct cached_rdd *c, uint32_t partition,
+                                      struct cached_block_location to)
 {
     struct cached_block_location *at = &c->blocks[partition];
     assert(partition < c->partitions && c->sums.memory_bytes >= at->memory_bytes &&
@@ -202,14 +204,15 @@ static void set_location(struct cached_rdd *c, uint32_t partition, struct cached
 void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
                         const struct cached_block_state *block)
 {
-    struct cached_rdd *c = find_rdd(list, block->rdd);
+    struct cached_rdd *c = find_cached_rdd(list, block->rdd);
     if (c == NULL || block->partition >= c->partitions) return;
     const bool gone = block->memory_bytes == 0 && block->disk_bytes == 0;
     if (gone && c->blocks[block->partition].executor != executor)
         return; /* another executor has it, too */
-    set_location(c, block->partition,
-                 (struct cached_block_location){gone ? UINT32_MAX : executor, block->memory_bytes,
-                                                block->disk_bytes});
+    set_cached_block_location(c, block->partition,
+                              (struct cached_block_location){gone ? UINT32_MAX : executor,
+                                                             block->memory_bytes,
+                                                             block->disk_bytes});
 }
 
 void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
@@ -217,7 +220,8 @@ void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
     for (struct cached_rdd *c = list; c != NULL; c = c->next)
         for (uint32_t p = 0; p < c->partitions; p++)
             if (c->blocks[p].executor == executor)
-                set_location(c, p, (struct cached_block_location){.executor = UINT32_MAX});
+                set_cached_block_location(c, p,
+                                          (struct cached_block_location){.executor = UINT32_MAX});
 }
 
 uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
@@ -228,7 +232,7 @@ uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const str
     const struct glint_rdd *r = rdd;
     for (;;) {
         const struct glint_rdd *parent = r->parents[0];
-        const struct cached_rdd *c = r->persist != 0 ? find_rdd(list, r->id) : NULL;
+        const struct cached_rdd *c = r->persist != 0 ? find_cached_rdd(list, r->id) : NULL;
         assert(partition < r->partitions);
         if (c != NULL && c->blocks[partition].executor != UINT32_MAX)
             return c->blocks[partition].executor;

@@ -24,7 +24,7 @@ struct program_server {
     struct glint_error why;
 };
 
-static void send_program(struct daemon_conn *p)
+static void send_program_info(struct daemon_conn *p)
 {
     struct program_server *s = p->r->program;
     if (p->conn == NULL || p->state != DAEMON_CONN_REQUESTED) return;
@@ -34,7 +34,7 @@ static void send_program(struct daemon_conn *p)
         conn_send_payload(p->conn, FRAME_PROGRAM, 0, &program_info_format, &s->info);
 }
 
-static void hash_on_thread(uv_work_t *work)
+static void hash_program_on_pool(uv_work_t *work)
 {
     struct program_server *s = work->data;
     struct env *env = s->r->env;
@@ -45,11 +45,10 @@ static void hash_on_thread(uv_work_t *work)
     if (r < 0) error_set_system(&s->why, GLINT_E_SYSTEM, r, "read", own_program);
     if (r >= 0) s->info.size = stat.size;
     if (file >= 0) env->close(env, file);
-    s->file =
-        (struct run){.source = {.bytes = s->info.size}, .path = own_program, .env = env};
+    s->file = (struct run){.source = {.bytes = s->info.size}, .path = own_program, .env = env};
 }
 
-static void on_hashed(uv_work_t *work, int status)
+static void on_program_hashed(uv_work_t *work, int status)
 {
     struct program_server *s = work->data;
     struct cluster_transport *r = s->r;
@@ -58,7 +57,7 @@ static void on_hashed(uv_work_t *work, int status)
     s->hashed = true;
     if (r->stopping) return;
     for (uint32_t i = 0; i < r->cluster->executor_count; i++)
-        if (r->daemon_conns[i].fetches_program) send_program(&r->daemon_conns[i]);
+        if (r->daemon_conns[i].fetches_program) send_program_info(&r->daemon_conns[i]);
 }
 
 int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
@@ -70,13 +69,14 @@ int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
     struct program_server *s = r->program;
     if (s == NULL) return error_no_memory(error);
     p->fetches_program = true;
-    registration_join_if_enough(r); /* the acquisition order no longer waits for this daemon */
-    if (s->hashed) send_program(p);
+    registration_join_if_enough_executors(
+        r); /* the acquisition order no longer waits for this daemon */
+    if (s->hashed) send_program_info(p);
     if (s->hashed || s->hashing) return 0;
     s->r = r;
     s->work.data = s;
     s->hashing = true;
-    int failed = uv_queue_work(&r->loop, &s->work, hash_on_thread, on_hashed);
+    int failed = uv_queue_work(&r->loop, &s->work, hash_program_on_pool, on_program_hashed);
     assert(failed == 0); /* fails only without a work function */
     return 0;
 }
@@ -166,7 +166,7 @@ void broadcast_server_remove(struct cluster_transport *r, uint64_t id, void *dat
     uv_async_send(&r->wakeup);
 }
 
-static void served_free(struct served_broadcast *v)
+static void free_served_broadcast(struct served_broadcast *v)
 {
     for (uint32_t i = 0; i < broadcast_block_count(v->size); i++) buffer_fini(&v->blocks[i].packed);
     tracker_destroy(v->tracker);
@@ -193,7 +193,7 @@ void broadcast_server_free_removed(struct cluster_transport *r)
     pthread_mutex_unlock(&r->lock);
     for (struct served_broadcast *next; freed != NULL; freed = next) {
         next = freed->next;
-        served_free(freed);
+        free_served_broadcast(freed);
     }
 }
 
@@ -214,7 +214,7 @@ static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
 
 /* The block as it is sent: compressed, or uncompressed if that is not smaller or there is no
  * memory. The result is borrowed until broadcast_server_fini. */
-static struct glint_slice encoded_block(struct served_broadcast *v, uint32_t block)
+static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t block)
 {
     struct sent_block *b = &v->blocks[block];
     struct glint_error ignored = {.code = GLINT_OK};
@@ -231,7 +231,7 @@ static void find_broadcast_block(void *arg, const struct get_request *g, struct 
 {
     struct served_broadcast *v = find_served_broadcast(arg, g->id);
     if (v != NULL && g->block < broadcast_block_count(v->size)) {
-        out->bytes = encoded_block(v, g->block);
+        out->bytes = get_encoded_block(v, g->block);
         out->ref = v;
         v->sending++;
     } else {
@@ -270,7 +270,7 @@ static void send_block_assignment(struct executor_conn *l, struct served_broadca
 }
 
 /* After an event that may have freed blocks: sends BLOCK_ASSIGN to executors that wait. */
-static void assign_to_waiting(struct cluster_transport *r, struct served_broadcast *v)
+static void assign_blocks_to_waiting(struct cluster_transport *r, struct served_broadcast *v)
 {
     uint32_t number = 0;
     struct block_assignment assignment = {.id = 0};
@@ -280,7 +280,7 @@ static void assign_to_waiting(struct cluster_transport *r, struct served_broadca
     }
 }
 
-static uint64_t last_served(struct cluster_transport *r)
+static uint64_t last_served_broadcast_id(struct cluster_transport *r)
 {
     pthread_mutex_lock(&r->lock);
     const uint64_t id = r->last_served_broadcast;
@@ -297,13 +297,13 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
     if (r != 0) return r;
     struct served_broadcast *v = find_served_broadcast(l->r, request.id);
     /* It was removed while the request was on its way. */
-    if (v == NULL && l->joined && request.id <= last_served(l->r)) return 0;
+    if (v == NULL && l->joined && request.id <= last_served_broadcast_id(l->r)) return 0;
     if (v == NULL || !l->joined)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "BLOCK_REQUEST for an unknown broadcast");
     if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
         return error_no_memory(error);
     send_block_assignment(l, v, &assignment);
-    assign_to_waiting(l->r, v);
+    assign_blocks_to_waiting(l->r, v);
     return 0;
 }
 
@@ -315,7 +315,7 @@ void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t num
     pthread_mutex_unlock(&r->lock);
     for (struct served_broadcast *v = first; v != NULL; v = v->next) {
         tracker_on_executor_lost(v->tracker, number);
-        assign_to_waiting(r, v);
+        assign_blocks_to_waiting(r, v);
     }
 }
 
@@ -323,7 +323,7 @@ void broadcast_server_fini(struct cluster_transport *r)
 {
     for (struct served_broadcast *v = r->broadcasts, *next; v != NULL; v = next) {
         next = v->next;
-        served_free(v);
+        free_served_broadcast(v);
     }
     r->broadcasts = NULL;
 }

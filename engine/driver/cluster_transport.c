@@ -96,7 +96,8 @@ static void inbox_wake_driver(struct cluster_transport *r)
 
 /* ---- The driver's thread */
 
-static void handle_event(struct cluster_transport *r, struct driver *driver, struct inbox_event *e)
+static void dispatch_inbox_event(struct cluster_transport *r, struct driver *driver,
+                                 struct inbox_event *e)
 {
     switch (e->kind) {
     case INBOX_EXECUTOR_ADDED:
@@ -123,7 +124,8 @@ static void handle_event(struct cluster_transport *r, struct driver *driver, str
 
 /* The deadline is on the context's clock, which tests may replace; the condition waits on the
  * system's monotonic clock. Converts by the time left. */
-static struct timespec to_system_deadline(const struct cluster_transport *r, uint64_t deadline_ns)
+static struct timespec context_to_system_deadline(const struct cluster_transport *r,
+                                                  uint64_t deadline_ns)
 {
     struct env *system = env_real();
     uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
@@ -147,7 +149,7 @@ static void report_broadcast_bytes(struct cluster_transport *r, struct driver *d
  * then passes all events to the driver, oldest first. */
 static void inbox_wait(struct cluster_transport *r, struct driver *driver, uint64_t deadline_ns)
 {
-    struct timespec end = to_system_deadline(r, deadline_ns);
+    struct timespec end = context_to_system_deadline(r, deadline_ns);
     int waited = 0;
     pthread_mutex_lock(&r->lock);
     /* The driver has no more to send at this point: the loop writes all messages at once. */
@@ -163,7 +165,7 @@ static void inbox_wait(struct cluster_transport *r, struct driver *driver, uint6
     while (e != NULL) {
         struct inbox_event *next = e->next;
         e->next = NULL;
-        handle_event(r, driver, e);
+        dispatch_inbox_event(r, driver, e);
         e = next;
     }
     report_broadcast_bytes(r, driver);
@@ -186,7 +188,7 @@ struct outgoing_message {
 };
 
 /* The message has only the broadcast's id and size; executors fetch it in blocks. */
-static bool is_sent_by_reference(const struct message *m)
+static bool is_large_broadcast(const struct message *m)
 {
     return m->type == MSG_BROADCAST && m->body.size > BROADCAST_INLINE_BYTES_MAX;
 }
@@ -195,7 +197,7 @@ static int outgoing_message_encode(struct outgoing_message *p, const struct mess
                                    struct glint_error *error)
 {
     struct message wire = *m;
-    if (is_sent_by_reference(m)) {
+    if (is_large_broadcast(m)) {
         wire.body = (struct buffer){NULL, 0, 0};
         wire.size = m->body.size;
     }
@@ -216,24 +218,24 @@ static void outgoing_message_destroy(struct outgoing_message *p)
 
 /* Driver's thread: transport->send. Takes ownership of `m`. Returns 0, or NO_MEMORY, PLAN_LIMIT
  * (larger than a control frame). */
-static int outbox_send(struct cluster_transport *r, uint32_t executor, struct message *m,
-                       struct glint_error *error)
+static int outbox_append_message(struct cluster_transport *r, uint32_t executor, struct message *m,
+                                 struct glint_error *error)
 {
     struct outgoing_message *p = mem_zalloc(sizeof *p);
     int code = p != NULL ? 0 : error_no_memory(error);
-    if (code == 0 && is_sent_by_reference(m))
+    if (code == 0 && is_large_broadcast(m))
         code = broadcast_server_add(r, m->id, m->body.data, m->body.size, error);
     if (code == 0) code = outgoing_message_encode(p, m, error);
     if (code == 0) {
         p->executor = executor;
-        if (m->type == MSG_BROADCAST && !is_sent_by_reference(m))
+        if (m->type == MSG_BROADCAST && !is_large_broadcast(m))
             p->inline_broadcast_bytes = m->body.size;
         pthread_mutex_lock(&r->lock);
         *r->outgoing_end = p;
         r->outgoing_end = &p->next;
         r->outgoing_bytes += p->bytes.size;
-        bool now = m->type == MSG_KILL || is_sent_by_reference(m) ||
-                   r->outgoing_bytes >= OUTGOING_BYTES_MAX;
+        bool now =
+            m->type == MSG_KILL || is_large_broadcast(m) || r->outgoing_bytes >= OUTGOING_BYTES_MAX;
         pthread_mutex_unlock(&r->lock);
         if (now) uv_async_send(&r->wakeup);
     } else if (p != NULL) {
@@ -243,7 +245,7 @@ static int outbox_send(struct cluster_transport *r, uint32_t executor, struct me
     return code;
 }
 
-static void send_outgoing(struct cluster_transport *r, struct outgoing_message *p)
+static void send_outgoing_message(struct cluster_transport *r, struct outgoing_message *p)
 {
     struct executor_conn *l = registration_find_executor(r, p->executor);
     if (l == NULL || l->state != EXECUTOR_CONN_JOINED) return; /* lost: reported by its event */
@@ -253,7 +255,7 @@ static void send_outgoing(struct cluster_transport *r, struct outgoing_message *
     conn_send(l->control, FRAME_MESSAGE, 0, &p->bytes);
 }
 
-static struct outgoing_message *take_outgoing(struct cluster_transport *r)
+static struct outgoing_message *take_outgoing_messages(struct cluster_transport *r)
 {
     pthread_mutex_lock(&r->lock);
     struct outgoing_message *p = r->outgoing;
@@ -268,17 +270,17 @@ static struct outgoing_message *take_outgoing(struct cluster_transport *r)
  * that are lost are dropped. */
 static void outbox_deliver(struct cluster_transport *r)
 {
-    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+    for (struct outgoing_message *p = take_outgoing_messages(r), *next; p != NULL; p = next) {
         next = p->next;
         assert(p->executor < r->number_count);
-        send_outgoing(r, p);
+        send_outgoing_message(r, p);
         outgoing_message_destroy(p);
     }
 }
 
 static void outbox_fini(struct cluster_transport *r)
 {
-    for (struct outgoing_message *p = take_outgoing(r), *next; p != NULL; p = next) {
+    for (struct outgoing_message *p = take_outgoing_messages(r), *next; p != NULL; p = next) {
         next = p->next;
         outgoing_message_destroy(p);
     }
@@ -333,7 +335,7 @@ static void close_all_handles(struct cluster_transport *r)
 }
 
 /* Runs after uv_async_send. libuv merges several sends into one call, so it checks everything. */
-static void on_wakeup(uv_async_t *wakeup)
+static void on_driver_wakeup(uv_async_t *wakeup)
 {
     struct cluster_transport *r = wakeup->data;
     if (r->stopping) return;
@@ -344,7 +346,7 @@ static void on_wakeup(uv_async_t *wakeup)
     if (atomic_load(&r->stop_requested)) close_all_handles(r);
 }
 
-static void *run_loop(void *arg)
+static void *event_loop_main(void *arg)
 {
     struct cluster_transport *r = arg;
     uv_run(&r->loop, UV_RUN_DEFAULT);
@@ -356,7 +358,7 @@ static void *run_loop(void *arg)
 static int cluster_transport_send(void *arg, uint32_t executor, struct message *m,
                                   struct glint_error *error)
 {
-    return outbox_send(arg, executor, m, error);
+    return outbox_append_message(arg, executor, m, error);
 }
 
 static void cluster_transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
@@ -447,7 +449,7 @@ static void cluster_transport_free_broadcast(void *arg, uint64_t id, void *data)
 
 /* ---- Start */
 
-static int open_network(struct cluster_transport *r, struct glint_error *error)
+static int open_driver_network(struct cluster_transport *r, struct glint_error *error)
 {
     const struct net_config config = {
         .role = ROLE_DRIVER,
@@ -487,11 +489,11 @@ static int create_daemon_conns(struct cluster_transport *r, struct glint_error *
 
 /* Opens the handles on the loop and starts its thread. On failure it closes the loop, too: the
  * handles must be closed by a last run of it, since libuv frees them asynchronously. */
-static int start_loop(struct cluster_transport *r, struct glint_error *error)
+static int start_event_loop_thread(struct cluster_transport *r, struct glint_error *error)
 {
     deadline_init(&r->timer, &r->loop, on_transport_timer, r);
     int code = 0;
-    int uv = uv_async_init(&r->loop, &r->wakeup, on_wakeup);
+    int uv = uv_async_init(&r->loop, &r->wakeup, on_driver_wakeup);
     bool wakeup_open = uv == 0;
     r->wakeup.data = r;
     if (!wakeup_open)
@@ -502,7 +504,7 @@ static int start_loop(struct cluster_transport *r, struct glint_error *error)
     if (code == 0 && r->cluster->listen_host != NULL) code = executor_listener_open(r, error);
     r->no_executor_since_ns = cluster_transport_now(r);
     cluster_transport_arm_timer(r, r->no_executor_since_ns); /* dials all daemons at once */
-    if (code == 0) code = thread_start(&r->thread, run_loop, r, error);
+    if (code == 0) code = thread_start(&r->thread, event_loop_main, r, error);
     if (code == 0) return 0;
     r->stopping = true;
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
@@ -551,11 +553,11 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
     struct cluster_transport *r = mem_zalloc(sizeof *r);
     if (r == NULL) return error_no_memory(error);
     init_transport(r, g, cluster);
-    int code = open_network(r, error);
+    int code = open_driver_network(r, error);
     if (code == 0) code = create_fetch_server(r, error);
     if (code == 0) code = create_daemon_conns(r, error);
     if (code == 0) code = event_loop_init(&r->loop, r->env, error);
-    if (code == 0) code = start_loop(r, error);
+    if (code == 0) code = start_event_loop_thread(r, error);
     if (code != 0) {
         free_transport(r);
         return code;

@@ -152,7 +152,7 @@ struct result_fetch;
  * (blocks).
  *
  *   OPENING    -> REGISTERED  [executor_conn_check_registered: both are open, REGISTER arrived]
- *   REGISTERED -> JOINED      [registration_join_if_enough: it has a number from here on]
+ *   REGISTERED -> JOINED      [registration_join_if_enough_executors: it has a number from here on]
  *   any        -> CLOSING     [executor_conn_fail: waits for the daemon's EXECUTOR_EXITED]
  *   CLOSING    -> CLOSED      [executor_conn_finalize: the loss is reported]
  *
@@ -275,7 +275,7 @@ void cluster_transport_arm_timer(struct cluster_transport *r, uint64_t at_ns);
 /* executor_listener.c */
 /* Lets registered executors join, if executors_min are registered or the job has started. Call
  * after every change of a daemon_conn or executor_conn. */
-void registration_join_if_enough(struct cluster_transport *r);
+void registration_join_if_enough_executors(struct cluster_transport *r);
 /* Reports missing executors, and NO_EXECUTORS. Returns when to call again. */
 uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now);
 struct executor_conn *registration_find_executor(const struct cluster_transport *r,
@@ -291,7 +291,7 @@ uint32_t registration_executors_min(const struct cluster_transport *r);
 bool acquisition_order_init(struct cluster_transport *r);
 /* Releases executors and queue positions above the highest rank that the driver may keep. Call
  * after every change of a daemon_conn. */
-void acquisition_order_enforce(struct cluster_transport *r);
+void acquisition_order_release_above_limit(struct cluster_transport *r);
 /* Whether the driver may keep or request this daemon's executor. */
 bool acquisition_order_allows(const struct daemon_conn *p);
 /* The connection to the daemon is open: whether to send REQUEST_EXECUTOR. Also true while another

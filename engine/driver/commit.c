@@ -52,7 +52,7 @@ static bool old_output_is_job_file(const char *name)
 }
 
 /* Called for each entry. 1 ends the listing: a foreign entry was found. */
-static int check_entry(void *arg, const char *name)
+static int check_old_output_entry(void *arg, const char *name)
 {
     struct contents *c = arg;
     struct env_stat stat = {.kind = ENV_OTHER};
@@ -69,7 +69,8 @@ static int check_entry(void *arg, const char *name)
     return 0;
 }
 
-static int reject_contents(const struct contents *c, const char *shown, struct glint_error *error)
+static int reject_foreign_contents(const struct contents *c, const char *shown,
+                                   struct glint_error *error)
 {
     if (c->foreign[0] != '\0')
         return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
@@ -99,14 +100,14 @@ static int old_output_check_replaceable(struct env *env, int dir, const char *na
                          "%s is the current directory, or contains it", shown);
     if (r == 0) r = c.dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW);
     if (r >= 0) {
-        r = env->list(env, c.dir, check_entry, &c);
+        r = env->list(env, c.dir, check_old_output_entry, &c);
         env->close(env, c.dir);
     }
     if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", shown);
-    return reject_contents(&c, shown, error);
+    return reject_foreign_contents(&c, shown, error);
 }
 
-static int remove_entry(void *arg, const char *name)
+static int remove_old_output_entry(void *arg, const char *name)
 {
     struct contents *c = arg;
     int r = old_output_is_job_file(name) ? c->env->remove(c->env, c->dir, name, false) : -ENOTEMPTY;
@@ -121,7 +122,7 @@ static int old_output_remove(struct env *env, int dir, const char *name)
     struct contents c = {.env = env, .dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW)};
     int r = c.dir;
     if (c.dir >= 0) {
-        r = env->list(env, c.dir, remove_entry, &c);
+        r = env->list(env, c.dir, remove_old_output_entry, &c);
         env->close(env, c.dir);
     }
     if (r >= 0) r = c.error;
@@ -139,7 +140,7 @@ static int old_output_remove(struct env *env, int dir, const char *name)
 #define SUCCESS          OUTPUT "/" OLD_OUTPUT_SUCCESS
 
 /* Copies the user's path without trailing slashes. Returns false if it does not fit. */
-static bool trim_slashes(const char *path, char *out, size_t capacity)
+static bool trim_trailing_slashes(const char *path, char *out, size_t capacity)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
@@ -147,7 +148,7 @@ static bool trim_slashes(const char *path, char *out, size_t capacity)
 }
 
 /* Standard output cannot be a directory, whatever is at its name. */
-static int reject_stdout(const char *out, struct glint_error *error)
+static int reject_stdout_output(const char *out, struct glint_error *error)
 {
     if (strcmp(out, "-") != 0 && strcmp(out, "/dev/stdout") != 0) return 0;
     return error_set(error, GLINT_E_OUTPUT_CREATE,
@@ -155,7 +156,7 @@ static int reject_stdout(const char *out, struct glint_error *error)
                      "%s: a job's output is a directory of parts, not standard output", out);
 }
 
-static int reject_existing(const struct commit *c, struct glint_error *error)
+static int reject_existing_output(const struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     int r = c->env->stat_name(c->env, ENV_CWD, c->out, &s);
@@ -173,7 +174,7 @@ static int reject_existing(const struct commit *c, struct glint_error *error)
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
 
-static int reject_url(const struct commit *c, struct glint_error *error)
+static int reject_url_output(const struct commit *c, struct glint_error *error)
 {
     char shown[2 * PATH_MAX];
     return error_set(error, GLINT_E_OUTPUT_CREATE,
@@ -184,14 +185,15 @@ static int reject_url(const struct commit *c, struct glint_error *error)
 
 /* Sets the error when no directory can be created in `directory`: it does not exist, or its file
  * system (such as /proc) does not allow it. */
-static int reject_parent(const struct commit *c, const char *directory, struct glint_error *error)
+static int reject_parent_directory(const struct commit *c, const char *directory,
+                                   struct glint_error *error)
 {
     char hint[PATH_HINT_BYTES];
     struct env_stat s;
     if (c->env->stat(c->env, directory, &s) == 0)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name an output in another directory",
                          "cannot create %s: no directory can be created in %s", c->out, directory);
-    if (remote_url_kind(c->out) != REMOTE_NONE) return reject_url(c, error);
+    if (remote_url_kind(c->out) != REMOTE_NONE) return reject_url_output(c, error);
     const char *reason = path_explain_missing(c->out, hint);
     if (reason != NULL)
         return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "cannot create %s: %s", c->out,
@@ -202,30 +204,32 @@ static int reject_parent(const struct commit *c, const char *directory, struct g
 
 /* Executors of a shared daemon write attempts as its user: the group may. A submitter who is not a
  * member cannot give the directory to it (EPERM), and needs executors of its own. */
-static int share_with_group(int dir, uint32_t group)
+static int share_directory_with_group(int dir, uint32_t group)
 {
     const int r = fchown(dir, (uid_t)-1, group) == 0 ? 0 : -errno;
     if (r == -EPERM) return 0;
     return r == 0 && fchmod(dir, 02770) != 0 ? -errno : r;
 }
 
-/* After probe_exchange, which may exchange attempts/ with output/. */
-static int share_attempts(const struct commit *c, const uint32_t *group, struct glint_error *error)
+/* After probe_output_exchange, which may exchange attempts/ with output/. */
+static int share_attempts_directory(const struct commit *c, const uint32_t *group,
+                                    struct glint_error *error)
 {
     if (group == NULL) return 0;
     int dir = c->env->open(c->env, c->lock.dir, ATTEMPTS, ENV_DIR_NOFOLLOW), r = dir;
     if (dir >= 0) {
-        r = share_with_group(dir, *group);
+        r = share_directory_with_group(dir, *group);
         c->env->close(c->env, dir);
     }
-    if (r >= 0) r = share_with_group(c->lock.dir, *group);
+    if (r >= 0) r = share_directory_with_group(c->lock.dir, *group);
     return r < 0 ? error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "create", c->out) : 0;
 }
 
-static int make_hidden_dir(struct commit *c, const char *directory, struct glint_error *error)
+static int make_hidden_output_dir(struct commit *c, const char *directory,
+                                  struct glint_error *error)
 {
     int r = locked_dir_create(c->env, c->hidden, false, &c->lock);
-    if (r == -ENOENT) return reject_parent(c, directory, error);
+    if (r == -ENOENT) return reject_parent_directory(c, directory, error);
     if (r == 0) {
         c->state = COMMIT_OPEN;
         r = text_format(c->attempts, sizeof c->attempts, "%s/" ATTEMPTS, c->hidden) &&
@@ -241,7 +245,7 @@ static int make_hidden_dir(struct commit *c, const char *directory, struct glint
 
 /* ---- Can OUT be replaced? Probed before the job runs, not after */
 
-static int cannot_replace(const struct commit *c, int r, struct glint_error *error)
+static int set_cannot_replace_error(const struct commit *c, int r, struct glint_error *error)
 {
     const char *reason = NULL;
     if (r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP)
@@ -255,7 +259,7 @@ static int cannot_replace(const struct commit *c, int r, struct glint_error *err
 }
 
 /* Whether the file system supports RENAME_EXCHANGE: exchanges two empty directories of ours. */
-static int probe_exchange(struct commit *c)
+static int probe_output_exchange(struct commit *c)
 {
     int dir = c->lock.dir;
     return c->env->rename(c->env, dir, OUTPUT, dir, ATTEMPTS, ENV_RENAME_EXCHANGE);
@@ -264,7 +268,7 @@ static int probe_exchange(struct commit *c)
 /* Whether OUT may be moved, without moving it: tries to rename OUT over a directory that is not
  * empty. The kernel checks permissions, mount points and immutability first, and only then fails
  * with ENOTEMPTY, which is success here. */
-static int probe_move(struct commit *c)
+static int probe_output_rename(struct commit *c)
 {
     struct env *env = c->env;
     int dir = c->lock.dir, file = env->open(env, dir, PROBE, ENV_CREATE);
@@ -281,19 +285,19 @@ static int probe_move(struct commit *c)
     return r != 0 ? r : removed;
 }
 
-static int reject_irreplaceable(struct commit *c, struct glint_error *error)
+static int reject_irreplaceable_output(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (!c->overwrite || c->env->stat(c->env, c->out, &s) != 0) return 0;
-    int r = probe_exchange(c);
-    if (r == 0) r = probe_move(c);
-    return r == 0 ? 0 : cannot_replace(c, r, error);
+    int r = probe_output_exchange(c);
+    if (r == 0) r = probe_output_rename(c);
+    return r == 0 ? 0 : set_cannot_replace_error(c, r, error);
 }
 
 /* ---- Sync to disk */
 
 /* Opens the directory that contains OUT: publishing is durable only after an fsync of it. */
-static int open_parent(struct commit *c, const char *directory, struct glint_error *error)
+static int open_output_parent(struct commit *c, const char *directory, struct glint_error *error)
 {
     if (!c->sync) return 0;
     int r = c->parent = c->env->open(c->env, ENV_CWD, directory, ENV_DIR);
@@ -325,7 +329,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error)
 {
     char directory[PATH_MAX], name[PATH_MAX], prefix[PATH_MAX];
-    int r = reject_stdout(out, error);
+    int r = reject_stdout_output(out, error);
     out = path_from_file_url(out);
     memset(c, 0, sizeof *c);
     c->env = env;
@@ -336,20 +340,20 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     c->state = COMMIT_REMOVED; /* so that commit_cleanup may be called after any error below */
     if (r != 0) return r;
     bool fits = path_split(out, directory, name, sizeof directory) &&
-                trim_slashes(out, c->out, sizeof c->out) &&
+                trim_trailing_slashes(out, c->out, sizeof c->out) &&
                 text_format(prefix, sizeof prefix, ".%s.glint-", name) &&
                 text_format(c->hidden, sizeof c->hidden, "%s/%s%016llx", directory, prefix,
                             (unsigned long long)job);
     if (!fits)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "name a directory",
                          "\"%s\" cannot be an output directory", out);
-    r = reject_existing(c, error);
+    r = reject_existing_output(c, error);
     if (r != 0) return r;
     locked_dir_remove_stale(env, directory, prefix, HIDDEN_DEPTH_MAX); /* of dead jobs */
-    r = make_hidden_dir(c, directory, error);
-    if (r == 0) r = open_parent(c, directory, error);
-    if (r == 0) r = reject_irreplaceable(c, error);
-    if (r == 0) r = share_attempts(c, options.group, error);
+    r = make_hidden_output_dir(c, directory, error);
+    if (r == 0) r = open_output_parent(c, directory, error);
+    if (r == 0) r = reject_irreplaceable_output(c, error);
+    if (r == 0) r = share_attempts_directory(c, options.group, error);
     if (r != 0) commit_cleanup(c);
     return r;
 }
@@ -357,11 +361,11 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
 bool commit_has_path(const struct commit *c, const char *path)
 {
     char trimmed[PATH_MAX];
-    return trim_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
+    return trim_trailing_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
 }
 
 /* Whether the directory `path` is the OUT that `outer` replaces, or inside it. */
-static bool is_within_output(struct env *env, const char *path, const struct commit *outer)
+static bool is_path_within_output(struct env *env, const char *path, const struct commit *outer)
 {
     struct env_stat replaced;
     return env->stat(env, outer->out, &replaced) == 0 && env_path_is_within(env, path, &replaced);
@@ -377,8 +381,8 @@ int commit_check_disjoint(const struct commit *a, const struct commit *b, struct
     if (env_paths_are_same(a->env, a->out, b->out))
         return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "two outputs have the path %s",
                          b->out);
-    bool inner = is_within_output(a->env, directory_a, b);
-    if (!inner && !is_within_output(a->env, directory_b, a)) return 0;
+    bool inner = is_path_within_output(a->env, directory_a, b);
+    if (!inner && !is_path_within_output(a->env, directory_b, a)) return 0;
     return error_set(error, GLINT_E_OUTPUT_EXISTS, hint, "%s is inside %s, and both are outputs",
                      inner ? a->out : b->out, inner ? b->out : a->out);
 }
@@ -409,7 +413,7 @@ int commit_task(struct commit *c, struct glint_slice name, const char *part, con
 
 /* Retries on ENOTEMPTY: an executor that was declared lost but still runs may create attempt files
  * while this removes them. Once the directory is gone it cannot. */
-static int remove_attempts(const struct commit *c)
+static int remove_attempt_files(const struct commit *c)
 {
     int r = -ENOTEMPTY;
     for (int i = 0; i < REMOVE_TRIES && r == -ENOTEMPTY; i++)
@@ -420,7 +424,7 @@ static int remove_attempts(const struct commit *c)
 int commit_complete_output(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
-    int r = remove_attempts(c);
+    int r = remove_attempt_files(c);
     int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_CREATE_PUBLIC) : r;
     if (file < 0) r = file;
     if (r == 0) r = sync_output(c, file);
@@ -472,7 +476,7 @@ static int publish_output(struct commit *c, struct glint_error *error)
     return r;
 }
 
-static int sync_parent(struct commit *c, struct glint_error *error)
+static int sync_output_parent(struct commit *c, struct glint_error *error)
 {
     int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_dir(c->env, c->parent) : 0;
     return r == 0 ? 0
@@ -490,14 +494,14 @@ int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
         if (r != 0) break;
     }
     /* The new outputs must be on disk before the old ones are removed and success is reported. */
-    for (uint32_t i = 0; i < count && r == 0; i++) r = sync_parent(commits[i], error);
+    for (uint32_t i = 0; i < count && r == 0; i++) r = sync_output_parent(commits[i], error);
     while (r != 0 && published > 0) rollback_output(commits[--published]);
     return r;
 }
 
 /* Keeps the hidden directory with the old output. Without its lock file no later job takes it for
  * one of a dead job, and it is not removed at exit either. */
-static bool leave_replaced(struct commit *c)
+static bool keep_replaced_output(struct commit *c)
 {
     assert(c->exchanged);
     exit_dirs_unregister(c->hidden);
@@ -506,10 +510,10 @@ static bool leave_replaced(struct commit *c)
 
 /* Removes the old output, now that the new one is on disk. If a file in it cannot be removed, or is
  * not glint's, the rest is kept. */
-static bool remove_replaced(struct commit *c)
+static bool remove_replaced_output(struct commit *c)
 {
     if (old_output_remove(c->env, c->lock.dir, OUTPUT) == 0) return true;
-    leave_replaced(c);
+    keep_replaced_output(c);
     return false;
 }
 
@@ -518,8 +522,8 @@ bool commit_cleanup(struct commit *c)
     bool clean = true;
     if (c->lock.file < 0) return true;
     if (c->rollback_failed && c->exchanged)
-        clean = leave_replaced(c);
-    else if (!c->exchanged || (clean = remove_replaced(c)))
+        clean = keep_replaced_output(c);
+    else if (!c->exchanged || (clean = remove_replaced_output(c)))
         clean = locked_dir_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
     if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED; /* not KEPT: returned above */
     c->exchanged = false;
@@ -556,7 +560,7 @@ static int compare_file_ids(const void *a, const void *b)
 }
 
 /* Skips files with more than one hard link: removing this name keeps the input. */
-static int add_id(void *arg, const char *name)
+static int add_output_file_id(void *arg, const char *name)
 {
     struct file_ids *ids = arg;
     struct env_stat stat;
@@ -569,12 +573,12 @@ static int add_id(void *arg, const char *name)
 }
 
 /* Returns 0 or a negative errno. An output that does not exist has no files. */
-static int list_ids(struct file_ids *ids, const struct commit *c)
+static int list_output_file_ids(struct file_ids *ids, const struct commit *c)
 {
     *ids = (struct file_ids){.env = c->env};
     int r = ids->dir = c->env->open(c->env, ENV_CWD, c->out, ENV_DIR_NOFOLLOW);
     if (r < 0) return r == -ENOENT ? 0 : r;
-    r = c->env->list(c->env, ids->dir, add_id, ids);
+    r = c->env->list(c->env, ids->dir, add_output_file_id, ids);
     c->env->close(c->env, ids->dir);
     if (ids->count > 1) qsort(ids->items, ids->count, sizeof *ids->items, compare_file_ids);
     return r;
@@ -584,7 +588,7 @@ static int reject_inputs_inside(const struct commit *c, const struct input_list 
                                 struct glint_error *error)
 {
     struct file_ids ids;
-    int r = list_ids(&ids, c);
+    int r = list_output_file_ids(&ids, c);
     if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", c->out);
     for (uint64_t i = 0; i < inputs->count && r == 0 && ids.count > 0; i++) {
         const struct input_file *file = &inputs->files[i];
@@ -599,8 +603,8 @@ static int reject_inputs_inside(const struct commit *c, const struct input_list 
 }
 
 /* OUT may not exist yet: checks the hidden directory, which has the same parent. */
-static int reject_inside_input(const struct commit *c, const struct input_list *inputs,
-                               struct glint_error *error)
+static int reject_output_inside_input(const struct commit *c, const struct input_list *inputs,
+                                      struct glint_error *error)
 {
     for (uint64_t i = 0; i < inputs->dir_count; i++) {
         const struct input_dir *directory = &inputs->dirs[i];
@@ -615,25 +619,25 @@ static int reject_inside_input(const struct commit *c, const struct input_list *
 
 /* Returns 0, or OUTPUT_EXISTS (an input is a file of the replaced output), OUTPUT_CREATE (the
  * output is inside an input directory, or the old output cannot be read), NO_MEMORY. */
-static int output_overlap_check(const struct commit *c, const struct input_list *inputs,
-                                struct glint_error *error)
+static int check_output_input_overlap(const struct commit *c, const struct input_list *inputs,
+                                      struct glint_error *error)
 {
     /* Without `overwrite` OUT does not exist, so no input can be one of its files. */
-    int r = reject_inside_input(c, inputs, error);
+    int r = reject_output_inside_input(c, inputs, error);
     return r == 0 && c->overwrite ? reject_inputs_inside(c, inputs, error) : r;
 }
 
 /* ---- job outputs */
 
 /* Finds the output that job_outputs_reserve opened for `path`; NULL: none. */
-static struct commit *find_reserved(const struct driver *d, const char *path)
+static struct commit *find_reserved_output(const struct driver *d, const char *path)
 {
     for (uint32_t i = 0; i < d->commit_count; i++)
         if (d->commits[i]->reserved && commit_has_path(d->commits[i], path)) return d->commits[i];
     return NULL;
 }
 
-static struct commit *add_commit(struct driver *d)
+static struct commit *add_output_commit(struct driver *d)
 {
     struct commit *c = NULL;
     if (array_reserve(&d->commits, &d->commit_capacity, d->commit_count + 1, sizeof c))
@@ -658,12 +662,12 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
     const struct context_config *config = &d->g->config;
     struct commit_options options = {config->overwrite, config->no_sync, NULL};
     uint32_t group;
-    struct commit *c = *out = find_reserved(d, path_from_file_url(path));
+    struct commit *c = *out = find_reserved_output(d, path_from_file_url(path));
     if (c != NULL) { /* opened and checked by job_outputs_reserve */
         c->reserved = false;
         return 0;
     }
-    c = *out = add_commit(d);
+    c = *out = add_output_commit(d);
     if (c == NULL) return driver_error(d)->code;
     if (find_executors_group(config, &group)) options.group = &group;
     /* The id in the hidden directory's name differs for each output, since two of them may have
@@ -718,13 +722,13 @@ int job_outputs_check_inputs(struct driver *d)
         const struct glint_rdd *rdd = g->rdds;
         uint32_t newest = rdd != NULL ? rdd->id : 0;
         for (; rdd != NULL && rdd->id > c->rdds_checked && r == 0; rdd = rdd->next)
-            if (rdd->inputs != NULL) r = output_overlap_check(c, rdd->inputs, &g->error);
+            if (rdd->inputs != NULL) r = check_output_input_overlap(c, rdd->inputs, &g->error);
         if (r == 0) c->rdds_checked = newest;
     }
     return r;
 }
 
-static void clean_up_published(struct driver *d, struct commit *c)
+static void commit_cleanup_published(struct driver *d, struct commit *c)
 {
     /* An old output that remains is no reason to fail the job. */
     if (!commit_cleanup(c))
@@ -737,7 +741,7 @@ int job_outputs_publish(struct driver *d, struct commit *c)
     int r = commit_complete_output(c, driver_error(d));
     if (r == 0) r = commit_publish_all_or_none(&c, 1, driver_error(d));
     if (r != 0) return r;
-    clean_up_published(d, c);
+    commit_cleanup_published(d, c);
     c->state = COMMIT_KEPT;
     d->kept_count++;
     return 0;
@@ -753,7 +757,7 @@ int commit_job(struct driver *d)
         struct commit *c = d->commits[i];
         if (c->state == COMMIT_PUBLISHED || c->state == COMMIT_KEPT)
             d->published[d->published_count++] = driver_output_name(d, c->out);
-        if (c->state != COMMIT_KEPT) clean_up_published(d, c);
+        if (c->state != COMMIT_KEPT) commit_cleanup_published(d, c);
     }
     return r;
 }

@@ -43,7 +43,7 @@ void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why)
                         p->at->port, why->cause);
     }
     daemon_conn_back_off(p);
-    registration_join_if_enough(r);
+    registration_join_if_enough_executors(r);
 }
 
 void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_error *why,
@@ -54,7 +54,7 @@ void daemon_conn_on_executor_gone(struct daemon_conn *p, const struct glint_erro
     if (had_joined) p->backoff.attempts = p->launches = 0;
     p->why = *why;
     daemon_conn_back_off(p);
-    registration_join_if_enough(p->r);
+    registration_join_if_enough_executors(p->r);
 }
 
 /* Detach the executor first: its loss must not lead to a backoff of this daemon_conn. Closing the
@@ -96,7 +96,7 @@ static void on_launched_daemon_exit(void *arg, int wait_status)
     if (p->state == DAEMON_CONN_BACKOFF || p->state == DAEMON_CONN_DIALLING) p->why = why;
     if (p->state == DAEMON_CONN_BACKOFF) p->next_dial_ns = cluster_transport_now(r);
     daemon_conn_redial(p);
-    registration_join_if_enough(r);
+    registration_join_if_enough_executors(r);
 }
 
 /* Launches the daemon, unless that is not configured, it is running, launching has failed for good,
@@ -146,7 +146,7 @@ struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct gli
     l->daemon_conn = p;
     text_format(l->name, sizeof l->name, "%s", p->at->id);
     text_format(l->host, sizeof l->host, "%s", p->at->host);
-    registration_join_if_enough(p->r); /* one is kept now: more may be requested */
+    registration_join_if_enough_executors(p->r); /* one is kept now: more may be requested */
     return l;
 }
 
@@ -180,7 +180,7 @@ static void daemon_conn_on_queued(struct daemon_conn *p, uint64_t queue_position
     p->queue_position = queue_position;
     p->fetches_program = false;
     deadline_start_earlier(&p->queue_note, QUEUE_NOTE_MS);
-    registration_join_if_enough(p->r);
+    registration_join_if_enough_executors(p->r);
 }
 
 static int daemon_conn_on_frame(void *arg, struct conn *c, const struct frame *f,
@@ -241,10 +241,12 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
     p->launch_failed = p->permanently_unreachable = false;
     p->backoff.auth_failures = 0;
     p->reached = why.code == GLINT_OK;
-    acquisition_order_enforce(r); /* one more executor is available: the limit may change */
+    acquisition_order_release_above_limit(
+        r); /* one more executor is available: the limit may change */
     if (p->reached && !acquisition_order_may_request(p)) {
         daemon_conn_release_executor(p);
-        acquisition_order_enforce(r); /* it was the last response that the order waited for */
+        acquisition_order_release_above_limit(
+            r); /* it was the last response that the order waited for */
         return;
     }
     if (why.code != GLINT_OK || send_executor_request(p, c, &why) != 0) daemon_conn_fail(p, &why);
@@ -286,7 +288,7 @@ static void daemon_conn_on_closed(void *arg, struct conn *c, const struct glint_
 }
 
 /* Progress for `glint status`, which gets it from the daemon. */
-static void daemon_conn_heartbeat(void *arg, struct conn *c, struct ping *ping)
+static void daemon_conn_on_ping(void *arg, struct conn *c, struct ping *ping)
 {
     struct daemon_conn *p = arg;
     (void)ping;
@@ -301,7 +303,7 @@ static void daemon_conn_heartbeat(void *arg, struct conn *c, struct ping *ping)
 
 static const struct conn_events daemon_conn_events = {.opened = daemon_conn_on_opened,
                                                       .frame = daemon_conn_on_frame,
-                                                      .heartbeat = daemon_conn_heartbeat,
+                                                      .heartbeat = daemon_conn_on_ping,
                                                       .closed = daemon_conn_on_closed};
 
 /* ---- Deadlines */
@@ -330,14 +332,14 @@ void daemon_conn_redial(struct daemon_conn *p)
         daemon_conn_dial(p);
 }
 
-static void on_redial(void *arg)
+static void on_redial_deadline(void *arg)
 {
     daemon_conn_redial(arg);
 }
 
 /* Tells the user only after QUEUE_NOTE_MS: often the daemon is just stopping the executor of the
  * previous job, and the request leaves the queue at once. */
-static void on_queue_note(void *arg)
+static void on_queue_note_deadline(void *arg)
 {
     struct daemon_conn *p = arg;
     if (p->queue_position == p->queue_position_reported) return;
@@ -348,8 +350,8 @@ static void on_queue_note(void *arg)
 
 void daemon_conn_init(struct daemon_conn *p)
 {
-    deadline_init(&p->redial, &p->r->loop, on_redial, p);
-    deadline_init(&p->queue_note, &p->r->loop, on_queue_note, p);
+    deadline_init(&p->redial, &p->r->loop, on_redial_deadline, p);
+    deadline_init(&p->queue_note, &p->r->loop, on_queue_note_deadline, p);
 }
 
 void daemon_conn_close(struct daemon_conn *p)

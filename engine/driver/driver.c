@@ -28,7 +28,7 @@
 #define NOTE_AFTER_NS       SECOND_NS /* until the user is told what the driver waits for */
 
 /* "task 3 of stage 1 (textFile..map; functions words.split) on e1 (10.0.0.1) and 2 more" */
-static void describe_running(const struct driver *d, char *out, size_t capacity)
+static void describe_running_tasks(const struct driver *d, char *out, size_t capacity)
 {
     const struct action_run *a = d->action_run;
     struct task_attempt run, first = {.executor = SCHED_NONE};
@@ -49,10 +49,10 @@ static void describe_running(const struct driver *d, char *out, size_t capacity)
                 stage->functions[0] != '\0' ? "; functions " : "", stage->functions, where, others);
 }
 
-static void note_waiting(const struct driver *d, uint64_t left_ns)
+static void note_waiting_for_tasks(const struct driver *d, uint64_t left_ns)
 {
     char what[4 * NAME_BYTES_MAX], end[96] = "";
-    describe_running(d, what, sizeof what);
+    describe_running_tasks(d, what, sizeof what);
     if (left_ns != UINT64_MAX)
         text_format(end, sizeof end, ", at most %llu s; a second signal ends the job at once",
                     (unsigned long long)((left_ns + SECOND_NS - 1) / SECOND_NS));
@@ -60,12 +60,12 @@ static void note_waiting(const struct driver *d, uint64_t left_ns)
 }
 
 /* The job must end, and these tasks did not end in time. */
-static void report_unfinished_tasks(struct driver *d)
+static void set_unfinished_tasks_error(struct driver *d)
 {
     struct glint_error *e = driver_error(d);
     char what[4 * NAME_BYTES_MAX], before[sizeof e->effect];
     bool remote = d->g->config.cluster != NULL;
-    describe_running(d, what, sizeof what);
+    describe_running_tasks(d, what, sizeof what);
     memcpy(before, e->effect, sizeof before);
     text_format(e->effect, sizeof e->effect, "%s%s%s did not stop within %llu s", before,
                 before[0] != '\0' ? "; " : "", what, (unsigned long long)(GRACE_NS / SECOND_NS));
@@ -111,9 +111,9 @@ static int drain_running_tasks(struct driver *d)
         if (noted || now < start + NOTE_AFTER_NS || sched_busy_slots(a->sched) == 0) continue;
         uint64_t end = drain_deadline_ns(d, start, ending_since);
         noted = true;
-        note_waiting(d, end == UINT64_MAX ? end : end > now ? end - now : 0);
+        note_waiting_for_tasks(d, end == UINT64_MAX ? end : end > now ? end - now : 0);
     }
-    if (sched_busy_slots(a->sched) > 0 && first.code != GLINT_OK) report_unfinished_tasks(d);
+    if (sched_busy_slots(a->sched) > 0 && first.code != GLINT_OK) set_unfinished_tasks_error(d);
     first = *error;
     /* Executors accept tasks again, for the next action. Not if stuck: the process is about to
      * exit, and the running function must see that it is cancelled. */
@@ -164,7 +164,7 @@ static int dispatch_tasks(struct driver *d)
         return r;
     }
     /* No task can be started, so free slots can only get tasks that are queued elsewhere. */
-    return sched_revoke_queued(s, &run) ? send_kill(d, &run, KILL_IF_QUEUED) : 0;
+    return sched_revoke_queued(s, &run) ? send_kill_task(d, &run, KILL_IF_QUEUED) : 0;
 }
 
 /* ---- The action */
@@ -209,7 +209,7 @@ static int run_until_done(struct driver *d)
 }
 
 /* The outputs are complete, so later actions of the job can read them before they are published. */
-static int complete_outputs(struct driver *d)
+static int complete_action_outputs(struct driver *d)
 {
     struct action_run *a = d->action_run;
     int r = 0;
@@ -224,7 +224,7 @@ static int complete_outputs(struct driver *d)
     return r;
 }
 
-static int run_stages(struct driver *d)
+static int run_stages_of_action(struct driver *d)
 {
     struct action_run *a = d->action_run;
     int r = send_small_broadcasts(d); /* first: they travel while the stages are built */
@@ -237,13 +237,13 @@ static int run_stages(struct driver *d)
     if (r == 0) r = run_until_done(d);
     stage_runs_record_unfinished(d);
     if (a->sched != NULL) send_stage_release(d);
-    return r == 0 ? complete_outputs(d) : r;
+    return r == 0 ? complete_action_outputs(d) : r;
 }
 
 /* Finds out what the stages need and only a run can show: the range bounds of a sort, the first
  * index of each partition. A preparation can run an action of its own, whose map outputs this one
  * then reuses. */
-static int prepare_action(const struct action *action)
+static int prepare_shuffles_of_action(const struct action *action)
 {
     struct glint_rdd **shuffles = NULL;
     uint32_t count = 0;
@@ -272,14 +272,14 @@ static int driver_run_action(struct driver *d, const struct action *action)
     for (uint32_t i = 0; i < a.commit_count && r == 0; i++)
         r = job_outputs_open(d, action->outputs[i], &a.commits[i]);
     if (r == 0) r = job_outputs_check_inputs(d);
-    if (r == 0) r = prepare_action(action);
+    if (r == 0) r = prepare_shuffles_of_action(action);
     if (r == 0 && g->config.explain) r = explain_action(d, action, skipped);
     if (r != 0) job_outputs_fail(&a);
     if (r != 0 || skipped) return r;
     a.number = d->next_action++;
     a.bad_rows_before = counters_value(&d->metrics.counters, "bad rows");
     d->action_run = &a;
-    r = run_stages(d);
+    r = run_stages_of_action(d);
     if (r == 0) r = accumulators_merge(&d->accumulators, g);
     if (r != 0) job_outputs_fail(&a);
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
@@ -313,7 +313,7 @@ static uint64_t cluster_memory_bytes(const struct cluster *cluster, uint32_t slo
 }
 
 /* Replaces zeros by defaults and checks limits. Returns 0, or BAD_VALUE, MEMORY_LIMIT. */
-static int config_check(struct context_config *c, struct glint_error *error)
+static int check_context_config(struct context_config *c, struct glint_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (c->slots == 0) c->slots = processors > 0 ? (uint32_t)processors : 1;
@@ -353,7 +353,7 @@ static int create_local_transport(struct glint *g, struct transport *out)
 
 /* On a cluster, executors are added later, by events of the transport. Returns 0, or a code with
  * the context's error set. */
-static int start_driver(struct glint *g, bool remote)
+static int create_driver_and_transport(struct glint *g, bool remote)
 {
     struct transport transport;
     int r = remote ? cluster_transport_create(g, g->config.cluster, &transport, &g->error)
@@ -375,7 +375,7 @@ struct glint *context_create(const struct context_config *config, struct glint_e
 {
     struct context_config c = *config;
     memset(error, 0, sizeof *error);
-    if (config_check(&c, error) != 0) return NULL;
+    if (check_context_config(&c, error) != 0) return NULL;
     struct glint *g = mem_zalloc(sizeof *g);
     if (g == NULL) {
         error_no_memory(error);
@@ -387,7 +387,7 @@ struct glint *context_create(const struct context_config *config, struct glint_e
     if (g->job_id == 0) g->job_id = 1;             /* 0 is no job */
     bool remote = c.cluster != NULL && !c.explain; /* explain needs no executors */
     int r = g->error.code;
-    if (r == 0) r = start_driver(g, remote);
+    if (r == 0) r = create_driver_and_transport(g, remote);
     if (r == 0) return g;
     *error = g->error;
     context_fini(g);
@@ -512,7 +512,7 @@ static void driver_unpersist(struct driver *d, const struct glint_rdd *rdd)
 {
     if (!cached_rdds_remove(&d->cached, rdd->id)) return;
     d->cached_changes++;
-    send_free(d, FREE_CACHED_BLOCKS, rdd->id, 0);
+    send_free_of_data(d, FREE_CACHED_BLOCKS, rdd->id, 0);
 }
 
 /* Between actions. A stuck task may still use what would be freed. */
@@ -523,14 +523,14 @@ static void driver_free_rdd(struct driver *d, const struct glint_rdd *rdd)
     if (d->g->stuck) return;
     driver_unpersist(d, rdd);
     if (map_outputs_remove_shuffle(&d->map_outputs, rdd->id, &maps))
-        send_free(d, FREE_MAP_OUTPUTS, rdd->id, maps);
+        send_free_of_data(d, FREE_MAP_OUTPUTS, rdd->id, maps);
 }
 
 static void driver_free_broadcast(struct driver *d, uint64_t id, void *data)
 {
     assert(d->action_run == NULL);
     if (d->g->stuck) return;
-    send_free(d, FREE_BROADCAST, id, 0);
+    send_free_of_data(d, FREE_BROADCAST, id, 0);
     if (d->transport.free_broadcast != NULL)
         d->transport.free_broadcast(d->transport.arg, id, data);
     else

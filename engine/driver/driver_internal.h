@@ -260,11 +260,11 @@ int send_small_broadcasts(struct driver *d);
 /* Sends the plan of the stage that writes the action's outputs to executors that do not have it:
  * they try to write. */
 int send_output_stage(struct driver *d);
-int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which);
+int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_mode which);
 /* To all executors: cancel all tasks, or (false) accept tasks again. */
 int send_cancel(struct driver *d, bool cancel);
 /* Executors free what enum free_kind says. Errors are ignored, as below. */
-void send_free(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps);
+void send_free_of_data(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps);
 /* Executors free the running action's stages. Errors are ignored: a stage whose message could not
  * be sent stays in the executor's memory until the job ends. */
 void send_stage_release(struct driver *d);

@@ -36,18 +36,18 @@ static_assert((CACHED_RDDS_MAX + 1) * RDD_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
               "all RDDs that are shown fit in one line");
 
 /* NULL: it has no reader, or there is no log. */
-static struct json *start_event(struct driver *d, const char *event)
+static struct json *start_event_line(struct driver *d, const char *event)
 {
     return event_log_line_start(d->log, event, EVENT_FOR_ALL);
 }
 
-static uint32_t stage_number(const struct action_run *a, uint32_t stage)
+static uint32_t job_stage_number(const struct action_run *a, uint32_t stage)
 {
     assert(stage < a->stage_count);
     return a->stages[stage].number;
 }
 
-static void put_truncated(struct json *j, const char *name, const char *text)
+static void put_truncated_text(struct json *j, const char *name, const char *text)
 {
     json_text(j, name, text, strnlen(text, WORD_SIZE_MAX));
 }
@@ -55,18 +55,18 @@ static void put_truncated(struct json *j, const char *name, const char *text)
 /* ---- Notes and reports of the job */
 
 /* Replaces the context's note function while the log is open. */
-static void note_and_log(void *arg, const char *line)
+static void log_and_pass_note(void *arg, const char *line)
 {
     struct driver *d = arg;
-    struct json *j = start_event(d, "note");
+    struct json *j = start_event_line(d, "note");
     if (j != NULL) {
-        put_truncated(j, "text", line);
+        put_truncated_text(j, "text", line);
         event_log_line_end(d->log);
     }
     if (d->note != NULL) d->note(d->note_arg, line);
 }
 
-static void put_cell(struct json *j, const char *name, const struct glint_cell *cell)
+static void put_cell_value(struct json *j, const char *name, const struct glint_cell *cell)
 {
     const struct glint_slice text = cell->value.bytes;
     if (cell->type == GLINT_I64)
@@ -82,13 +82,13 @@ static void log_user_report(void *arg, const char *name, const struct glint_fiel
 {
     struct driver *d = arg;
     if (d->reports_logged == GLINT_REPORTS_MAX) return;
-    struct json *j = start_event(d, "report");
+    struct json *j = start_event_line(d, "report");
     if (j == NULL) return;
     d->reports_logged++;
     json_cstring(j, "name", name);
     json_begin(j, "fields", '{');
     for (uint32_t i = 0; i < count && i < GLINT_REPORT_FIELDS_MAX; i++)
-        put_cell(j, fields[i].name, &fields[i].value);
+        put_cell_value(j, fields[i].name, &fields[i].value);
     json_end(j, '}');
     event_log_line_end(d->log);
 }
@@ -96,15 +96,15 @@ static void log_user_report(void *arg, const char *name, const struct glint_fiel
 /* ---- The start of the job */
 
 /* The values of URLs' queries may be signatures. */
-static void put_word(struct json *j, const char *word)
+static void put_redacted_word(struct json *j, const char *word)
 {
     char shown[2 * PATH_MAX];
-    put_truncated(j, NULL, remote_text_redact(word, shown, sizeof shown) ? shown : "***");
+    put_truncated_text(j, NULL, remote_text_redact(word, shown, sizeof shown) ? shown : "***");
 }
 
 /* The options in effect, whether they come from the command line, the environment or a file. A
  * value NULL: not set. */
-static void put_options(struct json *j, const struct context_config *c)
+static void put_job_options(struct json *j, const struct context_config *c)
 {
     char memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
     char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
@@ -136,11 +136,11 @@ static void put_options(struct json *j, const struct context_config *c)
     json_end(j, '}');
 }
 
-static void log_job(struct driver *d)
+static void log_job_start(struct driver *d)
 {
     const struct context_config *c = &d->g->config;
     char master[NAME_BYTES_MAX], id[TEXT_NUMBER_MAX];
-    struct json *j = start_event(d, "job");
+    struct json *j = start_event_line(d, "job");
     if (j == NULL) return;
     text_format(id, sizeof id, "%016llx", (unsigned long long)d->g->job_id);
     text_format(master, sizeof master, "local[%u]", c->slots);
@@ -150,10 +150,11 @@ static void log_job(struct driver *d)
     json_cstring(j, "build", build_id());
     json_cstring(j, "master", c->cluster != NULL ? c->cluster->name : master);
     json_begin(j, "arguments", '[');
-    for (uint32_t i = 0; i < c->argument_count && i < WORDS_MAX; i++) put_word(j, c->arguments[i]);
+    for (uint32_t i = 0; i < c->argument_count && i < WORDS_MAX; i++)
+        put_redacted_word(j, c->arguments[i]);
     json_end(j, ']');
     json_u64(j, "argument_count", c->argument_count);
-    put_options(j, c);
+    put_job_options(j, c);
     event_log_line_end(d->log);
 }
 
@@ -172,11 +173,11 @@ int event_log_listener_open(struct driver *d)
     /* The log's own warnings go to the user only: config.note is the original function. */
     d->note = c->note;
     d->note_arg = c->note_arg;
-    c->note = note_and_log;
+    c->note = log_and_pass_note;
     c->note_arg = d;
     c->report = log_user_report;
     c->report_arg = d;
-    log_job(d);
+    log_job_start(d);
     return 0;
 }
 
@@ -201,7 +202,7 @@ void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                          [EXECUTOR_STATE_DRAINING] = "draining",
                                          [EXECUTOR_STATE_EXCLUDED] = "excluded"};
     const struct executor_state *m = &d->executors[executor];
-    struct json *j = start_event(d, "executor");
+    struct json *j = start_event_line(d, "executor");
     assert(executor < d->executor_count && (size_t)state < sizeof states / sizeof states[0]);
     if (j == NULL) return;
     json_u64(j, "executor", executor);
@@ -252,7 +253,7 @@ static void log_cached_rdds(struct driver *d, bool sink_only)
     *known = d->cached_shown = d->cached_changes;
 }
 
-static void put_running(struct driver *d, struct json *j)
+static void put_running_tasks(struct driver *d, struct json *j)
 {
     const struct action_run *a = d->action_run;
     struct task_attempt run;
@@ -263,7 +264,7 @@ static void put_running(struct driver *d, struct json *j)
         for (uint32_t at = 0; sched_each_attempt_on(a->sched, i, &at, &run);) {
             if (run.queued || count++ >= RUNNING_MAX) continue;
             json_begin(j, NULL, '{');
-            json_u64(j, "stage", stage_number(a, run.stage));
+            json_u64(j, "stage", job_stage_number(a, run.stage));
             json_u64(j, "task", run.task);
             json_u64(j, "partition", stage_run_partition(a, run.stage, run.task));
             json_u64(j, "attempt", run.attempt);
@@ -277,7 +278,7 @@ static void put_running(struct driver *d, struct json *j)
 }
 
 /* By number; what their heartbeats say is missing if it is not known. */
-static void put_executors(struct driver *d, struct json *j)
+static void put_executor_health(struct driver *d, struct json *j)
 {
     const uint64_t now = d->env->now_ns(d->env);
     struct executor_health h;
@@ -307,8 +308,8 @@ void event_log_listener_on_timer(struct driver *d)
     struct json *j = event_log_line_start(d->log, "status", EVENT_FOR_SINK);
     if (j == NULL) return;
     d->status_logged_ns = now;
-    put_running(d, j);
-    put_executors(d, j);
+    put_running_tasks(d, j);
+    put_executor_health(d, j);
     event_log_line_end(d->log);
 }
 
@@ -320,7 +321,7 @@ static void put_accumulator(struct json *j, const char *name, const struct glint
     const bool is_number = cell->type == GLINT_I64 || cell->type == GLINT_F64;
     if (is_number ||
         (cell->type == GLINT_TEXT && cell->value.bytes.size <= ACCUMULATOR_TEXT_SHOWN_MAX))
-        put_cell(j, name, cell);
+        put_cell_value(j, name, cell);
 }
 
 /* All of the job; NULL: none. */
@@ -337,7 +338,7 @@ void event_log_listener_on_action_start(struct driver *d)
 {
     const struct action_run *a = d->action_run;
     const struct action *action = a->action;
-    struct json *j = start_event(d, "action");
+    struct json *j = start_event_line(d, "action");
     if (j == NULL) return;
     json_u64(j, "action", a->number);
     json_cstring(j, "name", action->op->name);
@@ -357,7 +358,7 @@ void event_log_listener_on_action_start(struct driver *d)
 void event_log_listener_on_action_end(struct driver *d)
 {
     log_cached_rdds(d, false);
-    struct json *j = start_event(d, "action_end");
+    struct json *j = start_event_line(d, "action_end");
     if (j == NULL) return;
     json_u64(j, "action", d->action_run->number);
     json_error(j, "error", driver_error(d));
@@ -371,7 +372,7 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
-    struct json *j = start_event(d, "stage");
+    struct json *j = start_event_line(d, "stage");
     if (j == NULL) return;
     json_u64(j, "stage", stage->number);
     json_u64(j, "action", a->number);
@@ -379,12 +380,12 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
     json_u64(j, "tasks", stage->tasks);
     json_begin(j, "parents", '[');
     for (uint32_t i = 0; i < stage->parent_count; i++)
-        json_u64(j, NULL, stage_number(a, stage->parents[i]));
+        json_u64(j, NULL, job_stage_number(a, stage->parents[i]));
     json_end(j, ']');
     json_begin(j, "operators", '[');
     for (uint64_t at = 0; at < stage->operators.size;) {
         const char *text = (const char *)stage->operators.data + at;
-        put_truncated(j, NULL, text);
+        put_truncated_text(j, NULL, text);
         at += strlen(text) + 1;
     }
     json_end(j, ']');
@@ -396,9 +397,9 @@ void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     if (!a->stages[number].started) return; /* all its tasks were done by an earlier action */
-    struct json *j = start_event(d, "stage_end");
+    struct json *j = start_event_line(d, "stage_end");
     if (j == NULL) return;
-    json_u64(j, "stage", stage_number(a, number));
+    json_u64(j, "stage", job_stage_number(a, number));
     json_error(j, "error", NULL);
     event_log_line_end(d->log);
 }
@@ -436,9 +437,9 @@ static void put_task_counters(struct json *j, struct glint_slice counters)
 
 /* `m`: the executor's DONE or FAILED, or NULL if the executor is lost. What then is not known of
  * the attempt's start is what the scheduler assumes. */
-static void log_attempt(struct driver *d, const struct task_attempt *run,
-                        enum event_outcome outcome, const struct glint_error *why,
-                        const struct message *m)
+static void log_attempt_end(struct driver *d, const struct task_attempt *run,
+                            enum event_outcome outcome, const struct glint_error *why,
+                            const struct message *m)
 {
     const struct action_run *a = d->action_run;
     const struct event_sink *sink = d->g->config.event_sink;
@@ -453,7 +454,7 @@ static void log_attempt(struct driver *d, const struct task_attempt *run,
     const struct event_attempt e = {.start_ms = event_log_ms(d->log, t.start_ns),
                                     .end_ms = event_log_ms(d->log, t.end_ns),
                                     .run_ms = m != NULL ? (double)(m->run_ns / 1000) / 1000.0 : -1,
-                                    .stage = stage_number(a, run->stage),
+                                    .stage = job_stage_number(a, run->stage),
                                     .task = run->task,
                                     .partition = stage_run_partition(a, run->stage, run->task),
                                     .attempt = run->attempt,
@@ -498,7 +499,7 @@ void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint
         enum event_outcome outcome = ended                 ? OUTCOME_KILLED
                                      : m->type == MSG_DONE ? OUTCOME_DONE
                                                            : OUTCOME_FAILED;
-        log_attempt(d, &run, outcome, m->error, m);
+        log_attempt_end(d, &run, outcome, m->error, m);
     }
 }
 
@@ -510,16 +511,16 @@ void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
     if (d->log == NULL || a == NULL || a->sched == NULL) return;
     for (uint32_t at = 0; sched_each_attempt_on(a->sched, executor, &at, &run);) {
         if (!run.queued) /* a queued attempt has not started: no event */
-            log_attempt(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
+            log_attempt_end(d, &run, OUTCOME_EXECUTOR_LOST, why, NULL);
     }
 }
 
 void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
                                  uint32_t executor, const struct glint_error *why)
 {
-    struct json *j = start_event(d, "retry");
+    struct json *j = start_event_line(d, "retry");
     if (j == NULL) return;
-    json_u64(j, "stage", stage_number(d->action_run, stage));
+    json_u64(j, "stage", job_stage_number(d->action_run, stage));
     json_u64(j, "task", task);
     json_u64(j, "attempt", attempt);
     json_u64(j, "executor", executor);
@@ -529,9 +530,9 @@ void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task
 
 /* ---- The end of the job */
 
-static void log_output(struct driver *d, const char *path)
+static void log_published_output(struct driver *d, const char *path)
 {
-    struct json *j = start_event(d, "output");
+    struct json *j = start_event_line(d, "output");
     if (j == NULL) return;
     json_cstring(j, "path", path);
     event_log_line_end(d->log);
@@ -543,7 +544,7 @@ void event_log_listener_on_job_end(struct driver *d)
     if (d->log == NULL) return;
     log_cached_rdds(d, false); /* an RDD may have been unpersisted after the last action */
     driver_summarize(d, &s);
-    for (uint32_t i = 0; i < s.output_count; i++) log_output(d, s.outputs[i]);
+    for (uint32_t i = 0; i < s.output_count; i++) log_published_output(d, s.outputs[i]);
     struct json *j = event_log_line_start(d->log, "job_end", EVENT_FOR_ALL | EVENT_LAST);
     if (j == NULL) return;
     json_error(j, "error", driver_error(d));

@@ -16,14 +16,14 @@
  * are sent once to each executor, before the first task that needs them; small broadcasts, CANCEL
  * and RELEASE are sent to all executors. */
 
-static int send_message_to(struct driver *d, uint32_t executor, struct message *m)
+static int send_message_to_executor(struct driver *d, uint32_t executor, struct message *m)
 {
     assert(!d->executors[executor].lost);
     return d->transport.send(d->transport.arg, executor, m, driver_error(d));
 }
 
 /* Sends a copy of `like`. A borrowed body is not copied: it lives as long as the job. */
-static int send_copy(struct driver *d, uint32_t executor, const struct message *like)
+static int send_message_copy(struct driver *d, uint32_t executor, const struct message *like)
 {
     struct message *m = message_create(like->type);
     if (m == NULL) return error_no_memory(driver_error(d));
@@ -39,7 +39,7 @@ static int send_copy(struct driver *d, uint32_t executor, const struct message *
         message_destroy(m);
         return error_no_memory(driver_error(d));
     }
-    return send_message_to(d, executor, m);
+    return send_message_to_executor(d, executor, m);
 }
 
 /* Sends all broadcasts with an id above the last one sent. */
@@ -51,7 +51,7 @@ static int send_broadcasts(struct driver *d, uint32_t executor)
                                .id = b->id,
                                .body = {b->data, b->size, b->size},
                                .body_borrowed = true};
-        int r = send_copy(d, executor, &like);
+        int r = send_message_copy(d, executor, &like);
         if (r != 0) return r;
         if (b->id > last) last = b->id;
     }
@@ -85,7 +85,7 @@ static int send_map_outputs(struct driver *d, uint32_t executor, uint32_t number
     assert(o != NULL && map_outputs_is_complete(o));
     struct message like = {.type = MSG_MAP_OUTPUTS, .id = o->shuffle};
     int r = map_outputs_encode(o->locations, o->maps, &like.body, driver_error(d));
-    if (r == 0) r = send_copy(d, executor, &like);
+    if (r == 0) r = send_message_copy(d, executor, &like);
     buffer_fini(&like.body);
     return r;
 }
@@ -97,7 +97,7 @@ static int send_stage(struct driver *d, uint32_t executor, uint32_t number)
     bool *sent = &d->executors[executor].plan_sent[number];
     const struct message like = {
         .type = MSG_STAGE, .stage = a->first_stage + number, .body = a->stages[number].plan};
-    int r = *sent ? 0 : send_copy(d, executor, &like);
+    int r = *sent ? 0 : send_message_copy(d, executor, &like);
     *sent = r == 0;
     return r;
 }
@@ -130,37 +130,37 @@ int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t number)
     return r;
 }
 
-int send_kill(struct driver *d, const struct task_attempt *run, enum kill_mode which)
+int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_mode which)
 {
     struct message like = {.type = MSG_KILL,
                            .stage = d->action_run->first_stage + run->stage,
                            .task = run->task,
                            .attempt = run->attempt,
                            .id = which};
-    return send_copy(d, run->executor, &like);
+    return send_message_copy(d, run->executor, &like);
 }
 
-static int send_to_all(struct driver *d, const struct message *like)
+static int send_message_to_all(struct driver *d, const struct message *like)
 {
     int r = 0;
     for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
-        if (!d->executors[e].lost) r = send_copy(d, e, like);
+        if (!d->executors[e].lost) r = send_message_copy(d, e, like);
     return r;
 }
 
 int send_cancel(struct driver *d, bool cancel)
 {
-    return send_to_all(d, &(struct message){.type = MSG_CANCEL, .id = cancel});
+    return send_message_to_all(d, &(struct message){.type = MSG_CANCEL, .id = cancel});
 }
 
-void send_free(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
+void send_free_of_data(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
 {
     struct glint_error before = *driver_error(d);
     const struct message like = {.type = MSG_FREE, .task = kind, .id = id, .partition = maps};
     for (uint32_t e = 0; e < d->executor_count; e++) {
         const struct executor_state *m = &d->executors[e];
         if (!m->lost && (kind != FREE_BROADCAST || m->last_broadcast_sent >= id))
-            send_copy(d, e, &like);
+            send_message_copy(d, e, &like);
     }
     *driver_error(d) = before;
 }
@@ -173,8 +173,8 @@ void send_stage_release(struct driver *d)
         if (d->executors[e].lost || d->executors[e].plan_sent == NULL) continue;
         for (uint32_t i = 0; i < a->stage_count; i++)
             if (d->executors[e].plan_sent[i])
-                send_copy(d, e,
-                          &(struct message){.type = MSG_RELEASE, .stage = a->first_stage + i});
+                send_message_copy(
+                    d, e, &(struct message){.type = MSG_RELEASE, .stage = a->first_stage + i});
     }
     *driver_error(d) = before;
 }
@@ -187,7 +187,7 @@ void send_stage_release(struct driver *d)
 
 /* Until the process has started, connected twice and sent REGISTER. Longer than the process itself
  * tries to connect: it knows why that fails, and reports it to its daemon. */
-static uint64_t register_ms(const struct cluster_transport *r)
+static uint64_t registration_timeout_ms(const struct cluster_transport *r)
 {
     uint64_t ms = 4 * r->net.connect_ms;
     return ms > REGISTER_MS_MIN ? ms : REGISTER_MS_MIN;
@@ -213,7 +213,7 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
     memcpy(l->incarnation, incarnation, sizeof l->incarnation);
     fetch_client_init(&l->fetches, r->env, r->cluster->fetch_ms);
     deadline_init(&l->deadline, &r->loop, executor_conn_on_deadline, l);
-    deadline_start(&l->deadline, register_ms(r));
+    deadline_start(&l->deadline, registration_timeout_ms(r));
     *r->executor_conns_end = l;
     r->executor_conns_end = &l->next;
     r->executor_conn_count++;
@@ -269,8 +269,8 @@ void executor_exited_describe(const struct executor_exited *e, struct glint_erro
 
 /* Sets *out to EXECUTOR_LOST with the cause and the path of the log: the exit of its process if the
  * daemon reported it, else the error of its connection. */
-static enum executor_loss_reason describe_loss(const struct executor_conn *l,
-                                               struct glint_error *out)
+static enum executor_loss_reason describe_executor_loss(const struct executor_conn *l,
+                                                        struct glint_error *out)
 {
     struct glint_error what = l->why;
     const char *log = l->has_exited ? l->exited.log : "";
@@ -304,7 +304,7 @@ void executor_conn_finalize(struct executor_conn *l)
     if (!l->joined && l->has_exited)
         executor_exited_describe(&l->exited, &why);
     else if (l->joined)
-        loss = describe_loss(l, &why);
+        loss = describe_executor_loss(l, &why);
     if (l->joined) {
         l->lost_event->loss = loss;
         l->lost_event->why = why;
@@ -381,11 +381,11 @@ static void executor_conn_check_registered(struct executor_conn *l)
     if (l->daemon_conn != NULL) l->daemon_conn->why = (struct glint_error){.code = GLINT_OK};
     fetch_client_on_opened(&l->fetches, l->data);
     if (!l->has_exited) deadline_stop(&l->deadline);
-    registration_join_if_enough(l->r);
+    registration_join_if_enough_executors(l->r);
 }
 
-static int on_register(struct executor_conn *l, struct glint_slice payload,
-                       struct glint_error *error)
+static int on_register_frame(struct executor_conn *l, struct glint_slice payload,
+                             struct glint_error *error)
 {
     struct executor_registration ready;
     int r = executor_registration_decode(payload, &ready, error);
@@ -421,7 +421,7 @@ static int on_task_message(struct executor_conn *l, struct glint_slice payload,
     return inbox_push_message(l->r, l->number, m, 0) ? 0 : error_no_memory(error);
 }
 
-static int on_drain_request(struct executor_conn *l, struct glint_error *error)
+static int on_drain_frame(struct executor_conn *l, struct glint_error *error)
 {
     if (l->draining || !l->joined) { /* not joined: join_job_and_notify reports it */
         l->draining = true;
@@ -438,9 +438,9 @@ static int on_control_frame(struct executor_conn *l, const struct frame *f,
                             struct glint_slice payload, struct glint_error *error)
 {
     switch (f->type) {
-    case FRAME_REGISTER: return on_register(l, payload, error);
+    case FRAME_REGISTER: return on_register_frame(l, payload, error);
     case FRAME_MESSAGE: return on_task_message(l, payload, error);
-    case FRAME_DRAIN: return on_drain_request(l, error);
+    case FRAME_DRAIN: return on_drain_frame(l, error);
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected frame type %d from an executor",
                          (int)f->type);
@@ -512,7 +512,7 @@ static void executor_conn_on_data(void *arg, struct conn *c, const struct frame 
 
 /* The data connection has closed. Its fetches end after the executor's state has changed, so that
  * they report nothing. */
-static void end_transfers(struct executor_conn *l, struct conn *c)
+static void end_data_transfers(struct executor_conn *l, struct conn *c)
 {
     struct glint_error closed = {.code = GLINT_OK};
     error_set(&closed, GLINT_E_CONNECTION, NULL, "the connection was closed");
@@ -528,7 +528,7 @@ static void executor_conn_on_closed(void *arg, struct conn *c, const struct glin
     bool is_data = c == l->data;
     *(is_data ? &l->data : &l->control) = NULL;
     executor_conn_fail_by_peer(l, why);
-    if (is_data) end_transfers(l, c);
+    if (is_data) end_data_transfers(l, c);
     executor_conn_free_if_unused(l);
 }
 
@@ -569,7 +569,8 @@ static void executor_conn_on_deadline(void *arg)
         struct glint_error why = {.code = GLINT_OK};
         error_set(&why, GLINT_E_CONNECTION, DRIVER_HOST_HINT,
                   "its process did not connect to the driver at %s within %llu ms",
-                  l->daemon_conn->driver_address, (unsigned long long)register_ms(l->r));
+                  l->daemon_conn->driver_address,
+                  (unsigned long long)registration_timeout_ms(l->r));
         executor_conn_fail(l, &why);
     } else if (l->state == EXECUTOR_CONN_OPENING) {
         executor_conn_fail_with(l, GLINT_E_CONNECTION, "it did not register in time");

@@ -77,7 +77,7 @@ static void send_peer_addresses(struct executor_conn *l)
 }
 
 /* Its registration counts as its first heartbeat. False: out of memory. */
-static bool add_health(struct executor_conn *l, uint32_t number)
+static bool add_executor_health(struct executor_conn *l, uint32_t number)
 {
     struct cluster_transport *r = l->r;
     pthread_mutex_lock(&r->lock);
@@ -94,13 +94,13 @@ static bool add_health(struct executor_conn *l, uint32_t number)
 
 /* Gives it a number and reports it to the driver. Any later failure is reported as a loss, whose
  * event is allocated here so that this needs no memory. False: out of memory. */
-static bool join_job(struct executor_conn *l)
+static bool assign_executor_number(struct executor_conn *l)
 {
     struct cluster_transport *r = l->r;
     struct inbox_event *joined = inbox_event_create(INBOX_EXECUTOR_ADDED, r->number_count);
     l->lost_event = inbox_event_create(INBOX_EXECUTOR_LOST, r->number_count);
     if (joined == NULL || l->lost_event == NULL || !grow_executors_by_id(r) ||
-        r->number_count == EXECUTORS_MAX || !add_health(l, r->number_count)) {
+        r->number_count == EXECUTORS_MAX || !add_executor_health(l, r->number_count)) {
         inbox_event_destroy(joined);
         return false;
     }
@@ -116,10 +116,10 @@ static bool join_job(struct executor_conn *l)
     return true;
 }
 
-static void join_job_and_notify(struct executor_conn *l)
+static void join_executor_to_job(struct executor_conn *l)
 {
     struct glint_error error = {.code = GLINT_OK};
-    bool ok = join_job(l) && send_job_options(l, &error);
+    bool ok = assign_executor_number(l) && send_job_options(l, &error);
     if (ok) send_peer_addresses(l);
     /* A drain request that arrived before it joined; pushed after EXECUTOR_ADDED. */
     struct inbox_event *draining =
@@ -135,7 +135,7 @@ uint32_t registration_executors_min(const struct cluster_transport *r)
     return r->cluster->executors_min > 0 ? r->cluster->executors_min : 1;
 }
 
-static uint32_t registered_count(const struct cluster_transport *r)
+static uint32_t registered_executor_count(const struct cluster_transport *r)
 {
     uint32_t ready = 0;
     for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
@@ -143,11 +143,11 @@ static uint32_t registered_count(const struct cluster_transport *r)
     return ready;
 }
 
-void registration_join_if_enough(struct cluster_transport *r)
+void registration_join_if_enough_executors(struct cluster_transport *r)
 {
     if (r->stopping || r->no_executors_reported) return;
-    if (!r->started && registered_count(r) < registration_executors_min(r)) {
-        acquisition_order_enforce(r);
+    if (!r->started && registered_executor_count(r) < registration_executors_min(r)) {
+        acquisition_order_release_above_limit(r);
         cluster_transport_arm_timer(
             r, cluster_transport_now(r)); /* to check whether enough can still come */
         return;
@@ -155,7 +155,7 @@ void registration_join_if_enough(struct cluster_transport *r)
     r->started = true;
     /* A failed join only marks the executor as CLOSING, so the list does not change here. */
     for (struct executor_conn *l = r->executor_conns; l != NULL; l = l->next)
-        if (l->state == EXECUTOR_CONN_REGISTERED) join_job_and_notify(l);
+        if (l->state == EXECUTOR_CONN_REGISTERED) join_executor_to_job(l);
     cluster_transport_arm_timer(r, cluster_transport_now(r));
 }
 
@@ -187,7 +187,7 @@ static uint32_t possible_executor_count(const struct cluster_transport *r)
     return possible;
 }
 
-static bool any_queued(const struct cluster_transport *r)
+static bool is_any_request_queued(const struct cluster_transport *r)
 {
     bool queued = false;
     for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
@@ -246,7 +246,7 @@ static void describe_daemon_conns(const struct cluster_transport *r, char *out, 
 
 /* The hint of a daemon's own error comes first: if a daemon was reached but rejected the driver or
  * did not respond, "start them" would be wrong advice. */
-static const char *no_executors_hint(const struct cluster_transport *r)
+static const char *hint_for_no_executors(const struct cluster_transport *r)
 {
     if (r->cluster->listen_host != NULL)
         return "start executors: glint executor --join HOST:PORT; or raise --start";
@@ -256,7 +256,8 @@ static const char *no_executors_hint(const struct cluster_transport *r)
         if (r->daemon_conns[i].state == DAEMON_CONN_EXECUTOR_STARTED &&
             r->daemon_conns[i].executor_conn->state == EXECUTOR_CONN_OPENING)
             return DRIVER_HOST_HINT;
-    if (any_queued(r)) return "wait for the other jobs: raise --start, or lower --executors";
+    if (is_any_request_queued(r))
+        return "wait for the other jobs: raise --start, or lower --executors";
     if (r->cluster->launch == LAUNCH_NONE)
         return "start them: glint executor --cluster FILE --id ID; or set launch in cluster.toml";
     return "see their logs";
@@ -264,7 +265,7 @@ static const char *no_executors_hint(const struct cluster_transport *r)
 
 /* The error of a daemon that rejected the driver. It becomes the job's error, since it is
  * permanent, while an unreachable daemon may only be late. */
-static const struct glint_error *find_rejection(const struct cluster_transport *r)
+static const struct glint_error *find_daemon_rejection(const struct cluster_transport *r)
 {
     for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
@@ -274,7 +275,7 @@ static const struct glint_error *find_rejection(const struct cluster_transport *
     return NULL;
 }
 
-static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
+static void report_no_executors_error(struct cluster_transport *r, uint64_t waited_ms)
 {
     struct inbox_event *e = r->no_executors_event;
     char tried[700];
@@ -283,21 +284,21 @@ static void report_no_executors(struct cluster_transport *r, uint64_t waited_ms)
     r->no_executors_event = NULL;
     describe_daemon_conns(r, tried, sizeof tried);
     uint32_t wanted = registration_executors_min(r), possible = possible_executor_count(r);
-    const struct glint_error *rejection = find_rejection(r);
+    const struct glint_error *rejection = find_daemon_rejection(r);
     enum glint_code code = rejection != NULL ? rejection->code : GLINT_E_NO_EXECUTORS;
-    const char *hint =
-        rejection != NULL && rejection->hint[0] != '\0' ? rejection->hint : no_executors_hint(r);
+    const char *hint = rejection != NULL && rejection->hint[0] != '\0' ? rejection->hint
+                                                                       : hint_for_no_executors(r);
     /* --listen; too few can come; some came, but not enough in time; none came. */
     if (r->cluster->listen_host != NULL)
         error_set(&e->why, code, hint, "%u of %u executors registered at %s:%u within %llu ms",
-                  registered_count(r), wanted, r->cluster->listen_host, executor_listener_port(r),
-                  (unsigned long long)waited_ms);
+                  registered_executor_count(r), wanted, r->cluster->listen_host,
+                  executor_listener_port(r), (unsigned long long)waited_ms);
     else if (!r->started && possible > 0 && possible < wanted)
         error_set(&e->why, code, hint, "only %u of %u executors are available: %s", possible,
                   wanted, tried);
-    else if (registered_count(r) > 0)
+    else if (registered_executor_count(r) > 0)
         error_set(&e->why, code, hint, "%u of %u executors registered within %llu ms: %s",
-                  registered_count(r), wanted, (unsigned long long)waited_ms, tried);
+                  registered_executor_count(r), wanted, (unsigned long long)waited_ms, tried);
     else
         error_set(&e->why, code, hint, "%s", tried);
     inbox_push(r, e);
@@ -329,7 +330,7 @@ uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
     }
     /* Queued behind other jobs: that is no failure, wait without a limit. But if this job keeps an
      * executor while it waits, start_ms limits how long others are blocked by it. */
-    if (any_queued(r) && !acquisition_order_keeps_any(r)) r->no_executor_since_ns = now;
+    if (is_any_request_queued(r) && !acquisition_order_keeps_any(r)) r->no_executor_since_ns = now;
     /* executors_min is a condition of the start only: afterwards the job runs on any executor. */
     uint32_t wanted = r->started ? 1 : registration_executors_min(r);
     if (now - r->no_executor_since_ns < wait_ns && possible_executor_count(r) >= wanted) {
@@ -339,7 +340,7 @@ uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
                  next_check = now + r->cluster->heartbeat.heartbeat_ns;
         return next_check < end ? next_check : end;
     }
-    report_no_executors(r, (now - r->no_executor_since_ns) / MS_NS);
+    report_no_executors_error(r, (now - r->no_executor_since_ns) / MS_NS);
     return UINT64_MAX;
 }
 
@@ -365,8 +366,8 @@ static struct executor_conn *find_by_incarnation(const struct cluster_transport 
 
 /* Names must be unique: name and host identify a node in the scheduler, and the user knows an
  * executor by its name. */
-static bool name_is_free(const struct cluster_transport *r, const char *name,
-                         struct glint_error *error)
+static bool is_executor_name_free(const struct cluster_transport *r, const char *name,
+                                  struct glint_error *error)
 {
     for (const struct executor_conn *l = r->executor_conns; l != NULL; l = l->next) {
         if (l->state >= EXECUTOR_CONN_CLOSING || strcmp(l->name, name) != 0) continue;
@@ -382,7 +383,7 @@ static struct executor_conn *add_joining_executor(struct cluster_transport *r, s
                                                   struct glint_error *error)
 {
     const struct hello *peer = conn_peer_hello(c);
-    if (!name_is_free(r, peer->node, error)) return NULL;
+    if (!is_executor_name_free(r, peer->node, error)) return NULL;
     struct executor_conn *l = executor_conn_create(r, peer->incarnation, error);
     if (l != NULL) text_format(l->name, sizeof l->name, "%s", peer->node);
     return l;
@@ -402,7 +403,7 @@ static struct executor_conn *add_requested_executor(struct cluster_transport *r,
 }
 
 /* Returns false with *error set to reject the connection. */
-static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
+static bool on_executor_accepted(void *arg, struct conn *c, struct glint_error *error)
 {
     struct cluster_transport *r = arg;
     const struct hello *peer = conn_peer_hello(c);
@@ -444,19 +445,22 @@ static bool on_accepted(void *arg, struct conn *c, struct glint_error *error)
 static struct listener *listen_for_executors(struct cluster_transport *r, const char *host,
                                              struct port_range ports, struct glint_error *error)
 {
-    struct listener *listener = listener_open_in_range(&r->net, host, ports, on_accepted, r, error);
+    struct listener *listener =
+        listener_open_in_range(&r->net, host, ports, on_executor_accepted, r, error);
     if (listener != NULL || r->cluster->driver_host == NULL || host_is_loopback(host))
         return listener;
     struct glint_error ignored = {.code = GLINT_OK};
-    listener = listener_open_in_range(&r->net, "::", ports, on_accepted, r, &ignored);
+    listener = listener_open_in_range(&r->net, "::", ports, on_executor_accepted, r, &ignored);
     if (listener == NULL) /* this host has no IPv6 */
-        listener = listener_open_in_range(&r->net, "0.0.0.0", ports, on_accepted, r, &ignored);
+        listener =
+            listener_open_in_range(&r->net, "0.0.0.0", ports, on_executor_accepted, r, &ignored);
     if (listener != NULL) error->code = GLINT_OK;
     return listener;
 }
 
-static struct driver_listener *add_listener(struct cluster_transport *r, const char *host,
-                                            struct port_range ports, struct glint_error *error)
+static struct driver_listener *add_driver_listener(struct cluster_transport *r, const char *host,
+                                                   struct port_range ports,
+                                                   struct glint_error *error)
 {
     struct driver_listener *added = mem_zalloc(sizeof *added);
     if (added == NULL) {
@@ -478,7 +482,7 @@ int executor_listener_open(struct cluster_transport *r, struct glint_error *erro
 {
     const struct cluster *c = r->cluster;
     const struct port_range port = {c->listen_port, c->listen_port};
-    if (add_listener(r, c->listen_host, port, error) == NULL) return error->code;
+    if (add_driver_listener(r, c->listen_host, port, error) == NULL) return error->code;
     const uint32_t wanted = registration_executors_min(r);
     inbox_push_note(r, "waiting for %u executor%s on %s:%u", wanted, wanted == 1 ? "" : "s",
                     c->listen_host, executor_listener_port(r));
@@ -497,7 +501,7 @@ int executor_listener_address(struct cluster_transport *r, const struct conn *da
     struct driver_listener *found = r->listeners;
     while (found != NULL && strcmp(found->host, out_host) != 0) found = found->next;
     struct glint_error why = {.code = GLINT_OK};
-    if (found == NULL) found = add_listener(r, out_host, r->cluster->driver_ports, &why);
+    if (found == NULL) found = add_driver_listener(r, out_host, r->cluster->driver_ports, &why);
     if (found == NULL) return error_set(error, why.code, why.hint, "the driver: %s", why.cause);
     *out_port = listener_port(found->listener);
     return 0;

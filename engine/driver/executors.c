@@ -24,7 +24,7 @@ void executor_clock_fini(struct executor_clock *c)
 }
 
 /* Modulo 2^64: less than 2^63 after it. */
-static bool is_later(uint64_t a, uint64_t b)
+static bool is_later_modulo(uint64_t a, uint64_t b)
 {
     return a != b && a - b < UINT64_MAX / 2;
 }
@@ -42,8 +42,9 @@ struct attempt_times executor_clock_convert(struct executor_clock *c, const stru
     uint64_t earliest_ns = sent_ns, *last_end_ns = NULL;
     struct attempt_times t;
     assert(sent_ns <= now_ns);
-    if (!c->known || is_later(ended_ns + c->offset_ns, now_ns)) c->offset_ns = now_ns - ended_ns;
-    if (is_later(sent_ns, m->start_ns + c->offset_ns)) c->offset_ns = sent_ns - m->start_ns;
+    if (!c->known || is_later_modulo(ended_ns + c->offset_ns, now_ns))
+        c->offset_ns = now_ns - ended_ns;
+    if (is_later_modulo(sent_ns, m->start_ns + c->offset_ns)) c->offset_ns = sent_ns - m->start_ns;
     c->known = true;
     if (m->slot < c->slots) last_end_ns = &c->ends_ns[m->slot];
     if (last_end_ns != NULL && *last_end_ns > earliest_ns) earliest_ns = *last_end_ns;
@@ -203,7 +204,7 @@ static struct glint_error describe_lost_executor(const struct driver *d, uint32_
 }
 
 /* Tells the user why the executor was lost, and how much work must be done again. */
-static void note_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+static void note_executor_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     const struct action_run *a = d->action_run;
     const struct executor_state *m = &d->executors[executor];
@@ -220,7 +221,7 @@ static void note_loss(struct driver *d, uint32_t executor, const struct glint_er
 }
 
 /* In case this loss ends the action: see results_check_sched_status. */
-static void remember_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
+static void remember_last_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     struct glint_error *last = &d->action_run->last_error;
     char where[2 * NAME_BYTES_MAX];
@@ -230,7 +231,7 @@ static void remember_loss(struct driver *d, uint32_t executor, const struct glin
 }
 
 /* Also if the output is lost by now: an attempt may still be reading it. */
-static bool stage_reads_from(const struct action_run *a, uint32_t stage, uint32_t executor)
+static bool stage_reads_from_executor(const struct action_run *a, uint32_t stage, uint32_t executor)
 {
     for (uint32_t i = 0; i < a->stages[stage].parent_count; i++) {
         const struct map_outputs *o = a->stages[a->stages[stage].parents[i]].map_outputs;
@@ -250,8 +251,8 @@ int kill_readers_of_executor(struct driver *d, uint32_t executor)
     int r = 0;
     for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
         for (uint32_t at = 0; r == 0 && sched_each_attempt_on(a->sched, e, &at, &run);)
-            if (!run.superseded && stage_reads_from(a, run.stage, executor))
-                r = send_kill(d, &run, KILL_ALWAYS);
+            if (!run.superseded && stage_reads_from_executor(a, run.stage, executor))
+                r = send_kill_task(d, &run, KILL_ALWAYS);
     return r;
 }
 
@@ -277,7 +278,7 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
     assert(executor < d->executor_count && !d->executors[executor].lost);
     const struct glint_error described = describe_lost_executor(d, executor, why);
     why = &described;
-    if (loss != LOSS_DRAINED) note_loss(d, executor, why);
+    if (loss != LOSS_DRAINED) note_executor_loss(d, executor, why);
     event_log_listener_on_executor_state(d, executor, EXECUTOR_STATE_LOST, why);
     event_log_listener_on_executor_lost(d, executor, why);
     d->executors[executor].lost = true;
@@ -288,7 +289,7 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
     d->cached_changes += d->cached != NULL;
     if (a != NULL && a->sched != NULL) {
         /* Before the scheduler's status is checked, which reports last_error. */
-        if (loss != LOSS_DRAINED) remember_loss(d, executor, why);
+        if (loss != LOSS_DRAINED) remember_last_loss(d, executor, why);
         update_sched_on_loss(d, executor, loss, why);
         executors_update_excluded(d, executor, why);
         if (!a->over && results_check_sched_status(d) != 0) {

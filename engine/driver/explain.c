@@ -11,7 +11,7 @@
 
 static_assert(PLAN_NONE == STAGE_NO_PARENT, "the parents of a step are those of its node");
 
-static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t partitions)
+static void note_stage_plan(struct glint *g, const struct plan_stage *view, uint32_t partitions)
 {
     struct plan_line l = {.used = 0};
     plan_line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
@@ -22,8 +22,8 @@ static void note_stage(struct glint *g, const struct plan_stage *view, uint32_t 
 
 /* Sets step->reads to the stages that the node reads from, in memory of the stage's arena. False:
  * out of memory. */
-static bool add_reads(struct stage_plan *s, const struct stage_node *n, const struct glint_rdd *rdd,
-                      bool root, struct plan_step *step)
+static bool set_step_reads(struct stage_plan *s, const struct stage_node *n,
+                           const struct glint_rdd *rdd, bool root, struct plan_step *step)
 {
     const bool shuffled = stage_node_is_shuffle(n) && !root && rdd->stage > 0;
     const bool unwritten = rdd != NULL && rdd->inputs != NULL && rdd->unsized;
@@ -38,8 +38,8 @@ static bool add_reads(struct stage_plan *s, const struct stage_node *n, const st
 }
 
 /* Passes the stage to config.plan if it is set; else prints it as notes. */
-static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *view,
-                      uint32_t partitions)
+static int show_stage_plan(struct glint *g, struct stage_plan *s, struct plan_stage *view,
+                           uint32_t partitions)
 {
     struct plan_step *steps = arena_alloc(&g->arena, sizeof *steps * s->node_count);
     bool fits = steps != NULL;
@@ -50,7 +50,8 @@ static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *
         plan_step_format(g, n, root, &line);
         steps[i] = (struct plan_step){.text = arena_strdup(&g->arena, line.text),
                                       .parents = {n->parents[0], n->parents[1]}};
-        fits = steps[i].text != NULL && add_reads(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
+        fits = steps[i].text != NULL &&
+               set_step_reads(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
     }
     if (!fits) return error_no_memory(&g->error);
     view->steps = steps;
@@ -58,7 +59,7 @@ static int show_stage(struct glint *g, struct stage_plan *s, struct plan_stage *
     if (g->config.plan != NULL)
         g->config.plan(g->config.plan_arg, view);
     else
-        note_stage(g, view, partitions);
+        note_stage_plan(g, view, partitions);
     return 0;
 }
 
@@ -81,14 +82,14 @@ static int explain_stage(const struct action *action, struct glint_rdd *shuffle,
                                   .input = arena_strdup(&g->arena, input),
                                   .action = shuffle == NULL ? heading : NULL,
                                   .after = after};
-        r = view.name != NULL && view.input != NULL ? show_stage(g, &s, &view, top->partitions)
+        r = view.name != NULL && view.input != NULL ? show_stage_plan(g, &s, &view, top->partitions)
                                                     : error_no_memory(&g->error);
     }
     stage_plan_fini(&s);
     return r;
 }
 
-static void add_heading(struct plan_line *l, const struct action *action, bool skipped)
+static void append_action_heading(struct plan_line *l, const struct action *action, bool skipped)
 {
     plan_line_add(l, "%s", action->op->name);
     for (uint32_t i = 0; i < action->output_count; i++)
@@ -100,7 +101,7 @@ static void add_heading(struct plan_line *l, const struct action *action, bool s
                                          : "not run: returns an empty result");
 }
 
-static void note_heading(struct glint *g, const char *heading)
+static void note_action_heading(struct glint *g, const char *heading)
 {
     glint_note(g, "%s", heading);
     if (g->empty_results == 0) return;
@@ -131,11 +132,11 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
     uint32_t count;
     const uint32_t after = g->empty_results > 0 ? g->empty.stage : PLAN_NONE;
     struct plan_line heading = {.used = 0};
-    add_heading(&heading, action, skipped);
+    append_action_heading(&heading, action, skipped);
     const char *shown = arena_strdup(&g->arena, heading.text);
     if (shown == NULL) return error_no_memory(&g->error);
     int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
-    if (r == 0 && g->config.plan == NULL) note_heading(g, shown);
+    if (r == 0 && g->config.plan == NULL) note_action_heading(g, shown);
     for (uint32_t i = 0; i < count && r == 0; i++) {
         r = explain_stage(action, shuffles[i], plan_assign_stage_number(d, shuffles[i]), NULL,
                           after);
@@ -164,7 +165,7 @@ int explain_action(struct driver *d, const struct action *action, bool skipped)
 
 /* True for errors that the job itself reports about its data: a consequence of the empty result. A
  * wrong command line, a missing file or a plan that the engine rejects are not. */
-static bool follows_from_empty(const struct glint *g)
+static bool is_error_of_empty_result(const struct glint *g)
 {
     const int status = glint_code_exit_status(g->error.code);
     return g->aborted && g->error.code != GLINT_E_USAGE &&
@@ -180,7 +181,7 @@ void explain_finish_job(struct driver *d)
     if (e->code == GLINT_OK) {
         glint_note(g, "%u action%s not run: what the job does with %s may differ from this plan", n,
                    n == 1 ? " was" : "s were", n == 1 ? "its result" : "their results");
-    } else if (follows_from_empty(g)) {
+    } else if (is_error_of_empty_result(g)) {
         glint_note(g, "the plan ends here: the job needs the result of %s (stage %u): %s",
                    g->empty.by->name, g->empty.stage, e->cause);
         *e = (struct glint_error){.code = GLINT_OK};

@@ -34,7 +34,7 @@ struct local {
 /* ---- Executor to driver */
 
 /* Any slot's thread. Takes ownership of `m`. */
-static void local_deliver(void *arg, struct message *m)
+static void local_transport_deliver(void *arg, struct message *m)
 {
     struct local *l = arg;
     assert(m->next == NULL);
@@ -50,7 +50,7 @@ static void local_deliver(void *arg, struct message *m)
 }
 
 /* Returns a decoded copy and destroys `m`. On failure sets *error and returns `m` itself. */
-static struct message *encode_and_decode(struct message *m, struct glint_error *error)
+static struct message *message_round_trip(struct message *m, struct glint_error *error)
 {
     struct buffer wire = {NULL, 0, 0};
     struct message *back = NULL;
@@ -71,13 +71,13 @@ static void local_receive_messages(struct local *l, struct driver *driver)
     while (m != NULL) {
         struct message *next = m->next;
         m->next = NULL;
-        if (l->g->config.encode_messages) m = encode_and_decode(m, &l->g->error);
+        if (l->g->config.encode_messages) m = message_round_trip(m, &l->g->error);
         driver_on_message(driver, 0, m);
         m = next;
     }
 }
 
-static void on_arrived(uv_async_t *handle)
+static void on_message_arrived(uv_async_t *handle)
 {
     uv_stop(handle->loop);
 }
@@ -87,7 +87,7 @@ static void on_local_timer(uv_timer_t *handle)
     uv_stop(handle->loop);
 }
 
-static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
+static void local_transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct local *l = arg;
     struct env *env = l->g->config.env;
@@ -103,22 +103,23 @@ static void local_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 }
 
 /* Any thread, and signal handlers: uv_async_send is async-signal-safe. */
-static void local_wake(void *arg)
+static void local_transport_wake(void *arg)
 {
     uv_async_send(&((struct local *)arg)->arrived);
 }
 
 /* ---- Driver to executor */
 
-static int local_send(void *arg, uint32_t executor, struct message *m, struct glint_error *error)
+static int local_transport_send(void *arg, uint32_t executor, struct message *m,
+                                struct glint_error *error)
 {
     struct local *l = arg;
     assert(executor == 0);
-    if (l->g->config.encode_messages) m = encode_and_decode(m, error);
+    if (l->g->config.encode_messages) m = message_round_trip(m, error);
     return executor_handle_message(l->executor, m, error);
 }
 
-static void local_destroy(void *arg)
+static void local_transport_destroy(void *arg)
 {
     struct local *l = arg;
     if (l->g->stuck) { /* a task that does not end uses the rest */
@@ -143,7 +144,7 @@ static void local_destroy(void *arg)
 
 /* Checks that a loop's descriptors can be opened, by opening as many. Without descriptors
  * uv_loop_init aborts the process or leaks. Returns 0 or a negative errno. */
-static int check_loop_files(struct env *env)
+static int probe_loop_descriptors(struct env *env)
 {
     int files[LOOP_FILES], count = 0;
     while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
@@ -152,12 +153,12 @@ static int check_loop_files(struct env *env)
     return r;
 }
 
-static int start_loop(struct local *l, struct glint_error *error)
+static int start_local_loop(struct local *l, struct glint_error *error)
 {
-    int r = check_loop_files(l->g->config.env);
+    int r = probe_loop_descriptors(l->g->config.env);
     if (r == 0) r = uv_loop_init(&l->loop);
     if (r == 0) {
-        r = uv_async_init(&l->loop, &l->arrived, on_arrived);
+        r = uv_async_init(&l->loop, &l->arrived, on_message_arrived);
         if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
         if (r != 0) uv_loop_close(&l->loop);
     }
@@ -182,7 +183,7 @@ static int start_local_executor(struct local *l, struct glint_error *error)
                                                  .work_dir = l->work_dir.path},
                                      .registry = c,
                                      .env = c->env,
-                                     .deliver = local_deliver,
+                                     .deliver = local_transport_deliver,
                                      .deliver_arg = l};
     l->executor = executor_create(&config, error);
     return l->executor != NULL ? 0 : error->code;
@@ -196,16 +197,16 @@ int local_transport_create(struct glint *g, struct transport *out)
     l->work_dir.lock = LOCKED_DIR_NONE;
     pthread_mutex_init(&l->lock, NULL);
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
-    if (r == 0) r = start_loop(l, &g->error);
+    if (r == 0) r = start_local_loop(l, &g->error);
     if (r == 0) r = start_local_executor(l, &g->error);
     if (r != 0) {
-        local_destroy(l);
+        local_transport_destroy(l);
         return r;
     }
-    *out = (struct transport){.send = local_send,
-                              .wait = local_wait,
-                              .wake = local_wake,
-                              .destroy = local_destroy,
+    *out = (struct transport){.send = local_transport_send,
+                              .wait = local_transport_wait,
+                              .wake = local_transport_wake,
+                              .destroy = local_transport_destroy,
                               .local = true,
                               .arg = l};
     return 0;

@@ -20,30 +20,31 @@ void reachability_fini(struct reachability *r)
     memset(r, 0, sizeof *r);
 }
 
-static bool pair_connects(const struct unreachable_pair *p, uint32_t a, uint32_t b)
+static bool is_pair_of_executors(const struct unreachable_pair *p, uint32_t a, uint32_t b)
 {
     return (p->one == a && p->other == b) || (p->one == b && p->other == a);
 }
 
-static void mark_explained(struct reachability *r, struct unreachable_pair *p)
+static void mark_pair_explained(struct reachability *r, struct unreachable_pair *p)
 {
     p->explained = true;
     r->executors[p->one].unexplained--;
     r->executors[p->other].unexplained--;
 }
 
-static void mark_at_fault(struct reachability *r, uint32_t executor)
+static void mark_executor_at_fault(struct reachability *r, uint32_t executor)
 {
     r->executors[executor].at_fault = true;
     for (uint32_t i = 0; i < r->count; i++) {
         struct unreachable_pair *p = &r->pairs[i];
-        if (!p->explained && (p->one == executor || p->other == executor)) mark_explained(r, p);
+        if (!p->explained && (p->one == executor || p->other == executor))
+            mark_pair_explained(r, p);
     }
     assert(r->executors[executor].unexplained == 0);
 }
 
 /* Returns the executor in most unexplained pairs; of several, the one with the lowest number. */
-static uint32_t most_unexplained(const struct reachability *r)
+static uint32_t find_most_unexplained(const struct reachability *r)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -57,7 +58,7 @@ static uint32_t most_unexplained(const struct reachability *r)
     return most;
 }
 
-static void update_faults(struct reachability *r)
+static void update_executors_at_fault(struct reachability *r)
 {
     if (r->executor_capacity == 0) return;
     memset(r->executors, 0, sizeof *r->executors * r->executor_capacity);
@@ -67,19 +68,20 @@ static void update_faults(struct reachability *r)
         r->executors[r->pairs[i].other].unexplained++;
     }
     for (;;) {
-        uint32_t executor = most_unexplained(r);
+        uint32_t executor = find_most_unexplained(r);
         if (r->executors[executor].unexplained < 2) break; /* a single pair may be either side */
-        mark_at_fault(r, executor);
+        mark_executor_at_fault(r, executor);
     }
     for (uint32_t i = 0; i < r->count; i++)
-        if (!r->pairs[i].explained && r->pairs[i].again) mark_at_fault(r, r->pairs[i].holder);
+        if (!r->pairs[i].explained && r->pairs[i].again)
+            mark_executor_at_fault(r, r->pairs[i].holder);
 }
 
 static struct unreachable_pair *find_or_add_pair(struct reachability *r, uint32_t reader,
                                                  uint32_t holder, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        if (pair_connects(&r->pairs[i], reader, holder)) return &r->pairs[i];
+        if (is_pair_of_executors(&r->pairs[i], reader, holder)) return &r->pairs[i];
     if (r->count == UNREACHABLE_PAIRS_MAX) return NULL;
     r->pairs[r->count] =
         (struct unreachable_pair){.one = reader, .other = holder, .first_ns = now_ns};
@@ -101,7 +103,7 @@ enum reachability_update reachability_record_failure(struct reachability *r, uin
         p->again = true;
         p->holder = holder; /* fixed now: a later failure in the other direction cannot change it */
     }
-    update_faults(r);
+    update_executors_at_fault(r);
     return p->again ? REACHABILITY_REPEATED_FAILURE : REACHABILITY_FIRST_FAILURE;
 }
 
@@ -112,7 +114,7 @@ void reachability_remove_executor(struct reachability *r, uint32_t executor)
         if (r->pairs[i].one != executor && r->pairs[i].other != executor)
             r->pairs[kept++] = r->pairs[i];
     r->count = kept;
-    update_faults(r);
+    update_executors_at_fault(r);
 }
 
 void reachability_expire_before(struct reachability *r, uint64_t ns)
@@ -121,7 +123,7 @@ void reachability_expire_before(struct reachability *r, uint64_t ns)
     for (uint32_t i = 0; i < r->count; i++)
         if (r->pairs[i].first_ns >= ns) r->pairs[kept++] = r->pairs[i];
     r->count = kept;
-    update_faults(r);
+    update_executors_at_fault(r);
 }
 
 bool reachability_is_at_fault(const struct reachability *r, uint32_t executor)
@@ -219,7 +221,7 @@ static int kill_attempts_on(struct driver *d, uint32_t executor)
     int r = 0;
     for (uint32_t at = 0;
          r == 0 && sched_each_attempt_on(d->action_run->sched, executor, &at, &run);)
-        if (!run.superseded) r = send_kill(d, &run, KILL_ALWAYS);
+        if (!run.superseded) r = send_kill_task(d, &run, KILL_ALWAYS);
     return r;
 }
 
@@ -241,7 +243,7 @@ static int exclude_executor(struct driver *d, uint32_t executor, const struct gl
 
 /* Excludes the executors that are at fault now, and readmits those that no longer are: a new
  * failure can shift the fault to another executor. `why`: the last failure. */
-static int update_excluded(struct driver *d, const struct glint_error *why)
+static int update_excluded_executors(struct driver *d, const struct glint_error *why)
 {
     int r = 0;
     for (uint32_t e = 0; e < d->executor_count && r == 0; e++) {
@@ -257,8 +259,8 @@ static int update_excluded(struct driver *d, const struct glint_error *why)
 
 /* The task's next attempt prefers an executor on a third node. Starting at the task's number
  * spreads the retries over all of them. False: no such executor. */
-static bool avoid_both_nodes(struct driver *d, uint32_t stage, uint32_t task, uint32_t reader,
-                             uint32_t holder)
+static bool prefer_third_node(struct driver *d, uint32_t stage, uint32_t task, uint32_t reader,
+                              uint32_t holder)
 {
     for (uint32_t i = 0; i < d->executor_count; i++) {
         uint32_t e = (task + i) % d->executor_count;
@@ -279,13 +281,13 @@ static int on_executor_unreachable(struct driver *d, uint32_t reader, uint32_t s
 {
     enum reachability_update update = reachability_record_failure(
         &d->reachability, d->executor_count, reader, f->executor, start_ns, d->env->now_ns(d->env));
-    int r = update_excluded(d, why);
+    int r = update_excluded_executors(d, why);
     if (r != 0 || d->executors[reader].excluded_unreachable ||
         d->executors[f->executor].excluded_unreachable)
         return r;
     /* Not decided yet. Without a third node, or without room to record the pair, it never would be:
      * then make the outputs again, so that the job can go on. */
-    bool third = avoid_both_nodes(d, stage, task, reader, f->executor);
+    bool third = prefer_third_node(d, stage, task, reader, f->executor);
     if (!third || update == REACHABILITY_FULL) mark_shuffle_outputs_lost(d, f, why);
     return 0;
 }
@@ -314,7 +316,7 @@ int fetch_failures_on_action_start(struct driver *d)
                                now > UNREACHABLE_EXPIRY_NS ? now - UNREACHABLE_EXPIRY_NS : 0);
     if (d->action_run->stage_count == 1) return 0; /* its tasks read no map outputs */
     error_set(&why, GLINT_E_FETCH_FAILED, NULL, "a fetch in the previous action");
-    return update_excluded(d, &why);
+    return update_excluded_executors(d, &why);
 }
 
 void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor)
@@ -326,15 +328,15 @@ void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor)
     if (a == NULL || a->sched == NULL || a->over) return;
     error_set(&why, GLINT_E_FETCH_FAILED, NULL, "with executors other than %s, which is lost",
               d->executors[executor].name);
-    update_excluded(d, &why);
+    update_excluded_executors(d, &why);
 }
 
 /* ---- results */
 
 /* ---- Retries: counted where they are logged, so that the summary and the event log agree */
 
-static void record_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
-                         uint32_t executor, const struct glint_error *why)
+static void count_and_log_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                                uint32_t executor, const struct glint_error *why)
 {
     d->metrics.retries++;
     event_log_listener_on_retry(d, stage, task, attempt, executor, why);
@@ -347,7 +349,7 @@ void results_retry_task(struct driver *d, const struct task_attempt *run,
     if (a->over || sched_status(a->sched) != SCHED_RUNNING) return;
     /* Not if another copy still runs, or the stage is not needed: no attempt replaces this one. */
     if (!sched_task_is_waiting(a->sched, run->stage, run->task)) return;
-    record_retry(d, run->stage, run->task, run->attempt, run->executor, why);
+    count_and_log_retry(d, run->stage, run->task, run->attempt, run->executor, why);
 }
 
 void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *why)
@@ -359,7 +361,8 @@ void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *
         for (uint32_t map = 0; o->lost_count > 0 && map < o->maps; map++) {
             /* If its stage is not needed now, it stays lost; a later action may need it. */
             if (!o->lost[map] || !sched_task_is_waiting(a->sched, i, map)) continue;
-            record_retry(d, i, map, o->locations[map].attempt, o->locations[map].executor, why);
+            count_and_log_retry(d, i, map, o->locations[map].attempt, o->locations[map].executor,
+                                why);
             map_outputs_clear_lost(o, map);
         }
     }
@@ -393,7 +396,7 @@ static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t ex
 }
 
 /* The limit is per action, hence bad_rows_before. */
-static int check_bad_rows(struct driver *d)
+static int check_bad_rows_limit(struct driver *d)
 {
     int64_t max = d->g->config.bad_rows_max;
     if (max < 0 || !d->g->config.skip_bad_rows) return 0;
@@ -410,13 +413,13 @@ static int merge_task_counters(struct driver *d, uint32_t stage, uint32_t task,
     const struct glint_slice entries = {counters->data, counters->size};
     int r = counters_add_task(&d->metrics.counters, entries, driver_error(d));
     if (r == 0) r = accumulators_add_task(&d->accumulators, d->g, stage, task, entries);
-    return r == 0 ? check_bad_rows(d) : r;
+    return r == 0 ? check_bad_rows_limit(d) : r;
 }
 
 /* Consumes the next result in order. Its counters are added here and not when it arrives, so that
  * an action that ends early has the same counters in each run. An internal action (sampling)
  * reads input that is read again later, so its own stage adds nothing to the job's counters. */
-static int consume_result(struct driver *d, uint32_t task)
+static int consume_next_result(struct driver *d, uint32_t task)
 {
     struct action_run *a = d->action_run;
     struct buffered_result *result = &a->results[task];
@@ -443,14 +446,15 @@ static int consume_results_in_order(struct driver *d)
     uint32_t tasks = a->stages[a->stage_count - 1].tasks;
     int r = 0;
     while (r == 0 && a->next_result < tasks && a->results[a->next_result].arrived)
-        r = consume_result(d, a->next_result++);
+        r = consume_next_result(d, a->next_result++);
     return r;
 }
 
 /* ---- Messages from executors */
 
 /* A map output is available. One that is made again after a loss is not counted a second time. */
-static int on_map_output(struct driver *d, uint32_t executor, uint32_t number, struct message *m)
+static int on_map_output_done(struct driver *d, uint32_t executor, uint32_t number,
+                              struct message *m)
 {
     struct map_outputs *o = d->action_run->stages[number].map_outputs;
     struct glint_slice sizes = {m->body.data, m->body.size};
@@ -474,10 +478,10 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
     if (d->executors[d->executors[executor].node].excluded_for_failures)
         executors_update_excluded(d, executor, driver_error(d));
     int r = sched_superseded_copy(a->sched, number, m->task, &other_copy)
-                ? send_kill(d, &other_copy, KILL_ALWAYS)
+                ? send_kill_task(d, &other_copy, KILL_ALWAYS)
                 : 0;
     if (r != 0) return r;
-    if (number + 1 != a->stage_count) return on_map_output(d, executor, number, m);
+    if (number + 1 != a->stage_count) return on_map_output_done(d, executor, number, m);
     stage_progress_add_task(d, number, m);
     a->results[m->task] = (struct buffered_result){m->body, m->counters, executor, true};
     m->body = m->counters = (struct buffer){NULL, 0, 0}; /* moved, not copied */
@@ -549,7 +553,7 @@ int results_check_sched_status(struct driver *d)
 }
 
 /* An INTERRUPTED task was killed by the driver, so it is not a failure. */
-static enum sched_failure_kind failure_kind(enum glint_code code)
+static enum sched_failure_kind sched_failure_kind_of(enum glint_code code)
 {
     if (code == GLINT_E_FETCH_FAILED) return SCHED_FETCH_ERROR;
     if (code == GLINT_E_INTERRUPTED) return SCHED_KILLED;
@@ -557,7 +561,8 @@ static enum sched_failure_kind failure_kind(enum glint_code code)
 }
 
 /* One that cannot write is like any other whose tasks fail: others run them. */
-static int on_outputs_failed(struct driver *d, uint32_t executor, const struct glint_error *why)
+static int on_executor_cannot_write(struct driver *d, uint32_t executor,
+                                    const struct glint_error *why)
 {
     char where[2 * NAME_BYTES_MAX];
     bool all = true;
@@ -578,7 +583,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                           const struct message *m)
 {
     struct action_run *a = d->action_run;
-    enum sched_failure_kind why = failure_kind(m->error->code);
+    enum sched_failure_kind why = sched_failure_kind_of(m->error->code);
     const struct task_attempt run = {executor, number, m->task, m->attempt, .start_ns = 0};
     /* Both are read before the scheduler handles the failure, which changes them. */
     bool counts = !a->over && sched_stage_is_needed(a->sched, number);
@@ -605,8 +610,8 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
 }
 
 /* If the executor is lost while it runs nothing, the report names this task. */
-static void remember_last_task(struct driver *d, uint32_t executor, uint32_t number,
-                               const struct message *m)
+static void remember_last_finished_task(struct driver *d, uint32_t executor, uint32_t number,
+                                        const struct message *m)
 {
     if (m->type != MSG_DONE) return;
     struct executor_state *state = &d->executors[executor];
@@ -640,10 +645,10 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
         m->task < a->stages[number].tasks) {
         int r = update_cached_blocks(d, executor, m);
         event_log_listener_on_attempt_end(d, executor, number, m);
-        remember_last_task(d, executor, number, m);
+        remember_last_finished_task(d, executor, number, m);
         if (r == 0 && m->type == MSG_DONE) r = on_task_done(d, executor, number, m);
         if (r == 0 && m->type == MSG_FAILED && m->error != NULL)
-            r = m->attempt == ATTEMPT_NONE ? on_outputs_failed(d, executor, m->error)
+            r = m->attempt == ATTEMPT_NONE ? on_executor_cannot_write(d, executor, m->error)
                                            : on_task_failed(d, executor, number, m);
         if (r != 0) { /* the action ends; run_tasks returns the context's error */
             a->over = true;

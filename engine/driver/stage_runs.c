@@ -17,8 +17,8 @@
  * except for pipes. Only finished tasks count, since executors send counters with their results. */
 
 /* Returns the bytes of a reduce partition in all map outputs of the stage's parents. */
-static uint64_t shuffle_bytes(const struct action_run *a, const struct stage_run *stage,
-                              uint32_t partition)
+static uint64_t shuffle_input_bytes(const struct action_run *a, const struct stage_run *stage,
+                                    uint32_t partition)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < stage->parent_count; i++) {
@@ -32,7 +32,7 @@ static uint64_t shuffle_bytes(const struct action_run *a, const struct stage_run
 
 /* True if task t of the stage reads partition t of each parent's map outputs, and their sizes are
  * known. Not for unions and coalesced partitions. */
-static bool reads_sized_shuffles(const struct action_run *a, const struct stage_run *stage)
+static bool reads_shuffles_of_known_size(const struct action_run *a, const struct stage_run *stage)
 {
     bool reads = stage->parent_count > 0;
     for (uint32_t i = 0; i < stage->parent_count; i++) {
@@ -53,12 +53,14 @@ static void stage_progress_start(struct driver *d, uint32_t number)
     stage->rows_read = stage->bytes_read = stage->bytes_total = 0;
     if (d->g->config.progress == NULL || chosen) return;
     if (stage->parent_count == 0) stage->bytes_total = top->input_bytes;
-    if (!reads_sized_shuffles(a, stage)) return;
-    for (uint32_t p = 0; p < stage->tasks; p++) stage->bytes_total += shuffle_bytes(a, stage, p);
+    if (!reads_shuffles_of_known_size(a, stage)) return;
+    for (uint32_t p = 0; p < stage->tasks; p++)
+        stage->bytes_total += shuffle_input_bytes(a, stage, p);
 }
 
 /* The task's rows and bytes read; 0: what cannot be decoded. */
-static void get_task_input(struct glint_slice counters, uint64_t *out_rows, uint64_t *out_bytes)
+static void decode_task_input_size(struct glint_slice counters, uint64_t *out_rows,
+                                   uint64_t *out_bytes)
 {
     struct unpacker u = unpack_begin(counters);
     *out_rows = *out_bytes = 0;
@@ -78,9 +80,10 @@ void stage_progress_add_task(struct driver *d, uint32_t number, const struct mes
     uint64_t rows = 0, bytes = 0;
     assert(done->type == MSG_DONE && done->task < stage->tasks);
     if (d->g->config.progress == NULL) return;
-    get_task_input((struct glint_slice){done->counters.data, done->counters.size}, &rows, &bytes);
+    decode_task_input_size((struct glint_slice){done->counters.data, done->counters.size}, &rows,
+                           &bytes);
     if (stage->parent_count > 0 && stage->bytes_total > 0)
-        bytes = shuffle_bytes(a, stage, stage_run_partition(a, number, done->task));
+        bytes = shuffle_input_bytes(a, stage, stage_run_partition(a, number, done->task));
     stage->rows_read += rows;
     stage->bytes_read += bytes;
 }
@@ -144,7 +147,7 @@ struct shuffle_list {
     bool all;
 };
 
-static int add_shuffle(void *arg, struct glint_rdd *shuffle)
+static int add_needed_shuffle(void *arg, struct glint_rdd *shuffle)
 {
     struct shuffle_list *list = arg;
     /* Not its parents either: they are visited from the list. */
@@ -168,10 +171,10 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
 {
     struct shuffle_list list = {NULL, 0, 0, all};
     /* Breadth first: the list grows while its elements are visited. */
-    int r = rdd_visit_shuffle_inputs(rdd, add_shuffle, &list);
+    int r = rdd_visit_shuffle_inputs(rdd, add_needed_shuffle, &list);
     for (uint32_t i = 0; i < list.count && r == 0; i++)
         if (list.items[i]->parent_count > 0)
-            r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_shuffle, &list);
+            r = rdd_visit_shuffle_inputs(list.items[i]->parents[0], add_needed_shuffle, &list);
     /* An RDD is created after its parents, so in order of ids parents are first. */
     if (list.count > 0) qsort(list.items, list.count, sizeof *list.items, compare_rdd_ids);
     for (uint32_t i = 0; i < list.count; i++) assert(rdd_is_shuffle(list.items[i]));
@@ -188,7 +191,7 @@ uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle)
     return shuffle->stage - 1;
 }
 
-static bool same_name(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -199,7 +202,7 @@ void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capaci
     const char *before = NULL; /* the two RDDs of one transformation have one name */
     for (uint32_t i = 0; i < s->node_count; i++) {
         const struct stage_node *n = &s->nodes[i];
-        const bool end = i == 0 || i + 1 == s->node_count, repeated = same_name(n->name, before);
+        const bool end = i == 0 || i + 1 == s->node_count, repeated = is_same_text(n->name, before);
         const char *name = n->name != NULL ? n->name : n->op->name;
         before = n->name;
         if (!end && (n->name == NULL || repeated)) continue;
@@ -233,7 +236,7 @@ uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_
 }
 
 /* Its map outputs are complete, and what they were computed from is gone. */
-static bool is_cut(const struct stage_run *stage)
+static bool is_lineage_cut(const struct stage_run *stage)
 {
     return stage->shuffle != NULL && stage->shuffle->parent_count == 0;
 }
@@ -244,7 +247,7 @@ static struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t numb
     return shuffle != NULL ? shuffle->parents[0] : a->action->rdd;
 }
 
-static int add_parent(void *arg, struct glint_rdd *shuffle)
+static int add_parent_stage(void *arg, struct glint_rdd *shuffle)
 {
     struct action_run *a = ((void **)arg)[0];
     struct stage_run *stage = ((void **)arg)[1];
@@ -286,9 +289,9 @@ static int find_stage_parents(struct driver *d, uint32_t number)
     struct stage_run *stage = &a->stages[number];
     stage->parents = mem_alloc(sizeof *stage->parents * a->stage_count);
     if (stage->parents == NULL) return error_no_memory(driver_error(d));
-    if (is_cut(stage)) return 0;
+    if (is_lineage_cut(stage)) return 0;
     void *arg[] = {a, stage};
-    return rdd_visit_shuffle_inputs(stage_top_rdd(a, number), add_parent, arg);
+    return rdd_visit_shuffle_inputs(stage_top_rdd(a, number), add_parent_stage, arg);
 }
 
 int stage_runs_build(struct driver *d)
@@ -316,7 +319,7 @@ void stage_runs_cut_lineage(struct action_run *a)
 {
     /* Ancestors, which this may free, are before what descends from them. */
     for (uint32_t i = 0; a->stage_count > LINEAGE_STAGES_MAX && i + 1 < a->stage_count; i++)
-        if (!is_cut(&a->stages[i]) && map_outputs_is_complete(a->stages[i].map_outputs))
+        if (!is_lineage_cut(&a->stages[i]) && map_outputs_is_complete(a->stages[i].map_outputs))
             rdd_cut_lineage(a->stages[i].shuffle);
 }
 
@@ -374,7 +377,7 @@ static int encode_stage_plan(struct driver *d, uint32_t number)
 }
 
 /* Lost executors are added too, so that numbers are the same in the driver and the scheduler. */
-static bool add_executors(struct driver *d)
+static bool add_executors_to_sched(struct driver *d)
 {
     for (uint32_t e = 0; e < d->executor_count; e++) {
         const struct executor_state *m = &d->executors[e];
@@ -430,10 +433,10 @@ int stage_runs_schedule(struct driver *d)
     int r = 0;
     const struct cluster *cluster = d->g->config.cluster;
     for (uint32_t i = 0; i < a->stage_count && r == 0; i++)
-        if (!is_cut(&a->stages[i])) r = encode_stage_plan(d, i);
+        if (!is_lineage_cut(&a->stages[i])) r = encode_stage_plan(d, i);
     if (r != 0) return r;
     a->sched = sched_create(cluster != NULL && cluster->speculate);
-    bool ok = a->sched != NULL && add_executors(d);
+    bool ok = a->sched != NULL && add_executors_to_sched(d);
     for (uint32_t i = 0; ok && i < a->stage_count; i++) {
         struct stage_run *stage = &a->stages[i];
         ok = sched_add_stage(a->sched, stage->tasks, stage->parents, stage->parent_count);
@@ -479,7 +482,7 @@ static int prefer_output_locations(struct driver *d, uint32_t parent)
 }
 
 /* Half of them at a time, so that a stage costs the same however many there are. */
-static void drop_oldest_stages(struct job_metrics *m)
+static void drop_oldest_stage_metrics(struct job_metrics *m)
 {
     const uint32_t dropped = m->stage_count / 2, kept = m->stage_count - dropped;
     for (uint32_t i = 0; i < dropped; i++) mem_free((char *)m->stages[i].name);
@@ -490,13 +493,14 @@ static void drop_oldest_stages(struct job_metrics *m)
 /* The stage started for the first time. A job that runs actions in a loop has stages without end:
  * the oldest ones are dropped. False when out of memory. Insertion sort: stages start nearly in the
  * order of their numbers. */
-static bool add_stage_time(struct job_metrics *m, uint32_t number, const char *name, uint32_t tasks)
+static bool add_stage_metrics(struct job_metrics *m, uint32_t number, const char *name,
+                              uint32_t tasks)
 {
     if (!array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
         return false;
     char *copy = mem_strdup(name);
     if (copy == NULL) return false;
-    if (m->stage_count == STAGES_KEPT_MAX) drop_oldest_stages(m);
+    if (m->stage_count == STAGES_KEPT_MAX) drop_oldest_stage_metrics(m);
     m->stages_started++;
     uint32_t at = m->stage_count++;
     for (; at > 0 && m->stages[at - 1].number > number; at--) m->stages[at] = m->stages[at - 1];
@@ -507,7 +511,7 @@ static bool add_stage_time(struct job_metrics *m, uint32_t number, const char *n
 }
 
 /* From the end: the stage that finishes is among the last that started. */
-static void set_stage_time(struct job_metrics *m, uint32_t number, uint64_t elapsed_ns)
+static void set_stage_elapsed_time(struct job_metrics *m, uint32_t number, uint64_t elapsed_ns)
 {
     for (uint32_t i = m->stage_count; i-- > 0;)
         if (m->stages[i].number == number) m->stages[i].elapsed_ns = elapsed_ns;
@@ -518,7 +522,7 @@ int stage_run_start(struct driver *d, uint32_t number)
     struct stage_run *stage = &d->action_run->stages[number];
     /* `finished` may be set: an earlier action completed it, and outputs were lost since. */
     assert(!stage->started);
-    if (is_cut(stage))
+    if (is_lineage_cut(stage))
         return error_set(driver_error(d), GLINT_E_SHUFFLE_CORRUPT, "check the disk; run it again",
                          "the map outputs of %s (RDD %u) are damaged, and its lineage was cut",
                          stage->shuffle->op->name, stage->shuffle->id);
@@ -527,12 +531,12 @@ int stage_run_start(struct driver *d, uint32_t number)
     stage_progress_start(d, number);
     event_log_listener_on_stage_start(d, number);
     if (!stage->is_first_run ||
-        add_stage_time(&d->metrics, stage->number, stage->name, stage->tasks))
+        add_stage_metrics(&d->metrics, stage->number, stage->name, stage->tasks))
         return 0;
     return error_no_memory(driver_error(d));
 }
 
-static int finish_stage(struct driver *d, uint32_t number)
+static int finish_stage_run(struct driver *d, uint32_t number)
 {
     struct action_run *a = d->action_run;
     struct stage_run *stage = &a->stages[number];
@@ -543,7 +547,8 @@ static int finish_stage(struct driver *d, uint32_t number)
     stage->finished = true;
     event_log_listener_on_stage_end(d, number);
     if (stage->is_first_run)
-        set_stage_time(&d->metrics, stage->number, d->env->now_ns(d->env) - stage->start_ns);
+        set_stage_elapsed_time(&d->metrics, stage->number,
+                               d->env->now_ns(d->env) - stage->start_ns);
     if (stage->shuffle == NULL) return 0;
     stage->shuffle->shuffled = true; /* later actions skip this stage, and read its outputs */
     return d->executor_count > 1 ? prefer_output_locations(d, number) : 0;
@@ -555,7 +560,8 @@ void stage_runs_record_unfinished(struct driver *d)
     for (uint32_t i = 0; i < a->stage_count; i++) {
         const struct stage_run *stage = &a->stages[i];
         if (!stage->started || stage->finished || !stage->is_first_run) continue;
-        set_stage_time(&d->metrics, stage->number, d->env->now_ns(d->env) - stage->start_ns);
+        set_stage_elapsed_time(&d->metrics, stage->number,
+                               d->env->now_ns(d->env) - stage->start_ns);
     }
 }
 
@@ -565,7 +571,7 @@ int stage_runs_finish_done_stages(struct driver *d)
     /* A stage finishes once per action, also if it becomes incomplete and complete again. */
     for (uint32_t i = 0; i < a->stage_count; i++) {
         if (a->stages[i].finished || !sched_stage_is_done(a->sched, i)) continue;
-        int r = finish_stage(d, i);
+        int r = finish_stage_run(d, i);
         if (r != 0) return r;
         stage_progress_report(d, i);
     }

@@ -31,7 +31,7 @@ struct stage_transport {
 /* ---- What the engine gets */
 
 /* Plans of all stages, with all their tasks, whether or not outputs of some are here. */
-static int pack_stage(struct stage_transport *t, struct packer *p, uint32_t number)
+static int pack_stage_plan(struct stage_transport *t, struct packer *p, uint32_t number)
 {
     struct driver *d = t->g->driver;
     struct action_run *a = d->action_run;
@@ -67,7 +67,7 @@ static int pack_stage(struct stage_transport *t, struct packer *p, uint32_t numb
     return r;
 }
 
-static int pack_action(struct stage_transport *t, struct buffer *out)
+static int pack_action_stages(struct stage_transport *t, struct buffer *out)
 {
     const struct driver *d = t->g->driver;
     struct packer p = {.failed = false};
@@ -84,13 +84,14 @@ static int pack_action(struct stage_transport *t, struct buffer *out)
     t->session->stages = d->action_run->stage_count;
     t->session->tasks = 0;
     pack_array(&p, d->action_run->stage_count);
-    for (uint32_t i = 0; i < d->action_run->stage_count && r == 0; i++) r = pack_stage(t, &p, i);
+    for (uint32_t i = 0; i < d->action_run->stage_count && r == 0; i++)
+        r = pack_stage_plan(t, &p, i);
     if (r == 0) return packer_finish(&p, out, &t->g->error);
     packer_fini(&p);
     return r;
 }
 
-static int reject_stage(struct stage_transport *t, uint32_t stage, const char *why)
+static int set_stage_rejected_error(struct stage_transport *t, uint32_t stage, const char *why)
 {
     const struct driver *d = t->g->driver;
     return error_set(&t->g->error, GLINT_E_STAGE_ACTION, "run the job with glint submit",
@@ -99,7 +100,8 @@ static int reject_stage(struct stage_transport *t, uint32_t stage, const char *w
 }
 
 /* A stage gets lines, or splits, for all its tasks; and lines go to one stage. */
-static int check_stage(struct stage_transport *t, const struct stage_file *f, uint32_t number)
+static int check_stage_inputs(struct stage_transport *t, const struct stage_file *f,
+                              uint32_t number)
 {
     const struct packed_stage *stage = &f->stages[number];
     struct stage_plan plan = {.node_count = 0};
@@ -109,8 +111,8 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
     for (uint32_t i = 0; i < f->stage_count; i++)
         for (uint32_t p = 0; p < f->stages[i].parent_count; p++)
             readers += f->stages[i].parents[p] == number;
-    if (readers > 1) return reject_stage(t, number, "is read by two others");
-    if (stage->task_count == 0) return reject_stage(t, number, "has no input");
+    if (readers > 1) return set_stage_rejected_error(t, number, "is read by two others");
+    if (stage->task_count == 0) return set_stage_rejected_error(t, number, "has no input");
     int r = stage_plan_decode(&plan, stage->plan, &t->g->config, error);
     for (uint32_t i = 0; i < stage->task_count && r == 0; i++) {
         r = stage_inputs_find(&plan, stage->tasks[i].partition, &inputs, error);
@@ -118,7 +120,7 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
             for (uint32_t k = 0; k < j && r == 0; k++)
                 if (inputs.items[j].shuffle == inputs.items[k].shuffle &&
                     inputs.items[j].partition == inputs.items[k].partition)
-                    r = reject_stage(t, number, "reads a partition twice");
+                    r = set_stage_rejected_error(t, number, "reads a partition twice");
     }
     mem_free(inputs.items);
     stage_plan_fini(&plan);
@@ -127,12 +129,12 @@ static int check_stage(struct stage_transport *t, const struct stage_file *f, ui
 
 /* A part of an output that the job has not published would be removed at the end of this process.
  */
-static int check_inputs(struct stage_transport *t)
+static int reject_own_outputs_as_input(struct stage_transport *t)
 {
     for (const struct glint_rdd *rdd = t->g->rdds; rdd != NULL; rdd = rdd->next)
         for (uint64_t i = 0; rdd->inputs != NULL && i < rdd->inputs->count; i++)
             if (rdd->inputs->files[i].stored != NULL)
-                return reject_stage(t, 0, "reads an output of this job");
+                return set_stage_rejected_error(t, 0, "reads an output of this job");
     return 0;
 }
 
@@ -160,27 +162,29 @@ static int write_session_file(struct stage_transport *t, struct glint_slice acti
     struct stage_file written = {.id = 0};
     if (stage_file_write(c->env, s->out, &head, action, &t->g->error) != 0) return t->g->error.code;
     int r = stage_file_read(c->env, s->out, &written, &t->g->error);
-    for (uint32_t i = 0; i < written.stage_count && r == 0; i++) r = check_stage(t, &written, i);
+    for (uint32_t i = 0; i < written.stage_count && r == 0; i++)
+        r = check_stage_inputs(t, &written, i);
     if (r != 0) c->env->remove(c->env, ENV_CWD, s->out, false);
     stage_file_fini(&written);
     return r;
 }
 
 /* Stops the job: this is as far as it gets without the engine. */
-static int pack_and_stop(struct stage_transport *t, struct glint_slice action)
+static int pack_action_and_stop(struct stage_transport *t, struct glint_slice action)
 {
     if (t->session->out == NULL)
         return error_set(&t->g->error, GLINT_E_STAGE_ACTION,
                          "pack it: glint stage pack --next FILE -o FILE, and run its stages",
                          "the job has another action");
-    if (check_inputs(t) != 0 || write_session_file(t, action) != 0) return t->g->error.code;
+    if (reject_own_outputs_as_input(t) != 0 || write_session_file(t, action) != 0)
+        return t->g->error.code;
     t->session->packed = true;
     return error_set(&t->g->error, GLINT_E_INTERRUPTED, NULL, "packed");
 }
 
 /* ---- Known results */
 
-static int read_input(struct stage_transport *t)
+static int read_results_input(struct stage_transport *t)
 {
     struct env *env = t->g->config.env;
     int64_t n = 1;
@@ -196,7 +200,7 @@ static int read_input(struct stage_transport *t)
 
 /* The last action that is known gets the lines from the input; at the end of the job they need not
  * be kept. */
-static int read_results(struct stage_transport *t)
+static int read_stage_results(struct stage_transport *t)
 {
     const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
@@ -210,7 +214,7 @@ static int read_results(struct stage_transport *t)
         return error_no_memory(&t->g->error);
     if (t->actions < s->file->earlier_count)
         t->lines[t->actions] = s->file->earlier[t->actions];
-    else if (kept && (r = read_input(t)) == 0)
+    else if (kept && (r = read_results_input(t)) == 0)
         t->lines[t->actions] = (struct glint_slice){t->input.data, t->input.size};
     if (kept && r == 0) {
         const struct glint_slice lines = t->lines[t->actions];
@@ -226,35 +230,37 @@ static int read_results(struct stage_transport *t)
     return r;
 }
 
-static bool is_same(struct glint_slice a, struct glint_slice b)
+static bool is_same_bytes(struct glint_slice a, struct glint_slice b)
 {
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
 /* The next action of the job that another engine runs. */
-static int start_action(struct stage_transport *t)
+static int start_foreign_action(struct stage_transport *t)
 {
     const struct stage_session *s = t->session;
     struct buffer action = {NULL, 0, 0};
     const uint32_t known = s->file != NULL ? s->file->earlier_count + 1 : 0;
     stage_results_fini(&t->results);
     t->counted = false;
-    int r = pack_action(t, &action);
+    int r = pack_action_stages(t, &action);
     const struct glint_slice bytes = {action.data, action.size};
     if (r == 0 && t->actions >= known)
-        r = pack_and_stop(t, bytes);
-    else if (r == 0 && t->actions == s->file->earlier_count && !is_same(bytes, s->file->action))
+        r = pack_action_and_stop(t, bytes);
+    else if (r == 0 && t->actions == s->file->earlier_count &&
+             !is_same_bytes(bytes, s->file->action))
         r = error_set(
             &t->g->error, GLINT_E_STAGE_FILE, "pack the job again",
             "the job's plan is another one now: an input has changed since it was packed");
     else if (r == 0)
-        r = read_results(t);
+        r = read_stage_results(t);
     buffer_fini(&action);
     t->actions++;
     return r;
 }
 
-static int fill_done(struct stage_transport *t, const struct message *task, struct message *done)
+static int fill_done_message(struct stage_transport *t, const struct message *task,
+                             struct message *done)
 {
     const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
@@ -269,7 +275,8 @@ static int fill_done(struct stage_transport *t, const struct message *task, stru
     return memory ? 0 : error_no_memory(&t->g->error);
 }
 
-static void answer_task(struct stage_transport *t, struct driver *driver, struct message *task)
+static void deliver_task_outcome(struct stage_transport *t, struct driver *driver,
+                                 struct message *task)
 {
     struct message *m = task->outcome;
     task->outcome = NULL;
@@ -277,7 +284,7 @@ static void answer_task(struct stage_transport *t, struct driver *driver, struct
     m->task = task->task;
     m->attempt = task->attempt;
     m->partition = task->partition;
-    if (t->cancelled || t->g->error.code != GLINT_OK || fill_done(t, task, m) != 0) {
+    if (t->cancelled || t->g->error.code != GLINT_OK || fill_done_message(t, task, m) != 0) {
         m->type = MSG_FAILED;
         error_set(m->error, GLINT_E_INTERRUPTED, NULL, "the job ends");
     }
@@ -287,18 +294,20 @@ static void answer_task(struct stage_transport *t, struct driver *driver, struct
 /* ---- The transport */
 
 /* Actions that the job needs for its plan run here. */
-static bool runs_here(const struct stage_transport *t)
+static bool runs_in_this_process(const struct stage_transport *t)
 {
     const struct driver *d = t->g->driver;
     const struct action_run *a = d->action_run;
     return a == NULL || (a->action->rdd->side && a->commit_count == 0);
 }
 
-static int stage_send(void *arg, uint32_t executor, struct message *m, struct glint_error *error)
+static int stage_transport_send(void *arg, uint32_t executor, struct message *m,
+                                struct glint_error *error)
 {
     struct stage_transport *t = arg;
     if (m->type == MSG_CANCEL) t->cancelled = m->id != 0;
-    if (m->type != MSG_TASK || runs_here(t)) return t->inner.send(t->inner.arg, executor, m, error);
+    if (m->type != MSG_TASK || runs_in_this_process(t))
+        return t->inner.send(t->inner.arg, executor, m, error);
     assert(m->next == NULL);
     /* Allocated here: later, the driver could not be told. */
     m->outcome = message_create(MSG_FAILED);
@@ -315,7 +324,7 @@ static int stage_send(void *arg, uint32_t executor, struct message *m, struct gl
     return 0;
 }
 
-static void stage_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
+static void stage_transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct stage_transport *t = arg;
     if (t->first == NULL) {
@@ -326,26 +335,26 @@ static void stage_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
     if (!t->answering || number != t->number) {
         t->answering = true;
         t->number = number;
-        if (t->g->error.code == GLINT_OK) start_action(t);
+        if (t->g->error.code == GLINT_OK) start_foreign_action(t);
     }
     struct message *m = t->first;
     t->first = t->last = NULL;
     while (m != NULL) {
         struct message *next = m->next;
         m->next = NULL;
-        answer_task(t, driver, m);
+        deliver_task_outcome(t, driver, m);
         message_destroy(m);
         m = next;
     }
 }
 
-static void stage_wake(void *arg)
+static void stage_transport_wake(void *arg)
 {
     struct stage_transport *t = arg;
     t->inner.wake(t->inner.arg);
 }
 
-static void stage_destroy(void *arg)
+static void stage_transport_destroy(void *arg)
 {
     struct stage_transport *t = arg;
     t->inner.destroy(t->inner.arg);
@@ -369,10 +378,10 @@ int stage_transport_create(struct glint *g, struct stage_session *session,
     t->inner = *inner;
     /* Commands get it as a variable, so it is part of the plan. */
     if (session->file != NULL) g->job_id = session->file->id - session->file->earlier_count;
-    *out = (struct transport){.send = stage_send,
-                              .wait = stage_wait,
-                              .wake = stage_wake,
-                              .destroy = stage_destroy,
+    *out = (struct transport){.send = stage_transport_send,
+                              .wait = stage_transport_wait,
+                              .wake = stage_transport_wake,
+                              .destroy = stage_transport_destroy,
                               .arg = t};
     return 0;
 }

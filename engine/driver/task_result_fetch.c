@@ -2,8 +2,8 @@
  * with their executor (transfer/chunked_fetch.h), and passes them to the driver as if the DONE had
  * contained them.
  *
- *   pending  -> fetching  [start_fetch: it fits into result_bytes_max]
- *   fetching -> ended     [on_fetched: pushes DONE with the result, or FAILED, to the inbox]
+ *   pending  -> fetching  [start_result_fetch: it fits into result_bytes_max]
+ *   fetching -> ended     [on_result_fetched: pushes DONE with the result, or FAILED, to the inbox]
  *
  * Results that are fetched and not yet taken by the driver are limited to result_bytes_max, which
  * is also the limit of an action's result: a slow driver's memory stays bounded. */
@@ -33,7 +33,7 @@ static void result_fetch_free(struct result_fetch *s)
 }
 
 /* Passes a message to the driver, with `fetched_bytes` of a result. */
-static void push_message(struct executor_conn *l, struct message *m, uint64_t fetched_bytes)
+static void push_result_message(struct executor_conn *l, struct message *m, uint64_t fetched_bytes)
 {
     if (inbox_push_message(l->r, l->number, m, fetched_bytes)) return;
     atomic_fetch_sub(&l->r->fetched_results_bytes, fetched_bytes);
@@ -43,8 +43,8 @@ static void push_message(struct executor_conn *l, struct message *m, uint64_t fe
 }
 
 /* Passes the DONE to the driver as a FAILED of the same attempt. */
-static void push_failed_task(struct executor_conn *l, struct message *m,
-                             const struct glint_error *why)
+static void push_task_failed_message(struct executor_conn *l, struct message *m,
+                                     const struct glint_error *why)
 {
     m->type = MSG_FAILED;
     m->id = m->size = 0;
@@ -59,20 +59,20 @@ static void push_failed_task(struct executor_conn *l, struct message *m,
         return;
     }
     *m->error = *why;
-    push_message(l, m, 0);
+    push_result_message(l, m, 0);
 }
 
 /* ---- Fetching */
 
 /* Lets the executor free its copy of the result. */
-static void send_release(struct executor_conn *l, uint64_t id)
+static void send_result_release(struct executor_conn *l, uint64_t id)
 {
     struct message m = {.type = MSG_RELEASE, .id = id};
     message_send(l->control, &m);
 }
 
 /* chunked_fetch's `done`. */
-static void on_fetched(struct chunked_fetch *f)
+static void on_result_fetched(struct chunked_fetch *f)
 {
     struct result_fetch *s = f->arg;
     struct executor_conn *l = s->executor_conn;
@@ -92,20 +92,20 @@ static void on_fetched(struct chunked_fetch *f)
         message_destroy(m);
         return;
     }
-    send_release(l, m->id);
+    send_result_release(l, m->id);
     if (why.code != GLINT_OK) {
-        push_failed_task(l, m, &why);
+        push_task_failed_message(l, m, &why);
     } else {
         m->body.size = size;
         m->id = m->size = 0; /* now like a DONE with an inline result */
-        push_message(l, m, size);
+        push_result_message(l, m, size);
     }
     task_result_fetch_start_pending(l->r);
 }
 
 /* Allocates the result and sends the first requests. If there is no memory only the attempt
  * fails. */
-static void start_fetch(struct executor_conn *l, struct result_fetch *s)
+static void start_result_fetch(struct executor_conn *l, struct result_fetch *s)
 {
     struct message *m = s->m;
     struct glint_error why = {.code = GLINT_OK};
@@ -115,7 +115,7 @@ static void start_fetch(struct executor_conn *l, struct result_fetch *s)
     if (s->fetch == NULL || m->body.data == NULL) {
         error_no_memory(&why);
         result_fetch_free(s);
-        push_failed_task(l, m, &why);
+        push_task_failed_message(l, m, &why);
         return;
     }
     m->body.capacity = m->size;
@@ -123,7 +123,7 @@ static void start_fetch(struct executor_conn *l, struct result_fetch *s)
     s->fetch->fetcher = (struct fetcher){.submit = fetch_client_submit, .arg = &l->fetches};
     s->fetch->get = (struct get_request){.kind = GET_RESULT, .id = m->id, .size = m->size};
     s->fetch->into = m->body.data;
-    s->fetch->done = on_fetched;
+    s->fetch->done = on_result_fetched;
     s->fetch->arg = s;
     chunked_fetch_start(s->fetch);
     cluster_transport_arm_timer(l->r, fetch_client_deadline_ns(&l->fetches));
@@ -138,7 +138,8 @@ void task_result_fetch_start_pending(struct cluster_transport *r)
             next = s->next;
             uint64_t in_use = atomic_load(&r->fetched_results_bytes);
             /* One is always allowed, else a result could wait forever. */
-            if (s->fetch == NULL && (in_use == 0 || in_use + s->m->size <= max)) start_fetch(l, s);
+            if (s->fetch == NULL && (in_use == 0 || in_use + s->m->size <= max))
+                start_result_fetch(l, s);
         }
 }
 
@@ -157,7 +158,7 @@ void task_result_fetch_add(struct executor_conn *l, struct message *m)
         error_set(&why, GLINT_E_RESULT_LIMIT, "save the result as files instead of collecting it",
                   "a task's result has %llu bytes, the limit is %llu", (unsigned long long)m->size,
                   (unsigned long long)max);
-        push_failed_task(l, m, &why);
+        push_task_failed_message(l, m, &why);
         return;
     }
     struct result_fetch *s = mem_zalloc(sizeof *s);

@@ -1,8 +1,8 @@
 /* A line is built in memory, so that the file contains it completely or not at all (except after a
  * torn write). A line that is too long, or for which there is no memory, is dropped and counted.
  *
- *   OPEN -> FULL    [store_line: only the last line is written after this]
- *   any  -> BROKEN  [on_write_error: nothing is written after this] */
+ *   OPEN -> FULL    [store_event_line: only the last line is written after this]
+ *   any  -> BROKEN  [on_event_log_write_error: nothing is written after this] */
 #include "engine/events/event_log.h"
 
 #include "engine/base/text.h"
@@ -39,7 +39,7 @@ struct event_log {
 /* ---- An event log that exists already is replaced; any other file is left alone. */
 
 /* Returns the text after `name` and one or more of `characters`, or NULL if it does not match. */
-static const char *skip_field(const char *text, const char *name, const char *characters)
+static const char *skip_json_field(const char *text, const char *name, const char *characters)
 {
     if (text == NULL || strncmp(text, name, strlen(name)) != 0) return NULL;
     size_t size = strspn(text + strlen(name), characters);
@@ -49,15 +49,15 @@ static const char *skip_field(const char *text, const char *name, const char *ch
 /* Whether the text begins like the first line of every log (driver/event_log_listener.c). */
 static bool starts_as_event_log(const char *text)
 {
-    text = skip_field(text, "{\"schema\":", "0123456789");
-    text = skip_field(text, ",\"event\":\"job\",\"ms\":", "0123456789.");
-    text = skip_field(text, ",\"time\":\"", "0123456789-:.TZ");
-    text = skip_field(text, "\",\"id\":\"", "0123456789abcdef");
+    text = skip_json_field(text, "{\"schema\":", "0123456789");
+    text = skip_json_field(text, ",\"event\":\"job\",\"ms\":", "0123456789.");
+    text = skip_json_field(text, ",\"time\":\"", "0123456789-:.TZ");
+    text = skip_json_field(text, "\",\"id\":\"", "0123456789abcdef");
     return text != NULL && strncmp(text, "\",", 2) == 0;
 }
 
 /* Returns why the file may not be replaced, or NULL. */
-static const char *why_not_replaceable(struct env *env, int file, const struct env_stat *stat)
+static const char *reason_not_replaceable(struct env *env, int file, const struct env_stat *stat)
 {
     char text[128] = "";
     if (stat->kind != ENV_FILE) return "is not an event log";
@@ -68,7 +68,7 @@ static const char *why_not_replaceable(struct env *env, int file, const struct e
 
 /* Removes an event log or empty file of this user; rejects anything else, so that a mistyped
  * --event-log never overwrites another file. Returns 0, or OUTPUT_EXISTS or OUTPUT_CREATE. */
-static int remove_old(struct env *env, const char *path, struct glint_error *error)
+static int remove_old_event_log(struct env *env, const char *path, struct glint_error *error)
 {
     int file = env->open(env, ENV_CWD, path, ENV_READ_NOFOLLOW);
     if (file == -ENOENT) return 0;
@@ -77,7 +77,7 @@ static int remove_old(struct env *env, const char *path, struct glint_error *err
     struct env_stat stat;
     int r = file >= 0 ? env->stat_open(env, file, &stat) : 0;
     const char *wrong = file == -ELOOP ? "is a symbolic link" : NULL;
-    if (file >= 0 && r == 0) wrong = why_not_replaceable(env, file, &stat);
+    if (file >= 0 && r == 0) wrong = reason_not_replaceable(env, file, &stat);
     if (file >= 0) env->close(env, file);
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "stat", path);
     if (wrong != NULL)
@@ -93,7 +93,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
 {
     struct env *env = config->env;
     assert(config->path != NULL || config->sink != NULL);
-    if (config->path != NULL && remove_old(env, config->path, error) != 0) return NULL;
+    if (config->path != NULL && remove_old_event_log(env, config->path, error) != 0) return NULL;
     struct event_log *log = mem_zalloc(sizeof *log);
     if (log == NULL || !buffer_reserve(&log->pending, PENDING_BYTES)) {
         mem_free(log);
@@ -119,7 +119,7 @@ struct event_log *event_log_open(const struct event_log_config *config, struct g
 }
 
 /* Warns once. The log is a by-product, so the job goes on. */
-static void on_write_error(struct event_log *log, int error)
+static void on_event_log_write_error(struct event_log *log, int error)
 {
     char line[256];
     log->state = LOG_BROKEN;
@@ -128,7 +128,7 @@ static void on_write_error(struct event_log *log, int error)
     if (log->config.note != NULL) log->config.note(log->config.note_arg, line);
 }
 
-static void write_pending(struct event_log *log)
+static void write_pending_lines(struct event_log *log)
 {
     assert(log->state != LOG_BROKEN || log->pending.size == 0);
     int r = log->pending.size > 0
@@ -136,15 +136,15 @@ static void write_pending(struct event_log *log)
                 : 0;
     log->pending.size = 0; /* also after an error: nothing is retried */
     log->flushed_ns = log->env->now_ns(log->env);
-    if (r < 0) on_write_error(log, r);
+    if (r < 0) on_event_log_write_error(log, r);
 }
 
 void event_log_close(struct event_log *log)
 {
     if (log == NULL) return;
-    if (log->state != LOG_BROKEN) write_pending(log);
+    if (log->state != LOG_BROKEN) write_pending_lines(log);
     int r = log->file >= 0 ? log->env->close(log->env, log->file) : 0;
-    if (r < 0 && log->state != LOG_BROKEN) on_write_error(log, r);
+    if (r < 0 && log->state != LOG_BROKEN) on_event_log_write_error(log, r);
     json_fini(&log->line);
     buffer_fini(&log->pending);
     mem_free(log);
@@ -153,26 +153,26 @@ void event_log_close(struct event_log *log)
 void event_log_on_timer(struct event_log *log)
 {
     if (log == NULL || log->state == LOG_BROKEN || log->pending.size == 0) return;
-    if (log->env->now_ns(log->env) - log->flushed_ns >= FLUSH_NS) write_pending(log);
+    if (log->env->now_ns(log->env) - log->flushed_ns >= FLUSH_NS) write_pending_lines(log);
 }
 
 /* ---- Lines */
 
-static uint64_t since_start_ns(const struct event_log *log, uint64_t ns)
+static uint64_t event_log_elapsed_ns(const struct event_log *log, uint64_t ns)
 {
     return ns > log->start_ns ? ns - log->start_ns : 0; /* before the log was opened: 0 */
 }
 
 double event_log_ms(const struct event_log *log, uint64_t ns)
 {
-    return (double)(since_start_ns(log, ns) / 1000) / 1000.0;
+    return (double)(event_log_elapsed_ns(log, ns) / 1000) / 1000.0;
 }
 
 void event_log_put_time(struct event_log *log, const char *ms_name, const char *time_name,
                         uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];
-    const uint64_t since = since_start_ns(log, ns);
+    const uint64_t since = event_log_elapsed_ns(log, ns);
     json_ms(&log->line, ms_name, since);
     text_format_time(text, log->start_wall_ns + (int64_t)since);
     json_cstring(&log->line, time_name, text);
@@ -197,7 +197,7 @@ struct json *event_log_line_start(struct event_log *log, const char *event, unsi
 }
 
 /* Moves the finished line to `pending`, or drops it. */
-static void append_line(struct event_log *log)
+static void append_line_to_pending(struct event_log *log)
 {
     struct buffer *line = &log->line.out;
     bool kept = !log->line.failed && buffer_append(line, "\n", 1) &&
@@ -208,12 +208,13 @@ static void append_line(struct event_log *log)
     else
         log->left_out++;
     uint64_t now = log->env->now_ns(log->env);
-    if (log->pending.size >= PENDING_BYTES || now - log->flushed_ns >= FLUSH_NS) write_pending(log);
+    if (log->pending.size >= PENDING_BYTES || now - log->flushed_ns >= FLUSH_NS)
+        write_pending_lines(log);
 }
 
 /* Stores a complete line. Reserves room for two more: "full" and the last one. The line that did
  * not fit is overwritten by "full" and counted as dropped. */
-static void store_line(struct event_log *log)
+static void store_event_line(struct event_log *log)
 {
     const bool last = (log->kind & EVENT_LAST) != 0;
     uint64_t reserve = last ? 0 : 2 * EVENT_LOG_LINE_BYTES_MAX;
@@ -223,10 +224,10 @@ static void store_line(struct event_log *log)
         event_log_line_start(log, "full", EVENT_FOR_FILE);
         json_u64(&log->line, "bytes_max", log->config.bytes_max);
         json_end(&log->line, '}');
-        append_line(log);
+        append_line_to_pending(log);
         log->left_out++;
     } else if (log->state == LOG_OPEN || last) {
-        append_line(log);
+        append_line_to_pending(log);
     } else {
         log->left_out++;
     }
@@ -240,6 +241,6 @@ void event_log_line_end(struct event_log *log)
     if ((log->kind & EVENT_FOR_SINK) != 0 && !log->line.failed)
         sink->line(sink->arg, log->line.out.data, log->line.out.size);
     if ((log->kind & EVENT_FOR_FILE) == 0) return;
-    store_line(log);
-    if (last && log->state != LOG_BROKEN) write_pending(log); /* a crash now loses no event */
+    store_event_line(log);
+    if (last && log->state != LOG_BROKEN) write_pending_lines(log); /* a crash now loses no event */
 }

@@ -26,7 +26,7 @@ void job_model_init(struct job_model *m)
     *m = (struct job_model){.events = json_array(), .failures = json_array()};
 }
 
-static void free_stage(struct job_stage *s)
+static void free_job_stage(struct job_stage *s)
 {
     json_decref(s->start);
     json_decref(s->end);
@@ -41,7 +41,7 @@ void job_model_fini(struct job_model *m)
     json_t *const owned[] = {m->job,     m->end,     m->events,      m->failures,
                              m->running, m->storage, m->accumulators};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) json_decref(owned[i]);
-    for (uint32_t i = 0; i < m->stage_count; i++) free_stage(&m->stages[i]);
+    for (uint32_t i = 0; i < m->stage_count; i++) free_job_stage(&m->stages[i]);
     for (uint32_t i = 0; i < m->executor_count; i++) {
         json_decref(m->executors[i].joined);
         json_decref(m->executors[i].last);
@@ -91,7 +91,7 @@ void job_put_value(struct json *out, const char *name, const json_t *value)
     }
 }
 
-static uint32_t number_of(const json_t *event, const char *name)
+static uint32_t json_field_u32(const json_t *event, const char *name)
 {
     const json_int_t value = json_integer_value(json_object_get(event, name));
     return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX - 1;
@@ -126,7 +126,7 @@ static struct job_executor *find_or_add_executor(struct job_model *m, uint32_t n
     return &m->executors[number];
 }
 
-static void keep_event(json_t **to, json_t *event)
+static void replace_kept_event(json_t **to, json_t *event)
 {
     json_decref(*to);
     *to = json_incref(event);
@@ -136,7 +136,7 @@ static void keep_event(json_t **to, json_t *event)
 
 /* Adds to the metric of the done attempt number `index`, the last one. An executor may send the
  * same counter more than once. */
-static bool put_metric(struct buffer *b, uint64_t index, uint64_t value)
+static bool add_to_task_metric(struct buffer *b, uint64_t index, uint64_t value)
 {
     const uint64_t zero = 0;
     uint64_t sum;
@@ -158,14 +158,14 @@ int job_stage_add_counter(struct job_stage *s, const char *name, int64_t value,
     int r = counters_add(&s->counters, name, value, &why);
     for (int k = 0; k < TASK_METRICS && r == 0; k++)
         if (strcmp(name, metric_names[k]) == 0 &&
-            !put_metric(&s->metrics[k], s->done - 1, (uint64_t)value))
+            !add_to_task_metric(&s->metrics[k], s->done - 1, (uint64_t)value))
             r = GLINT_E_NO_MEMORY;
     if (r == GLINT_E_PLAN_LIMIT)
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", why.cause);
     return r == 0 ? 0 : error_no_memory(error);
 }
 
-static bool add_done(struct job_stage *s, const struct event_attempt *a)
+static bool add_done_attempt(struct job_stage *s, const struct event_attempt *a)
 {
     const double ms = a->run_ms > 0 ? a->run_ms : 0;
     s->done++;
@@ -173,7 +173,7 @@ static bool add_done(struct job_stage *s, const struct event_attempt *a)
            buffer_append(&s->done_tasks, &a->task, sizeof a->task);
 }
 
-static bool add_failure(struct job_model *m, const struct event_attempt *a, json_t *why)
+static bool add_failed_attempt(struct job_model *m, const struct event_attempt *a, json_t *why)
 {
     json_t *failure =
         json_pack("{s:I s:I s:I s:I s:I s:b s:f s:f s:s s:O?}", "stageId", (json_int_t)a->stage,
@@ -208,18 +208,18 @@ struct job_stage *job_model_add_attempt(struct job_model *m, const struct event_
     switch (a->outcome) {
     case OUTCOME_DONE:
         e->done++;
-        kept = add_done(s, a);
+        kept = add_done_attempt(s, a);
         break;
     case OUTCOME_KILLED: s->killed++; break;
     case OUTCOME_FAILED:
         s->failed++;
         e->failed++;
-        kept = add_failure(m, a, why);
+        kept = add_failed_attempt(m, a, why);
         break;
     default:
         s->lost++;
         e->failed++;
-        kept = add_failure(m, a, why);
+        kept = add_failed_attempt(m, a, why);
     }
     if (!kept) error_no_memory(error);
     return kept ? s : NULL;
@@ -243,11 +243,11 @@ static int add_task_event(struct job_model *m, json_t *o, struct glint_error *er
     struct event_attempt a = {.start_ms = json_number_value(json_object_get(o, "start_ms")),
                               .end_ms = json_number_value(json_object_get(o, "end_ms")),
                               .run_ms = json_is_number(run) ? json_number_value(run) : -1,
-                              .stage = number_of(o, "stage"),
-                              .task = number_of(o, "task"),
-                              .partition = number_of(o, "partition"),
-                              .attempt = number_of(o, "attempt"),
-                              .executor = number_of(o, "executor"),
+                              .stage = json_field_u32(o, "stage"),
+                              .task = json_field_u32(o, "task"),
+                              .partition = json_field_u32(o, "partition"),
+                              .attempt = json_field_u32(o, "attempt"),
+                              .executor = json_field_u32(o, "executor"),
                               .outcome = OUTCOME_FAILED,
                               .speculative = json_is_true(json_object_get(o, "speculative"))};
     for (uint8_t i = OUTCOME_DONE; i <= OUTCOME_EXECUTOR_LOST; i++)
@@ -265,45 +265,45 @@ static int add_task_event(struct job_model *m, json_t *o, struct glint_error *er
 
 static bool add_executor_event(struct job_model *m, json_t *o)
 {
-    struct job_executor *e = find_or_add_executor(m, number_of(o, "executor"));
+    struct job_executor *e = find_or_add_executor(m, json_field_u32(o, "executor"));
     if (e == NULL) return false;
     const char *state = job_event_text(o, "state");
     m->lost_executors += strcmp(state, "lost") == 0;
-    keep_event(strcmp(state, "joined") == 0 ? &e->joined : &e->last, o);
+    replace_kept_event(strcmp(state, "joined") == 0 ? &e->joined : &e->last, o);
     return true;
 }
 
 static int add_stage_event(struct job_model *m, json_t *o, struct glint_error *error)
 {
-    struct job_stage *s = find_or_add_stage(m, number_of(o, "stage"), error);
+    struct job_stage *s = find_or_add_stage(m, json_field_u32(o, "stage"), error);
     if (s == NULL) return error->code;
     const double ms = json_number_value(json_object_get(o, "ms"));
     if (job_event_is(o, "retry")) {
         s->retries++;
         m->retries++;
     } else if (job_event_is(o, "stage_end")) {
-        keep_event(&s->end, o);
+        replace_kept_event(&s->end, o);
         s->end_ms = ms;
     } else if (s->start == NULL) { /* a stage may run again */
-        s->tasks = number_of(o, "tasks");
+        s->tasks = json_field_u32(o, "tasks");
         s->start_ms = ms;
-        keep_event(&s->start, o);
+        replace_kept_event(&s->start, o);
     }
     return 0;
 }
 
-static void set_status(struct job_model *m, json_t *o)
+static void update_executor_status(struct job_model *m, json_t *o)
 {
     const json_t *all = json_object_get(o, "executors");
-    keep_event(&m->running, json_object_get(o, "running"));
+    replace_kept_event(&m->running, json_object_get(o, "running"));
     for (uint32_t i = 0; i < m->executor_count; i++) {
         json_t *health = json_array_get(all, i);
         m->executors[i].busy = (uint32_t)json_integer_value(json_object_get(health, "busy"));
-        keep_event(&m->executors[i].health, health);
+        replace_kept_event(&m->executors[i].health, health);
     }
 }
 
-static bool is_one_of(const char *event, const char *const *events)
+static bool is_one_of_events(const char *event, const char *const *events)
 {
     while (*events != NULL && strcmp(event, *events) != 0) events++;
     return *events != NULL;
@@ -321,21 +321,21 @@ int job_model_add_event(struct job_model *m, json_t *o, struct glint_error *erro
     m->last_ms = json_number_value(json_object_get(o, "ms"));
     if (strcmp(event, "task") == 0) return add_task_event(m, o, error);
     m->changes++;
-    if ((of_log || is_one_of(event, kept)) && json_array_append(m->events, o) != 0)
+    if ((of_log || is_one_of_events(event, kept)) && json_array_append(m->events, o) != 0)
         return error_no_memory(error);
-    if (is_one_of(event, of_stage)) r = add_stage_event(m, o, error);
+    if (is_one_of_events(event, of_stage)) r = add_stage_event(m, o, error);
     if (strcmp(event, "executor") == 0 && !add_executor_event(m, o)) r = error_no_memory(error);
-    if (strcmp(event, "status") == 0) set_status(m, o);
-    if (strcmp(event, "job") == 0) keep_event(&m->job, o);
-    if (strcmp(event, "storage") == 0) keep_event(&m->storage, o);
+    if (strcmp(event, "status") == 0) update_executor_status(m, o);
+    if (strcmp(event, "job") == 0) replace_kept_event(&m->job, o);
+    if (strcmp(event, "storage") == 0) replace_kept_event(&m->storage, o);
     if (strcmp(event, "full") == 0) m->size_limited = true;
     if (strcmp(event, "action") == 0)
         m->stages_skipped += json_array_size(json_object_get(o, "skipped"));
     if (json_object_get(o, "accumulators") != NULL) /* of an action, or the job */
-        keep_event(&m->accumulators, json_object_get(o, "accumulators"));
+        replace_kept_event(&m->accumulators, json_object_get(o, "accumulators"));
     if (strcmp(event, "job_end") == 0) {
-        keep_event(&m->end, o);
-        keep_event(&m->running, NULL);
+        replace_kept_event(&m->end, o);
+        replace_kept_event(&m->running, NULL);
         m->live = false;
     }
     return r;
@@ -353,7 +353,7 @@ uint64_t job_model_slots(const struct job_model *m)
     uint64_t slots = 0;
     for (uint32_t i = 0; i < m->executor_count; i++)
         if (!job_executor_is_lost(&m->executors[i]))
-            slots += number_of(m->executors[i].joined, "slots");
+            slots += json_field_u32(m->executors[i].joined, "slots");
     return slots;
 }
 
@@ -377,16 +377,16 @@ uint64_t job_stage_done_tasks(const struct job_stage *s)
     return tasks;
 }
 
-uint64_t job_model_running_in(const struct job_model *m, uint32_t stage)
+uint64_t job_model_running_count(const struct job_model *m, uint32_t stage)
 {
     uint64_t count = 0;
     size_t i;
     const json_t *o;
-    json_array_foreach(m->running, i, o) count += number_of(o, "stage") == stage;
+    json_array_foreach(m->running, i, o) count += json_field_u32(o, "stage") == stage;
     return count;
 }
 
-static int compare_ms(const void *a, const void *b)
+static int compare_milliseconds(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -398,7 +398,7 @@ bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]
     double *ms = (double *)s->run_ms.data;
     const size_t count = s->run_ms.size / sizeof *ms;
     if (count == 0) return false;
-    qsort(ms, count, sizeof *ms, compare_ms);
+    qsort(ms, count, sizeof *ms, compare_milliseconds);
     for (size_t i = 0; i < RUN_MS_QUANTILES; i++) {
         const size_t rank = (size_t)ceil(quantiles[i] * (double)count);
         out_ms[i] = ms[rank > 0 ? rank - 1 : 0];
@@ -407,7 +407,7 @@ bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]
 }
 
 /* After the size limit events are missing, so counting them would give too little. */
-static uint64_t total_of(const struct job_model *m, const char *field, uint64_t counted)
+static uint64_t total_or_counted(const struct job_model *m, const char *field, uint64_t counted)
 {
     const json_int_t total = json_integer_value(json_object_get(m->end, field));
     if (!m->size_limited || m->end == NULL) return counted;
@@ -428,10 +428,10 @@ struct job_totals job_model_totals(const struct job_model *m)
     }
     const uint64_t started = t.done_tasks + t.active;
     t.pending = m->end == NULL && t.tasks > started ? t.tasks - started : 0;
-    t.stages = total_of(m, "stages", m->stage_count);
-    t.stages_skipped = total_of(m, "stages_skipped", m->stages_skipped);
-    t.tasks = total_of(m, "tasks", t.tasks);
-    t.retries = total_of(m, "retries", m->retries);
+    t.stages = total_or_counted(m, "stages", m->stage_count);
+    t.stages_skipped = total_or_counted(m, "stages_skipped", m->stages_skipped);
+    t.tasks = total_or_counted(m, "tasks", t.tasks);
+    t.retries = total_or_counted(m, "retries", m->retries);
     return t;
 }
 
@@ -495,12 +495,12 @@ static bool is_integer_below(const json_t *v, json_int_t end)
     return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < end;
 }
 
-static bool is_ms(const json_t *v)
+static bool is_json_milliseconds(const json_t *v)
 {
     return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 9e15;
 }
 
-static bool is_error(const json_t *v)
+static bool is_json_error(const json_t *v)
 {
     return json_is_object(v) && json_is_string(json_object_get(v, "code")) &&
            json_is_string(json_object_get(v, "text")) &&
@@ -517,38 +517,38 @@ static bool is_whole_number(const json_t *v)
            strspn(json_string_value(v), "0123456789") == json_string_length(v);
 }
 
-static bool is_element_of_kind(const json_t *v, char kind)
+static bool json_element_has_kind(const json_t *v, char kind)
 {
     switch (kind) {
     case 'n': return is_integer_below(v, UINT32_MAX);
     case 'e': return is_integer_below(v, EXECUTORS_MAX);
-    case 'm': return is_ms(v);
-    case 'M': return json_is_null(v) || is_ms(v);
+    case 'm': return is_json_milliseconds(v);
+    case 'M': return json_is_null(v) || is_json_milliseconds(v);
     case 'b': return json_is_boolean(v);
     case 't': return json_is_null(v) || json_is_string(v);
     case 'w': return is_whole_number(v);
     case 'o': return json_is_object(v);
-    default: return json_is_null(v) || is_error(v);
+    default: return json_is_null(v) || is_json_error(v);
     }
 }
 
-static bool is_of_kind(json_t *v, char kind)
+static bool json_has_kind(json_t *v, char kind)
 {
     const char *name;
     json_t *element;
     size_t i;
     bool sound = kind == 'c' ? json_is_object(v) : json_is_array(v);
-    if (strchr("TNOc", kind) == NULL) return is_element_of_kind(v, kind);
-    json_object_foreach(v, name, element) sound = sound && is_element_of_kind(element, 'w');
+    if (strchr("TNOc", kind) == NULL) return json_element_has_kind(v, kind);
+    json_object_foreach(v, name, element) sound = sound && json_element_has_kind(element, 'w');
     json_array_foreach(v, i, element) sound =
-        sound && is_element_of_kind(element, kind == 'T'   ? 't'
-                                             : kind == 'O' ? 'o'
-                                                           : 'n');
+        sound && json_element_has_kind(element, kind == 'T'   ? 't'
+                                                : kind == 'O' ? 'o'
+                                                              : 'n');
     return sound;
 }
 
-static int check_fields(const json_t *o, const char *event, const char *fields,
-                        struct glint_error *error)
+static int check_event_fields(const json_t *o, const char *event, const char *fields,
+                              struct glint_error *error)
 {
     while (*fields != '\0') {
         const size_t size = strcspn(fields, ":");
@@ -558,7 +558,7 @@ static int check_fields(const json_t *o, const char *event, const char *fields,
         fields += strcspn(fields, " ");
         const bool missing = value == NULL && fields[-1] == '?';
         fields += strspn(fields, " ");
-        if (!missing && !is_of_kind(value, kind))
+        if (!missing && !json_has_kind(value, kind))
             return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL,
                              "\"%.*s\" of a \"%s\" is missing or of another type", (int)size, name,
                              event);
@@ -566,7 +566,7 @@ static int check_fields(const json_t *o, const char *event, const char *fields,
     return 0;
 }
 
-static int check_event(const json_t *o, struct glint_error *error)
+static int check_event_object(const json_t *o, struct glint_error *error)
 {
     const json_t *schema = json_object_get(o, "schema");
     const char *event = json_string_value(json_object_get(o, "event"));
@@ -577,11 +577,12 @@ static int check_event(const json_t *o, struct glint_error *error)
                          "use the version of glint that wrote the log",
                          "schema %lld, this version reads %d",
                          (long long)json_integer_value(schema), EVENT_LOG_SCHEMA);
-    if (!is_ms(json_object_get(o, "ms")) || !json_is_string(json_object_get(o, "time")))
+    if (!is_json_milliseconds(json_object_get(o, "ms")) ||
+        !json_is_string(json_object_get(o, "time")))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "\"ms\" or \"time\" is missing");
     for (size_t i = 0; i < sizeof event_schemas / sizeof event_schemas[0]; i++)
         if (strcmp(event_schemas[i].name, event) == 0)
-            return check_fields(o, event, event_schemas[i].fields, error);
+            return check_event_fields(o, event, event_schemas[i].fields, error);
     return 0;
 }
 
@@ -593,7 +594,7 @@ struct event_log_reader {
     struct glint_error *error;
 };
 
-static int fail_at(const struct event_log_reader *r, const struct glint_error *why)
+static int set_log_line_error(const struct event_log_reader *r, const struct glint_error *why)
 {
     const char *hint = why->hint[0] != '\0' ? why->hint : NULL;
     if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(r->error);
@@ -623,15 +624,15 @@ static int parse_event_line(struct event_log_reader *r, const uint8_t *data, uin
                   "the log takes more than %u times its size in memory", JSON_TIMES);
     else if (o == NULL)
         error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
-    else if (check_event(o, &why) == 0)
+    else if (check_event_object(o, &why) == 0)
         add_valid_event(r->model, o, &why);
     json_decref(o);
     if (out_of_memory) return error_no_memory(r->error);
-    return why.code == GLINT_OK ? 0 : fail_at(r, &why);
+    return why.code == GLINT_OK ? 0 : set_log_line_error(r, &why);
 }
 
 /* Parses all complete lines in the buffer, and moves the rest to its start. */
-static int parse_lines(struct event_log_reader *r, struct buffer *b)
+static int parse_event_log_lines(struct event_log_reader *r, struct buffer *b)
 {
     const uint8_t *at = b->data, *end = b->data + b->size, *found;
     int code = 0;
@@ -648,10 +649,11 @@ static int parse_lines(struct event_log_reader *r, struct buffer *b)
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "a line is longer than %llu bytes",
               (unsigned long long)EVENT_LOG_LINE_BYTES_MAX);
-    return fail_at(r, &why);
+    return set_log_line_error(r, &why);
 }
 
-static int open_file(struct env *env, const char *path, int *out, struct glint_error *error)
+static int open_event_log_file(struct env *env, const char *path, int *out,
+                               struct glint_error *error)
 {
     struct env_stat st;
     int file = env->open(env, ENV_CWD, path, ENV_READ);
@@ -670,7 +672,7 @@ static int open_file(struct env *env, const char *path, int *out, struct glint_e
     return r;
 }
 
-static int read_lines(struct event_log_reader *r, struct env *env, int file)
+static int read_event_log_lines(struct event_log_reader *r, struct env *env, int file)
 {
     struct buffer b = {NULL, 0, 0};
     uint64_t offset = 0;
@@ -687,7 +689,7 @@ static int read_lines(struct event_log_reader *r, struct env *env, int file)
         offset += (uint64_t)n;
         /* Less than requested is the end of the file. A log of a running job may grow meanwhile. */
         more = (uint64_t)n == READ_BYTES;
-        code = parse_lines(r, &b);
+        code = parse_event_log_lines(r, &b);
     }
     r->model->truncated_line = b.size > 0;
     buffer_fini(&b);
@@ -703,9 +705,9 @@ int job_model_read(struct job_model *m, struct env *env, const char *path,
     out_of_memory = too_large = false;
     json_set_alloc_funcs(json_allocate, mem_free);
     job_model_init(m);
-    int r = open_file(env, path, &file, error);
+    int r = open_event_log_file(env, path, &file, error);
     if (r != 0) return r;
-    r = read_lines(&reader, env, file);
+    r = read_event_log_lines(&reader, env, file);
     env->close(env, file);
     if (r == 0 && m->job == NULL)
         r = error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "%s:1: the log contains no job",

@@ -98,7 +98,7 @@ struct job_totals job_model_totals(const struct job_model *m);
 /* Slots of all executors that are not lost. */
 uint64_t job_model_slots(const struct job_model *m);
 uint64_t job_stage_done_tasks(const struct job_stage *s); /* each once, however often it ran */
-uint64_t job_model_running_in(const struct job_model *m, uint32_t stage); /* attempts */
+uint64_t job_model_running_count(const struct job_model *m, uint32_t stage); /* attempts */
 bool job_executor_is_lost(const struct job_executor *e);
 
 enum {

@@ -79,7 +79,7 @@ void block_store_destroy(struct block_store *s)
 
 /* ---- Lists; called with the lock */
 
-static uint32_t bucket_of(uint32_t rdd, uint32_t partition)
+static uint32_t block_bucket_of(uint32_t rdd, uint32_t partition)
 {
     return (rdd * 31 + partition) % BLOCK_BUCKETS;
 }
@@ -87,14 +87,14 @@ static uint32_t bucket_of(uint32_t rdd, uint32_t partition)
 static struct cached_block **find_cached_block(struct block_store *s, uint32_t rdd,
                                                uint32_t partition)
 {
-    struct cached_block **link = &s->buckets[bucket_of(rdd, partition)];
+    struct cached_block **link = &s->buckets[block_bucket_of(rdd, partition)];
     while (*link != NULL && ((*link)->rdd != rdd || (*link)->partition != partition))
         link = &(*link)->next;
     return link;
 }
 
 /* Out of memory a change is not reported: the driver's knowledge is a hint. */
-static void report_change(struct block_store *s, const struct cached_block *b)
+static void record_block_change(struct block_store *s, const struct cached_block *b)
 {
     if (!array_reserve(&s->changes, &s->change_capacity, s->change_count + 1, sizeof *s->changes))
         return;
@@ -113,14 +113,14 @@ static struct cached_block *remove_cached_block(struct block_store *s, struct ca
     *link = b->next;
     TAILQ_REMOVE(&s->uses, b, use);
     b->removed = true;
-    report_change(s, b);
+    record_block_change(s, b);
     if (b->refs > 0) return NULL;
     if (b->in_memory) s->memory_bytes -= b->bytes;
     b->in_memory = false;
     return b;
 }
 
-static void free_chunks(struct cached_block *b)
+static void free_block_chunks(struct cached_block *b)
 {
     for (uint64_t i = 0; i < b->chunk_count; i++) {
         mem_free(b->chunks[i].data);
@@ -132,7 +132,7 @@ static void free_chunks(struct cached_block *b)
 static void cached_block_free(struct block_store *s, struct cached_block *b)
 {
     assert(b->refs == 0);
-    free_chunks(b);
+    free_block_chunks(b);
     if (b->path != NULL) s->env->remove(s->env, ENV_CWD, b->path, false);
     mem_free(b->path);
     mem_free(b->chunks);
@@ -205,7 +205,7 @@ void block_store_release(struct block_store *s, struct cached_block *b)
     if (last && b->in_memory && (b->removed || b->drop_memory)) {
         s->memory_bytes -= b->bytes;
         b->in_memory = b->drop_memory = false;
-        free_chunks(b);
+        free_block_chunks(b);
     }
     const bool removed = last && b->removed;
     pthread_mutex_unlock(&s->lock);
@@ -223,7 +223,7 @@ static bool block_store_add(struct block_store *s, struct cached_block *b)
     if (added) {
         *link = b;
         TAILQ_INSERT_TAIL(&s->uses, b, use);
-        report_change(s, b);
+        record_block_change(s, b);
     }
     pthread_mutex_unlock(&s->lock);
     return added;
@@ -241,7 +241,7 @@ static void block_store_remove(struct block_store *s, struct cached_block *b)
 /* ---- Eviction */
 
 /* Returns the least recently used block that can be evicted for one of `rdd`, with a reference. */
-static struct cached_block *find_victim(struct block_store *s, uint32_t rdd)
+static struct cached_block *find_block_to_evict(struct block_store *s, uint32_t rdd)
 {
     struct cached_block *b;
     TAILQ_FOREACH(b, &s->uses, use)
@@ -250,7 +250,7 @@ static struct cached_block *find_victim(struct block_store *s, uint32_t rdd)
     return b;
 }
 
-/* The block has one more reference, from find_victim. */
+/* The block has one more reference, from find_block_to_evict. */
 static void evict_block(struct block_store *s, struct glint_task *task, struct cached_block *b)
 {
     struct glint_error error = {.code = GLINT_OK};
@@ -267,7 +267,7 @@ static void evict_block(struct block_store *s, struct glint_task *task, struct c
     if (path != NULL) {
         b->path = path;
         b->drop_memory = true;
-        if (!b->removed) report_change(s, b);
+        if (!b->removed) record_block_change(s, b);
     } else if (!b->removed) {
         remove_cached_block(s, find_cached_block(s, b->rdd, b->partition)); /* freed below */
     }
@@ -284,7 +284,8 @@ static bool block_store_reserve(struct block_store *s, struct glint_task *task, 
         pthread_mutex_lock(&s->lock);
         const bool fits = bytes <= s->memory_max && s->memory_bytes <= s->memory_max - bytes;
         if (fits) s->memory_bytes += bytes;
-        struct cached_block *victim = !fits && bytes <= s->memory_max ? find_victim(s, rdd) : NULL;
+        struct cached_block *victim =
+            !fits && bytes <= s->memory_max ? find_block_to_evict(s, rdd) : NULL;
         pthread_mutex_unlock(&s->lock);
         if (victim == NULL) return fits;
         evict_block(s, task, victim);
@@ -327,8 +328,8 @@ static int create_block_file(struct block_store *s, struct cached_block *b, char
     return error_no_memory(error);
 }
 
-static int write_chunk(struct block_store *s, int file, struct block_chunk *c, const char *path,
-                       struct glint_error *error)
+static int write_block_chunk(struct block_store *s, int file, struct block_chunk *c,
+                             const char *path, struct glint_error *error)
 {
     c->checksum = XXH3_64bits(c->data, c->size);
     const int r = env_write_all(s->env, file, c->data, c->size);
@@ -343,7 +344,7 @@ static int write_block_file(struct block_store *s, struct cached_block *b, char 
     const int file = create_block_file(s, b, out_path, error);
     int r = file < 0 ? file : 0;
     for (uint64_t i = 0; r == 0 && i < b->chunk_count; i++)
-        r = write_chunk(s, file, &b->chunks[i], *out_path, error);
+        r = write_block_chunk(s, file, &b->chunks[i], *out_path, error);
     if (r == 0) return file;
     if (file >= 0) {
         s->env->close(s->env, file);
@@ -388,7 +389,7 @@ static void unreserve_block_memory(struct block_writer *w, uint64_t bytes)
     w->reserved = bytes;
 }
 
-static void give_up(struct block_writer *w, const struct glint_error *why)
+static void block_writer_abandon(struct block_writer *w, const struct glint_error *why)
 {
     if (why != NULL && why->code != GLINT_OK) log_error(LOG_WARN, NULL, why);
     if (w->file >= 0) w->store->env->close(w->store->env, w->file);
@@ -401,12 +402,12 @@ static void give_up(struct block_writer *w, const struct glint_error *why)
 }
 
 /* Writes all chunks so far to a file, frees their memory, and goes on there. */
-static int move_to_file(struct block_writer *w, struct glint_error *error)
+static int block_writer_move_to_file(struct block_writer *w, struct glint_error *error)
 {
     struct cached_block *b = w->block;
     w->file = write_block_file(w->store, b, &b->path, error);
     if (w->file < 0) return error->code;
-    free_chunks(b);
+    free_block_chunks(b);
     b->in_memory = false;
     unreserve_block_memory(w, 0);
     return 0;
@@ -434,8 +435,8 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
     struct glint_error error = {.code = GLINT_OK};
     struct block_chunk c = {.size = batch_encoded_size(batch)};
     if (w->file < 0 && !reserve_block_memory(w, c.size)) {
-        if ((b->level & GLINT_DISK) == 0 || move_to_file(w, &error) != 0) {
-            give_up(w, &error);
+        if ((b->level & GLINT_DISK) == 0 || block_writer_move_to_file(w, &error) != 0) {
+            block_writer_abandon(w, &error);
             return;
         }
     }
@@ -443,16 +444,16 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
     if (c.data == NULL ||
         !array_reserve(&b->chunks, &b->chunk_capacity, b->chunk_count + 1, sizeof *b->chunks)) {
         mem_free(c.data);
-        give_up(w, NULL); /* as without room */
+        block_writer_abandon(w, NULL); /* as without room */
         return;
     }
     batch_encode(batch, c.data);
     if (w->file >= 0) {
-        const int r = write_chunk(w->store, w->file, &c, b->path, &error);
+        const int r = write_block_chunk(w->store, w->file, &c, b->path, &error);
         mem_free(c.data);
         c.data = NULL;
         if (r != 0) {
-            give_up(w, &error);
+            block_writer_abandon(w, &error);
             return;
         }
     }
@@ -460,7 +461,7 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
     b->chunks[b->chunk_count++] = c;
 }
 
-static void flush_collector(struct block_writer *w)
+static void block_writer_flush_collector(struct block_writer *w)
 {
     struct glint_batch batch;
     if (w->collector.rows == 0) return;
@@ -472,30 +473,31 @@ void block_writer_push(struct block_writer *w, const struct glint_batch *batch)
 {
     if (w->block == NULL) return;
     assert(batch->rows > 0);
-    if (!batch_collector_fits(&w->collector, batch)) flush_collector(w);
+    if (!batch_collector_fits(&w->collector, batch)) block_writer_flush_collector(w);
     if (w->block == NULL) return;
     /* A batch that is nearly full is encoded as it is. */
     if (batch->rows > BATCH_ROWS_MAX / 2 || !batch_collector_fits(&w->collector, batch)) {
-        flush_collector(w);
+        block_writer_flush_collector(w);
         if (w->block != NULL) add_block_chunk(w, batch);
     } else if (!batch_collector_add(&w->collector, batch)) {
-        give_up(w, NULL);
+        block_writer_abandon(w, NULL);
     }
 }
 
 void block_writer_commit(struct block_writer *w)
 {
-    flush_collector(w);
+    block_writer_flush_collector(w);
     struct cached_block *b = w->block;
     if (b == NULL) return;
     struct glint_error error = {.code = GLINT_OK};
-    if (w->file < 0 && (b->level & GLINT_MEMORY) == 0 && move_to_file(w, &error) != 0) {
-        give_up(w, &error); /* on disk only, and empty */
+    if (w->file < 0 && (b->level & GLINT_MEMORY) == 0 &&
+        block_writer_move_to_file(w, &error) != 0) {
+        block_writer_abandon(w, &error); /* on disk only, and empty */
         return;
     }
     unreserve_block_memory(w, b->bytes);
     if (!block_store_add(w->store, b)) {
-        give_up(w, NULL); /* another attempt has added it */
+        block_writer_abandon(w, NULL); /* another attempt has added it */
         return;
     }
     w->reserved = 0; /* the block's now */
@@ -506,16 +508,16 @@ void block_writer_commit(struct block_writer *w)
 void block_writer_close(struct block_writer *w)
 {
     if (w == NULL) return;
-    give_up(w, NULL);
+    block_writer_abandon(w, NULL);
     batch_collector_fini(&w->collector);
     mem_free(w);
 }
 
 /* ---- Reading */
 
-static int read_chunk(struct block_store *s, const struct cached_block *b, int file,
-                      uint64_t offset, const struct block_chunk *c, uint8_t *out,
-                      struct glint_error *error)
+static int read_block_chunk(struct block_store *s, const struct cached_block *b, int file,
+                            uint64_t offset, const struct block_chunk *c, uint8_t *out,
+                            struct glint_error *error)
 {
     const int64_t n = env_read_full(s->env, file, out, c->size, offset);
     if (n < 0) return error_set_system(error, GLINT_E_SPILL_IO, (int)n, "read", b->path);
@@ -529,8 +531,8 @@ struct block_cursor {
     void *arg;
 };
 
-static enum flow push_chunk(const struct block_cursor *to, struct glint_task *task,
-                            const uint8_t *data, uint64_t size)
+static enum flow push_chunk_rows(const struct block_cursor *to, struct glint_task *task,
+                                 const uint8_t *data, uint64_t size)
 {
     struct glint_batch batch;
     if (batch_decode((struct glint_slice){data, size}, to->schema, &batch))
@@ -555,9 +557,9 @@ static enum flow read_block_file(struct block_store *s, const struct cached_bloc
         r = error_set_system(&task->error, GLINT_E_SPILL_IO, file, "open", b->path);
     }
     for (uint64_t i = 0; r == 0 && flow == FLOW_MORE && i < b->chunk_count; i++) {
-        r = read_chunk(s, b, file, offset, &b->chunks[i], data, &task->error);
+        r = read_block_chunk(s, b, file, offset, &b->chunks[i], data, &task->error);
         *out_bad = r != 0;
-        if (r == 0) flow = push_chunk(to, task, data, b->chunks[i].size);
+        if (r == 0) flow = push_chunk_rows(to, task, data, b->chunks[i].size);
         offset += b->chunks[i].size;
     }
     if (file >= 0) s->env->close(s->env, file);
@@ -582,6 +584,6 @@ enum flow cached_block_read(struct block_store *s, struct cached_block *b, struc
         return flow;
     }
     for (uint64_t i = 0; flow == FLOW_MORE && i < b->chunk_count; i++)
-        flow = push_chunk(&to, task, b->chunks[i].data, b->chunks[i].size);
+        flow = push_chunk_rows(&to, task, b->chunks[i].data, b->chunks[i].size);
     return flow;
 }

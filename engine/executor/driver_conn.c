@@ -21,8 +21,8 @@
 
 /* The index entry of each requested map output's segment, and the small segments themselves while
  * there is room. */
-static void find_output_index(void *arg, const struct get_request *g, struct fetch_found *out,
-                              struct glint_error *why)
+static void find_map_output_index(void *arg, const struct get_request *g, struct fetch_found *out,
+                                  struct glint_error *why)
 {
     struct buffer bytes = {NULL, 0, 0};
     uint64_t room = g->size;
@@ -43,7 +43,7 @@ static void find_output_index(void *arg, const struct get_request *g, struct fet
     *out = (struct fetch_found){.bytes = {bytes.data, bytes.size}, .ref = bytes.data};
 }
 
-static void release_index(void *arg, void *ref)
+static void release_index_bytes(void *arg, void *ref)
 {
     (void)arg;
     mem_free(ref);
@@ -64,8 +64,8 @@ static void find_map_output(void *arg, const struct get_request *g, struct fetch
     out->ref = (void *)(uintptr_t)run;
 }
 
-static void find_result(void *arg, const struct get_request *g, struct fetch_found *out,
-                        struct glint_error *why)
+static void find_stored_result(void *arg, const struct get_request *g, struct fetch_found *out,
+                               struct glint_error *why)
 {
     out->ref = store_acquire_bytes(arg, STORED_RESULT, g->id, &out->bytes);
     if (out->ref == NULL)
@@ -73,7 +73,7 @@ static void find_result(void *arg, const struct get_request *g, struct fetch_fou
                   (unsigned long long)g->id);
 }
 
-static void release_stored(void *arg, void *ref)
+static void release_stored_bytes(void *arg, void *ref)
 {
     store_release(arg, ref);
 }
@@ -92,13 +92,13 @@ static void release_broadcast_block(void *arg, void *ref)
     broadcast_client_release(arg, ref);
 }
 
-struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
-                                         struct broadcast_client *broadcasts)
+struct fetch_server *fetch_sources_create_server(uv_loop_t *loop, struct store *store,
+                                                 struct broadcast_client *broadcasts)
 {
     struct fetch_source sources[GET_KINDS_END] = {
-        [GET_INDEX] = {.find = find_output_index, .release = release_index, .arg = store},
-        [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_stored, .arg = store},
-        [GET_RESULT] = {.find = find_result, .release = release_stored, .arg = store}};
+        [GET_INDEX] = {.find = find_map_output_index, .release = release_index_bytes, .arg = store},
+        [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_stored_bytes, .arg = store},
+        [GET_RESULT] = {.find = find_stored_result, .release = release_stored_bytes, .arg = store}};
     if (broadcasts != NULL)
         sources[GET_BROADCAST_BLOCK] = (struct fetch_source){
             .find = find_broadcast_block, .release = release_broadcast_block, .arg = broadcasts};
@@ -135,7 +135,7 @@ static bool send_block_request(void *arg, const struct block_request *t)
 
 /* Relative paths of a job are relative to the driver's directory. If this node has no such
  * directory they must not resolve to other files; in the work directory they are not found. */
-static void enter_driver_directory(struct executor_process *c, const char *dir)
+static void chdir_to_driver_directory(struct executor_process *c, const char *dir)
 {
     if (dir[0] == '\0') return;
     int r = uv_chdir(dir);
@@ -148,8 +148,8 @@ static void enter_driver_directory(struct executor_process *c, const char *dir)
     assert(r == 0); /* this process created and locked it */
 }
 
-static int create_job_parts(struct executor_process *c, const struct task_options *options,
-                            struct glint_error *error)
+static int create_job_services(struct executor_process *c, const struct task_options *options,
+                               struct glint_error *error)
 {
     c->peers = peers_create(&c->net, c->config.cluster->fetch_ms, error);
     if (c->peers == NULL) return error->code;
@@ -171,11 +171,13 @@ static int create_job_parts(struct executor_process *c, const struct task_option
                                            .deliver_arg = c};
     c->executor = executor_create(&config, error);
     if (c->executor == NULL) return error->code;
-    c->fetch_server = fetch_sources_serve(&c->loop, executor_store(c->executor), c->broadcasts);
+    c->fetch_server =
+        fetch_sources_create_server(&c->loop, executor_store(c->executor), c->broadcasts);
     return c->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 
-static int start_job(struct executor_process *c, const struct message *m, struct glint_error *error)
+static int start_job_of_message(struct executor_process *c, const struct message *m,
+                                struct glint_error *error)
 {
     struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
                                    .allow_commands = c->config.cluster->allow_commands,
@@ -189,9 +191,9 @@ static int start_job(struct executor_process *c, const struct message *m, struct
     c->has_job = true;
     c->number = (uint32_t)m->id;
     int r = job_options_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
-    if (r == 0) r = create_job_parts(c, &options, error);
+    if (r == 0) r = create_job_services(c, &options, error);
     if (r != 0) return r;
-    enter_driver_directory(c, options.dir);
+    chdir_to_driver_directory(c, options.dir);
     /* Else driver_conn_on_opened does it. */
     if (c->data != NULL && conn_is_open(c->data)) peers_set_driver_conn(c->peers, c->data);
     return 0;
@@ -199,7 +201,7 @@ static int start_job(struct executor_process *c, const struct message *m, struct
 
 /* An invalid plan is the job's fault, and another executor would not help: the error is logged and
  * the connection stays open. The stage's tasks then fail with the error, so the driver gets it. */
-static bool is_plan_error(const struct message *m, enum glint_code code)
+static bool is_error_of_plan(const struct message *m, enum glint_code code)
 {
     return m->type == MSG_STAGE && (code == GLINT_E_PLAN_FUNCTION || code == GLINT_E_PLAN_TYPE ||
                                     code == GLINT_E_PLAN_ARGUMENT || code == GLINT_E_PLAN_LIMIT);
@@ -210,17 +212,17 @@ static int on_driver_message(struct executor_process *c, struct glint_slice payl
 {
     struct message *m = message_decode(payload, error);
     if (m == NULL) return error->code;
-    /* executor_handle_message frees `m`; this is what is_plan_error needs of it. */
+    /* executor_handle_message frees `m`; this is what is_error_of_plan needs of it. */
     const struct message header = {.type = m->type, .stage = m->stage};
     /* JOB is the first message and comes once: everything else needs what it creates. */
     if (m->type == MSG_JOB || c->executor == NULL) {
-        int r = m->type == MSG_JOB ? start_job(c, m, error)
+        int r = m->type == MSG_JOB ? start_job_of_message(c, m, error)
                                    : error_set(error, GLINT_E_PROTOCOL, NULL, "message before JOB");
         message_destroy(m);
         return r;
     }
     int r = executor_handle_message(c->executor, m, error);
-    if (r == 0 || !is_plan_error(&header, (enum glint_code)r)) return r;
+    if (r == 0 || !is_error_of_plan(&header, (enum glint_code)r)) return r;
     log_error(LOG_ERROR, NULL, error);
     error->code = GLINT_OK;
     return 0;
@@ -229,8 +231,8 @@ static int on_driver_message(struct executor_process *c, struct glint_slice payl
 /* Connects to other executors in advance: nearly all jobs shuffle, and a handshake would delay the
  * first fetch between two stages. Of two executors the one with the lower number connects in
  * advance, because the scheduler prefers it for tasks that may run anywhere. */
-static int on_executor_added(struct executor_process *c, struct glint_slice payload,
-                             struct glint_error *error)
+static int on_executor_added_frame(struct executor_process *c, struct glint_slice payload,
+                                   struct glint_error *error)
 {
     struct executor_address peer;
     int r = executor_address_decode(payload, &peer, error);
@@ -246,8 +248,8 @@ static int on_executor_added(struct executor_process *c, struct glint_slice payl
 /* ---- Frames */
 
 /* Only for a process that connected with the cluster's secret. */
-static int on_job_key(struct executor_process *c, struct glint_slice payload,
-                      struct glint_error *error)
+static int on_job_key_frame(struct executor_process *c, struct glint_slice payload,
+                            struct glint_error *error)
 {
     struct secret key;
     if (c->has_job_key) return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate JOB_KEY");
@@ -261,17 +263,17 @@ static int handle_control_frame(struct executor_process *c, const struct frame *
                                 struct glint_slice payload, struct glint_error *error)
 {
     switch (f->type) {
-    case FRAME_JOB_KEY: return on_job_key(c, payload, error);
+    case FRAME_JOB_KEY: return on_job_key_frame(c, payload, error);
     case FRAME_MESSAGE: return on_driver_message(c, payload, error);
-    case FRAME_EXECUTOR_ADDED: return on_executor_added(c, payload, error);
+    case FRAME_EXECUTOR_ADDED: return on_executor_added_frame(c, payload, error);
     default:
         return error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected %s frame from the driver",
                          frame_type_name(f->type));
     }
 }
 
-static int on_block_assign(struct executor_process *c, struct glint_slice payload,
-                           struct glint_error *error)
+static int on_block_assign_frame(struct executor_process *c, struct glint_slice payload,
+                                 struct glint_error *error)
 {
     struct block_assignment assignment;
     int r = block_assignment_decode(payload, &assignment, error);
@@ -286,13 +288,13 @@ static int handle_data_frame(struct executor_process *c, const struct frame *f,
         return fetch_server_on_get(c->fetch_server, c->data, f, payload, error);
     if (ready && f->type == FRAME_FETCH_ERROR)
         return fetch_client_on_frame(peers_driver_client(c->peers), c->data, f, payload, error);
-    if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign(c, payload, error);
+    if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign_frame(c, payload, error);
     return error_set(error, GLINT_E_PROTOCOL, NULL,
                      "unexpected %s frame on the driver's data connection",
                      frame_type_name(f->type));
 }
 
-static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
+static int on_driver_frame(void *arg, struct conn *conn, const struct frame *f,
                            struct glint_slice payload, struct glint_error *error)
 {
     struct executor_process *c = arg;
@@ -303,14 +305,14 @@ static int driver_on_frame(void *arg, struct conn *conn, const struct frame *f,
 }
 
 /* DATA from the driver is for the peer EXECUTOR_ID_DRIVER: blocks of broadcasts. */
-static uint8_t *driver_buffer_for(void *arg, struct conn *conn, const struct frame *f)
+static uint8_t *driver_conn_buffer_for(void *arg, struct conn *conn, const struct frame *f)
 {
     struct executor_process *c = arg;
     return c->peers != NULL ? fetch_client_buffer_for(peers_driver_client(c->peers), conn, f)
                             : NULL;
 }
 
-static void driver_on_data(void *arg, struct conn *conn, const struct frame *f)
+static void on_driver_data(void *arg, struct conn *conn, const struct frame *f)
 {
     struct executor_process *c = arg;
     if (c->peers != NULL) fetch_client_on_data(peers_driver_client(c->peers), conn, f);
@@ -322,8 +324,8 @@ static const struct conn_events driver_conn_events;
 
 static void on_dial_failed(struct executor_process *c, const struct glint_error *why);
 
-static struct conn *dial_driver(struct executor_process *c, enum channel channel,
-                                const uint8_t *incarnation, struct glint_error *why)
+static struct conn *dial_driver_conn(struct executor_process *c, enum channel channel,
+                                     const uint8_t *incarnation, struct glint_error *why)
 {
     const struct conn_target to = {c->config.join_host, c->config.join_port, channel, incarnation};
     return conn_dial(&c->net, &to, &driver_conn_events, c, why);
@@ -338,7 +340,7 @@ void driver_conn_dial(struct executor_process *c)
     c->has_registered = false;
     c->has_job_key = c->config.from_daemon != NULL; /* else each driver sends its own */
     c->last.code = GLINT_OK;
-    c->control = dial_driver(c, CHANNEL_CONTROL, NULL, &why);
+    c->control = dial_driver_conn(c, CHANNEL_CONTROL, NULL, &why);
     if (c->control == NULL) on_dial_failed(c, &why);
 }
 
@@ -383,13 +385,13 @@ static void on_dial_failed(struct executor_process *c, const struct glint_error 
 
 /* ---- Opened and closed */
 
-static void on_control_opened(struct executor_process *c)
+static void on_control_conn_opened(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     /* The data connection must reach the same driver process as the control connection, not one
      * that was started on the same port since. */
     memcpy(c->driver, conn_peer_hello(c->control)->incarnation, sizeof c->driver);
-    c->data = dial_driver(c, CHANNEL_DATA, c->driver, &why);
+    c->data = dial_driver_conn(c, CHANNEL_DATA, c->driver, &why);
     if (c->data == NULL) {
         on_dial_failed(c, &why);
         return;
@@ -399,12 +401,12 @@ static void on_control_opened(struct executor_process *c)
     send_registration(c);
 }
 
-static void driver_on_opened(void *arg, struct conn *conn)
+static void on_driver_conn_opened(void *arg, struct conn *conn)
 {
     struct executor_process *c = arg;
     if (c->phase >= PROCESS_ENDING) return;
     if (conn == c->control) {
-        on_control_opened(c);
+        on_control_conn_opened(c);
         return;
     }
     if (c->peers != NULL) peers_set_driver_conn(c->peers, conn);
@@ -417,12 +419,12 @@ static void driver_on_opened(void *arg, struct conn *conn)
 }
 
 /* Whether the driver just closed or was lost, instead of sending something invalid. */
-static bool is_normal_close(enum glint_code code)
+static bool is_orderly_close(enum glint_code code)
 {
     return code == GLINT_OK || code == GLINT_E_CONNECTION;
 }
 
-static void driver_on_closed(void *arg, struct conn *conn, const struct glint_error *why)
+static void on_driver_conn_closed(void *arg, struct conn *conn, const struct glint_error *why)
 {
     struct executor_process *c = arg;
     assert(conn == c->control || conn == c->data);
@@ -444,15 +446,15 @@ static void driver_on_closed(void *arg, struct conn *conn, const struct glint_er
         on_dial_failed(c, why);
         return;
     }
-    if (is_normal_close(why->code))
+    if (is_orderly_close(why->code))
         log_line(LOG_INFO, NULL, "driver disconnected: %s",
                  why->code != GLINT_OK ? why->cause : "it closed the connection");
     /* A lost driver is the normal end of an executor; a protocol error is a failure. */
-    executor_process_end(c, is_normal_close(why->code) ? NULL : why);
+    executor_process_end(c, is_orderly_close(why->code) ? NULL : why);
 }
 
 /* What the driver, and with it `glint status`, knows about this process. */
-static void driver_heartbeat(void *arg, struct conn *conn, struct ping *ping)
+static void fill_driver_ping(void *arg, struct conn *conn, struct ping *ping)
 {
     struct executor_process *c = arg;
     size_t resident = 0;
@@ -465,9 +467,9 @@ static void driver_heartbeat(void *arg, struct conn *conn, struct ping *ping)
     executor_process_arm_timer(c, executor_process_now(c));
 }
 
-static const struct conn_events driver_conn_events = {.opened = driver_on_opened,
-                                                      .frame = driver_on_frame,
-                                                      .buffer_for = driver_buffer_for,
-                                                      .data = driver_on_data,
-                                                      .heartbeat = driver_heartbeat,
-                                                      .closed = driver_on_closed};
+static const struct conn_events driver_conn_events = {.opened = on_driver_conn_opened,
+                                                      .frame = on_driver_frame,
+                                                      .buffer_for = driver_conn_buffer_for,
+                                                      .data = on_driver_data,
+                                                      .heartbeat = fill_driver_ping,
+                                                      .closed = on_driver_conn_closed};

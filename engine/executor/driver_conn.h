@@ -9,7 +9,7 @@
 
 /* `store` and `broadcasts` are borrowed until the server is destroyed; `broadcasts` may be NULL:
  * blocks are not served. Returns NULL when out of memory. */
-struct fetch_server *fetch_sources_serve(uv_loop_t *loop, struct store *store,
-                                         struct broadcast_client *broadcasts);
+struct fetch_server *fetch_sources_create_server(uv_loop_t *loop, struct store *store,
+                                                 struct broadcast_client *broadcasts);
 
 #endif

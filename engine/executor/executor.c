@@ -118,8 +118,8 @@ static int open_attempt_inputs(struct attempt *a, uint32_t partition)
     return named ? set_fetch_failed(a, lost) : a->task->error.code;
 }
 
-static int inputs_open(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
-                       struct run_slice **out, uint32_t *out_count)
+static int open_task_inputs(void *arg, struct glint_task *task, uint64_t shuffle,
+                            uint32_t partition, struct run_slice **out, uint32_t *out_count)
 {
     struct attempt *a = arg;
     assert(a->inputs == NULL && a->fetch == NULL && task == a->task);
@@ -155,7 +155,7 @@ static void convert_input_error(struct attempt *a)
         set_fetch_failed(a, input);
 }
 
-static void inputs_close(void *arg, struct glint_task *task)
+static void close_task_inputs(void *arg, struct glint_task *task)
 {
     struct attempt *a = arg;
     assert(a->inputs != NULL);
@@ -202,7 +202,7 @@ static int store_large_result(struct attempt *a, struct message *outcome)
     return ok ? 0 : error_no_memory(&a->task->error);
 }
 
-static void set_outcome_failed(struct attempt *a, struct message *outcome)
+static void set_outcome_to_failed(struct attempt *a, struct message *outcome)
 {
     buffer_fini(&outcome->body);
     outcome->type = MSG_FAILED;
@@ -214,15 +214,15 @@ static void set_outcome_failed(struct attempt *a, struct message *outcome)
         *outcome->error = error;
 }
 
-static int run_stage(struct attempt *a, const struct stage_plan *stage, const struct message *m,
-                     struct message *outcome)
+static int run_stage_of_attempt(struct attempt *a, const struct stage_plan *stage,
+                                const struct message *m, struct message *outcome)
 {
     struct run run = {.partitions = 0};
     struct pipeline_input input = {.stage = stage,
                                    .partition = m->partition,
                                    .splits = {m->body.data, m->body.size},
-                                   .fetch = inputs_open,
-                                   .fetch_end = inputs_close,
+                                   .fetch = open_task_inputs,
+                                   .fetch_end = close_task_inputs,
                                    .fetch_arg = a,
                                    .blocks = a->blocks};
     int r = pipeline_run(a->task, &input, &run, &outcome->body);
@@ -260,7 +260,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     /* A reference: the driver may release the stage while this attempt still runs. */
     const struct stage_plan *stage = store_acquire_stage(store, m->stage, &task->error);
     task->stage = stage;
-    int r = stage != NULL ? run_stage(&a, stage, m, outcome) : (int)task->error.code;
+    int r = stage != NULL ? run_stage_of_attempt(&a, stage, m, outcome) : (int)task->error.code;
     task->stage = NULL;
     if (stage != NULL) store_release(store, stage);
     task->broadcast_arg = NULL;
@@ -269,7 +269,7 @@ void attempt_run(const struct executor_config *config, struct store *store,
     task_free_accumulators(task);
     if (blocks != NULL) add_block_changes(blocks, outcome);
     if (r != 0)
-        set_outcome_failed(&a, outcome);
+        set_outcome_to_failed(&a, outcome);
     else
         outcome->type = MSG_DONE;
 }
@@ -286,7 +286,7 @@ static const char *describe_task_function(struct glint_task *task)
     return f != NULL ? f->name : NULL;
 }
 
-static void crash_add_stage(struct crash_text *out, const struct stage_plan *stage)
+static void append_stage_to_crash_text(struct crash_text *out, const struct stage_plan *stage)
 {
     crash_text_append(out, " of stage ");
     crash_text_append(out, stage->nodes[0].op->name);
@@ -307,7 +307,7 @@ static void describe_task(const struct glint_task *task, const struct message *m
     crash_text_append(out, " (attempt ");
     crash_text_append_u64(out, m->attempt);
     crash_text_append(out, ")");
-    if (task->stage != NULL) crash_add_stage(out, task->stage);
+    if (task->stage != NULL) append_stage_to_crash_text(out, task->stage);
     crash_text_append(out, f != NULL ? ", in function " : ", in no function of the job");
     if (f != NULL) crash_text_append(out, f->name);
     if (origin == NULL || origin->path == NULL) return;
@@ -374,7 +374,7 @@ int task_counters_encode(struct glint_task *task, struct buffer *out)
 /* ---- Slot threads */
 
 /* task->cancel_file */
-static int cancel_file(struct glint_task *task)
+static int task_cancel_file(struct glint_task *task)
 {
     struct slot *slot = (struct slot *)(void *)((char *)task - offsetof(struct slot, task));
     pthread_mutex_lock(&slot->executor->lock);
@@ -388,7 +388,7 @@ static int cancel_file(struct glint_task *task)
 }
 
 /* Called with the lock, when the task has ended. */
-static void close_wake(struct slot *slot)
+static void close_slot_wakeup(struct slot *slot)
 {
     if (slot->has_wake) pipe_semaphore_close(&slot->wake);
     slot->has_wake = false;
@@ -411,7 +411,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .run_memory = &e->run_memory,
                              .compress_outputs = e->config.fetcher != NULL,
                              .cancel_flag = &slot->cancel,
-                             .cancel_file = cancel_file};
+                             .cancel_file = task_cancel_file};
     t->counters.used = COUNT_BUILT_IN;
 }
 
@@ -489,7 +489,7 @@ static void *slot_main(void *arg)
         pthread_mutex_lock(&e->lock);
         /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
         slot->running = NULL;
-        close_wake(slot);
+        close_slot_wakeup(slot);
         pthread_mutex_unlock(&e->lock);
         message_destroy(m);
         deliver_outcome(e, outcome);
@@ -511,7 +511,7 @@ static int start_slots(struct executor *e, struct glint_error *error)
     return r;
 }
 
-static int64_t kept_memory_bytes(const struct executor_config *config)
+static int64_t block_store_memory_limit(const struct executor_config *config)
 {
     return (int64_t)(config->options.memory_bytes * config->slots / 100 * KEPT_MEMORY_PERCENT);
 }
@@ -530,7 +530,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     }
     e->config = *config;
     e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
-    mem_keep_large_blocks(kept_memory_bytes(config));
+    mem_keep_large_blocks(block_store_memory_limit(config));
     pthread_mutex_init(&e->lock, NULL);
     e->store = store_create();
     e->blocks =
@@ -601,7 +601,7 @@ static struct message *remove_queued(struct executor *e, const struct message *k
 }
 
 /* Ends what the attempt waits for. Its cancel flag must be set already, or it could wait again. */
-static void cancel_waits(struct executor *e, uint64_t attempt_id)
+static void cancel_waits_of_attempt(struct executor *e, uint64_t attempt_id)
 {
     const struct fetcher *f = e->config.fetcher;
     if (f != NULL && f->cancel != NULL) f->cancel(f->arg, attempt_id);
@@ -609,7 +609,7 @@ static void cancel_waits(struct executor *e, uint64_t attempt_id)
 }
 
 /* Called with the lock. */
-static void request_cancel(struct slot *slot)
+static void request_attempt_cancel(struct slot *slot)
 {
     struct env *env = slot->executor->config.env;
     const bool first = slot->cancel_requested_ns == 0;
@@ -630,11 +630,11 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     for (uint32_t i = 0; always && queued == NULL && attempt_id == 0 && i < e->started; i++) {
         struct slot *slot = &e->slots[i];
         if (slot->running == NULL || !is_same_attempt(slot->running, kill)) continue;
-        request_cancel(slot);
+        request_attempt_cancel(slot);
         attempt_id = slot->attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
-    if (attempt_id != 0) cancel_waits(e, attempt_id);
+    if (attempt_id != 0) cancel_waits_of_attempt(e, attempt_id);
     /* It may have finished before the KILL arrived: the driver will not use its output. */
     if (always && attempt_id == 0)
         store_remove_attempt_output(e->store, kill->stage, kill->task, kill->attempt);
@@ -653,11 +653,11 @@ static void cancel_running_tasks(struct executor *e)
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < e->started; i++) {
         if (e->slots[i].running == NULL) continue;
-        request_cancel(&e->slots[i]);
+        request_attempt_cancel(&e->slots[i]);
         running[count++] = e->slots[i].attempt_id;
     }
     pthread_mutex_unlock(&e->lock);
-    for (uint32_t i = 0; i < count; i++) cancel_waits(e, running[i]);
+    for (uint32_t i = 0; i < count; i++) cancel_waits_of_attempt(e, running[i]);
 }
 
 static void receive_cancel(struct executor *e, bool cancelled)
@@ -668,7 +668,8 @@ static void receive_cancel(struct executor *e, bool cancelled)
     if (cancelled) cancel_running_tasks(e);
 }
 
-static void fail_outputs(struct executor *e, uint32_t stage, const struct glint_error *why)
+static void report_outputs_not_writable(struct executor *e, uint32_t stage,
+                                        const struct glint_error *why)
 {
     struct message *m = message_create(MSG_FAILED);
     if (m != NULL) m->error = mem_alloc(sizeof *m->error);
@@ -684,7 +685,7 @@ static void fail_outputs(struct executor *e, uint32_t stage, const struct glint_
 
 /* Creates a file where the stage's tasks will: before they run, and not after all that precedes
  * them, the driver learns that this user may not. */
-static void try_outputs(struct executor *e, uint32_t stage)
+static void probe_output_directories(struct executor *e, uint32_t stage)
 {
     struct env *env = e->config.env;
     const struct stage_plan *plan = store_find_stage(e->store, stage);
@@ -705,7 +706,7 @@ static void try_outputs(struct executor *e, uint32_t stage)
         env->close(env, file);
         env->remove(env, ENV_CWD, path, false);
     }
-    if (why.code != GLINT_OK) fail_outputs(e, stage, &why);
+    if (why.code != GLINT_OK) report_outputs_not_writable(e, stage, &why);
 }
 
 /* Those of a job in one process are tried by opening them: its driver has the same user. */
@@ -713,7 +714,7 @@ static int receive_stage(struct executor *e, struct message *m, struct glint_err
 {
     const uint32_t stage = m->stage;
     const int r = store_add_message(e->store, m, e->config.registry, error);
-    if (r == 0 && e->config.fetcher != NULL) try_outputs(e, stage);
+    if (r == 0 && e->config.fetcher != NULL) probe_output_directories(e, stage);
     return r;
 }
 
@@ -813,6 +814,6 @@ void executor_destroy(struct executor *e)
     block_store_destroy(e->blocks);
     pipe_semaphore_close(&e->work);
     pthread_mutex_destroy(&e->lock);
-    mem_keep_large_blocks(-kept_memory_bytes(&e->config));
+    mem_keep_large_blocks(-block_store_memory_limit(&e->config));
     mem_free(e);
 }

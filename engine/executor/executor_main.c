@@ -34,7 +34,7 @@ static void set_no_new_privileges(void)
         log_line(LOG_WARN, NULL, "cannot set no_new_privs: %s", strerror(errno));
 }
 
-static int oom_score_raise(struct env *env)
+static int write_oom_score(struct env *env)
 {
     char text[TEXT_NUMBER_MAX];
     int64_t adjust, n;
@@ -56,9 +56,9 @@ static int oom_score_raise(struct env *env)
 /* Makes the OOM killer choose this process before the daemon that spawned it. Call before net_init,
  * which makes the process non-dumpable: a user who is not root can then no longer write the file.
  * Failure is logged as a warning. */
-static void raise_oom_score(struct env *env)
+static void try_raise_oom_score(struct env *env)
 {
-    int r = oom_score_raise(env);
+    int r = write_oom_score(env);
     if (r != 0) log_line(LOG_WARN, NULL, "cannot raise %s: %s", OOM_FILE, strerror(-r));
 }
 
@@ -91,7 +91,7 @@ static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* crash_handler_install's `report`, called in the signal handler. */
-static void report_crash(const char *text, size_t size)
+static void write_crash_to_daemon(const char *text, size_t size)
 {
     env_write_all(env_real(), PROCESS_PIPE_FD, text, size);
 }
@@ -122,15 +122,16 @@ int executor_process_read_credentials(struct process_credentials *out, struct gl
 /* ---- Main */
 
 /* Before any plan arrives, so that no user function runs without these restrictions. */
-static void restrict_process(const struct executor_process_config *config)
+static void restrict_process_privileges(const struct executor_process_config *config)
 {
     if (config->from_daemon) {
-        crash_handler_install("executor", report_crash); /* the daemon logs it with the job */
+        crash_handler_install("executor",
+                              write_crash_to_daemon); /* the daemon logs it with the job */
         thread_lower_priority(); /* let the driver and daemons finish their handshakes first */
         prctl(PR_SET_NAME, "glint", 0L, 0L, 0L); /* else "exe", from /proc/self/exe */
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
-        raise_oom_score(config->env);
+        try_raise_oom_score(config->env);
     } else {
         crash_handler_install(config->node, NULL);
     }
@@ -150,7 +151,7 @@ int executor_process_run(const struct executor_process_config *config, struct gl
     static struct executor_process process; /* static because it is large */
     struct executor_process *c = &process;
     struct glint_error why = {.code = GLINT_OK};
-    restrict_process(config);
+    restrict_process_privileges(config);
     if (executor_process_init(c, config->env, error) != 0) return error->code;
     uv_signal_start(&c->terminate, on_executor_signal, SIGTERM);
     if (!config->from_daemon) uv_signal_start(&c->interrupt, on_executor_signal, SIGINT);

@@ -36,7 +36,7 @@ void executor_outbox_add(void *arg, struct message *m)
     uv_async_send(&c->outcome_added);
 }
 
-static struct message *pop_outcome(struct executor_process *c)
+static struct message *executor_outbox_pop(struct executor_process *c)
 {
     pthread_mutex_lock(&c->lock);
     struct message *m = c->first;
@@ -67,7 +67,7 @@ static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
          * instead. */
         if (conn_queued_bytes(c->control) >= WINDOW_BYTES)
             return executor_outbox_is_empty(c) ? UINT64_MAX : now + AGAIN_NS;
-        struct message *m = pop_outcome(c);
+        struct message *m = executor_outbox_pop(c);
         if (m == NULL) break;
         /* If it fails the connection closes by itself: driver_on_closed ends the process. */
         message_send(c->control, m);
@@ -80,7 +80,7 @@ static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
  * sent. */
 static void executor_outbox_fini(struct executor_process *c)
 {
-    for (struct message *m; (m = pop_outcome(c)) != NULL;) message_destroy(m);
+    for (struct message *m; (m = executor_outbox_pop(c)) != NULL;) message_destroy(m);
 }
 
 /* ---- Connections accepted on an executor's port: of other executors of the job, which may only
@@ -176,7 +176,7 @@ static bool executor_process_on_accepted(void *arg, struct conn *conn, struct gl
 
 /* Exits without joining the slots: a task does not stop, or the thread pool is stuck in a name
  * lookup. */
-static void force_exit(struct executor_process *c)
+static void exit_with_stuck_tasks(struct executor_process *c)
 {
     uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
     char what[2 * NAME_BYTES_MAX] = "";
@@ -190,7 +190,7 @@ static void force_exit(struct executor_process *c)
 
 /* Closes the remaining handles, which nothing uses any more. The loop stops with the last one; the
  * timer is unreferenced, so it does not keep the loop running. */
-static void close_remaining(struct executor_process *c, uint64_t now)
+static void close_remaining_handles(struct executor_process *c, uint64_t now)
 {
     struct glint_error gone = {.code = GLINT_OK};
     assert(c->phase == PROCESS_ENDING && c->control == NULL && c->data == NULL &&
@@ -205,7 +205,7 @@ static void close_remaining(struct executor_process *c, uint64_t now)
     signal_close_and_ignore(&c->interrupt);
     if (c->has_daemon) uv_close((uv_handle_t *)&c->daemon_pipe, NULL);
     /* Until then handles may be slow to close, e.g. a name lookup on the thread pool; then
-     * force_exit. */
+     * exit_with_stuck_tasks. */
     uint64_t left = c->deadline_ns > now ? c->deadline_ns - now : 0;
     deadline_start(&c->timer, CLOSE_MS + left / MS_NS);
     uv_unref((uv_handle_t *)&c->timer.timer);
@@ -235,16 +235,16 @@ void executor_process_end(struct executor_process *c, const struct glint_error *
     executor_process_arm_timer(c, executor_process_now(c));
 }
 
-static uint64_t ending_on_timer(struct executor_process *c, uint64_t now)
+static uint64_t process_ending_on_timer(struct executor_process *c, uint64_t now)
 {
     bool tasks = c->executor != NULL && executor_unfinished_tasks(c->executor) > 0;
     if (!tasks && c->control == NULL && c->data == NULL && c->inbound_peers == NULL) {
-        close_remaining(c, now);
+        close_remaining_handles(c, now);
         return UINT64_MAX;
     }
     /* Poll: a slot wakes the loop before it counts its task as finished (executor.c:
      * deliver_outcome). */
-    if (now >= c->deadline_ns) force_exit(c);
+    if (now >= c->deadline_ns) exit_with_stuck_tasks(c);
     return now + END_TIMER_NS;
 }
 
@@ -262,7 +262,7 @@ static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
               what, (unsigned long long)(limit_ns / MS_NS));
     log_error(LOG_ERROR, NULL, &c->why);
     executor_process_report(c, &c->why);
-    force_exit(c);
+    exit_with_stuck_tasks(c);
     return UINT64_MAX;
 }
 
@@ -270,7 +270,7 @@ static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
 
 /* Drained: no task is left, all outcomes are sent, and the driver has released all results and map
  * outputs. Exiting before that would lose map outputs, whose tasks would have to run again. */
-static bool is_drained(struct executor_process *c)
+static bool is_executor_drained(struct executor_process *c)
 {
     if (c->executor == NULL) return true;
     if (executor_unfinished_tasks(c->executor) > 0 || !executor_outbox_is_empty(c)) return false;
@@ -280,7 +280,7 @@ static bool is_drained(struct executor_process *c)
 static uint64_t drain_on_timer(struct executor_process *c, uint64_t now)
 {
     if (!c->draining) return UINT64_MAX;
-    if (now < c->drain_deadline_ns && !is_drained(c)) {
+    if (now < c->drain_deadline_ns && !is_executor_drained(c)) {
         uint64_t next = now + DRAIN_TIMER_NS;
         return next < c->drain_deadline_ns ? next : c->drain_deadline_ns;
     }
@@ -313,7 +313,7 @@ void executor_process_on_signal(struct executor_process *c)
 
 /* ---- The timer */
 
-static void on_driver_timeout(struct executor_process *c)
+static void on_driver_dial_timeout(struct executor_process *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (c->config.from_daemon != NULL) {
@@ -330,13 +330,13 @@ static void on_driver_timeout(struct executor_process *c)
 /* Everything that depends on time, by phase. Returns when to call it again. */
 static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
 {
-    if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_timeout(c);
+    if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_dial_timeout(c);
     if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_conn_dial(c);
     if (c->phase == PROCESS_WAITING) { /* poll: a late timer shows that this process was paused */
         uint64_t next_check = now + c->config.cluster->heartbeat.heartbeat_ns;
         return earlier_ns(next_check, earlier_ns(c->deadline_ns, c->redial_at_ns));
     }
-    if (c->phase == PROCESS_ENDING) return ending_on_timer(c, now);
+    if (c->phase == PROCESS_ENDING) return process_ending_on_timer(c, now);
     assert(c->phase == PROCESS_SERVING);
     /* Each of these may end the process: check the phase again before the next. */
     uint64_t next = executor_outbox_send(c, now);
@@ -349,7 +349,7 @@ static void on_process_timer(void *arg)
 {
     struct executor_process *c = arg;
     uint64_t now = executor_process_now(c);
-    if (c->phase == PROCESS_CLOSING) force_exit(c);
+    if (c->phase == PROCESS_CLOSING) exit_with_stuck_tasks(c);
     /* Paused (SIGSTOP, suspend): extend the deadline, no driver could connect meanwhile. */
     if (c->phase == PROCESS_WAITING &&
         liveness_is_process_pause(&c->config.cluster->heartbeat, c->timer.expired_by_ns, now))
@@ -364,7 +364,7 @@ void executor_process_arm_timer(struct executor_process *c, uint64_t at_ns)
 }
 
 /* Loop thread: a slot has queued an outcome. */
-static void on_outcome_added(uv_async_t *async)
+static void on_outbox_wakeup(uv_async_t *async)
 {
     struct executor_process *c = async->data;
     uint64_t now = executor_process_now(c), next = now;
@@ -386,7 +386,7 @@ int executor_process_init(struct executor_process *c, struct env *env, struct gl
     if (event_loop_init(&c->loop, env, error) != 0) return error->code;
     pthread_mutex_init(&c->lock, NULL);
     deadline_init(&c->timer, &c->loop, on_process_timer, c);
-    int r = uv_async_init(&c->loop, &c->outcome_added, on_outcome_added);
+    int r = uv_async_init(&c->loop, &c->outcome_added, on_outbox_wakeup);
     assert(r == 0); /* event_loop_init opened its descriptors */
     r = uv_signal_init(&c->loop, &c->terminate);
     assert(r == 0);
@@ -454,8 +454,8 @@ int executor_process_run_loop(struct executor_process *c)
 {
     uv_run(&c->loop, UV_RUN_DEFAULT);
     assert(c->phase == PROCESS_CLOSING);
-    /* The timer could still call force_exit until here; a second run lets its close callback
-     * happen. */
+    /* The timer could still call exit_with_stuck_tasks until here; a second run lets its close
+     * callback happen. */
     deadline_close(&c->timer, NULL);
     uv_run(&c->loop, UV_RUN_DEFAULT);
     fetch_server_destroy(c->fetch_server);

@@ -86,8 +86,9 @@ static void shuffle_node_spec(const struct stage_node *node, struct glint_schema
 
 /* ---- The reduce half */
 
-static int emit_records(struct glint_task *task, const struct shuffle_spec *spec, void *state,
-                        const struct run_slice *inputs, uint32_t count, struct glint_emitter *out)
+static int emit_shuffle_records(struct glint_task *task, const struct shuffle_spec *spec,
+                                void *state, const struct run_slice *inputs, uint32_t count,
+                                struct glint_emitter *out)
 {
     struct shuffle_reader *reader = shuffle_reader_open(task, spec, state, inputs, count);
     struct glint_batch batch;
@@ -114,7 +115,7 @@ static int shuffle_node_emit(struct glint_task *task, const struct stage_node *n
     shuffle_node_spec(node, node->schema, &spec);
     int r = spec.fn != NULL ? function_call_open(&call, task, spec.fn, node->args) : 0;
     const struct glint_function *function = task_set_function(task, spec.fn);
-    if (r == 0) r = emit_records(task, &spec, call.state, inputs, count, out);
+    if (r == 0) r = emit_shuffle_records(task, &spec, call.state, inputs, count, out);
     task_set_function(task, function);
     function_call_close(&call);
     return r;
@@ -163,7 +164,7 @@ enum flow narrow_shuffle_push(void *state, const struct glint_batch *batch,
 }
 
 /* Ends the map half. Its records and bytes are no map output, so they are not counted. */
-static int finish_writer(struct narrow_shuffle *s, struct run *out)
+static int finish_narrow_shuffle_writer(struct narrow_shuffle *s, struct run *out)
 {
     int64_t *values = s->task->counters.values;
     const int64_t records = values[COUNT_MAP_OUTPUT_RECORDS];
@@ -188,7 +189,7 @@ static int narrow_shuffle_finish(struct narrow_shuffle *s, struct glint_emitter 
 {
     struct run run = {.partitions = 0};
     assert(s->writer != NULL);
-    int r = finish_writer(s, &run);
+    int r = finish_narrow_shuffle_writer(s, &run);
     if (r == 0) {
         const struct run_slice input = run_slice(&run, 0);
         r = shuffle_node_emit(s->task, s->node, &input, 1, out);
@@ -221,7 +222,7 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 
 /* A narrow node holds its records while its parent emits, then reads them alone. A union's second
  * parent begins when the consumer has the records of the first. A zip keeps its right parent. */
-static struct halves node_halves(const struct stage_node *n, const struct halves *nodes)
+static struct halves narrow_shuffle_halves(const struct stage_node *n, const struct halves *nodes)
 {
     const bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
     const struct halves none = {0, 0}, a = left ? nodes[n->parents[0]] : none,
@@ -251,7 +252,7 @@ static uint32_t stage_memory_shares(const struct stage_plan *stage)
     struct halves *nodes = mem_alloc(sizeof *nodes * stage->node_count);
     if (nodes == NULL) return 0;
     for (uint32_t i = 0; i < stage->node_count; i++)
-        nodes[i] = node_halves(&stage->nodes[i], nodes);
+        nodes[i] = narrow_shuffle_halves(&stage->nodes[i], nodes);
     const uint32_t most = nodes[stage->node_count - 1].before;
     mem_free(nodes);
     return max_u32(1, (most + 1) / 2);
@@ -270,7 +271,7 @@ enum flow persisted_push(void *state, const struct glint_batch *batch, struct gl
 
 /* Discards the splits of what is above a node whose block is read instead. Their order does not
  * matter. */
-static int skip_splits(struct pipeline *p, const struct walk_frame *top)
+static int skip_parent_splits(struct pipeline *p, const struct walk_frame *top)
 {
     const uint32_t depth = p->depth;
     pipeline_frame_push(p, (uint32_t)(top->node - p->input->stage->nodes), top->partition, NULL);
@@ -315,7 +316,7 @@ static int skip_splits(struct pipeline *p, const struct walk_frame *top)
     return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
 }
 
-static enum flow emit_kept_batch(void *out, const struct glint_batch *batch)
+static enum flow emit_persisted_batch(void *out, const struct glint_batch *batch)
 {
     glint_emit_batch(out, batch);
     return ((struct glint_emitter *)out)->flow;
@@ -324,12 +325,12 @@ static enum flow emit_kept_batch(void *out, const struct glint_batch *batch)
 static int read_persisted_block(struct pipeline *p, struct walk_frame *f,
                                 struct cached_block *block)
 {
-    int r = skip_splits(p, f);
+    int r = skip_parent_splits(p, f);
     struct glint_emitter *out = r == 0 ? pipeline_emitter_to(p, f->below, f->node->schema) : NULL;
     enum flow flow = FLOW_FAIL;
     if (out != NULL)
-        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema, emit_kept_batch,
-                                 out);
+        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema,
+                                 emit_persisted_batch, out);
     block_store_release(p->input->blocks, block);
     p->stopped = flow == FLOW_STOP;
     p->depth--;
@@ -376,29 +377,29 @@ static int pipeline_set_function_failed(struct pipeline *p)
                      "a user function failed without setting an error");
 }
 
-static int fail_as_cancelled(struct pipeline *p)
+static int set_cancelled_error(struct pipeline *p)
 {
     return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
 }
 
 /* Most sources check the cancel flag themselves; checking in the sink covers all of them. */
-static enum flow sink_push_action(void *state, const struct glint_batch *batch,
-                                  struct glint_emitter *out)
+static enum flow push_to_action(void *state, const struct glint_batch *batch,
+                                struct glint_emitter *out)
 {
     struct pipeline *p = state;
     if (!task_is_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
-    fail_as_cancelled(p);
+    set_cancelled_error(p);
     return FLOW_FAIL;
 }
 
-static enum flow sink_push_writer(void *state, const struct glint_batch *batch,
-                                  struct glint_emitter *out)
+static enum flow push_to_shuffle_writer(void *state, const struct glint_batch *batch,
+                                        struct glint_emitter *out)
 {
     (void)out;
     return shuffle_writer_push(state, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
 }
 
-static const struct stage_node *stage_root(const struct pipeline_input *input)
+static const struct stage_node *stage_root_node(const struct pipeline_input *input)
 {
     return &input->stage->nodes[input->stage->node_count - 1];
 }
@@ -421,10 +422,10 @@ static struct glint_emitter *pipeline_emitter_to(struct pipeline *p, struct walk
                      below->in_right ? below->node->op->push_right : below->node->op->push,
                      below->state, below->out);
     else if (p->writer != NULL)
-        emitter_init(e, p->task, schema, sink_push_writer, p->writer, NULL);
+        emitter_init(e, p->task, schema, push_to_shuffle_writer, p->writer, NULL);
     else
-        emitter_init(e, p->task, schema, sink_push_action, p, NULL);
-    e->push_function = below != NULL ? below->node->fn : stage_root(p->input)->fn;
+        emitter_init(e, p->task, schema, push_to_action, p, NULL);
+    e->push_function = below != NULL ? below->node->fn : stage_root_node(p->input)->fn;
     e->push_partition = below != NULL ? below->partition : p->input->partition;
     return e;
 }
@@ -459,7 +460,7 @@ static void pipeline_frame_push(struct pipeline *p, uint32_t node, uint32_t part
         .node = &p->input->stage->nodes[node], .partition = partition, .below = below};
 }
 
-static int run_source(struct pipeline *p, struct walk_frame *f)
+static int run_source_node(struct pipeline *p, struct walk_frame *f)
 {
     struct glint_slice split = unpack_bytes(&p->splits);
     if (p->splits.failed)
@@ -476,7 +477,7 @@ static int run_source(struct pipeline *p, struct walk_frame *f)
     return flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
 }
 
-static int run_shuffle(struct pipeline *p, struct walk_frame *f)
+static int run_shuffle_node(struct pipeline *p, struct walk_frame *f)
 {
     struct run_slice *inputs;
     uint32_t count;
@@ -501,7 +502,7 @@ static void push_right_parent(struct pipeline *p, struct walk_frame *f)
     pipeline_frame_push(p, parent, partition, f);
 }
 
-static int enter_narrow(struct pipeline *p, struct walk_frame *f)
+static int enter_narrow_node(struct pipeline *p, struct walk_frame *f)
 {
     assert(!f->entered && f->node->parents[0] != STAGE_NO_PARENT);
     f->out = pipeline_emitter_to(p, f->below, f->node->schema);
@@ -555,7 +556,7 @@ static int enter_left_parent(struct pipeline *p, struct walk_frame *f)
     return 0;
 }
 
-static int leave_narrow(struct pipeline *p, struct walk_frame *f)
+static int leave_narrow_node(struct pipeline *p, struct walk_frame *f)
 {
     assert(f->entered && f == &p->frames[p->depth - 1]);
     enum flow flow = FLOW_MORE;
@@ -607,7 +608,7 @@ static int step_union(struct pipeline *p, struct walk_frame *f)
 }
 
 /* One step of the walk: the top frame pushes its parent, or runs and is popped. */
-static int walk_step(struct pipeline *p)
+static int step_pipeline_walk(struct pipeline *p)
 {
     struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
@@ -616,22 +617,22 @@ static int walk_step(struct pipeline *p)
         return persisted_enter(p, f);
     switch (f->node->op->kind) {
     /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
-    case OP_SOURCE: p->depth--; return run_source(p, f);
+    case OP_SOURCE: p->depth--; return run_source_node(p, f);
     case OP_WIDE:
         if (f->node->narrow)
             return f->entered ? leave_narrow_shuffle(p, f) : enter_narrow_shuffle(p, f);
         p->depth--;
-        return run_shuffle(p, f);
+        return run_shuffle_node(p, f);
     case OP_UNION: return step_union(p, f);
     case OP_COALESCE: return step_coalesce(p, f);
     default:
-        if (!f->entered) return enter_narrow(p, f);
-        return f->in_right ? enter_left_parent(p, f) : leave_narrow(p, f);
+        if (!f->entered) return enter_narrow_node(p, f);
+        return f->in_right ? enter_left_parent(p, f) : leave_narrow_node(p, f);
     }
 }
 
 /* After an error: closes what the walk opened, in reverse order, without finish. */
-static void unwind_frames(struct pipeline *p)
+static void close_open_frames(struct pipeline *p)
 {
     while (p->depth > 0) {
         struct walk_frame *f = &p->frames[--p->depth];
@@ -642,24 +643,24 @@ static void unwind_frames(struct pipeline *p)
     }
 }
 
-static int run_walk(struct pipeline *p)
+static int run_pipeline_walk(struct pipeline *p)
 {
     const struct stage_plan *stage = p->input->stage;
-    const struct stage_node *root = stage_root(p->input);
+    const struct stage_node *root = stage_root_node(p->input);
     p->frames = task_alloc(p->task, sizeof *p->frames * (2 * stage->node_count + 1));
     if (p->frames == NULL) return p->task->error.code;
     pipeline_frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
     while (r == 0 && p->depth > 0)
-        r = task_is_cancelled(p->task) ? fail_as_cancelled(p) : walk_step(p);
+        r = task_is_cancelled(p->task) ? set_cancelled_error(p) : step_pipeline_walk(p);
     /* An error set by a user function counts even if the function returned success. */
     if (r == 0) r = p->task->error.code;
-    if (r != 0) unwind_frames(p);
+    if (r != 0) close_open_frames(p);
     p->task->partition = p->input->partition;
     return r;
 }
 
-static int run_map_side(struct pipeline *p, const struct stage_node *root, struct run *out)
+static int run_map_side_writer(struct pipeline *p, const struct stage_node *root, struct run *out)
 {
     struct shuffle_spec spec;
     struct function_call call = {.opened = false}, partitioner = call;
@@ -674,7 +675,7 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
     if (r == 0) {
         p->writer = shuffle_writer_open(p->task, &spec, call.state);
         p->task->shuffle = &spec;
-        r = p->writer == NULL ? p->task->error.code : run_walk(p);
+        r = p->writer == NULL ? p->task->error.code : run_pipeline_walk(p);
         p->task->shuffle = NULL;
     }
     const struct glint_function *function = task_set_function(p->task, spec.fn);
@@ -686,11 +687,11 @@ static int run_map_side(struct pipeline *p, const struct stage_node *root, struc
     return r;
 }
 
-static int run_action(struct pipeline *p, const struct stage_node *root, struct buffer *out)
+static int run_action_sink(struct pipeline *p, const struct stage_node *root, struct buffer *out)
 {
     p->action = root->op;
     int r = op_open_node(p, root, &p->action_state);
-    if (r == 0) r = run_walk(p);
+    if (r == 0) r = run_pipeline_walk(p);
     const struct glint_function *function = task_set_function(p->task, root->fn);
     if (r == 0 && root->op->finish != NULL && root->op->finish(p->action_state, NULL) == FLOW_FAIL)
         r = pipeline_set_function_failed(p);
@@ -701,7 +702,7 @@ static int run_action(struct pipeline *p, const struct stage_node *root, struct 
 }
 
 /* Narrow nodes hold records while others do: gives each half of its share of the slot's memory. */
-static int divide_memory(struct pipeline *p)
+static int divide_slot_memory(struct pipeline *p)
 {
     struct glint_task *task = p->task;
     const uint32_t shares = stage_memory_shares(p->input->stage);
@@ -717,11 +718,11 @@ static int divide_memory(struct pipeline *p)
 int pipeline_run(struct glint_task *task, const struct pipeline_input *input, struct run *out_run,
                  struct buffer *out_result)
 {
-    const struct stage_node *root = stage_root(input);
+    const struct stage_node *root = stage_root_node(input);
     struct pipeline p = {.task = task, .input = input, .splits = unpack_begin(input->splits)};
     task->partition = input->partition;
     const struct task_options *options = task->options;
-    int r = divide_memory(&p);
+    int r = divide_slot_memory(&p);
     if (r != 0) return r;
     if (p.splits.failed)
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a task's splits do not parse");
@@ -729,9 +730,9 @@ int pipeline_run(struct glint_task *task, const struct pipeline_input *input, st
         r = error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has no partition %u",
                       input->partition);
     else if (stage_node_is_shuffle(root))
-        r = run_map_side(&p, root, out_run);
+        r = run_map_side_writer(&p, root, out_run);
     else
-        r = run_action(&p, root, out_result);
+        r = run_action_sink(&p, root, out_result);
     task->options = options;
     if (r != 0) return pipeline_set_function_failed(&p);
     /* An error that a finish or close set after the output was produced: discard the output. */

@@ -49,7 +49,7 @@ struct store *store_create(void)
 }
 
 /* NULL: out of memory. */
-static struct stored *stored_create(enum stored_kind kind, uint64_t id)
+static struct stored *create_stored_value(enum stored_kind kind, uint64_t id)
 {
     static_assert(offsetof(struct stored, result) == 0, "a reference is cast back");
     struct stored *v = mem_zalloc(sizeof *v);
@@ -60,7 +60,7 @@ static struct stored *stored_create(enum stored_kind kind, uint64_t id)
 }
 
 /* Frees a list; without the lock. */
-static void stored_free(struct stored *first)
+static void free_stored_value(struct stored *first)
 {
     for (struct stored *v = first, *next; v != NULL; v = next) {
         next = v->next;
@@ -83,7 +83,7 @@ static void stored_free(struct stored *first)
 void store_destroy(struct store *s)
 {
     if (s == NULL) return;
-    for (uint32_t b = 0; b < STORE_BUCKETS; b++) stored_free(s->buckets[b]);
+    for (uint32_t b = 0; b < STORE_BUCKETS; b++) free_stored_value(s->buckets[b]);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }
@@ -95,7 +95,7 @@ static struct stored **store_bucket(struct store *s, uint64_t id, uint32_t map)
     return &s->buckets[(uint32_t)(id * 31 + map) % STORE_BUCKETS];
 }
 
-static void insert_stored(struct store *s, struct stored *v)
+static void insert_stored_value(struct store *s, struct stored *v)
 {
     struct stored **bucket = store_bucket(s, v->id, v->map);
     v->next = *bucket;
@@ -103,8 +103,8 @@ static void insert_stored(struct store *s, struct stored *v)
 }
 
 /* Returns the link to the value; *link is NULL if it is not found. */
-static struct stored **find_stored(struct store *s, enum stored_kind kind, uint64_t id,
-                                   uint32_t map, uint32_t attempt)
+static struct stored **find_stored_value(struct store *s, enum stored_kind kind, uint64_t id,
+                                         uint32_t map, uint32_t attempt)
 {
     struct stored **link = store_bucket(s, id, map);
     while (*link != NULL && ((*link)->kind != kind || (*link)->id != id || (*link)->map != map ||
@@ -114,7 +114,7 @@ static struct stored **find_stored(struct store *s, enum stored_kind kind, uint6
 }
 
 /* Unlinks a value, if *link is one; without references it goes to *out_free. */
-static void unlink_stored(struct stored **link, struct stored **out_free)
+static void unlink_stored_value(struct stored **link, struct stored **out_free)
 {
     struct stored *v = *link;
     if (v == NULL) return;
@@ -128,7 +128,7 @@ static void unlink_stored(struct stored **link, struct stored **out_free)
 }
 
 /* Adds it to *out_free if this was the last reference to a removed value. */
-static void unref_stored(const void *ref, struct stored **out_free)
+static void unref_stored_value(const void *ref, struct stored **out_free)
 {
     struct stored *v = (struct stored *)(uintptr_t)ref;
     assert(v->refs > 0);
@@ -139,18 +139,18 @@ static void unref_stored(const void *ref, struct stored **out_free)
 
 /* ---- Any kind */
 
-static void add_stored(struct store *s, struct stored *v)
+static void add_stored_value(struct store *s, struct stored *v)
 {
     pthread_mutex_lock(&s->lock);
-    insert_stored(s, v);
+    insert_stored_value(s, v);
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct stored *acquire_stored(struct store *s, enum stored_kind kind, uint64_t id,
-                                     uint32_t map, uint32_t attempt)
+static struct stored *acquire_stored_value(struct store *s, enum stored_kind kind, uint64_t id,
+                                           uint32_t map, uint32_t attempt)
 {
     pthread_mutex_lock(&s->lock);
-    struct stored *v = *find_stored(s, kind, id, map, attempt);
+    struct stored *v = *find_stored_value(s, kind, id, map, attempt);
     if (v != NULL) v->refs++;
     pthread_mutex_unlock(&s->lock);
     return v;
@@ -160,25 +160,25 @@ void store_release(struct store *s, const void *ref)
 {
     struct stored *removed = NULL;
     pthread_mutex_lock(&s->lock);
-    unref_stored(ref, &removed);
+    unref_stored_value(ref, &removed);
     pthread_mutex_unlock(&s->lock);
-    stored_free(removed);
+    free_stored_value(removed);
 }
 
-static void remove_stored(struct store *s, enum stored_kind kind, uint64_t id, uint32_t map,
-                          uint32_t attempt)
+static void remove_stored_value(struct store *s, enum stored_kind kind, uint64_t id, uint32_t map,
+                                uint32_t attempt)
 {
     struct stored *removed = NULL;
     pthread_mutex_lock(&s->lock);
-    unlink_stored(find_stored(s, kind, id, map, attempt), &removed);
+    unlink_stored_value(find_stored_value(s, kind, id, map, attempt), &removed);
     pthread_mutex_unlock(&s->lock);
-    stored_free(removed);
+    free_stored_value(removed);
 }
 
 void store_remove(struct store *s, enum stored_kind kind, uint64_t id)
 {
     assert(kind == STORED_STAGE || kind == STORED_BROADCAST || kind == STORED_RESULT);
-    remove_stored(s, kind, id, 0, 0);
+    remove_stored_value(s, kind, id, 0, 0);
 }
 
 /* ---- Broadcasts and results */
@@ -187,42 +187,42 @@ void *store_acquire_bytes(struct store *s, enum stored_kind kind, uint64_t id,
                           struct glint_slice *out)
 {
     assert(kind == STORED_BROADCAST || kind == STORED_RESULT);
-    struct stored *v = acquire_stored(s, kind, id, 0, 0);
+    struct stored *v = acquire_stored_value(s, kind, id, 0, 0);
     if (v == NULL) return NULL;
     const struct buffer *bytes = kind == STORED_RESULT ? &v->result : &v->broadcast->body;
     *out = (struct glint_slice){bytes->data, bytes->size};
     return v;
 }
 
-static int add_broadcast(struct store *s, struct message *m, struct glint_error *error)
+static int store_add_broadcast(struct store *s, struct message *m, struct glint_error *error)
 {
-    struct stored *v = stored_create(STORED_BROADCAST, m->id);
+    struct stored *v = create_stored_value(STORED_BROADCAST, m->id);
     if (v == NULL) return error_no_memory(error);
     assert(m->type == MSG_BROADCAST);
     v->broadcast = m;
-    add_stored(s, v);
+    add_stored_value(s, v);
     return 0;
 }
 
 uint64_t store_add_result(struct store *s, struct buffer *bytes)
 {
-    struct stored *v = stored_create(STORED_RESULT, 0);
+    struct stored *v = create_stored_value(STORED_RESULT, 0);
     if (v == NULL) return 0;
     v->result = *bytes;
     *bytes = (struct buffer){NULL, 0, 0};
     pthread_mutex_lock(&s->lock);
     const uint64_t id = v->id = ++s->last_result;
-    insert_stored(s, v);
+    insert_stored_value(s, v);
     pthread_mutex_unlock(&s->lock);
     return id;
 }
 
 /* ---- Stages */
 
-static int add_stage(struct store *s, struct message *m, const struct context_config *registry,
-                     struct glint_error *error)
+static int store_add_stage(struct store *s, struct message *m,
+                           const struct context_config *registry, struct glint_error *error)
 {
-    struct stored *v = stored_create(STORED_STAGE, m->stage);
+    struct stored *v = create_stored_value(STORED_STAGE, m->stage);
     struct glint_error *why = mem_zalloc(sizeof *why);
     if (v == NULL || why == NULL) {
         mem_free(v);
@@ -236,14 +236,14 @@ static int add_stage(struct store *s, struct message *m, const struct context_co
     if (r != 0) *error = *why;
     v->stage.error = why;
     v->stage.message = r == 0 ? m : NULL;
-    add_stored(s, v);
+    add_stored_value(s, v);
     return r;
 }
 
 const struct stage_plan *store_find_stage(struct store *s, uint32_t stage)
 {
     pthread_mutex_lock(&s->lock);
-    const struct stored *v = *find_stored(s, STORED_STAGE, stage, 0, 0);
+    const struct stored *v = *find_stored_value(s, STORED_STAGE, stage, 0, 0);
     pthread_mutex_unlock(&s->lock);
     return v != NULL && v->stage.error->code == GLINT_OK ? &v->stage.plan : NULL;
 }
@@ -252,7 +252,7 @@ const struct stage_plan *store_acquire_stage(struct store *s, uint32_t stage,
                                              struct glint_error *error)
 {
     assert(error->code == GLINT_OK);
-    const struct stored *v = acquire_stored(s, STORED_STAGE, stage, 0, 0);
+    const struct stored *v = acquire_stored_value(s, STORED_STAGE, stage, 0, 0);
     if (v == NULL) {
         error_set(error, GLINT_E_PROTOCOL, NULL, "stage %u not found", stage);
         return NULL;
@@ -276,21 +276,21 @@ bool store_stage_is_removed(struct store *s, const struct stage_plan *plan)
 int store_add_map_output(struct store *s, uint64_t shuffle, uint32_t map, uint32_t attempt,
                          struct run *run)
 {
-    struct stored *v = stored_create(STORED_MAP_OUTPUT, shuffle);
+    struct stored *v = create_stored_value(STORED_MAP_OUTPUT, shuffle);
     if (v == NULL) return GLINT_E_NO_MEMORY;
     assert(run->partitions > 0);
     v->map = map;
     v->attempt = attempt;
     v->map_output = *run;
     memset(run, 0, sizeof *run);
-    add_stored(s, v);
+    add_stored_value(s, v);
     return 0;
 }
 
 const struct run *store_acquire_map_output(struct store *s, uint64_t shuffle, uint32_t map,
                                            uint32_t attempt)
 {
-    const struct stored *v = acquire_stored(s, STORED_MAP_OUTPUT, shuffle, map, attempt);
+    const struct stored *v = acquire_stored_value(s, STORED_MAP_OUTPUT, shuffle, map, attempt);
     return v != NULL ? &v->map_output : NULL;
 }
 
@@ -299,19 +299,20 @@ void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task,
     const struct stage_plan *plan = store_find_stage(s, stage);
     if (plan == NULL) return;
     const struct stage_node *root = &plan->nodes[plan->node_count - 1];
-    if (stage_node_is_shuffle(root)) remove_stored(s, STORED_MAP_OUTPUT, root->rdd, task, attempt);
+    if (stage_node_is_shuffle(root))
+        remove_stored_value(s, STORED_MAP_OUTPUT, root->rdd, task, attempt);
 }
 
 /* Removes outputs of older attempts than the driver now names: it will not request them. */
-static void remove_older(struct store *s, uint64_t shuffle, const struct stored_locations *l,
-                         struct stored **removed)
+static void remove_older_attempts(struct store *s, uint64_t shuffle,
+                                  const struct stored_locations *l, struct stored **removed)
 {
     for (uint32_t map = 0; map < l->count; map++)
         for (struct stored **link = store_bucket(s, shuffle, map); *link != NULL;) {
             const struct stored *v = *link;
             if (v->kind == STORED_MAP_OUTPUT && v->id == shuffle && v->map == map &&
                 v->attempt < l->maps[map].attempt)
-                unlink_stored(link, removed);
+                unlink_stored_value(link, removed);
             else
                 link = &(*link)->next;
         }
@@ -319,7 +320,7 @@ static void remove_older(struct store *s, uint64_t shuffle, const struct stored_
 
 static int set_map_output_locations(struct store *s, struct message *m, struct glint_error *error)
 {
-    struct stored *v = stored_create(STORED_LOCATIONS, m->id), *removed = NULL;
+    struct stored *v = create_stored_value(STORED_LOCATIONS, m->id), *removed = NULL;
     if (v == NULL) return error_no_memory(error);
     int r = map_outputs_decode((struct glint_slice){m->body.data, m->body.size}, &v->locations.maps,
                                &v->locations.count, error);
@@ -328,11 +329,11 @@ static int set_map_output_locations(struct store *s, struct message *m, struct g
         return r;
     }
     pthread_mutex_lock(&s->lock);
-    unlink_stored(find_stored(s, STORED_LOCATIONS, v->id, 0, 0), &removed);
-    insert_stored(s, v);
-    remove_older(s, v->id, &v->locations, &removed);
+    unlink_stored_value(find_stored_value(s, STORED_LOCATIONS, v->id, 0, 0), &removed);
+    insert_stored_value(s, v);
+    remove_older_attempts(s, v->id, &v->locations, &removed);
     pthread_mutex_unlock(&s->lock);
-    stored_free(removed);
+    free_stored_value(removed);
     message_destroy(m);
     return 0;
 }
@@ -342,15 +343,15 @@ void store_remove_shuffle(struct store *s, uint64_t shuffle, uint32_t maps)
     struct stored *removed = NULL;
     const uint32_t buckets = maps < STORE_BUCKETS ? maps : STORE_BUCKETS;
     pthread_mutex_lock(&s->lock);
-    unlink_stored(find_stored(s, STORED_LOCATIONS, shuffle, 0, 0), &removed);
+    unlink_stored_value(find_stored_value(s, STORED_LOCATIONS, shuffle, 0, 0), &removed);
     for (uint32_t i = 0; i < buckets; i++)
         for (struct stored **link = store_bucket(s, shuffle, i); *link != NULL;)
             if ((*link)->kind == STORED_MAP_OUTPUT && (*link)->id == shuffle)
-                unlink_stored(link, &removed);
+                unlink_stored_value(link, &removed);
             else
                 link = &(*link)->next;
     pthread_mutex_unlock(&s->lock);
-    stored_free(removed);
+    free_stored_value(removed);
 }
 
 int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struct arena *arena,
@@ -359,7 +360,7 @@ int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struc
     int r = 0;
     *out_count = 0;
     pthread_mutex_lock(&s->lock);
-    const struct stored *k = *find_stored(s, STORED_LOCATIONS, shuffle, 0, 0);
+    const struct stored *k = *find_stored_value(s, STORED_LOCATIONS, shuffle, 0, 0);
     const uint32_t maps = k != NULL ? k->locations.count : 0;
     struct fetch_input *inputs = k ? arena_alloc(arena, sizeof *inputs * (maps + 1)) : NULL;
     if (k == NULL)
@@ -372,7 +373,7 @@ int store_acquire_inputs(struct store *s, uint64_t shuffle, uint32_t self, struc
         struct fetch_input *input = &inputs[(*out_count)++];
         *input = (struct fetch_input){location.executor, map, location.attempt, NULL};
         if (location.executor != self) continue;
-        struct stored *v = *find_stored(s, STORED_MAP_OUTPUT, shuffle, map, location.attempt);
+        struct stored *v = *find_stored_value(s, STORED_MAP_OUTPUT, shuffle, map, location.attempt);
         if (v == NULL) continue;
         v->refs++;
         input->local = &v->map_output;
@@ -387,9 +388,9 @@ void store_release_inputs(struct store *s, const struct fetch_input *inputs, uin
     struct stored *removed = NULL;
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < count; i++)
-        if (inputs[i].local != NULL) unref_stored(inputs[i].local, &removed);
+        if (inputs[i].local != NULL) unref_stored_value(inputs[i].local, &removed);
     pthread_mutex_unlock(&s->lock);
-    stored_free(removed);
+    free_stored_value(removed);
 }
 
 /* ---- */
@@ -400,9 +401,9 @@ int store_add_message(struct store *s, struct message *m, const struct context_c
     int r;
     assert(m->next == NULL && m->outcome == NULL);
     switch (m->type) {
-    case MSG_STAGE: r = add_stage(s, m, registry, error); break;
+    case MSG_STAGE: r = store_add_stage(s, m, registry, error); break;
     case MSG_MAP_OUTPUTS: r = set_map_output_locations(s, m, error); break;
-    default: r = add_broadcast(s, m, error);
+    default: r = store_add_broadcast(s, m, error);
     }
     if (r != 0) message_destroy(m);
     return r;

@@ -38,7 +38,7 @@ void stage_file_pack_stage(struct packer *p, const struct packed_stage *stage)
     }
 }
 
-static struct glint_slice text_slice(const char *text)
+static struct glint_slice slice_of_text(const char *text)
 {
     return (struct glint_slice){(const uint8_t *)text, strlen(text)};
 }
@@ -53,7 +53,7 @@ static int encode_stage_file(const struct stage_file_head *head, struct glint_sl
     pack_text(&p, build_id());
     pack_u64(&p, head->id);
     pack_array(&p, head->word_count);
-    for (uint32_t i = 0; i < head->word_count; i++) pack_bytes(&p, text_slice(head->words[i]));
+    for (uint32_t i = 0; i < head->word_count; i++) pack_bytes(&p, slice_of_text(head->words[i]));
     pack_u64(&p, head->slots);
     pack_u64(&p, head->stdin_tasks);
     pack_u64(&p, head->memory_bytes);
@@ -116,13 +116,13 @@ int stage_file_write(struct env *env, const char *path, const struct stage_file_
 
 /* ---- Reading */
 
-static int set_invalid(const char *path, const char *what, struct glint_error *error)
+static int set_invalid_stage_file(const char *path, const char *what, struct glint_error *error)
 {
     return error_set(error, GLINT_E_STAGE_FILE, "pack the job again: glint stage pack", "%s: %s",
                      path, what);
 }
 
-static void *decode_alloc(struct stage_file *f, uint64_t count, uint64_t size, bool *failed)
+static void *alloc_decoded_items(struct stage_file *f, uint64_t count, uint64_t size, bool *failed)
 {
     void *items = arena_alloc(&f->memory, count * size + 1);
     if (items == NULL) *failed = true;
@@ -130,27 +130,27 @@ static void *decode_alloc(struct stage_file *f, uint64_t count, uint64_t size, b
     return items;
 }
 
-static void decode_words(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_job_arguments(struct stage_file *f, struct unpacker *u, bool *failed)
 {
     struct unpacker words = unpack_array(u);
     if (words.count == 0 || words.count > WORDS_MAX) u->failed = true;
     if (u->failed) return;
-    f->words = decode_alloc(f, words.count + 1, sizeof *f->words, failed);
+    f->words = alloc_decoded_items(f, words.count + 1, sizeof *f->words, failed);
     for (uint64_t i = 0; i < words.count && !*failed; i++) {
         const struct glint_slice word = unpack_bytes(&words);
-        f->words[i] = decode_alloc(f, word.size + 1, 1, failed);
+        f->words[i] = alloc_decoded_items(f, word.size + 1, 1, failed);
         if (f->words[i] != NULL && word.size > 0) memcpy(f->words[i], word.data, word.size);
         f->word_count++;
     }
     if (words.failed) u->failed = true;
 }
 
-static void decode_earlier(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_earlier_results(struct stage_file *f, struct unpacker *u, bool *failed)
 {
     struct unpacker results = unpack_array(u);
     if (results.count > EARLIER_MAX) u->failed = true;
     if (u->failed) return;
-    f->earlier = decode_alloc(f, results.count, sizeof *f->earlier, failed);
+    f->earlier = alloc_decoded_items(f, results.count, sizeof *f->earlier, failed);
     for (uint64_t i = 0; i < results.count && !*failed; i++)
         f->earlier[f->earlier_count++] = unpack_bytes(&results);
     if (results.failed) u->failed = true;
@@ -163,7 +163,7 @@ static void decode_broadcasts(struct stage_file *f, struct unpacker *u, bool *fa
         u->failed = true;
         return;
     }
-    f->broadcasts = decode_alloc(f, all.count, sizeof *f->broadcasts, failed);
+    f->broadcasts = alloc_decoded_items(f, all.count, sizeof *f->broadcasts, failed);
     for (uint64_t i = 0; i < all.count && !*failed && !u->failed; i++) {
         struct unpacker one = unpack_array(&all);
         struct packed_broadcast *b = &f->broadcasts[f->broadcast_count++];
@@ -173,15 +173,15 @@ static void decode_broadcasts(struct stage_file *f, struct unpacker *u, bool *fa
     }
 }
 
-static void decode_tasks(struct stage_file *f, struct packed_stage *stage, struct unpacker *u,
-                         bool *failed)
+static void decode_stage_tasks(struct stage_file *f, struct packed_stage *stage, struct unpacker *u,
+                               bool *failed)
 {
     struct unpacker tasks = unpack_array(u);
     if (u->failed || (uint64_t)(tasks.end - tasks.at) < tasks.count || tasks.count > UINT32_MAX) {
         u->failed = true;
         return;
     }
-    stage->tasks = decode_alloc(f, tasks.count, sizeof *stage->tasks, failed);
+    stage->tasks = alloc_decoded_items(f, tasks.count, sizeof *stage->tasks, failed);
     for (uint64_t i = 0; i < tasks.count && !*failed && !u->failed; i++) {
         struct unpacker one = unpack_array(&tasks);
         struct packed_task *task = &stage->tasks[stage->task_count++];
@@ -203,11 +203,11 @@ static void decode_stage(struct stage_file *f, struct unpacker *u, bool *failed)
         u->failed = true;
         return;
     }
-    stage->parents = decode_alloc(f, parents.count, sizeof *stage->parents, failed);
+    stage->parents = alloc_decoded_items(f, parents.count, sizeof *stage->parents, failed);
     for (uint64_t i = 0; i < parents.count && !*failed; i++)
         stage->parents[stage->parent_count++] = (uint32_t)unpack_u64(&parents, f->stage_count - 1u);
     if (parents.failed) u->failed = true;
-    decode_tasks(f, stage, u, failed);
+    decode_stage_tasks(f, stage, u, failed);
     f->stage_count++;
 }
 
@@ -216,7 +216,7 @@ static void decode_stages(struct stage_file *f, struct unpacker *u, bool *failed
     struct unpacker stages = unpack_array(u);
     if (stages.count == 0 || stages.count > PLAN_NODES_MAX) u->failed = true;
     if (u->failed) return;
-    f->stages = decode_alloc(f, stages.count, sizeof *f->stages, failed);
+    f->stages = alloc_decoded_items(f, stages.count, sizeof *f->stages, failed);
     for (uint64_t i = 0; i < stages.count && !*failed && !u->failed; i++) {
         struct unpacker one = unpack_array(&stages);
         decode_stage(f, &one, failed);
@@ -235,14 +235,14 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
         return error_set(error, GLINT_E_STAGE_FILE, "pack and run with the same program",
                          "%s was packed by build %s, and this is %s", path, packed_by, build);
     f->id = unpack_u64(&u, UINT64_MAX);
-    decode_words(f, &u, &failed);
+    decode_job_arguments(f, &u, &failed);
     f->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
     f->stdin_tasks = (uint32_t)unpack_u64(&u, STAGE_STDIN_TASKS_MAX);
     f->memory_bytes = unpack_u64(&u, UINT64_MAX);
     f->options.memory_bytes = unpack_u64(&u, UINT64_MAX);
     const struct glint_slice options = unpack_bytes(&u);
     if (!u.failed && job_options_decode(options, &f->options, error) != 0) return error->code;
-    if (!failed) decode_earlier(f, &u, &failed);
+    if (!failed) decode_earlier_results(f, &u, &failed);
     f->action.data = u.at;
     struct unpacker action = unpack_array(&u);
     f->action.size = (uint64_t)(u.at - f->action.data);
@@ -250,7 +250,7 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
     if (!failed && !action.failed) decode_stages(f, &action, &failed);
     if (failed) return error_no_memory(error);
     if (unpack_is_complete(&action) && unpack_is_complete(&u)) return 0;
-    return set_invalid(path, "its content is not valid", error);
+    return set_invalid_stage_file(path, "its content is not valid", error);
 }
 
 static int read_stage_bytes(struct env *env, const char *path, struct buffer *out,
@@ -262,7 +262,7 @@ static int read_stage_bytes(struct env *env, const char *path, struct buffer *ou
     int r = env->stat_open(env, file, &stat);
     int64_t n = 0;
     if (r == 0 && stat.kind != ENV_FILE)
-        set_invalid(path, "it is not a regular file", error);
+        set_invalid_stage_file(path, "it is not a regular file", error);
     else if (r == 0 && (stat.mode & (S_IWGRP | S_IWOTH)) != 0)
         error_set(error, GLINT_E_STAGE_FILE,
                   "chmod go-w FILE, after a look at who could write it (glint stage show)",
@@ -286,9 +286,9 @@ int stage_file_read(struct env *env, const char *path, struct stage_file *out,
     const struct buffer *b = &out->bytes;
     if (read_stage_bytes(env, path, &out->bytes, error) != 0) return error->code;
     if (b->size <= HEAD_BYTES || memcmp(b->data, magic, MAGIC_BYTES) != 0)
-        return set_invalid(path, "it is not a stage file of this version", error);
+        return set_invalid_stage_file(path, "it is not a stage file of this version", error);
     if (get_le64(b->data + MAGIC_BYTES) != XXH3_64bits(b->data + HEAD_BYTES, b->size - HEAD_BYTES))
-        return set_invalid(path, "the file is damaged", error);
+        return set_invalid_stage_file(path, "the file is damaged", error);
     const struct glint_slice body = {b->data + HEAD_BYTES, b->size - HEAD_BYTES};
     return stage_file_decode(out, body, path, build_id(), error);
 }
@@ -311,14 +311,14 @@ struct visits {
     uint64_t count, capacity;
 };
 
-static bool push_visit(struct visits *v, uint32_t node, uint32_t first, uint32_t end)
+static bool push_node_visit(struct visits *v, uint32_t node, uint32_t first, uint32_t end)
 {
     if (!array_reserve(&v->items, &v->capacity, v->count + 1, sizeof *v->items)) return false;
     v->items[v->count++] = (struct visit){node, first, end};
     return true;
 }
 
-static bool add_input(struct stage_inputs *out, uint32_t shuffle, uint32_t partition)
+static bool add_stage_input(struct stage_inputs *out, uint32_t shuffle, uint32_t partition)
 {
     if (!array_reserve(&out->items, &out->capacity, out->count + 1u, sizeof *out->items))
         return false;
@@ -334,8 +334,8 @@ static bool visit_both_parents(const struct stage_plan *plan, const struct stage
         left /= plan->nodes[n->parents[1]].partitions;
         right %= plan->nodes[n->parents[1]].partitions;
     }
-    return push_visit(v, n->parents[0], left, left + 1) &&
-           push_visit(v, n->parents[1], right, right + 1);
+    return push_node_visit(v, n->parents[0], left, left + 1) &&
+           push_node_visit(v, n->parents[1], right, right + 1);
 }
 
 static bool visit_parents(const struct stage_plan *plan, const struct stage_node *n,
@@ -353,10 +353,11 @@ static bool visit_parents(const struct stage_plan *plan, const struct stage_node
     }
     if (n->op->kind == OP_COALESCE)
         rdd_coalesce_range(left, n->partitions, partition, &first, &end);
-    return push_visit(v, parent, first, end);
+    return push_node_visit(v, parent, first, end);
 }
 
-static bool visit_next(const struct stage_plan *plan, struct visits *v, struct stage_inputs *out)
+static bool visit_next_node(const struct stage_plan *plan, struct visits *v,
+                            struct stage_inputs *out)
 {
     struct visit *top = &v->items[v->count - 1];
     if (top->first == top->end) {
@@ -366,7 +367,7 @@ static bool visit_next(const struct stage_plan *plan, struct visits *v, struct s
     const struct stage_node *n = &plan->nodes[top->node];
     const uint32_t partition = top->first++;
     if (n->parents[0] != STAGE_NO_PARENT) return visit_parents(plan, n, partition, v);
-    if (stage_node_is_shuffle(n)) return add_input(out, n->rdd, partition);
+    if (stage_node_is_shuffle(n)) return add_stage_input(out, n->rdd, partition);
     return true; /* a source of files */
 }
 
@@ -379,8 +380,8 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
     if (stage_node_is_shuffle(&plan->nodes[root]) &&
         plan->nodes[root].parents[0] != STAGE_NO_PARENT)
         root = plan->nodes[root].parents[0]; /* the tasks are those of the map side */
-    bool memory = push_visit(&v, root, partition, partition + 1);
-    while (memory && v.count > 0) memory = visit_next(plan, &v, out);
+    bool memory = push_node_visit(&v, root, partition, partition + 1);
+    while (memory && v.count > 0) memory = visit_next_node(plan, &v, out);
     mem_free(v.items);
     return memory ? 0 : error_no_memory(error);
 }

@@ -35,7 +35,8 @@ struct reduce {
     uint32_t attempt; /* of the map outputs in the store: one more for each task */
 };
 
-static int reduce_fail(const struct reduce *r, struct glint_error *error, const char *what)
+static int set_reduce_line_error(const struct reduce *r, struct glint_error *error,
+                                 const char *what)
 {
     return line_input_fail(r->in, SORT_HINT, error, "%s", what);
 }
@@ -62,18 +63,18 @@ static bool parse_record_key(struct glint_slice key, struct record_key *out)
     return true;
 }
 
-static const struct packed_stage *parent_stage(const struct reduce *r)
+static const struct packed_stage *current_parent_stage(const struct reduce *r)
 {
     return &r->w->file->stages[r->w->stage->parents[r->parent]];
 }
 
 /* The node of this stage that reads the parent's shuffle. */
-static const struct stage_node *shuffle_node(const struct reduce *r)
+static const struct stage_node *shuffle_node_of_parent(const struct reduce *r)
 {
     const struct stage_plan *plan = &r->w->plan;
     for (uint32_t i = 0; i < plan->node_count; i++)
         if (stage_node_is_shuffle(&plan->nodes[i]) &&
-            plan->nodes[i].rdd == parent_stage(r)->shuffle &&
+            plan->nodes[i].rdd == current_parent_stage(r)->shuffle &&
             plan->nodes[i].parents[0] == STAGE_NO_PARENT)
             return &plan->nodes[i];
     return NULL;
@@ -81,9 +82,9 @@ static const struct stage_node *shuffle_node(const struct reduce *r)
 
 /* ---- One map task */
 
-static int begin_map(struct reduce *r, struct glint_error *error)
+static int begin_map_output(struct reduce *r, struct glint_error *error)
 {
-    const struct stage_node *node = shuffle_node(r);
+    const struct stage_node *node = shuffle_node_of_parent(r);
     if (node == NULL)
         return error_set(error, GLINT_E_STAGE_FILE, NULL, "a stage does not read its parent");
     r->records = r->checksum = 0;
@@ -95,18 +96,19 @@ static int begin_map(struct reduce *r, struct glint_error *error)
     return 0;
 }
 
-static int end_map(struct reduce *r, struct glint_slice fields, struct glint_error *error)
+static int end_map_output(struct reduce *r, struct glint_slice fields, struct glint_error *error)
 {
     struct glint_slice field[4];
     struct run run;
     uint64_t id, checksum;
     int64_t stage, records;
     for (int i = 0; i < 4; i++)
-        if (!next_line_field(&fields, &field[i])) return reduce_fail(r, error, "the line is cut");
-    const struct glint_slice counters = stage_text_rest(fields);
+        if (!next_line_field(&fields, &field[i]))
+            return set_reduce_line_error(r, error, "the line is cut");
+    const struct glint_slice counters = stage_text_rest_with_tab(fields);
     if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &stage) ||
         !glint_parse_i64(field[2], &records) || !stage_text_hex(field[3], &checksum))
-        return reduce_fail(r, error, "the line is damaged");
+        return set_reduce_line_error(r, error, "the line is damaged");
     if (id != r->w->file->id)
         return line_input_fail(r->in, "run all tasks with one stage file", error,
                                "the line is of another stage file");
@@ -118,28 +120,30 @@ static int end_map(struct reduce *r, struct glint_slice fields, struct glint_err
                                "map task %u wrote %lld records, and %llu arrived", r->map,
                                (long long)records, (unsigned long long)r->records);
     if (checksum != stage_line_checksum(r->checksum, counters))
-        return reduce_fail(r, error, "the lines of the map task have changed");
+        return set_reduce_line_error(r, error, "the lines of the map task have changed");
     if (!buffer_append(&r->forwarded, counters.data, counters.size)) return error_no_memory(error);
     if (run_writer_finish(&r->writer, &run) != 0) return *error = r->w->io.error, error->code;
     r->writing = false;
     struct store *store = executor_store(r->w->executor);
-    if (store_add_map_output(store, parent_stage(r)->shuffle, r->map, r->attempt, &run) == 0)
+    if (store_add_map_output(store, current_parent_stage(r)->shuffle, r->map, r->attempt, &run) ==
+        0)
         return 0;
     run_destroy(&run);
     return error_no_memory(error);
 }
 
-static struct glint_slice bytes_of(const struct buffer *b)
+static struct glint_slice slice_of_buffer(const struct buffer *b)
 {
     return (struct glint_slice){b->data, b->size};
 }
 
 static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_error *error)
 {
-    if (!run_record_fits(bytes_of(&r->record_key), bytes_of(&r->value)))
-        return reduce_fail(r, error, "the record is too large");
+    if (!run_record_fits(slice_of_buffer(&r->record_key), slice_of_buffer(&r->value)))
+        return set_reduce_line_error(r, error, "the record is too large");
     r->records++;
-    if (run_writer_add(&r->writer, partition, bytes_of(&r->record_key), bytes_of(&r->value)) == 0)
+    if (run_writer_add(&r->writer, partition, slice_of_buffer(&r->record_key),
+                       slice_of_buffer(&r->value)) == 0)
         return 0;
     *error = r->w->io.error;
     return error->code;
@@ -156,24 +160,27 @@ static bool next_record_field(struct glint_slice *fields, struct glint_slice *ou
 }
 
 /* Keys and values in turn; a value may go on in the next line. */
-static int add_records(struct reduce *r, uint32_t partition, struct glint_slice fields,
-                       struct glint_error *error)
+static int add_line_records_of_partition(struct reduce *r, uint32_t partition,
+                                         struct glint_slice fields, struct glint_error *error)
 {
-    const struct glint_schema types = shuffle_node(r)->schema;
+    const struct glint_schema types = shuffle_node_of_parent(r)->schema;
     struct glint_slice key, value;
     while (fields.data != NULL) {
         if (!r->continues) {
             r->record_key.size = r->value.size = 0;
-            if (!next_record_field(&fields, &key)) return reduce_fail(r, error, "the line is cut");
+            if (!next_record_field(&fields, &key))
+                return set_reduce_line_error(r, error, "the line is cut");
             if (!buffer_append(&r->record_key, key.data, key.size)) return error_no_memory(error);
         }
-        if (!next_record_field(&fields, &value)) return reduce_fail(r, error, "the line is cut");
+        if (!next_record_field(&fields, &value))
+            return set_reduce_line_error(r, error, "the line is cut");
         if (!buffer_append(&r->value, value.data, value.size)) return error_no_memory(error);
         r->continues = fields.size == 4 && get_be32(fields.data) == STAGE_CONTINUES;
         if (r->continues) return 0;
-        if (!codec_decode(types.key, bytes_of(&r->record_key), &(union glint_value){.i64 = 0}) ||
-            !codec_decode(types.value, bytes_of(&r->value), &(union glint_value){.i64 = 0}))
-            return reduce_fail(r, error, "a value is not of its type");
+        if (!codec_decode(types.key, slice_of_buffer(&r->record_key),
+                          &(union glint_value){.i64 = 0}) ||
+            !codec_decode(types.value, slice_of_buffer(&r->value), &(union glint_value){.i64 = 0}))
+            return set_reduce_line_error(r, error, "a value is not of its type");
         if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
     return 0;
@@ -183,16 +190,16 @@ static int add_records(struct reduce *r, uint32_t partition, struct glint_slice 
 static int add_line_records(struct reduce *r, uint32_t partition, struct glint_slice field,
                             struct glint_error *error)
 {
-    if (r->in->raw) return add_records(r, partition, field, error);
+    if (r->in->raw) return add_line_records_of_partition(r, partition, field, error);
     r->records_of_line.size = 0;
     if (stage_text_parse(field, &r->records_of_line, error) != 0) return error->code;
-    return add_records(r, partition, bytes_of(&r->records_of_line), error);
+    return add_line_records_of_partition(r, partition, slice_of_buffer(&r->records_of_line), error);
 }
 
-static bool reads_partition(const struct reduce *r, uint32_t partition)
+static bool task_reads_partition(const struct reduce *r, uint32_t partition)
 {
     for (uint32_t i = 0; i < r->inputs.count; i++)
-        if (r->inputs.items[i].shuffle == parent_stage(r)->shuffle &&
+        if (r->inputs.items[i].shuffle == current_parent_stage(r)->shuffle &&
             r->inputs.items[i].partition == partition)
             return true;
     return false;
@@ -201,40 +208,42 @@ static bool reads_partition(const struct reduce *r, uint32_t partition)
 /* ---- One task */
 
 /* Each map task of a parent that the task reads has at least the line that ends it. */
-static bool is_complete(const struct reduce *r)
+static bool has_all_parents(const struct reduce *r)
 {
     return r->parent == r->w->stage->parent_count;
 }
 
-static bool gets_lines(const struct reduce *r)
+static bool task_gets_parent_lines(const struct reduce *r)
 {
-    return stage_inputs_get_lines(&r->inputs, r->parent, parent_stage(r)->shuffle);
+    return stage_inputs_get_lines(&r->inputs, r->parent, current_parent_stage(r)->shuffle);
 }
 
-static void skip_done_parents(struct reduce *r)
+static void skip_complete_parents(struct reduce *r)
 {
-    while (!is_complete(r) && (r->map == parent_stage(r)->task_count || !gets_lines(r))) {
+    while (!has_all_parents(r) &&
+           (r->map == current_parent_stage(r)->task_count || !task_gets_parent_lines(r))) {
         r->parent++;
         r->map = 0;
     }
 }
 
-static int begin_task(struct reduce *r, uint32_t task, struct glint_error *error)
+static int begin_reduce_task(struct reduce *r, uint32_t task, struct glint_error *error)
 {
     if (task >= r->w->stage->task_count || r->w->done[task])
-        return reduce_fail(r, error, "lines of a task that was there before, or does not exist");
+        return set_reduce_line_error(r, error,
+                                     "lines of a task that was there before, or does not exist");
     r->w->done[task] = r->open = true;
     r->parent = r->map = 0;
     r->forwarded.size = 0;
     r->attempt++;
     const uint32_t partition = r->w->stage->tasks[task].partition;
     if (stage_inputs_find(&r->w->plan, partition, &r->inputs, error) != 0) return error->code;
-    skip_done_parents(r);
+    skip_complete_parents(r);
     return 0;
 }
 
 /* Tells the executor where the map outputs are: all are its own. */
-static int send_locations(struct reduce *r, uint32_t parent, struct glint_error *error)
+static int send_map_output_locations(struct reduce *r, uint32_t parent, struct glint_error *error)
 {
     const struct packed_stage *stage = &r->w->file->stages[r->w->stage->parents[parent]];
     struct map_output_location *all = mem_zalloc(sizeof *all * (stage->task_count + 1u));
@@ -251,21 +260,21 @@ static int send_locations(struct reduce *r, uint32_t parent, struct glint_error 
     return executor_handle_message(r->w->executor, m, error);
 }
 
-static int end_task(struct reduce *r, struct glint_error *error)
+static int end_reduce_task(struct reduce *r, struct glint_error *error)
 {
     int code = 0;
     if (!r->open) return 0;
-    if (!is_complete(r))
+    if (!has_all_parents(r))
         return line_input_fail(r->in, SORT_HINT, error,
                                "the lines of map task %u of stage %u for task %u are missing",
                                r->map, r->w->stage->parents[r->parent], r->key.task);
     for (uint32_t i = 0; i < r->w->stage->parent_count && code == 0; i++)
-        code = send_locations(r, i, error);
+        code = send_map_output_locations(r, i, error);
     if (code != 0) return code;
     r->open = false;
     struct message *done = stage_worker_run(r->w, r->key.task, error);
     if (done == NULL) return error->code;
-    code = stage_worker_emit(r->w, r->key.task, done, bytes_of(&r->forwarded), error);
+    code = stage_worker_emit(r->w, r->key.task, done, slice_of_buffer(&r->forwarded), error);
     message_destroy(done);
     return code;
 }
@@ -276,26 +285,27 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
     const struct glint_slice whole = line;
     struct glint_slice first;
     if (!line_input_take_key(r->in, &line, &first) || !parse_record_key(first, &key))
-        return reduce_fail(r, error, "not a line of glint stage map");
+        return set_reduce_line_error(r, error, "not a line of glint stage map");
     if (!r->open || key.task != r->key.task) {
-        if (end_task(r, error) != 0 || begin_task(r, key.task, error) != 0) return error->code;
+        if (end_reduce_task(r, error) != 0 || begin_reduce_task(r, key.task, error) != 0)
+            return error->code;
     }
     r->key.task = key.task;
-    if (is_complete(r) || key.parent != r->parent || key.map != r->map)
+    if (has_all_parents(r) || key.parent != r->parent || key.map != r->map)
         return line_input_fail(r->in, SORT_HINT, error,
                                "lines of map task %u for task %u are missing or not sorted", r->map,
                                key.task);
-    if (!r->writing && begin_map(r, error) != 0) return error->code;
+    if (!r->writing && begin_map_output(r, error) != 0) return error->code;
     if (key.end) {
-        if (end_map(r, line, error) != 0) return error->code;
+        if (end_map_output(r, line, error) != 0) return error->code;
         r->map++;
-        skip_done_parents(r);
+        skip_complete_parents(r);
         return 0;
     }
     if (key.partition != r->key.partition) r->lines = 0;
-    if (!reads_partition(r, key.partition) || key.partition < r->key.partition ||
+    if (!task_reads_partition(r, key.partition) || key.partition < r->key.partition ||
         key.number != r->lines++)
-        return reduce_fail(r, error, "lines are missing, or not sorted");
+        return set_reduce_line_error(r, error, "lines are missing, or not sorted");
     r->key.partition = key.partition;
     r->checksum = stage_line_checksum(r->checksum, whole);
     return add_line_records(r, key.partition, line, error);
@@ -308,7 +318,7 @@ int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct gl
     int code;
     while ((code = line_input_next(in, &line, error)) > 0)
         if (add_map_output_line(&r, line, error) != 0) break;
-    if (code == 0 && error->code == GLINT_OK) end_task(&r, error);
+    if (code == 0 && error->code == GLINT_OK) end_reduce_task(&r, error);
     if (r.writing) run_writer_abort(&r.writer);
     mem_free(r.inputs.items);
     buffer_fini(&r.records_of_line);

@@ -32,7 +32,7 @@ struct reading {
 
 /* ---- Counters */
 
-static int add_counters(struct reading *r, struct glint_slice field, struct glint_error *error)
+static int add_task_counters(struct reading *r, struct glint_slice field, struct glint_error *error)
 {
     struct glint_error damaged = {.code = GLINT_OK};
     r->scratch.size = 0;
@@ -43,8 +43,8 @@ static int add_counters(struct reading *r, struct glint_slice field, struct glin
     return code == 0 ? 0 : line_input_fail(r->in, HINT, error, "the counters are damaged");
 }
 
-static int encode_counters(const struct counters *c, struct buffer *out,
-                           struct glint_error *error)
+static int encode_task_counters(const struct counters *c, struct buffer *out,
+                                struct glint_error *error)
 {
     struct packer p = {.failed = false};
     pack_array(&p, c->count);
@@ -58,7 +58,7 @@ static int encode_counters(const struct counters *c, struct buffer *out,
 
 /* ---- Files */
 
-static int close_file(struct reading *r, struct glint_error *error)
+static int close_part_file(struct reading *r, struct glint_error *error)
 {
     if (r->fd < 0) return 0;
     int code = r->env->sync_file(r->env, r->fd);
@@ -87,10 +87,10 @@ static int create_part_file(struct reading *r, struct glint_error *error)
 }
 
 /* Goes on to `file`; those before it without pieces are empty. */
-static int enter_file(struct reading *r, uint32_t file, struct glint_error *error)
+static int begin_part_file(struct reading *r, uint32_t file, struct glint_error *error)
 {
     while (r->file < file) {
-        if (close_file(r, error) != 0) return error->code;
+        if (close_part_file(r, error) != 0) return error->code;
         r->file++;
         r->number = 0;
         if (create_part_file(r, error) != 0) return error->code;
@@ -112,7 +112,7 @@ static int add_result_piece(struct reading *r, struct glint_slice field, struct 
     return code == 0 ? 0 : error_set_write(error, GLINT_E_OUTPUT_IO, code, r->path, 0, to->size);
 }
 
-static int end_task(struct reading *r, struct glint_slice fields, struct glint_error *error)
+static int end_task_result(struct reading *r, struct glint_slice fields, struct glint_error *error)
 {
     struct glint_slice field[3], counters;
     uint64_t id, checksum;
@@ -129,16 +129,17 @@ static int end_task(struct reading *r, struct glint_slice fields, struct glint_e
     if ((uint64_t)count != r->pieces)
         return line_input_fail(r->in, HINT, error, "task %u wrote %lld lines, and %llu arrived",
                                r->task, (long long)count, (unsigned long long)r->pieces);
-    if (checksum != stage_line_checksum(r->checksum, stage_text_rest(fields)))
+    if (checksum != stage_line_checksum(r->checksum, stage_text_rest_with_tab(fields)))
         return line_input_fail(r->in, HINT, error, "the lines of task %u have changed", r->task);
     while (glint_next_field(&fields, '\t', &counters))
-        if (add_counters(r, counters, error) != 0) return error->code;
-    if (enter_file(r, r->output_count, error) != 0 || close_file(r, error) != 0) return error->code;
+        if (add_task_counters(r, counters, error) != 0) return error->code;
+    if (begin_part_file(r, r->output_count, error) != 0 || close_part_file(r, error) != 0)
+        return error->code;
     r->open = false;
     return 0;
 }
 
-static int begin_task(struct reading *r, uint64_t task, struct glint_error *error)
+static int begin_task_result(struct reading *r, uint64_t task, struct glint_error *error)
 {
     if (r->open)
         return line_input_fail(r->in, HINT, error, "the lines of task %u are not complete",
@@ -163,20 +164,20 @@ static int parse_result_line(struct reading *r, struct glint_slice line, struct 
     if (!glint_next_field(&line, '\t', &key) || !stage_key_number(&key, UINT32_MAX, &task) ||
         line.data == NULL)
         return line_input_fail(r->in, HINT, error, "not a result of glint stage");
-    if ((!r->open || task != r->task) && begin_task(r, task, error) != 0) return error->code;
-    if (key.size == 3 && memcmp(key.data, "end", 3) == 0) return end_task(r, line, error);
+    if ((!r->open || task != r->task) && begin_task_result(r, task, error) != 0) return error->code;
+    if (key.size == 3 && memcmp(key.data, "end", 3) == 0) return end_task_result(r, line, error);
     if (!stage_key_number(&key, UINT32_MAX, &file) ||
         !stage_key_number(&key, UINT64_MAX / 16, &number) || key.size > 0 ||
         file > r->output_count || file < r->file)
         return line_input_fail(r->in, HINT, error, "not a result of this stage");
-    if (enter_file(r, (uint32_t)file, error) != 0) return error->code;
+    if (begin_part_file(r, (uint32_t)file, error) != 0) return error->code;
     if (number != r->number)
         return line_input_fail(r->in, HINT, error, "lines are missing, or not in order");
     r->checksum = stage_line_checksum(r->checksum, whole);
     return add_result_piece(r, line, error);
 }
 
-static int check_complete(const struct reading *r, struct glint_error *error)
+static int check_results_complete(const struct reading *r, struct glint_error *error)
 {
     if (r->open)
         return error_set(error, GLINT_E_STAGE_LINES, HINT,
@@ -209,8 +210,8 @@ int stage_results_read(struct stage_results *out, struct line_input *in, uint64_
     if (out->bodies == NULL || r.done == NULL) code = error_no_memory(error);
     while (code == 0 && (code = line_input_next(in, &line, error)) > 0)
         code = parse_result_line(&r, line, error);
-    if (code == 0) code = check_complete(&r, error);
-    if (code == 0) code = encode_counters(&r.totals, &out->counters, error);
+    if (code == 0) code = check_results_complete(&r, error);
+    if (code == 0) code = encode_task_counters(&r.totals, &out->counters, error);
     if (r.fd >= 0) env->close(env, r.fd);
     buffer_fini(&r.scratch);
     counters_fini(&r.totals);

@@ -50,7 +50,7 @@ int stage_text_parse(struct glint_slice field, struct buffer *out, struct glint_
 
 /* ---- Lines */
 
-static int fill_line_input(struct line_input *in, struct glint_error *error)
+static int line_input_fill(struct line_input *in, struct glint_error *error)
 {
     struct buffer *b = &in->bytes;
     if (in->at > 0) {
@@ -72,18 +72,19 @@ static int fill_line_input(struct line_input *in, struct glint_error *error)
 }
 
 /* Returns the bytes that the next pair needs, at least, in a buffer with `left` bytes of it. */
-static uint64_t pair_needs(const uint8_t *start, uint64_t left)
+static uint64_t hadoop_pair_bytes(const uint8_t *start, uint64_t left)
 {
     const uint64_t key = left >= 4 ? get_be32(start) : 0;
     if (left < 8 + key) return 8 + key;
     return 8 + key + get_be32(start + 4 + key);
 }
 
-static int next_pair(struct line_input *in, struct glint_slice *out, struct glint_error *error)
+static int next_hadoop_pair(struct line_input *in, struct glint_slice *out,
+                            struct glint_error *error)
 {
     for (;;) {
         const uint8_t *start = in->bytes.data + in->at;
-        const uint64_t left = in->bytes.size - in->at, needs = pair_needs(start, left);
+        const uint64_t left = in->bytes.size - in->at, needs = hadoop_pair_bytes(start, left);
         if (left == 0 && in->ended) return 0;
         if ((left >= 4 && get_be32(start) > RAW_KEY_BYTES_MAX) || needs > STAGE_LINE_BYTES_MAX ||
             (left < needs && in->ended))
@@ -100,7 +101,7 @@ static int next_pair(struct line_input *in, struct glint_slice *out, struct glin
             *out = (struct glint_slice){start + 4, needs - 4};
             return 1;
         }
-        if (fill_line_input(in, error) != 0) return error->code;
+        if (line_input_fill(in, error) != 0) return error->code;
     }
 }
 
@@ -123,7 +124,7 @@ int line_input_next(struct line_input *in, struct glint_slice *out, struct glint
 {
     struct buffer *b = &in->bytes;
     uint64_t searched = 0;
-    if (in->raw) return next_pair(in, out, error);
+    if (in->raw) return next_hadoop_pair(in, out, error);
     for (;;) {
         const uint64_t left = b->size - in->at;
         const uint8_t *start = b->data + in->at;
@@ -140,7 +141,7 @@ int line_input_next(struct line_input *in, struct glint_slice *out, struct glint
             return 1;
         }
         searched = left;
-        if (fill_line_input(in, error) != 0) return error->code;
+        if (line_input_fill(in, error) != 0) return error->code;
     }
 }
 
@@ -193,7 +194,7 @@ bool stage_text_hex(struct glint_slice field, uint64_t *out)
     return true;
 }
 
-struct glint_slice stage_text_rest(struct glint_slice rest)
+struct glint_slice stage_text_rest_with_tab(struct glint_slice rest)
 {
     if (rest.data == NULL) return (struct glint_slice){NULL, 0};
     return (struct glint_slice){rest.data - 1, rest.size + 1};

@@ -67,7 +67,7 @@ uint64_t stage_line_checksum(uint64_t before, struct glint_slice line);
 /* Reads the field of a checksum or an id, 16 hexadecimal digits. */
 bool stage_text_hex(struct glint_slice field, uint64_t *out);
 /* What glint_next_field has left of a line, with the TAB before it. */
-struct glint_slice stage_text_rest(struct glint_slice rest);
+struct glint_slice stage_text_rest_with_tab(struct glint_slice rest);
 /* Cuts the next number off *key, up to the next '.' or its end. Returns false if there is none. */
 bool stage_key_number(struct glint_slice *key, uint64_t max, uint64_t *out);
 

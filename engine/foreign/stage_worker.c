@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool append_emitted(struct stage_worker *w, const char *format, ...);
+static bool append_formatted_output(struct stage_worker *w, const char *format, ...);
 static int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct glint_error *error);
 
 /* ---- Tasks whose rows the engine feeds (glint stage map --stdin-lines): those of the input "-".
@@ -29,8 +29,8 @@ static bool is_stdin(const struct stage_worker *w, const struct split *split)
 }
 
 /* Copies standard input to a file; *out is all of it. */
-static int copy_lines(struct stage_worker *w, const char *path, struct split_piece *out,
-                      struct glint_error *error)
+static int copy_stdin_to_file(struct stage_worker *w, const char *path, struct split_piece *out,
+                              struct glint_error *error)
 {
     struct env *env = w->env;
     struct env_stat stat = {.size = 0};
@@ -115,7 +115,7 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
     if (!text_format(path, sizeof path, "%s/lines", w->work_dir.path))
         return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory",
                          "the path %s is too long", w->work_dir.path);
-    int r = copy_lines(w, path, &lines, error);
+    int r = copy_stdin_to_file(w, path, &lines, error);
     if (r == 0) r = replace_splits(w, task, &lines, &splits, error);
     w->fed = (struct glint_slice){splits.data, splits.size};
     if (r == 0) r = stage_worker_map_task(w, task, error);
@@ -139,9 +139,9 @@ static int flush_results(struct stage_worker *w, struct glint_error *error)
                      strerror(-r));
 }
 
-static bool append_emitted(struct stage_worker *w, const char *format, ...)
+static bool append_formatted_output(struct stage_worker *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static bool append_emitted(struct stage_worker *w, const char *format, ...)
+static bool append_formatted_output(struct stage_worker *w, const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -162,30 +162,30 @@ struct record_lines {
     uint64_t number; /* of the next line of the partition */
 };
 
-static bool append_size(struct buffer *out, uint64_t size)
+static bool append_big_endian_size(struct buffer *out, uint64_t size)
 {
     uint8_t bytes[4];
     put_be32(bytes, (uint32_t)size);
     return buffer_append(out, bytes, sizeof bytes);
 }
 
-static bool append_sized(struct buffer *out, struct glint_slice bytes)
+static bool append_sized_bytes(struct buffer *out, struct glint_slice bytes)
 {
-    return append_size(out, bytes.size) && buffer_append(out, bytes.data, bytes.size);
+    return append_big_endian_size(out, bytes.size) && buffer_append(out, bytes.data, bytes.size);
 }
 
 /* Writes a line: its key is that of `l` with `rest`, its fields are `text`, or else the records. */
-static int emit_line(struct record_lines *l, const char *rest, const struct glint_slice *text,
-                     struct glint_error *error)
+static int emit_record_line(struct record_lines *l, const char *rest,
+                            const struct glint_slice *text, struct glint_error *error)
 {
     struct stage_worker *w = l->w;
     struct buffer *out = &w->lines;
     const struct glint_slice records = {w->records.data, w->records.size};
-    bool memory = !w->raw || append_size(out, strlen(l->prefix) + strlen(rest));
+    bool memory = !w->raw || append_big_endian_size(out, strlen(l->prefix) + strlen(rest));
     const uint64_t start = out->size;
-    memory = memory && append_emitted(w, "%s%s", l->prefix, rest);
+    memory = memory && append_formatted_output(w, "%s%s", l->prefix, rest);
     if (w->raw)
-        memory = memory && append_sized(out, text != NULL ? *text : records);
+        memory = memory && append_sized_bytes(out, text != NULL ? *text : records);
     else
         memory = memory && buffer_append(out, "\t", 1) &&
                  (text != NULL ? buffer_append(out, text->data, text->size)
@@ -198,35 +198,35 @@ static int emit_line(struct record_lines *l, const char *rest, const struct glin
     return out->size >= FLUSH_BYTES ? flush_results(w, error) : 0;
 }
 
-static int emit_records(struct record_lines *l, struct glint_error *error)
+static int emit_collected_records(struct record_lines *l, struct glint_error *error)
 {
     char rest[40];
     text_format(rest, sizeof rest, ".%07u.%010llu", l->partition, (unsigned long long)l->number++);
-    return emit_line(l, rest, NULL, error);
+    return emit_record_line(l, rest, NULL, error);
 }
 
-static int append_record(struct record_lines *l, struct glint_slice key, struct glint_slice value,
-                         struct glint_error *error)
+static int collect_record_for_line(struct record_lines *l, struct glint_slice key,
+                                   struct glint_slice value, struct glint_error *error)
 {
     struct buffer *records = &l->w->records;
     if (records->size > 0 && records->size + key.size + value.size > STAGE_PIECE_BYTES &&
-        emit_records(l, error) != 0)
+        emit_collected_records(l, error) != 0)
         return error->code;
-    bool memory = append_sized(records, key);
+    bool memory = append_sized_bytes(records, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {
-        memory = append_sized(records, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
-                 append_size(records, STAGE_CONTINUES);
-        if (memory && emit_records(l, error) != 0) return error->code;
+        memory = append_sized_bytes(records, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
+                 append_big_endian_size(records, STAGE_CONTINUES);
+        if (memory && emit_collected_records(l, error) != 0) return error->code;
         value.data += STAGE_PIECE_BYTES;
         value.size -= STAGE_PIECE_BYTES;
     }
-    if (!memory || !append_sized(records, value)) return error_no_memory(error);
+    if (!memory || !append_sized_bytes(records, value)) return error_no_memory(error);
     l->records++;
-    return records->size >= STAGE_PIECE_BYTES ? emit_records(l, error) : 0;
+    return records->size >= STAGE_PIECE_BYTES ? emit_collected_records(l, error) : 0;
 }
 
-static int append_partition(struct record_lines *l, const struct run *run, uint32_t partition,
-                            struct glint_error *error)
+static int append_partition_records(struct record_lines *l, const struct run *run,
+                                    uint32_t partition, struct glint_error *error)
 {
     struct stage_worker *w = l->w;
     struct run_reader reader = {.records_left = 0};
@@ -236,9 +236,9 @@ static int append_partition(struct record_lines *l, const struct run *run, uint3
     l->number = 0;
     while (r == 0 && (r = run_reader_next(&reader)) > 0) {
         r = run_reader_value(&reader, &w->scratch, &value);
-        if (r == 0) r = append_record(l, reader.key, value, error);
+        if (r == 0) r = collect_record_for_line(l, reader.key, value, error);
     }
-    if (r == 0 && w->records.size > 0) r = emit_records(l, error);
+    if (r == 0 && w->records.size > 0) r = emit_collected_records(l, error);
     run_reader_close(&reader);
     if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
     return r;
@@ -256,7 +256,7 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     w->records.size = 0;
     for (uint32_t i = 0; i < inputs->count && r == 0; i++)
         if (inputs->items[i].shuffle == w->stage->shuffle)
-            r = append_partition(&l, run, inputs->items[i].partition, error);
+            r = append_partition_records(&l, run, inputs->items[i].partition, error);
     if (r != 0) return r;
     const struct glint_slice none = {NULL, 0}, fields = counters != NULL ? *counters : none;
     text_format(end, sizeof end, "%016llx\t%u\t%llu\t%016llx", (unsigned long long)w->file->id,
@@ -266,7 +266,8 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     if (!buffer_append(&w->records, end, strlen(end)) ||
         !buffer_append(&w->records, fields.data, fields.size))
         return error_no_memory(error);
-    return emit_line(&l, ".end", &(struct glint_slice){w->records.data, w->records.size}, error);
+    return emit_record_line(&l, ".end", &(struct glint_slice){w->records.data, w->records.size},
+                            error);
 }
 
 /* The counters go to the first task that gets lines, which passes them on. */
@@ -295,13 +296,13 @@ struct pieces {
     uint64_t count, checksum;
 };
 
-static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, uint64_t number,
-                      struct glint_slice bytes, struct glint_error *error)
+static int emit_output_piece(struct stage_worker *w, struct pieces *p, uint32_t file,
+                             uint64_t number, struct glint_slice bytes, struct glint_error *error)
 {
     const uint64_t start = w->lines.size;
-    bool memory =
-        append_emitted(w, "%07u.%02u.%010llu\t", p->task, file, (unsigned long long)number) &&
-        stage_text_append(&w->lines, bytes);
+    bool memory = append_formatted_output(w, "%07u.%02u.%010llu\t", p->task, file,
+                                          (unsigned long long)number) &&
+                  stage_text_append(&w->lines, bytes);
     p->count++;
     p->checksum = stage_line_checksum(
         p->checksum, (struct glint_slice){w->lines.data + start, w->lines.size - start});
@@ -311,8 +312,8 @@ static int emit_piece(struct stage_worker *w, struct pieces *p, uint32_t file, u
 }
 
 /* Writes the file `name` of an output as pieces, and removes it. */
-static int emit_file(struct stage_worker *w, struct pieces *p, uint32_t output,
-                     struct glint_slice name, struct glint_error *error)
+static int emit_output_file(struct stage_worker *w, struct pieces *p, uint32_t output,
+                            struct glint_slice name, struct glint_error *error)
 {
     char path[PATH_MAX];
     uint64_t number = 0;
@@ -330,16 +331,16 @@ static int emit_file(struct stage_worker *w, struct pieces *p, uint32_t output,
                           number * STAGE_PIECE_BYTES);
         if (n < 0) r = error_set_system(error, GLINT_E_WORK_DIR, (int)n, "read", path);
         if (n > 0)
-            r = emit_piece(w, p, output + 1, number++,
-                           (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
+            r = emit_output_piece(w, p, output + 1, number++,
+                                  (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
     }
     w->env->close(w->env, file);
     w->env->remove(w->env, ENV_CWD, path, false);
     return r;
 }
 
-static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
-                       struct glint_slice counters, struct glint_error *error)
+static int emit_task_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
+                            struct glint_slice counters, struct glint_error *error)
 {
     struct pieces p = {.task = task};
     int r = 0;
@@ -347,15 +348,15 @@ static int emit_result(struct stage_worker *w, uint32_t task, struct glint_slice
         const uint64_t left = result.size - at;
         const struct glint_slice piece = {result.data + at,
                                           left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES};
-        r = emit_piece(w, &p, 0, p.count, piece, error);
+        r = emit_output_piece(w, &p, 0, p.count, piece, error);
     }
     for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
-        r = emit_file(w, &p, i, result, error);
+        r = emit_output_file(w, &p, i, result, error);
     if (r != 0) return r;
     const bool memory =
-        append_emitted(w, "%07u.end\t%016llx\t%llu\t%016llx", task, (unsigned long long)w->file->id,
-                       (unsigned long long)p.count,
-                       (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
+        append_formatted_output(w, "%07u.end\t%016llx\t%llu\t%016llx", task,
+                                (unsigned long long)w->file->id, (unsigned long long)p.count,
+                                (unsigned long long)stage_line_checksum(p.checksum, counters)) &&
         buffer_append(&w->lines, counters.data, counters.size) && buffer_append(&w->lines, "\n", 1);
     return memory ? 0 : error_no_memory(error);
 }
@@ -373,8 +374,8 @@ int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct messag
     if (!memory)
         r = error_no_memory(error);
     else if (w->reader == NULL)
-        r = emit_result(w, task, (struct glint_slice){done->body.data, done->body.size}, fields,
-                        error);
+        r = emit_task_result(w, task, (struct glint_slice){done->body.data, done->body.size},
+                             fields, error);
     else {
         struct store *store = executor_store(w->executor);
         const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
@@ -390,7 +391,7 @@ int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct messag
 /* ---- The executor */
 
 /* A slot's thread. Takes ownership of `m`. */
-static void deliver_to_worker(void *arg, struct message *m)
+static void on_worker_outcome(void *arg, struct message *m)
 {
     struct stage_worker *w = arg;
     pthread_mutex_lock(&w->lock);
@@ -400,8 +401,8 @@ static void deliver_to_worker(void *arg, struct message *m)
 }
 
 /* A message that the executor gets, with a copy of `body`. */
-static int handle_message(struct stage_worker *w, struct message *m, struct glint_slice body,
-                          struct glint_error *error)
+static int executor_handle_message_copy(struct stage_worker *w, struct message *m,
+                                        struct glint_slice body, struct glint_error *error)
 {
     if (m != NULL && !buffer_append(&m->body, body.data, body.size)) {
         message_destroy(m);
@@ -412,8 +413,8 @@ static int handle_message(struct stage_worker *w, struct message *m, struct glin
 }
 
 /* The plan for this process: its tasks save to directories of their own. */
-static int make_plan(struct stage_worker *w, const struct context_config *registry,
-                     struct glint_error *error)
+static int make_worker_plan(struct stage_worker *w, const struct context_config *registry,
+                            struct glint_error *error)
 {
     char dir[PATH_MAX];
     int r = stage_plan_decode(&w->plan, w->stage->plan, registry, error);
@@ -440,13 +441,13 @@ static int send_stage(struct stage_worker *w, struct glint_error *error)
     for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
         struct message *m = message_create(MSG_BROADCAST);
         if (m != NULL) m->id = w->file->broadcasts[i].id;
-        r = handle_message(w, m, w->file->broadcasts[i].bytes, error);
+        r = executor_handle_message_copy(w, m, w->file->broadcasts[i].bytes, error);
     }
     struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
     if (r != 0) return r;
     if (m != NULL) m->stage = w->number;
-    return handle_message(w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size},
-                          error);
+    return executor_handle_message_copy(
+        w, m, (struct glint_slice){w->plan_bytes.data, w->plan_bytes.size}, error);
 }
 
 static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
@@ -456,7 +457,7 @@ static int start_stage_executor(struct stage_worker *w, const struct context_con
                                            .options = w->options,
                                            .registry = registry,
                                            .env = w->env,
-                                           .deliver = deliver_to_worker,
+                                           .deliver = on_worker_outcome,
                                            .deliver_arg = w};
     w->run_memory = w->options.memory_bytes / RUN_MEMORY_SHARE;
     w->io = (struct glint_task){.env = w->env,
@@ -482,7 +483,7 @@ int stage_worker_open(struct stage_worker *w, struct env *env, const struct stag
     if (w->done == NULL) return error_no_memory(error);
     int r = crypto_library_load(error); /* of stage_text.c */
     if (r == 0) r = work_dir_open(&w->work_dir, env, work_dir, error);
-    if (r == 0) r = make_plan(w, registry, error);
+    if (r == 0) r = make_worker_plan(w, registry, error);
     w->options = file->options;
     w->options.work_dir = w->work_dir.path;
     return r == 0 ? start_stage_executor(w, registry, error) : r;
@@ -517,15 +518,15 @@ struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct g
         m->partition = w->stage->tasks[task].partition;
     }
     const struct glint_slice splits = w->stage->tasks[task].splits;
-    if (handle_message(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0) return NULL;
+    if (executor_handle_message_copy(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0)
+        return NULL;
     pthread_mutex_lock(&w->lock);
     while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
     struct message *outcome = w->outcome;
     w->outcome = NULL;
     pthread_mutex_unlock(&w->lock);
     const struct glint_slice counters = {outcome->counters.data, outcome->counters.size};
-    if (outcome->type == MSG_DONE &&
-        counters_add_task(&w->counters, counters, error) == 0)
+    if (outcome->type == MSG_DONE && counters_add_task(&w->counters, counters, error) == 0)
         return outcome;
     if (outcome->type != MSG_DONE) *error = *outcome->error;
     message_destroy(outcome);

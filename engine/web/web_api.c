@@ -385,7 +385,7 @@ static void put_stage(struct json *out, const struct job_model *m, const struct 
                                     : "PENDING");
     put_field(out, "parentIds", s->start, "parents");
     json_u64(out, "numTasks", s->tasks);
-    json_u64(out, "numActiveTasks", job_model_running_in(m, s->number));
+    json_u64(out, "numActiveTasks", job_model_running_count(m, s->number));
     json_u64(out, "numCompleteTasks", s->done);
     json_u64(out, "numCompletedIndices", job_stage_done_tasks(s));
     json_u64(out, "numFailedTasks", s->failed);

@@ -83,19 +83,19 @@ static void release(struct meeting *m, struct link *l)
     m->s->counts.released++;
 }
 
-/* acquisition_order_enforce, and the dials that it allows. */
+/* acquisition_order_release_above_limit, and the dials that it allows. */
 static void enforce(struct meeting *m, uint32_t d)
 {
     enum acquisition_state states[DAEMONS_MAX] = {ACQUISITION_UNAVAILABLE};
     states_of(m, d, states);
-    const uint32_t n = m->daemons,
-                   limit = m->started[d] ? ACQUISITION_NO_LIMIT
-                                         : acquisition_limit(states, n, m->wanted[d]);
+    const uint32_t n = m->daemons, limit = m->started[d]
+                                               ? ACQUISITION_NO_LIMIT
+                                               : acquisition_limit(states, n, m->wanted[d]);
     m->limit[d] = limit;
-    if (limit != ACQUISITION_NO_LIMIT && !acquisition_is_awaiting(states, n, limit, n)) {
+    if (limit != ACQUISITION_NO_LIMIT && !acquisition_awaits_response(states, n, limit, n)) {
         m->s->counts.ordered++;
         for (uint32_t e = 0; e < n; e++)
-            if (acquisition_releases(states[e], e, limit)) release(m, &m->links[d][e]);
+            if (acquisition_must_release(states[e], e, limit)) release(m, &m->links[d][e]);
         states_of(m, d, states);
         if (acquisition_limit(states, n, m->wanted[d]) != limit)
             sim_fail(m->s, "driver %u: the limit %u depends on what is released", d, limit);
@@ -115,7 +115,7 @@ static void driver_on_opened(struct meeting *m, uint32_t d, uint32_t e)
     l->state = ACQUISITION_REQUESTED;
     enforce(m, d);
     states_of(m, d, states);
-    if (e <= m->limit[d] || acquisition_is_awaiting(states, m->daemons, m->limit[d], e)) {
+    if (e <= m->limit[d] || acquisition_awaits_response(states, m->daemons, m->limit[d], e)) {
         put(&l->to_daemon, REQUEST, l->connection);
         l->requests++;
         return;

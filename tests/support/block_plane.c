@@ -93,7 +93,7 @@ static bool server_open(struct plane_server *s, struct plane *p, uint32_t number
     s->number = number;
     net_init(&s->net, p, number);
     s->store = store_create();
-    s->serve = fetch_sources_serve(&p->loop, s->store, NULL);
+    s->serve = fetch_sources_create_server(&p->loop, s->store, NULL);
     if (s->store == NULL || s->serve == NULL) return false;
     s->listener = listener_open(&s->net, "127.0.0.1", 0, server_accepted, s, &error);
     if (s->listener == NULL) {
@@ -150,8 +150,7 @@ bool plane_open(struct plane *p, bool tls, uint64_t fetch_ms, uint32_t value_byt
     test_task_init(&p->t, 64 * MIB);
     if (uv_loop_init(&p->loop) != 0) return false;
     uv_async_init(&p->loop, &p->woken, on_woken);
-    if (tls && (p->tls = tls_context_create(&secrets, false, &error)) == NULL)
-        return false;
+    if (tls && (p->tls = tls_context_create(&secrets, false, &error)) == NULL) return false;
     net_init(&p->net, p, 0);
     p->peers = peers_create(&p->net, fetch_ms, &error);
     if (p->peers == NULL) return false;

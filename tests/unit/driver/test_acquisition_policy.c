@@ -25,7 +25,7 @@ static uint32_t count_of(const enum acquisition_state *states, enum acquisition_
 static void release_above(enum acquisition_state *states, uint32_t limit)
 {
     for (uint32_t i = 0; i < DAEMONS; i++)
-        if (acquisition_releases(states[i], i, limit)) states[i] = ACQUISITION_RELEASED;
+        if (acquisition_must_release(states[i], i, limit)) states[i] = ACQUISITION_RELEASED;
 }
 
 static void check_state(uint32_t number, uint32_t wanted)
@@ -83,9 +83,9 @@ Test(acquisition_policy, fetching_and_unreachable_daemons_are_not_awaited)
                                               [ACQUISITION_REQUESTED] = true};
     for (enum acquisition_state s = 0; s < ACQUISITION_STATES; s++) {
         const enum acquisition_state states[] = {ACQUISITION_QUEUED, s, ACQUISITION_KEPT};
-        cr_expect_eq(acquisition_is_awaiting(states, DAEMONS, 1, DAEMONS), awaited[s]);
-        cr_expect_not(acquisition_is_awaiting(states, DAEMONS, 1, 1));
-        cr_expect_eq(acquisition_is_awaiting(states, DAEMONS, 0, DAEMONS),
+        cr_expect_eq(acquisition_awaits_response(states, DAEMONS, 1, DAEMONS), awaited[s]);
+        cr_expect_not(acquisition_awaits_response(states, DAEMONS, 1, 1));
+        cr_expect_eq(acquisition_awaits_response(states, DAEMONS, 0, DAEMONS),
                      awaited[s] && s != ACQUISITION_RELEASED); /* above the limit */
     }
 }
@@ -119,7 +119,7 @@ static uint32_t *reached; /* codes, in the order in which they were found */
 static struct meeting *meetings;
 static uint32_t reached_count;
 static uint8_t *known; /* [CODES] 0: not reached, 1: reached, 2: all drivers can end */
-static bool ends; /* of visit: any successor can end */
+static bool ends;      /* of visit: any successor can end */
 
 static bool is_free(const struct meeting *m, uint32_t e)
 {
@@ -131,7 +131,8 @@ static bool is_free(const struct meeting *m, uint32_t e)
 static void visit(struct meeting m, uint32_t d)
 {
     const uint32_t limit = acquisition_limit(m.of[d], DAEMONS, wanted_by[d]);
-    if (limit != ACQUISITION_NO_LIMIT && !acquisition_is_awaiting(m.of[d], DAEMONS, limit, DAEMONS))
+    if (limit != ACQUISITION_NO_LIMIT &&
+        !acquisition_awaits_response(m.of[d], DAEMONS, limit, DAEMONS))
         release_above(m.of[d], limit);
     for (uint32_t e = 0; e < DAEMONS; e++)
         if (m.of[0][e] != ACQUISITION_QUEUED || m.of[1][e] != ACQUISITION_QUEUED)
