@@ -58,7 +58,7 @@ static bool find_adapter(struct search *s, const char *name)
            (st.mode & EXECUTABLE_BITS) != 0;
 }
 
-static int add_found(void *arg, const char *file)
+static int add_found_adapter(void *arg, const char *file)
 {
     struct search *s = arg;
     const char *name = file + strlen(PREFIX);
@@ -74,43 +74,43 @@ static int add_found(void *arg, const char *file)
 }
 
 /* Returns true if the adapter is in this directory, which need not exist. */
-static bool search_directory(struct search *s, const char *directory)
+static bool search_adapter_in_directory(struct search *s, const char *directory)
 {
     s->directory = directory;
     if (find_adapter(s, s->name)) return true;
-    (void)env_list_dir(env_real(), directory, add_found, s);
+    (void)env_list_dir(env_real(), directory, add_found_adapter, s);
     return false;
 }
 
 /* Looks in the places that belong to a directory with programs. */
-static bool search_near(struct search *s, const char *programs)
+static bool search_beside_programs(struct search *s, const char *programs)
 {
     char libexec[PATH_MAX];
     return (text_format(libexec, sizeof libexec, "%s/../libexec/glint", programs) &&
-            search_directory(s, libexec)) ||
-           search_directory(s, programs);
+            search_adapter_in_directory(s, libexec)) ||
+           search_adapter_in_directory(s, programs);
 }
 
 /* Relative directories of $PATH are left out: what is run must not depend on where. */
-static bool search_all(struct search *s, const char *program)
+static bool search_adapter_everywhere(struct search *s, const char *program)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(program, '/'), *path = getenv("PATH");
     assert(slash != NULL);
     text_format(directory, sizeof directory, "%.*s", (int)(slash - program), program);
-    if (search_near(s, directory)) return true;
+    if (search_beside_programs(s, directory)) return true;
     for (const char *end = path; path != NULL && *path != '\0';
          path = *end == ':' ? end + 1 : end) {
         end = strchrnul(path, ':');
         if (*path == '/' &&
             text_format(directory, sizeof directory, "%.*s", (int)(end - path), path) &&
-            search_near(s, directory))
+            search_beside_programs(s, directory))
             return true;
     }
     return false;
 }
 
-static int no_adapter(const struct search *s, struct glint_error *error)
+static int set_no_adapter_error(const struct search *s, struct glint_error *error)
 {
     char hint[sizeof error->hint] = "install glint, or put the program into $PATH";
     for (uint32_t i = 0; i < s->count; i++) {
@@ -128,8 +128,8 @@ static bool is_engine_name(const char *name)
 }
 
 /* Splits ENGINE:PLACE. Returns 0 or BAD_VALUE. */
-static int parse_engine(const char *text, char name[NAME_BYTES], const char **out_place,
-                        struct glint_error *error)
+static int parse_engine_option(const char *text, char name[NAME_BYTES], const char **out_place,
+                               struct glint_error *error)
 {
     const char *colon = strchrnul(text, ':');
     *out_place = *colon == ':' ? colon + 1 : colon;
@@ -141,7 +141,7 @@ static int parse_engine(const char *text, char name[NAME_BYTES], const char **ou
 }
 
 /* SIGPIPE has its default again: cli_main ignores it, and the adapter would inherit that. */
-static int replace_process(char **words, struct glint_error *error)
+static int exec_adapter(char **words, struct glint_error *error)
 {
     signal(SIGPIPE, SIG_DFL);
     execv(words[0], words);
@@ -165,14 +165,15 @@ int adapter_exec(const char *engine, int argc, char **argv, int next)
         error_no_memory(&error);
     else if (uv_exepath(program, &size) != 0)
         error_set(&error, GLINT_E_SYSTEM, NULL, "the path of this program is not known");
-    else if (parse_engine(engine, name, &place, &error) == 0 && !search_all(&search, program))
-        no_adapter(&search, &error);
+    else if (parse_engine_option(engine, name, &place, &error) == 0 &&
+             !search_adapter_everywhere(&search, program))
+        set_no_adapter_error(&search, &error);
     if (error.code == GLINT_OK) {
         words[0] = search.path;
         words[1] = program;
         words[2] = (char *)(uintptr_t)place;
         memcpy(&words[3], &argv[next], sizeof *words * (size_t)(argc - next));
-        replace_process(words, &error);
+        exec_adapter(words, &error);
     }
     mem_free(words);
     return cli_fail(&error);

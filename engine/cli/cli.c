@@ -33,7 +33,7 @@ static int print_commands(const struct cli_program *program, const struct cli_co
     return cli_flush_stdout(0);
 }
 
-static void list_commands(char *out, size_t capacity, const struct cli_command *group)
+static void format_command_list(char *out, size_t capacity, const struct cli_command *group)
 {
     for (uint32_t i = 0; group->commands[i] != NULL; i++) {
         size_t used = strlen(out);
@@ -60,7 +60,7 @@ static int unknown_command(const struct cli_program *program, const struct cli_c
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?", suggest.name);
     else
-        list_commands(hint, sizeof hint, group);
+        format_command_list(hint, sizeof hint, group);
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, option ? GLINT_E_UNKNOWN_OPTION : GLINT_E_USAGE, hint, "%s has no %s %s",
               prefix, option ? "option" : "command", name);
@@ -71,7 +71,7 @@ static int missing_command(const struct cli_command *group)
 {
     char hint[512] = "";
     struct glint_error error = {.code = GLINT_OK};
-    list_commands(hint, sizeof hint, group);
+    format_command_list(hint, sizeof hint, group);
     error_set(&error, GLINT_E_USAGE, hint, "usage: %s COMMAND [ARGUMENT...] [OPTION...]",
               group->syntax.command);
     return cli_fail(&error);
@@ -159,7 +159,7 @@ static void sanitize_stdfds(void)
 }
 
 /* A stack overflow would crash without a message. */
-static bool stack_is_enough(struct glint_error *error)
+static bool is_stack_large_enough(struct glint_error *error)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_BYTES_MIN) return true;
@@ -176,7 +176,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
     print_set_program_name(program->name);
     sanitize_stdfds();
-    if (!stack_is_enough(&error)) return cli_fail(&error);
+    if (!is_stack_large_enough(&error)) return cli_fail(&error);
     mem_set_malloc_thresholds();
     signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe then fails with EPIPE */
     if (argc == 2 && strcmp(argv[1], "--version") == 0)

@@ -33,7 +33,7 @@ struct toml_scanner {
 };
 
 /* Scans a character of a string or comment; returns how many were scanned. */
-static uint32_t scan_quoted(struct toml_scanner *s, const uint8_t *p, uint64_t left)
+static uint32_t scan_toml_quoted(struct toml_scanner *s, const uint8_t *p, uint64_t left)
 {
     uint32_t run = 0;
     if (*p == '\n' && s->quotes == 1) {
@@ -51,8 +51,8 @@ static uint32_t scan_quoted(struct toml_scanner *s, const uint8_t *p, uint64_t l
 }
 
 /* Scans a character outside of both; returns how many were scanned, or 0 with *reason set. */
-static uint32_t scan_structure(struct toml_scanner *s, const uint8_t *p, uint64_t left,
-                               const char **reason)
+static uint32_t scan_toml_structure(struct toml_scanner *s, const uint8_t *p, uint64_t left,
+                                    const char **reason)
 {
     if (*p == '#' || *p == '"' || *p == '\'') {
         s->quote = *p;
@@ -83,8 +83,8 @@ bool toml_scan(const uint8_t *data, uint64_t size, struct toml_failure *failure)
         const uint8_t *p = data + at;
         unsigned bytes = utf8_size(p, size - at);
         uint32_t count = bytes == 0     ? 0
-                         : s.quote != 0 ? scan_quoted(&s, p, size - at)
-                                        : scan_structure(&s, p, size - at, &reason);
+                         : s.quote != 0 ? scan_toml_quoted(&s, p, size - at)
+                                        : scan_toml_structure(&s, p, size - at, &reason);
         if (bytes == 0)
             text_format(failure->reason, sizeof failure->reason, "byte 0x%02x is not UTF-8", *p);
         if (count == 0) break;
@@ -121,7 +121,8 @@ struct cluster_section cluster_file_section(struct cluster_file *f, uint32_t n)
                                     f->executor_origins[n - 1], e->id};
 }
 
-static const struct cluster_origin *origin_of(struct cluster_file *f, uint32_t n, const char *name)
+static const struct cluster_origin *cluster_key_origin(struct cluster_file *f, uint32_t n,
+                                                       const char *name)
 {
     const struct cluster_section s = cluster_file_section(f, n);
     const struct config_key *key = key_find(s.keys, s.count, name);
@@ -131,23 +132,24 @@ static const struct cluster_origin *origin_of(struct cluster_file *f, uint32_t n
 
 /* Returns the position in the file of a key of section n; of its executor if the file does not set
  * the key. */
-static struct toml_place place_of(const struct cluster_file_reader *r, uint32_t n, const char *name)
+static struct toml_place cluster_key_place(const struct cluster_file_reader *r, uint32_t n,
+                                           const char *name)
 {
-    return origin_of(r->file, n, name)->at;
+    return cluster_key_origin(r->file, n, name)->at;
 }
 
 /* The same for the first of two keys of the cluster that the file sets. */
-static struct toml_place place_of_either(const struct cluster_file_reader *r, const char *name,
-                                         const char *other)
+static struct toml_place place_of_first_set_key(const struct cluster_file_reader *r,
+                                                const char *name, const char *other)
 {
-    struct toml_place at = place_of(r, 0, name);
-    return at.line > 0 ? at : place_of(r, 0, other);
+    struct toml_place at = cluster_key_place(r, 0, name);
+    return at.line > 0 ? at : cluster_key_place(r, 0, other);
 }
 
 /* Sets CONFIG about what is at `at`, with file, line and column before the cause. Returns false. */
-__attribute__((format(printf, 4, 5))) static bool config_fail_at(
-    const struct cluster_file_reader *r, struct toml_place at, const char *hint, const char *cause,
-    ...)
+__attribute__((format(printf, 4, 5))) static bool
+config_fail_at(const struct cluster_file_reader *r, struct toml_place at, const char *hint,
+               const char *cause, ...)
 {
     char text[CAUSE_MAX], place[2 * TEXT_NUMBER_MAX] = "";
     const char *name = r->file->name != NULL ? r->file->name : "the cluster's options";
@@ -160,7 +162,7 @@ __attribute__((format(printf, 4, 5))) static bool config_fail_at(
     return false;
 }
 
-static bool no_memory(const struct cluster_file_reader *r)
+static bool set_reader_no_memory(const struct cluster_file_reader *r)
 {
     error_no_memory(r->error);
     return false;
@@ -172,7 +174,7 @@ void cluster_file_add_position(struct cluster_file *f, const char *id, const cha
     const struct glint_error why = *error;
     assert(error->code != GLINT_OK);
     for (uint32_t n = 1; f->name != NULL && n <= f->cluster.executor_count; n++) {
-        const struct toml_place at = origin_of(f, n, key)->at;
+        const struct toml_place at = cluster_key_origin(f, n, key)->at;
         if (strcmp(f->cluster.executors[n - 1].id, id) == 0)
             text_format(error->cause, sizeof error->cause, "%s:%u:%u: %s", f->name, at.line,
                         at.column, why.cause);
@@ -180,8 +182,8 @@ void cluster_file_add_position(struct cluster_file *f, const char *id, const cha
 }
 
 /* Writes what the user set: "dead", "GLINT_DEAD" or "--dead". */
-static void source_name(const struct config_key *key, enum origin_from from, char *out,
-                        size_t capacity)
+static void format_origin_name(const struct config_key *key, enum origin_from from, char *out,
+                               size_t capacity)
 {
     if (from == FROM_ENVIRONMENT)
         key_env_name(key, out, capacity);
@@ -200,14 +202,14 @@ void cluster_origin_text(const struct cluster_file *file, const struct config_ke
         text_format(out, capacity, "%s:%u", file->name, origin->at.line);
         return;
     }
-    if (origin->from != FROM_DEFAULT) source_name(key, origin->from, name, sizeof name);
+    if (origin->from != FROM_DEFAULT) format_origin_name(key, origin->from, name, sizeof name);
     text_format(out, capacity, "%s%s", names[origin->from], name);
 }
 
 /* ---- Checks relations between the values of a cluster's file. */
 
 /* The heartbeat limits must ascend. Reports the position of the later one that the file sets. */
-static bool check_heartbeat(const struct cluster_file_reader *r)
+static bool check_heartbeat_limits(const struct cluster_file_reader *r)
 {
     static const char *const names[] = {"heartbeat", "suspect", "dead"};
     const struct liveness_limits *l = &r->file->cluster.heartbeat;
@@ -215,7 +217,7 @@ static bool check_heartbeat(const struct cluster_file_reader *r)
     for (size_t i = 0; i + 1 < sizeof values / sizeof values[0]; i++) {
         if (values[i] < values[i + 1]) continue;
         return config_fail_at(
-            r, place_of_either(r, names[i + 1], names[i]),
+            r, place_of_first_set_key(r, names[i + 1], names[i]),
             "set all three, in the file or as --heartbeat, --suspect and --dead",
             "heartbeat < suspect < dead is required: %s is %llu ms, %s is %llu ms", names[i],
             (unsigned long long)(values[i] / 1000000), names[i + 1],
@@ -225,7 +227,7 @@ static bool check_heartbeat(const struct cluster_file_reader *r)
 }
 
 /* A best effort without DNS: equal names, and localhost as 127.0.0.1. */
-static bool same_host(const char *a, const char *b)
+static bool is_same_host(const char *a, const char *b)
 {
     static const char loopback[] = "127.0.0.1";
     if (strcasecmp(a, "localhost") == 0) a = loopback;
@@ -233,18 +235,20 @@ static bool same_host(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
-static bool check_duplicates(const struct cluster_file_reader *r, uint32_t n)
+static bool check_duplicate_executors(const struct cluster_file_reader *r, uint32_t n)
 {
     const struct cluster_executor *e = &r->file->cluster.executors[n - 1];
     for (uint32_t i = 1; i < n; i++) {
         const struct cluster_executor *other = &r->file->cluster.executors[i - 1];
         if (strcmp(e->id, other->id) == 0)
-            return config_fail_at(r, place_of(r, n, "id"), "give each executor a unique id",
-                                  "duplicate id %s (line %u)", e->id, place_of(r, i, "id").line);
-        if (e->port == other->port && same_host(e->host, other->host))
-            return config_fail_at(
-                r, place_of(r, n, "port"), "give each executor on the same host a different port",
-                "%s and %s have the same address, %s port %u", other->id, e->id, e->host, e->port);
+            return config_fail_at(r, cluster_key_place(r, n, "id"),
+                                  "give each executor a unique id", "duplicate id %s (line %u)",
+                                  e->id, cluster_key_place(r, i, "id").line);
+        if (e->port == other->port && is_same_host(e->host, other->host))
+            return config_fail_at(r, cluster_key_place(r, n, "port"),
+                                  "give each executor on the same host a different port",
+                                  "%s and %s have the same address, %s port %u", other->id, e->id,
+                                  e->host, e->port);
     }
     return true;
 }
@@ -259,8 +263,8 @@ const char cluster_secret_hint[] =
     "insecure_plaintext = true: any process that can reach a port can then run code as you";
 
 /* `who` would listen on the value of `key`. */
-static bool check_host(const struct cluster_file_reader *r, struct toml_place at, const char *who,
-                       const char *key, const char *host)
+static bool check_listen_host(const struct cluster_file_reader *r, struct toml_place at,
+                              const char *who, const char *key, const char *host)
 {
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
         return config_fail_at(r, at, "use an address that other nodes can connect to",
@@ -271,23 +275,24 @@ static bool check_host(const struct cluster_file_reader *r, struct toml_place at
                           "%s would listen on %s, but no secret_file is configured", who, host);
 }
 
-static bool check_executor(const struct cluster_file_reader *r, uint32_t n)
+static bool check_executor_section(const struct cluster_file_reader *r, uint32_t n)
 {
     const struct cluster *c = &r->file->cluster;
     const struct cluster_executor *e = &c->executors[n - 1];
     /* Each job served at a time needs at least one slot. */
     if (e->slots < c->drivers_max)
-        return config_fail_at(r, place_of(r, n, "slots"), "raise slots, or lower drivers_max",
-                              "executor %s has %u slots for drivers_max = %u", e->id, e->slots,
-                              c->drivers_max);
+        return config_fail_at(
+            r, cluster_key_place(r, n, "slots"), "raise slots, or lower drivers_max",
+            "executor %s has %u slots for drivers_max = %u", e->id, e->slots, c->drivers_max);
     if (e->memory_bytes / e->slots < SLOT_MEMORY_BYTES_MIN)
-        return config_fail_at(r, place_of(r, n, "memory"), "raise memory, or lower slots",
+        return config_fail_at(r, cluster_key_place(r, n, "memory"), "raise memory, or lower slots",
                               "executor %s has less than 16 MiB of memory for each of its %u "
                               "slots",
                               e->id, e->slots);
     char who[128];
     text_format(who, sizeof who, "executor %s", e->id);
-    return check_host(r, place_of(r, n, "host"), who, "host", e->host) && check_duplicates(r, n);
+    return check_listen_host(r, cluster_key_place(r, n, "host"), who, "host", e->host) &&
+           check_duplicate_executors(r, n);
 }
 
 /* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
@@ -303,7 +308,7 @@ static bool check_launch_path(const struct cluster_file_reader *r)
     size_t sound = strspn(c->path, safe);
     if (!uses_config || c->path[sound] == '\0') return true;
     return config_fail_at(
-        r, place_of(r, 0, "launch"),
+        r, cluster_key_place(r, 0, "launch"),
         "move the file to a path of letters, digits and _ . / - on every node, or write the path "
         "into launch_command instead of {config}, quoted for the remote shell",
         "with launch = \"ssh\" a shell on each host parses the path of this file, which contains "
@@ -315,63 +320,64 @@ static_assert(SLOT_MEMORY_BYTES_MIN == 16 * MIB, "the text above says 16 MiB");
 
 /* Refuse both: one of them may be left over, perhaps in the environment, and must not silently
  * disable TLS. */
-static bool check_secret_key(const struct cluster_file_reader *r)
+static bool check_secret_or_plaintext(const struct cluster_file_reader *r)
 {
     static const char *const names[] = {"secret_file", "insecure_plaintext"};
     char from[2][PATH_MAX + 32];
     if (r->file->cluster.secret_file == NULL || !r->file->cluster.insecure_plaintext) return true;
     for (int i = 0; i < 2; i++)
         cluster_origin_text(r->file, key_find(cluster_keys, CLUSTER_KEYS, names[i]),
-                            origin_of(r->file, 0, names[i]), from[i], sizeof from[i]);
+                            cluster_key_origin(r->file, 0, names[i]), from[i], sizeof from[i]);
     return config_fail_at(
-        r, place_of_either(r, "insecure_plaintext", "secret_file"),
+        r, place_of_first_set_key(r, "insecure_plaintext", "secret_file"),
         "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
         "secret_file (%s) and insecure_plaintext (%s) cannot both be set", from[0], from[1]);
 }
 
 /* Without a secret, any process that reaches a port could have its own program run. */
-static bool check_programs(const struct cluster_file_reader *r)
+static bool check_program_security(const struct cluster_file_reader *r)
 {
     const char *key = r->file->cluster.allow_programs   ? "allow_programs"
                       : r->file->cluster.allow_commands ? "allow_commands"
                                                         : NULL;
     if (key == NULL || !r->file->cluster.insecure_plaintext) return true;
     return config_fail_at(
-        r, place_of_either(r, key, "insecure_plaintext"),
+        r, place_of_first_set_key(r, key, "insecure_plaintext"),
         "remove one of them; with secret_file, programs and commands can be allowed",
         "%s and insecure_plaintext cannot both be true", key);
 }
 
 /* Each job that an executor serves needs its own port. */
-static bool check_ports(const struct cluster_file_reader *r)
+static bool check_executor_ports(const struct cluster_file_reader *r)
 {
     const struct cluster *c = &r->file->cluster;
     uint32_t count = c->ports.last - c->ports.first + 1u;
     /* 0: the system chooses ports. */
     if (c->ports.first == 0 || count >= c->drivers_max) return true;
-    return config_fail_at(r, place_of(r, 0, "ports"),
+    return config_fail_at(r, cluster_key_place(r, 0, "ports"),
                           "use a larger range of ports, or lower drivers_max",
                           "%u ports for drivers_max = %u", count, c->drivers_max);
 }
 
-static bool check_relations(const struct cluster_file_reader *r, bool listens)
+static bool check_key_relations(const struct cluster_file_reader *r, bool listens)
 {
     const struct cluster *c = &r->file->cluster;
-    if (!check_heartbeat(r) || !check_secret_key(r) || !check_programs(r) || !check_ports(r))
+    if (!check_heartbeat_limits(r) || !check_secret_or_plaintext(r) || !check_program_security(r) ||
+        !check_executor_ports(r))
         return false;
-    if (c->driver_host != NULL &&
-        !check_host(r, place_of(r, 0, "driver_host"), "the driver", "driver_host", c->driver_host))
+    if (c->driver_host != NULL && !check_listen_host(r, cluster_key_place(r, 0, "driver_host"),
+                                                     "the driver", "driver_host", c->driver_host))
         return false;
     if (c->executor_count == 0 && r->file->name != NULL && !listens)
         return config_fail_at(r, (struct toml_place){1, 1},
                               "add an [[executor]] with id and port; example: docs/cluster.md",
                               "the file has no [[executor]]");
     if (c->launch != LAUNCH_NONE && c->log_dir == NULL)
-        return config_fail_at(r, place_of(r, 0, "launch"), "set log_dir",
+        return config_fail_at(r, cluster_key_place(r, 0, "launch"), "set log_dir",
                               "launched executors need a directory for their logs, and neither "
                               "XDG_STATE_HOME nor HOME is set");
     for (uint32_t n = 1; n <= c->executor_count; n++)
-        if (!check_executor(r, n)) return false;
+        if (!check_executor_section(r, n)) return false;
     return check_launch_path(r);
 }
 
@@ -381,7 +387,7 @@ static const char missing_hint[] =
 /* ---- The file */
 
 /* Sets the directories of relative paths. */
-static bool find_directories(struct cluster_file_reader *r, const char *name)
+static bool set_path_directories(struct cluster_file_reader *r, const char *name)
 {
     struct cluster_file *f = r->file;
     char cwd[PATH_BYTES_MAX];
@@ -392,14 +398,14 @@ static bool find_directories(struct cluster_file_reader *r, const char *name)
     }
     r->cwd = arena_strdup(&f->memory, cwd);
     r->variables = arena_alloc(&f->memory, (CLUSTER_KEYS + 1) * sizeof *r->variables);
-    if (r->cwd == NULL || r->variables == NULL) return no_memory(r);
+    if (r->cwd == NULL || r->variables == NULL) return set_reader_no_memory(r);
     memset(r->variables, 0, (CLUSTER_KEYS + 1) * sizeof *r->variables);
     f->cluster.launch_variables = r->variables;
     if (name == NULL) return true;
     const char *path = key_absolute_path(&f->memory, r->cwd, name);
-    if (path == NULL) return no_memory(r);
+    if (path == NULL) return set_reader_no_memory(r);
     r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (r->dir == NULL) return no_memory(r);
+    if (r->dir == NULL) return set_reader_no_memory(r);
     f->name = name;
     f->cluster.path = path;
     return true;
@@ -407,21 +413,21 @@ static bool find_directories(struct cluster_file_reader *r, const char *name)
 
 /* ---- Values */
 
-static bool set_value(struct cluster_file_reader *r, const struct cluster_section *s,
-                      const struct config_key *key, const struct toml_value *value,
-                      enum origin_from from)
+static bool set_key_from_toml(struct cluster_file_reader *r, const struct cluster_section *s,
+                              const struct config_key *key, const struct toml_value *value,
+                              enum origin_from from)
 {
     const char *dir = from == FROM_FILE ? r->dir : r->cwd;
     switch (key_set(key, value, dir, &r->file->memory, s->target)) {
     case KEY_SET: s->origins[key - s->keys] = (struct cluster_origin){from, value->at}; return true;
-    case KEY_NO_MEMORY: return no_memory(r);
+    case KEY_NO_MEMORY: return set_reader_no_memory(r);
     case KEY_INVALID: break;
     }
     char cause[CAUSE_MAX], expected[256], name[64];
     const char *quote = value->kind == TOML_TEXT ? "\"" : "";
     assert(from != FROM_DEFAULT);
     key_expected(key, expected, sizeof expected);
-    source_name(key, from, name, sizeof name);
+    format_origin_name(key, from, name, sizeof name);
     text_format(cause, sizeof cause, "%s is %s%.64s%s; it must be %s", name, quote, value->text,
                 quote, expected);
     if (from == FROM_FILE) return config_fail_at(r, value->at, key->help, "%s", cause);
@@ -431,19 +437,19 @@ static bool set_value(struct cluster_file_reader *r, const struct cluster_sectio
 }
 
 /* `text`: NULL: it is not set there. */
-static bool set_text(struct cluster_file_reader *r, const struct cluster_section *s,
-                     const struct config_key *key, const char *text, enum origin_from from)
+static bool set_key_from_text(struct cluster_file_reader *r, const struct cluster_section *s,
+                              const struct config_key *key, const char *text, enum origin_from from)
 {
     struct toml_value value;
     if (text == NULL) return true;
-    if (!key_value_from_text(key, text, &r->file->memory, &value)) return no_memory(r);
+    if (!key_value_from_text(key, text, &r->file->memory, &value)) return set_reader_no_memory(r);
     if (from == FROM_DEFAULT) value.at = s->origins[key - s->keys].at;
-    return set_value(r, s, key, &value, from);
+    return set_key_from_toml(r, s, key, &value, from);
 }
 
 /* For each key the environment first, then the option, which overrides it. */
-static bool set_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
-                          const struct config_key *key, const struct cli_line *line)
+static bool set_key_overrides(struct cluster_file_reader *r, const struct cluster_section *s,
+                              const struct config_key *key, const struct cli_line *line)
 {
     char name[64];
     if (key->option == NULL) return true;
@@ -451,24 +457,24 @@ static bool set_overrides(struct cluster_file_reader *r, const struct cluster_se
     const char *variable = getenv(name);
     const char *option = line != NULL ? cli_line_option(line, key->option) : NULL;
     if (variable != NULL && variable[0] == '\0') variable = NULL;
-    if (!set_text(r, s, key, variable, FROM_ENVIRONMENT)) return false;
-    if (!set_text(r, s, key, option, FROM_OPTION)) return false;
+    if (!set_key_from_text(r, s, key, variable, FROM_ENVIRONMENT)) return false;
+    if (!set_key_from_text(r, s, key, option, FROM_OPTION)) return false;
     if (option == NULL) return true;
     /* Options override the file only in this process. Pass them on as environment variables to the
      * executors that it launches, which read the same file. */
     *r->variables = arena_format(&r->file->memory, "%s=%s", name, option);
-    return *r->variables++ != NULL || no_memory(r);
+    return *r->variables++ != NULL || set_reader_no_memory(r);
 }
 
-static const struct toml_value *find_item(const struct toml_value *table, const char *name)
+static const struct toml_value *find_toml_member(const struct toml_value *table, const char *name)
 {
     for (uint32_t i = 0; i < table->count; i++)
         if (strcmp(table->items[i].key, name) == 0) return &table->items[i];
     return NULL;
 }
 
-static bool unknown_key(struct cluster_file_reader *r, const struct cluster_section *s,
-                        const struct toml_value *value)
+static bool set_unknown_key_error(struct cluster_file_reader *r, const struct cluster_section *s,
+                                  const struct toml_value *value)
 {
     bool in_executor = s->keys == cluster_executor_keys;
     struct suggest suggest;
@@ -490,23 +496,23 @@ static bool unknown_key(struct cluster_file_reader *r, const struct cluster_sect
 }
 
 /* Sets all keys of section n; `table` is its part of the file. */
-static bool read_section(struct cluster_file_reader *r, uint32_t n, const struct toml_value *table,
-                         const struct cli_line *line)
+static bool read_cluster_section(struct cluster_file_reader *r, uint32_t n,
+                                 const struct toml_value *table, const struct cli_line *line)
 {
     const struct cluster_section s = cluster_file_section(r->file, n);
     for (uint32_t i = 0; i < table->count; i++) {
         const char *name = table->items[i].key;
         if (key_find(s.keys, s.count, name) == NULL && (n > 0 || strcmp(name, "executor") != 0))
-            return unknown_key(r, &s, &table->items[i]);
+            return set_unknown_key_error(r, &s, &table->items[i]);
     }
     for (uint32_t i = 0; i < s.count; i++) {
         const struct config_key *key = &s.keys[i];
-        const struct toml_value *value = find_item(table, key->name);
+        const struct toml_value *value = find_toml_member(table, key->name);
         s.origins[i] = (struct cluster_origin){.from = FROM_DEFAULT};
         if (n > 0) s.origins[i].at = table->at;
-        if (!set_text(r, &s, key, key->default_value, FROM_DEFAULT) ||
-            (value != NULL && !set_value(r, &s, key, value, FROM_FILE)) ||
-            !set_overrides(r, &s, key, line))
+        if (!set_key_from_text(r, &s, key, key->default_value, FROM_DEFAULT) ||
+            (value != NULL && !set_key_from_toml(r, &s, key, value, FROM_FILE)) ||
+            !set_key_overrides(r, &s, key, line))
             return false;
         /* Only keys of [[executor]] are required. */
         if (value == NULL && key->default_value == NULL && key->absent == NULL)
@@ -515,7 +521,7 @@ static bool read_section(struct cluster_file_reader *r, uint32_t n, const struct
     return true;
 }
 
-static bool read_executors(struct cluster_file_reader *r, const struct toml_value *list)
+static bool read_executor_sections(struct cluster_file_reader *r, const struct toml_value *list)
 {
     static const char hint[] = "write [[executor]], with two brackets, once for each executor";
     struct cluster_file *f = r->file;
@@ -528,7 +534,7 @@ static bool read_executors(struct cluster_file_reader *r, const struct toml_valu
     c->executors = arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *c->executors);
     f->executor_origins =
         arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *f->executor_origins);
-    if (c->executors == NULL || f->executor_origins == NULL) return no_memory(r);
+    if (c->executors == NULL || f->executor_origins == NULL) return set_reader_no_memory(r);
     memset(c->executors, 0, (uint64_t)count * sizeof *c->executors);
     if (list != NULL && list->kind != TOML_ARRAY)
         return config_fail_at(r, list->key_at, hint, "executor must be a list of tables");
@@ -536,12 +542,12 @@ static bool read_executors(struct cluster_file_reader *r, const struct toml_valu
         const struct toml_value *table = &list->items[c->executor_count++];
         if (table->kind != TOML_TABLE)
             return config_fail_at(r, table->at, hint, "executor must be a list of tables");
-        if (!read_section(r, c->executor_count, table, NULL)) return false;
+        if (!read_cluster_section(r, c->executor_count, table, NULL)) return false;
     }
     return true;
 }
 
-static bool read_file(struct cluster_file_reader *r, struct toml_value *table)
+static bool read_toml_file(struct cluster_file_reader *r, struct toml_value *table)
 {
     const char *name = r->file->name;
     struct toml_failure failure = {.at = {0, 0}};
@@ -554,13 +560,13 @@ static bool read_file(struct cluster_file_reader *r, struct toml_value *table)
     uint8_t *data = arena_alloc(&r->file->memory, size + 1);
     int64_t n = data != NULL ? env_read_full(r->env, file, data, size, 0) : 0;
     r->env->close(r->env, file);
-    if (data == NULL) return no_memory(r);
+    if (data == NULL) return set_reader_no_memory(r);
     if (n < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)n, "read", name);
     if (n < 0) return false;
     if (stat.size > TOML_BYTES_MAX)
         return config_fail_at(r, failure.at, missing_hint, "it is larger than 1 MiB");
     if (toml_read(&r->file->memory, data, (uint64_t)n, table, &failure)) return true;
-    if (failure.no_memory) return no_memory(r);
+    if (failure.no_memory) return set_reader_no_memory(r);
     return config_fail_at(r, failure.at,
                           "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
                           failure.reason);
@@ -585,7 +591,7 @@ const struct glint_job_option *cluster_options(const char *shown,
 
 /* Default number of slots: as many as processors, limited by memory, but at least one per
  * driver. */
-static uint32_t derive_slots(const struct cluster *c, const struct cluster_executor *executor)
+static uint32_t default_slot_count(const struct cluster *c, const struct cluster_executor *executor)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t slots = processors < 1 ? 1 : (uint64_t)processors;
@@ -597,24 +603,25 @@ static uint32_t derive_slots(const struct cluster *c, const struct cluster_execu
 }
 
 /* Defaults that depend on other values. */
-static bool derive_defaults(struct cluster_file_reader *r)
+static bool set_derived_defaults(struct cluster_file_reader *r)
 {
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool has_state = state != NULL && state[0] == '/';
-    /* With the user's own secret, check_host allows only loopback addresses. */
+    /* With the user's own secret, check_listen_host allows only loopback addresses. */
     const bool own_secret = c->secret_file == NULL && !c->insecure_plaintext;
-    if (origin_of(r->file, 0, "allow_programs")->from == FROM_DEFAULT)
+    if (cluster_key_origin(r->file, 0, "allow_programs")->from == FROM_DEFAULT)
         c->allow_programs = own_secret;
-    if (origin_of(r->file, 0, "allow_commands")->from == FROM_DEFAULT)
+    if (cluster_key_origin(r->file, 0, "allow_commands")->from == FROM_DEFAULT)
         c->allow_commands = own_secret;
     for (uint32_t i = 0; i < c->executor_count; i++)
-        if (c->executors[i].slots == 0) c->executors[i].slots = derive_slots(c, &c->executors[i]);
+        if (c->executors[i].slots == 0)
+            c->executors[i].slots = default_slot_count(c, &c->executors[i]);
     if (c->log_dir != NULL || (!has_state && (home == NULL || home[0] != '/'))) return true;
     const char *parent = has_state ? state : home;
     const char *below = has_state ? "/glint/log/" : "/.local/state/glint/log/";
     c->log_dir = arena_format(&r->file->memory, "%s%s%s", parent, below, c->name);
-    return c->log_dir != NULL || no_memory(r);
+    return c->log_dir != NULL || set_reader_no_memory(r);
 }
 
 const char *cluster_file_name(const struct cli_line *line)
@@ -631,11 +638,11 @@ int cluster_file_read(struct cluster_file *out, struct env *env, const struct cl
     struct cluster_file_reader r = {.file = out, .env = env, .error = error};
     struct toml_value table = {.kind = TOML_TABLE};
     *out = (struct cluster_file){.name = NULL};
-    bool sound = find_directories(&r, cluster_file_name(line)) &&
-                 (out->name == NULL || read_file(&r, &table)) &&
-                 read_section(&r, 0, &table, line) &&
-                 read_executors(&r, find_item(&table, "executor")) && derive_defaults(&r) &&
-                 check_relations(&r, listens);
+    bool sound = set_path_directories(&r, cluster_file_name(line)) &&
+                 (out->name == NULL || read_toml_file(&r, &table)) &&
+                 read_cluster_section(&r, 0, &table, line) &&
+                 read_executor_sections(&r, find_toml_member(&table, "executor")) &&
+                 set_derived_defaults(&r) && check_key_relations(&r, listens);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
 }

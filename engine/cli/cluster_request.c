@@ -28,7 +28,7 @@ struct request_state {
     uint32_t next, open;
 };
 
-static void start_requests(struct request_state *a);
+static void start_executor_requests(struct request_state *a);
 
 static void on_request_deadline_closed(void *arg)
 {
@@ -36,11 +36,11 @@ static void on_request_deadline_closed(void *arg)
     struct request_state *a = q->state;
     assert(a->open > 0);
     a->open--;
-    start_requests(a);
+    start_executor_requests(a);
 }
 
 /* The only place where an executor's request ends. `why` NULL: it has responded. */
-static void finish_request(struct executor_request *q, const struct glint_error *why)
+static void finish_executor_request(struct executor_request *q, const struct glint_error *why)
 {
     if (q->done) return;
     q->done = true;
@@ -56,7 +56,7 @@ static void on_request_timeout(void *arg)
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_CONNECTION, NULL, "no response within %llu ms",
               (unsigned long long)q->state->net.connect_ms);
-    finish_request(q, &why);
+    finish_executor_request(q, &why);
 }
 
 static void on_request_opened(void *arg, struct conn *c)
@@ -68,15 +68,15 @@ static void on_request_opened(void *arg, struct conn *c)
     if (request->payload.size > 0 &&
         !buffer_append(&payload, request->payload.data, request->payload.size)) {
         error_no_memory(&why);
-        finish_request(q, &why);
+        finish_executor_request(q, &why);
         return;
     }
     conn_send(c, request->request_type, 0, &payload);
     buffer_fini(&payload);
 }
 
-static int on_frame(void *arg, struct conn *c, const struct frame *f, struct glint_slice payload,
-                    struct glint_error *error)
+static int on_response_frame(void *arg, struct conn *c, const struct frame *f,
+                             struct glint_slice payload, struct glint_error *error)
 {
     struct executor_request *q = arg;
     const struct cluster_request *request = q->state->request;
@@ -88,7 +88,7 @@ static int on_frame(void *arg, struct conn *c, const struct frame *f, struct gli
                          frame_type_name(f->type));
     if (!buffer_append(&q->state->responses[q->executor].payload, payload.data, payload.size))
         return error_no_memory(error);
-    finish_request(q, NULL);
+    finish_executor_request(q, NULL);
     return 0;
 }
 
@@ -100,13 +100,13 @@ static void on_request_closed(void *arg, struct conn *c, const struct glint_erro
     q->conn = NULL;
     if (closed.code == GLINT_OK)
         error_set(&closed, GLINT_E_CONNECTION, NULL, "the executor closed the connection");
-    finish_request(q, &closed);
+    finish_executor_request(q, &closed);
 }
 
 static const struct conn_events events = {
-    .opened = on_request_opened, .frame = on_frame, .closed = on_request_closed};
+    .opened = on_request_opened, .frame = on_response_frame, .closed = on_request_closed};
 
-static void start_request(struct request_state *a, uint32_t executor)
+static void start_executor_request(struct request_state *a, uint32_t executor)
 {
     const struct cluster_executor *e = &a->request->cluster->executors[executor];
     struct executor_request *q = &a->requests[executor];
@@ -117,13 +117,13 @@ static void start_request(struct request_state *a, uint32_t executor)
     a->open++;
     const struct conn_target to = {e->host, e->port, CHANNEL_CONTROL, NULL};
     q->conn = conn_dial(&a->net, &to, &events, q, &why);
-    if (q->conn == NULL) finish_request(q, &why);
+    if (q->conn == NULL) finish_executor_request(q, &why);
 }
 
-static void start_requests(struct request_state *a)
+static void start_executor_requests(struct request_state *a)
 {
     while (a->open < AT_ONCE_MAX && a->next < a->request->cluster->executor_count)
-        start_request(a, a->next++);
+        start_executor_request(a, a->next++);
 }
 
 int cluster_request_send(const struct cluster_request *request, struct cluster_response **out,
@@ -144,7 +144,7 @@ int cluster_request_send(const struct cluster_request *request, struct cluster_r
     a.responses = mem_zalloc((uint64_t)sizeof *a.responses * (c->executor_count + 1));
     if (a.requests == NULL || a.responses == NULL) r = error_no_memory(error);
     if (r == 0) {
-        start_requests(&a);
+        start_executor_requests(&a);
         uv_run(&a.loop, UV_RUN_DEFAULT);
         assert(a.open == 0 && a.next == c->executor_count);
     }

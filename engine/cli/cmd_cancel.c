@@ -41,7 +41,8 @@ static struct cancelled_job *find_or_add_job(struct cancel *c, const struct job_
     return known;
 }
 
-static void add_response(struct cancel *c, uint32_t executor, const struct cluster_response *r)
+static void add_cancel_response(struct cancel *c, uint32_t executor,
+                                const struct cluster_response *r)
 {
     struct cancelled_jobs reply;
     struct glint_error why = r->why;
@@ -57,7 +58,7 @@ static void add_response(struct cancel *c, uint32_t executor, const struct clust
     }
 }
 
-static void print_cancelled(const struct cancel *c)
+static void print_cancelled_jobs(const struct cancel *c)
 {
     for (uint32_t i = 0; i < c->job_count; i++) {
         const struct cancelled_job *job = &c->jobs[i];
@@ -75,19 +76,20 @@ static void print_cancelled(const struct cancel *c)
 }
 
 /* Reads a job id as printed by `glint status`, otherwise a job name. */
-static void read_job(const char *text, struct job_identity *out)
+static void parse_job_id_or_name(const char *text, struct job_identity *out)
 {
     bool is_id = strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdefABCDEF") == ID_DIGITS;
     *out = (struct job_identity){.job = is_id ? strtoull(text, NULL, 16) : 0};
     if (out->job == 0) text_format(out->name, sizeof out->name, "%s", text);
 }
 
-static void cancel_job(const struct cluster *cluster, const char *job, struct glint_error *error)
+static void send_cancel_job(const struct cluster *cluster, const char *job,
+                            struct glint_error *error)
 {
     struct cancel c = {.cluster = cluster};
     struct job_identity target;
     struct buffer payload = {NULL, 0, 0};
-    read_job(job, &target);
+    parse_job_id_or_name(job, &target);
     if (strlen(job) >= sizeof target.name || job[0] == '\0' || !text_is_printable(job)) {
         error_set(error, GLINT_E_BAD_VALUE, "glint status lists jobs",
                   "JOB is not a valid job name or id");
@@ -102,7 +104,8 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
     int r = cluster_request_send(&request, &responses, error);
     buffer_fini(&payload);
     if (r != 0) return;
-    for (uint32_t i = 0; i < cluster->executor_count; i++) add_response(&c, i, &responses[i]);
+    for (uint32_t i = 0; i < cluster->executor_count; i++)
+        add_cancel_response(&c, i, &responses[i]);
     cluster_responses_free(responses, cluster);
     assert(c.job_count == 0 || c.response_count > 0);
     /* A client secret is rejected by all executors: not a connection problem. */
@@ -115,15 +118,15 @@ static void cancel_job(const struct cluster *cluster, const char *job, struct gl
         error_set(error, GLINT_E_JOB_NOT_FOUND, "glint status lists running jobs",
                   "%u of %u executors respond, and none has a job %s", c.response_count,
                   cluster->executor_count, job);
-    print_cancelled(&c);
+    print_cancelled_jobs(&c);
     for (uint32_t i = 0; i < c.job_count; i++) mem_free(c.jobs[i].serves);
 }
 
-static void cancel_line(const struct cli_line *line, struct glint_error *error)
+static void cancel_jobs_of_line(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     if (cluster_file_open(&file, line, false, error))
-        cancel_job(&file.cluster, line->arguments[0], error);
+        send_cancel_job(&file.cluster, line->arguments[0], error);
     cluster_file_fini(&file);
 }
 
@@ -140,4 +143,4 @@ const struct cli_command cmd_cancel = {
                .arguments_max = 1,
                .takes_cluster = true,
                .cluster_shown = "secret-file|insecure-plaintext|connect"},
-    .execute = cancel_line};
+    .execute = cancel_jobs_of_line};

@@ -13,7 +13,7 @@ enum { NAME_WIDTH = 24, VALUE_WIDTH = 28 };
 
 /* Prints the keys of one section as members of an object or, if `j` is NULL, as rows of text.
  * Returns false when out of memory. */
-static bool print_section(struct cluster_file *file, uint32_t n, struct json *j)
+static bool print_config_section(struct cluster_file *file, uint32_t n, struct json *j)
 {
     const struct cluster_section s = cluster_file_section(file, n);
     struct buffer value = {NULL, 0, 0};
@@ -46,11 +46,11 @@ static bool print_section(struct cluster_file *file, uint32_t n, struct json *j)
     return kept;
 }
 
-static bool print_text(struct cluster_file *file)
+static bool print_config_text(struct cluster_file *file)
 {
     bool kept = true;
     for (uint32_t n = 0; n <= file->cluster.executor_count && kept; n++)
-        kept = print_section(file, n, NULL);
+        kept = print_config_section(file, n, NULL);
     return kept;
 }
 
@@ -60,12 +60,12 @@ static bool print_config_json(struct cluster_file *file)
     json_begin(&j, NULL, '{');
     json_cstring(&j, "file", file->cluster.path);
     json_begin(&j, "keys", '{');
-    print_section(file, 0, &j);
+    print_config_section(file, 0, &j);
     json_end(&j, '}');
     json_begin(&j, "executors", '[');
     for (uint32_t n = 1; n <= file->cluster.executor_count; n++) {
         json_begin(&j, NULL, '{');
-        print_section(file, n, &j);
+        print_config_section(file, n, &j);
         json_end(&j, '}');
     }
     json_end(&j, ']');
@@ -77,7 +77,7 @@ static void show_config(const struct cli_line *line, struct glint_error *error)
 {
     struct cluster_file file;
     if (cluster_file_read(&file, env_real(), line, false, error) == GLINT_OK &&
-        !(cli_line_flag(line, "json") ? print_config_json(&file) : print_text(&file)))
+        !(cli_line_flag(line, "json") ? print_config_json(&file) : print_config_text(&file)))
         error_no_memory(error);
     cluster_file_fini(&file);
 }

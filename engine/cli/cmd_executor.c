@@ -67,7 +67,7 @@ struct job_sums {
     uint64_t jobs_running, tasks_running, memory_bytes, heartbeat_age_ns /* the oldest */;
 };
 
-static struct job_sums sum_jobs(const struct daemon_status *s)
+static struct job_sums sum_job_status(const struct daemon_status *s)
 {
     struct job_sums sums = {.jobs_running = 0};
     for (const struct status_job *j = s->jobs; j < s->jobs + s->job_count; j++) {
@@ -82,7 +82,7 @@ static struct job_sums sum_jobs(const struct daemon_status *s)
 
 /* ---- JSON */
 
-static void put_job(struct json *out, const struct status_job *job)
+static void put_status_job(struct json *out, const struct status_job *job)
 {
     const struct job_progress *p = &job->progress;
     const bool started = p->stage_name[0] != '\0';
@@ -104,13 +104,13 @@ static void put_job(struct json *out, const struct status_job *job)
     json_end(out, '}');
 }
 
-static bool put_executor(void *arg, struct json *out)
+static bool put_executor_status(void *arg, struct json *out)
 {
     struct executor_page *p = arg;
     ask_daemon_status(p);
     const struct daemon_status *s = &p->status;
     if (p->why.code != GLINT_OK) return false;
-    const struct job_sums sums = sum_jobs(s);
+    const struct job_sums sums = sum_job_status(s);
     char address[HOST_BYTES_MAX + 16];
     text_format(address, sizeof address, strchr(p->self.host, ':') ? "[%s]:%u" : "%s:%u",
                 p->self.host, p->self.port);
@@ -126,19 +126,19 @@ static bool put_executor(void *arg, struct json *out)
     json_u64(out, "maxJobs", s->drivers_max);
     json_ms(out, "uptime", s->uptime_ns);
     json_begin(out, "jobs", '[');
-    for (uint32_t i = 0; i < s->job_count; i++) put_job(out, &s->jobs[i]);
+    for (uint32_t i = 0; i < s->job_count; i++) put_status_job(out, &s->jobs[i]);
     json_end(out, ']');
     return true;
 }
 
 /* ---- Metrics */
 
-static bool put_metrics(void *arg, struct buffer *out)
+static bool put_executor_metrics(void *arg, struct buffer *out)
 {
     struct executor_page *p = arg;
     ask_daemon_status(p);
     const struct daemon_status *s = &p->status;
-    const struct job_sums sums = sum_jobs(s);
+    const struct job_sums sums = sum_job_status(s);
     return p->why.code == GLINT_OK &&
            web_put_metric(out, "glint_executor_slots", false, NULL, "Tasks that run at a time.",
                           s->slots) &&
@@ -163,13 +163,13 @@ static bool put_metrics(void *arg, struct buffer *out)
 }
 
 /* An executor has no jobs of its own. */
-static void list_nothing(void *arg, struct json *out)
+static void list_no_jobs(void *arg, struct json *out)
 {
     (void)arg;
     (void)out;
 }
 
-static const struct job_model *find_nothing(void *arg, const char *id)
+static const struct job_model *find_no_job(void *arg, const char *id)
 {
     (void)arg;
     (void)id;
@@ -202,10 +202,10 @@ static struct executor_page *executor_page_open(const struct cluster *cluster, c
         return NULL;
     }
     const struct web_jobs jobs = {.arg = p,
-                                  .list = list_nothing,
-                                  .find = find_nothing,
-                                  .executor = put_executor,
-                                  .executor_metrics = put_metrics};
+                                  .list = list_no_jobs,
+                                  .find = find_no_job,
+                                  .executor = put_executor_status,
+                                  .executor_metrics = put_executor_metrics};
     p->server = cli_web_open(address, token_file, &jobs, log, error);
     if (p->server != NULL && web_server_start(p->server, error) == 0) return p;
     executor_page_close(p);
@@ -256,7 +256,7 @@ struct executor_args {
 /* ---- --cluster FILE --id ID */
 
 /* All functions below return 0, or a code with *error set. */
-static int run_daemon(struct executor_args *l, struct glint_error *error)
+static int run_executor_daemon(struct executor_args *l, struct glint_error *error)
 {
     static const char *const of_join[] = {"slots", "memory", "work-dir", "listen"};
     const char *id = cli_line_option(l->line, "id");
@@ -289,8 +289,8 @@ static int run_daemon(struct executor_args *l, struct glint_error *error)
 
 /* ---- --join HOST:PORT */
 
-static int read_size(struct executor_args *l, struct executor_process_config *c,
-                     struct glint_error *error)
+static int read_slots_and_memory(struct executor_args *l, struct executor_process_config *c,
+                                 struct glint_error *error)
 {
     const char *slots = cli_line_option(l->line, "slots");
     const char *memory = cli_line_option(l->line, "memory");
@@ -314,8 +314,8 @@ static int read_size(struct executor_args *l, struct executor_process_config *c,
 
 /* Chooses the default address to listen on: loopback if the driver is on loopback, else every
  * address, since other executors may be on other hosts. */
-static int read_listen(struct executor_args *l, struct executor_process_config *c,
-                       struct glint_error *error)
+static int read_listen_address(struct executor_args *l, struct executor_process_config *c,
+                               struct glint_error *error)
 {
     const struct cluster *cluster = &l->file.cluster;
     bool v6 = strchr(c->join_host, ':') != NULL;
@@ -330,7 +330,7 @@ static int read_listen(struct executor_args *l, struct executor_process_config *
 }
 
 /* HOSTNAME-PID: unique among executors that one batch scheduler starts. */
-static void make_name(char *out, size_t capacity)
+static void make_executor_name(char *out, size_t capacity)
 {
     char host[64];
     size_t size = sizeof host;
@@ -340,7 +340,7 @@ static void make_name(char *out, size_t capacity)
 
 /* All configuration of a daemon's process comes from the daemon: its own environment could be that
  * of another cluster. */
-static void ignore_environment(void)
+static void unset_config_environment(void)
 {
     char name[64];
     unsetenv("GLINT_CLUSTER");
@@ -368,20 +368,20 @@ static int read_daemon_options(struct executor_args *l, struct executor_process_
 }
 
 /* Its only job has a page. */
-static int reject_page(const struct executor_args *l, struct glint_error *error)
+static int reject_page_option(const struct executor_args *l, struct glint_error *error)
 {
     if (!cli_line_has(l->line, "ui")) return 0;
     return error_set(error, GLINT_E_USAGE, "give it to the driver: glint submit --ui",
                      "--ui has no effect with --join: the page of the job shows its executors");
 }
 
-static int run_join(struct executor_args *l, struct glint_error *error)
+static int run_joining_executor(struct executor_args *l, struct glint_error *error)
 {
     char name[NAME_BYTES_MAX];
     struct process_credentials credentials;
     bool from_daemon = cli_line_flag(l->line, "executor-process");
-    if (reject_page(l, error) != 0) return error->code;
-    if (from_daemon) ignore_environment();
+    if (reject_page_option(l, error) != 0) return error->code;
+    if (from_daemon) unset_config_environment();
     const char *id = cli_line_option(l->line, "id");
     if (!cluster_file_open(&l->file, l->line, true, error)) return error->code;
     struct executor_process_config config = {.registry = l->registry,
@@ -390,14 +390,14 @@ static int run_join(struct executor_args *l, struct glint_error *error)
                                              .node = id != NULL ? id : name,
                                              .work_dir = cli_line_option(l->line, "work-dir"),
                                              .log_json = l->log_json};
-    make_name(name, sizeof name);
+    make_executor_name(name, sizeof name);
     if (id != NULL && (id[0] == '\0' || strlen(id) >= NAME_BYTES_MAX || !text_is_printable(id)))
         return error_set(error, GLINT_E_USAGE, "choose a shorter one", "--id is not a valid name");
     if (!settings_read_address(l->line, "join", &l->file.memory, &config.join_host,
                                &config.join_port, error) ||
-        read_size(l, &config, error) != 0 ||
+        read_slots_and_memory(l, &config, error) != 0 ||
         (from_daemon ? read_daemon_options(l, &config, &credentials, error)
-                     : read_listen(l, &config, error)) != 0)
+                     : read_listen_address(l, &config, error)) != 0)
         return error->code;
     assert(config.join_host != NULL && config.host != NULL);
     int code = executor_process_run(&config, error);
@@ -446,7 +446,7 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
     if (cli_line_has(&line, "ui-token") && !cli_line_has(&line, "ui"))
         error_set(&error, GLINT_E_USAGE, "add --ui", "--ui-token has no effect without --ui");
     else if (check_daemon_options(&l, from_daemon, &error) == 0)
-        (join || from_daemon ? run_join : run_daemon)(&l, &error);
+        (join || from_daemon ? run_joining_executor : run_executor_daemon)(&l, &error);
     cluster_file_fini(&l.file);
     cli_line_fini(&line);
     if (error.code == GLINT_OK) return 0;

@@ -48,7 +48,7 @@ struct history_jobs {
 
 /* ---- Reading */
 
-static int read_model(struct history_jobs *j, uint32_t index, struct glint_error *error)
+static int read_job_model_of_log(struct history_jobs *j, uint32_t index, struct glint_error *error)
 {
     job_model_fini(&j->model);
     const int r = job_model_read(&j->model, j->env, j->logs[index].path, error);
@@ -57,7 +57,7 @@ static int read_model(struct history_jobs *j, uint32_t index, struct glint_error
 }
 
 /* Reads a log whose size or time has changed, and what the page lists of it. */
-static int refresh_log(struct history_jobs *j, uint32_t index, struct glint_error *error)
+static int refresh_changed_log(struct history_jobs *j, uint32_t index, struct glint_error *error)
 {
     struct log_file *log = &j->logs[index];
     struct env_stat st;
@@ -66,7 +66,7 @@ static int refresh_log(struct history_jobs *j, uint32_t index, struct glint_erro
     if (j->env->stat(j->env, log->path, &st) != 0)
         st = (struct env_stat){.size = UINT64_MAX}; /* reading it says why */
     if (log->read && st.size == log->size && st.mtime_ns == log->mtime_ns) return 0;
-    int r = read_model(j, index, error);
+    int r = read_job_model_of_log(j, index, error);
     log->read = true;
     log->size = st.size;
     log->mtime_ns = st.mtime_ns;
@@ -87,12 +87,12 @@ static int refresh_log(struct history_jobs *j, uint32_t index, struct glint_erro
     return 0;
 }
 
-static int compare_logs(const void *a, const void *b)
+static int compare_log_paths(const void *a, const void *b)
 {
     return strcmp(((const struct log_file *)a)->path, ((const struct log_file *)b)->path);
 }
 
-static bool is_known(const struct history_jobs *j, const char *name)
+static bool is_known_log(const struct history_jobs *j, const char *name)
 {
     uint32_t low = 0, high = j->sorted_count;
     while (low < high) {
@@ -107,12 +107,12 @@ static bool is_known(const struct history_jobs *j, const char *name)
     return false;
 }
 
-static int add_log(void *arg, const char *name)
+static int add_history_log(void *arg, const char *name)
 {
     struct history_jobs *j = arg;
     char *path = NULL;
     struct buffer text = {NULL, 0, 0};
-    if (is_known(j, name)) return 0;
+    if (is_known_log(j, name)) return 0;
     if (name[0] == '.' || j->log_count == LOGS_MAX) return 0;
     if (buffer_append(&text, j->path, strlen(j->path)) && buffer_append(&text, "/", 1) &&
         buffer_append(&text, name, strlen(name) + 1))
@@ -130,9 +130,9 @@ static int add_log(void *arg, const char *name)
 static int add_new_logs(struct history_jobs *j)
 {
     const char *loaded = j->loaded != UINT32_MAX ? j->logs[j->loaded].path : NULL;
-    int r = j->directory ? env_list_dir(j->env, j->path, add_log, j) : 0;
+    int r = j->directory ? env_list_dir(j->env, j->path, add_history_log, j) : 0;
     if (j->log_count == j->sorted_count) return r;
-    qsort(j->logs, j->log_count, sizeof *j->logs, compare_logs);
+    qsort(j->logs, j->log_count, sizeof *j->logs, compare_log_paths);
     j->sorted_count = j->log_count;
     for (uint32_t i = 0; i < j->log_count && loaded != NULL; i++)
         if (j->logs[i].path == loaded) j->loaded = i;
@@ -144,7 +144,7 @@ static void refresh_with_warning(struct history_jobs *j, uint32_t index)
     struct glint_error error = {.code = GLINT_OK};
     const bool was_read = j->logs[index].read;
     /* A file whose first line is another's is not an event log, and is ignored. */
-    if (refresh_log(j, index, &error) == 0 || was_read || j->model.job == NULL) return;
+    if (refresh_changed_log(j, index, &error) == 0 || was_read || j->model.job == NULL) return;
     fprintf(stderr, "warning: ");
     print_escaped(stderr, error.cause, "");
     fputc('\n', stderr);
@@ -152,7 +152,7 @@ static void refresh_with_warning(struct history_jobs *j, uint32_t index)
 
 /* Reads new logs and those that have changed, for this time, from the one after the last one that
  * was looked at. */
-static void refresh_some(struct history_jobs *j, uint64_t longest_ns)
+static void refresh_logs_for(struct history_jobs *j, uint64_t longest_ns)
 {
     const uint64_t end = j->env->now_ns(j->env) + longest_ns;
     for (uint32_t i = 0; i < j->log_count; i++) {
@@ -163,7 +163,7 @@ static void refresh_some(struct history_jobs *j, uint64_t longest_ns)
 }
 
 /* Between requests: reads logs that were never read. */
-static void read_unread(void *arg)
+static void read_unread_logs(void *arg)
 {
     struct history_jobs *j = arg;
     const uint64_t end = j->env->now_ns(j->env) + STEP_NS;
@@ -211,7 +211,7 @@ static struct history_jobs *history_jobs_open(struct env *env, const char *path,
     } else if (array_reserve(&j->logs, &j->log_capacity, 1, sizeof *j->logs) &&
                (copy = mem_strdup(path)) != NULL) {
         j->logs[j->log_count++] = (struct log_file){.path = copy};
-        r = refresh_log(j, 0, error);
+        r = refresh_changed_log(j, 0, error);
     } else {
         r = error_no_memory(error);
     }
@@ -222,18 +222,19 @@ static struct history_jobs *history_jobs_open(struct env *env, const char *path,
 
 /* ---- For the server */
 
-static void list_jobs(void *arg, struct json *out)
+static void list_history_jobs(void *arg, struct json *out)
 {
     struct history_jobs *j = arg;
     add_new_logs(j);
-    refresh_some(j, REQUEST_NS);
+    refresh_logs_for(j, REQUEST_NS);
     for (uint32_t i = 0; i < j->log_count; i++)
         if (j->logs[i].id[0] != '\0')
             json_raw(out, NULL, j->logs[i].entry.data, j->logs[i].entry.size);
 }
 
 /* `again`: logs have been read just now. */
-static const struct job_model *find_job_or_read(struct history_jobs *j, const char *id, bool again)
+static const struct job_model *find_job_or_read_new_logs(struct history_jobs *j, const char *id,
+                                                         bool again)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     uint32_t found = UINT32_MAX;
@@ -245,24 +246,25 @@ static const struct job_model *find_job_or_read(struct history_jobs *j, const ch
     }
     if (found == UINT32_MAX && !again) {
         add_new_logs(j);
-        refresh_some(j, REQUEST_NS);
-        return find_job_or_read(j, id, true);
+        refresh_logs_for(j, REQUEST_NS);
+        return find_job_or_read_new_logs(j, id, true);
     }
     if (found == UINT32_MAX) return NULL;
-    if (refresh_log(j, found, &ignored) != 0) return NULL;
-    if (j->loaded != found && read_model(j, found, &ignored) != 0) return NULL;
+    if (refresh_changed_log(j, found, &ignored) != 0) return NULL;
+    if (j->loaded != found && read_job_model_of_log(j, found, &ignored) != 0) return NULL;
     return &j->model;
 }
 
-static const struct job_model *find_job(void *arg, const char *id)
+static const struct job_model *find_history_job(void *arg, const char *id)
 {
-    return find_job_or_read(arg, id, false);
+    return find_job_or_read_new_logs(arg, id, false);
 }
 
 /* What the page asks for; logs that have changed are read again. */
 static struct web_jobs history_web_jobs(struct history_jobs *j)
 {
-    return (struct web_jobs){.arg = j, .list = list_jobs, .find = find_job, .step = read_unread};
+    return (struct web_jobs){
+        .arg = j, .list = list_history_jobs, .find = find_history_job, .step = read_unread_logs};
 }
 
 /* Serves until a signal ends it. */

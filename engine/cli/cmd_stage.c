@@ -39,7 +39,7 @@ static int enter_stage_directory(const struct stage_file *file, struct glint_err
 /* ---- pack, gather */
 
 /* Removes OPTION VALUE from the arguments. Returns the value; NULL: not given. */
-static const char *take_option(int *argc, char **argv, const char *option)
+static const char *remove_option(int *argc, char **argv, const char *option)
 {
     for (int i = 1; i + 1 < *argc; i++) {
         if (strcmp(argv[i], option) != 0) continue;
@@ -52,8 +52,8 @@ static const char *take_option(int *argc, char **argv, const char *option)
 }
 
 /* Runs the job of a stage file, with the results of its action on standard input. */
-static int run_next(const struct cli_program *program, const char *command, const char *path,
-                    struct stage_session *session)
+static int run_job_with_results(const struct cli_program *program, const char *command,
+                                const char *path, struct stage_session *session)
 {
     struct stage_file file = {.id = 0};
     struct glint_error error = {.code = GLINT_OK};
@@ -75,7 +75,7 @@ static int run_next(const struct cli_program *program, const char *command, cons
     return status;
 }
 
-static int usage_error(const char *cause)
+static int print_usage_error(const char *cause)
 {
     struct glint_error error = {.code = GLINT_OK};
     error_set(&error, GLINT_E_USAGE, "glint stage pack JOB ARGUMENTS... -o FILE", "%s", cause);
@@ -115,20 +115,21 @@ static int print_own_help(const struct cli_program *program, const struct cli_sy
     return cli_flush_stdout(0);
 }
 
-static int pack_run(const struct cli_program *program, int argc, char **argv)
+static int run_stage_pack(const struct cli_program *program, int argc, char **argv)
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = -1};
     const bool help = argc == 1 || is_help(argv[1]);
-    const char *path = take_option(&argc, argv, "-o"), *next = take_option(&argc, argv, "--next");
-    const char *tasks = take_option(&argc, argv, "--stdin-lines");
+    const char *path = remove_option(&argc, argv, "-o"),
+               *next = remove_option(&argc, argv, "--next");
+    const char *tasks = remove_option(&argc, argv, "--stdin-lines");
     int64_t stdin_tasks = 0;
     if (help) return print_own_help(program, &pack_syntax);
-    if (path == NULL) path = take_option(&argc, argv, "--output");
-    if (path == NULL) return usage_error("-o FILE is missing");
+    if (path == NULL) path = remove_option(&argc, argv, "--output");
+    if (path == NULL) return print_usage_error("-o FILE is missing");
     if (tasks != NULL && (!text_parse_i64((const uint8_t *)tasks, strlen(tasks), &stdin_tasks) ||
                           stdin_tasks < 1 || stdin_tasks > STAGE_STDIN_TASKS_MAX))
-        return usage_error("--stdin-lines: the number of tasks, from 1 to a million");
+        return print_usage_error("--stdin-lines: the number of tasks, from 1 to a million");
     session.stdin_tasks = (uint32_t)stdin_tasks;
     session.out = absolute_path(path, out);
     if (next == NULL) {
@@ -137,24 +138,24 @@ static int pack_run(const struct cli_program *program, int argc, char **argv)
         return job_run_staged(program, "glint stage pack", &session, argc, argv);
     }
     if (argc > 1 || tasks != NULL)
-        return usage_error("with --next the job's arguments are in FILE");
-    return run_next(program, "glint stage pack", next, &session);
+        return print_usage_error("with --next the job's arguments are in FILE");
+    return run_job_with_results(program, "glint stage pack", next, &session);
 }
 
-static int gather_run(const struct cli_program *program, int argc, char **argv)
+static int run_stage_gather(const struct cli_program *program, int argc, char **argv)
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = STDIN_FILENO};
     if (argc > 1 && is_help(argv[1])) return print_own_help(program, &gather_syntax);
     if (argc < 2 || argc > 3 || argv[1][0] == '-' || argv[argc - 1][0] == '-')
-        return usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
+        return print_usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
     if (argc == 3) session.output = absolute_path(argv[2], out);
-    return run_next(program, "glint stage gather", argv[1], &session);
+    return run_job_with_results(program, "glint stage gather", argv[1], &session);
 }
 
 /* ---- show, splits */
 
-static void print_types(struct json *j, const struct stage_plan *plan)
+static void print_record_types(struct json *j, const struct stage_plan *plan)
 {
     const struct glint_schema types = plan->nodes[plan->node_count - 1].schema;
     json_cstring(j, "key", codec_type_name(types.key));
@@ -176,22 +177,22 @@ static int show_stage_file(struct json *j, const struct stage_file *f, uint32_t 
     json_end(j, ']');
     json_u64(j, "tasks", s->task_count);
     json_cstring(j, "writes", s->shuffle != STAGE_NO_SHUFFLE ? "records" : "results");
-    if (r == 0 && s->shuffle != STAGE_NO_SHUFFLE) print_types(j, &plan);
+    if (r == 0 && s->shuffle != STAGE_NO_SHUFFLE) print_record_types(j, &plan);
     json_end(j, '}');
     stage_plan_fini(&plan);
     return r;
 }
 
-static struct context_config registry_of(const struct cli_program *program)
+static struct context_config registry_of_program(const struct cli_program *program)
 {
     return (struct context_config){
         .ops = program->ops, .modules = program->modules, .jobs = program->jobs, .env = env_real()};
 }
 
-static void show_execute(const struct cli_line *line, struct glint_error *error)
+static void execute_stage_show(const struct cli_line *line, struct glint_error *error)
 {
     struct stage_file f = {.id = 0};
-    const struct context_config registry = registry_of(line->program);
+    const struct context_config registry = registry_of_program(line->program);
     struct json j = {.failed = false};
     char id[17];
     int r = stage_file_read(env_real(), line->arguments[0], &f, error);
@@ -215,7 +216,7 @@ static void show_execute(const struct cli_line *line, struct glint_error *error)
 }
 
 /* The first file of a task's input, for people; no TAB or newline of a name is printed. */
-static void print_split(uint32_t stage, uint32_t number, const struct packed_task *task)
+static void print_stage_split(uint32_t stage, uint32_t number, const struct packed_task *task)
 {
     struct unpacker u = unpack_begin(task->splits);
     struct arena memory = {.first = NULL};
@@ -233,13 +234,13 @@ static void print_split(uint32_t stage, uint32_t number, const struct packed_tas
     arena_fini(&memory);
 }
 
-static void splits_execute(const struct cli_line *line, struct glint_error *error)
+static void execute_stage_splits(const struct cli_line *line, struct glint_error *error)
 {
     struct stage_file f = {.id = 0};
     if (stage_file_read(env_real(), line->arguments[0], &f, error) == 0)
         for (uint32_t i = 0; i < f.stage_count; i++)
             for (uint32_t t = 0; f.stages[i].parent_count == 0 && t < f.stages[i].task_count; t++)
-                print_split(i, t, &f.stages[i].tasks[t]);
+                print_stage_split(i, t, &f.stages[i].tasks[t]);
     stage_file_fini(&f);
 }
 
@@ -267,8 +268,8 @@ static void print_stage_counters(const struct counters *c, enum counters_format 
 }
 
 /* Reads the number of an option; leaves *out as it is without one. */
-static int option_number(const struct cli_line *line, const char *name, int64_t *out,
-                         struct glint_error *error)
+static int read_option_number(const struct cli_line *line, const char *name, int64_t *out,
+                              struct glint_error *error)
 {
     const char *option = cli_line_option(line, name);
     if (option == NULL || (text_parse_i64((const uint8_t *)option, strlen(option), out) &&
@@ -279,13 +280,13 @@ static int option_number(const struct cli_line *line, const char *name, int64_t 
 
 /* Finds the stage that the command runs: that of --stage, or of the first split, or the only one
  * of its kind. */
-static int choose_stage(const struct stage_file *f, const struct cli_line *line, bool map,
-                        struct line_input *in, uint32_t *out, struct glint_error *error)
+static int choose_stage_to_run(const struct stage_file *f, const struct cli_line *line, bool map,
+                               struct line_input *in, uint32_t *out, struct glint_error *error)
 {
     const char *option = cli_line_option(line, "stage"), *kind = map ? "map" : "reduce";
     int64_t number = -1;
     uint32_t found = 0;
-    if (option_number(line, "stage", &number, error) != 0) return error->code;
+    if (read_option_number(line, "stage", &number, error) != 0) return error->code;
     if (in != NULL && option == NULL) {
         uint32_t first = UINT32_MAX;
         if (stage_worker_peek_stage(in, &first, error) != 0) return error->code;
@@ -311,15 +312,15 @@ static enum counters_format counters_option(const struct cli_line *line)
 }
 
 /* Whether records are pairs of Hadoop's raw bytes. */
-static bool is_raw(const struct cli_line *line)
+static bool is_hadoop_raw_io(const struct cli_line *line)
 {
     const char *option = cli_line_option(line, "io");
     return option != NULL && strcmp(option, "rawbytes") == 0;
 }
 
 /* Runs the tasks of the input, or the one that --stdin-lines says. */
-static int run_input(struct stage_worker *w, struct line_input *in, bool map, int64_t stdin_task,
-                     struct glint_error *error)
+static int run_input_tasks(struct stage_worker *w, struct line_input *in, bool map,
+                           int64_t stdin_task, struct glint_error *error)
 {
     if (stdin_task >= 0) return stage_worker_map_lines(w, (uint32_t)stdin_task, error);
     return map ? stage_worker_map(w, in, error) : stage_worker_reduce(w, in, error);
@@ -329,37 +330,38 @@ static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_
 {
     struct stage_file f = {.id = 0};
     struct stage_worker w = {.started = false};
-    const struct context_config registry = registry_of(line->program);
+    const struct context_config registry = registry_of_program(line->program);
     struct line_input in = {.env = env_real(), .file = STDIN_FILENO, .name = "standard input"};
     int64_t stdin_task = -1;
     uint32_t number = 0;
     const enum counters_format counters = counters_option(line);
-    const bool raw = is_raw(line);
+    const bool raw = is_hadoop_raw_io(line);
     const char *work_dir = cli_line_option(line, "work-dir");
     char path[PATH_MAX];
     if (work_dir != NULL) work_dir = absolute_path(work_dir, path);
     int r = 0;
-    if (map) r = option_number(line, "stdin-lines", &stdin_task, error);
+    if (map) r = read_option_number(line, "stdin-lines", &stdin_task, error);
     if (r == 0) r = stage_file_read(env_real(), line->arguments[0], &f, error);
     in.raw = raw && !map;
     f.options.allow_commands = cli_line_has(line, "allow-commands");
-    if (r == 0) r = choose_stage(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
+    if (r == 0)
+        r = choose_stage_to_run(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
     if (r == 0) r = stage_worker_open(&w, env_real(), &f, number, &registry, work_dir, error);
     w.raw = raw;
     if (r == 0) r = enter_stage_directory(&f, error);
-    if (r == 0) r = run_input(&w, &in, map, stdin_task, error);
+    if (r == 0) r = run_input_tasks(&w, &in, map, stdin_task, error);
     if (r == 0) print_stage_counters(&w.counters, counters);
     stage_worker_close(&w);
     line_input_fini(&in);
     stage_file_fini(&f);
 }
 
-static void map_execute(const struct cli_line *line, struct glint_error *error)
+static void execute_stage_map(const struct cli_line *line, struct glint_error *error)
 {
     run_stage_tasks(line, true, error);
 }
 
-static void reduce_execute(const struct cli_line *line, struct glint_error *error)
+static void execute_stage_reduce(const struct cli_line *line, struct glint_error *error)
 {
     run_stage_tasks(line, false, error);
 }
@@ -380,7 +382,7 @@ static const struct glint_job_option map_options[] = {
 static const struct glint_job_option reduce_options[] = {TASK_OPTIONS, {.name = NULL}};
 
 static const struct cli_command pack = {
-    .name = "pack", .summary = "write a job's next stages to a file", .run = pack_run};
+    .name = "pack", .summary = "write a job's next stages to a file", .run = run_stage_pack};
 static const struct cli_command show = {
     .name = "show",
     .summary = "print the stages as JSON",
@@ -389,7 +391,7 @@ static const struct cli_command show = {
                .arguments = "FILE",
                .arguments_min = 1,
                .arguments_max = 1},
-    .execute = show_execute};
+    .execute = execute_stage_show};
 static const struct cli_command splits = {
     .name = "splits",
     .summary = "print one line for each split of the input",
@@ -398,7 +400,7 @@ static const struct cli_command splits = {
                .arguments = "FILE",
                .arguments_min = 1,
                .arguments_max = 1},
-    .execute = splits_execute};
+    .execute = execute_stage_splits};
 static const struct cli_command map_command = {
     .name = "map",
     .summary = "run the tasks of splits",
@@ -410,7 +412,7 @@ static const struct cli_command map_command = {
                .arguments_min = 1,
                .arguments_max = 1,
                .own = map_options},
-    .execute = map_execute};
+    .execute = execute_stage_map};
 static const struct cli_command reduce_command = {
     .name = "reduce",
     .summary = "run tasks on sorted records",
@@ -421,9 +423,9 @@ static const struct cli_command reduce_command = {
                .arguments_min = 1,
                .arguments_max = 1,
                .own = reduce_options},
-    .execute = reduce_execute};
+    .execute = execute_stage_reduce};
 static const struct cli_command gather = {
-    .name = "gather", .summary = "end the job with its results", .run = gather_run};
+    .name = "gather", .summary = "end the job with its results", .run = run_stage_gather};
 
 static const struct cli_command *const stage_commands[] = {
     &pack, &show, &splits, &map_command, &reduce_command, &gather, NULL};

@@ -28,7 +28,7 @@ struct cluster_status {
 };
 
 /* Returns the status of an executor, valid until the next call; NULL: it has not responded. */
-static const struct daemon_status *status_of(struct cluster_status *s, uint32_t executor)
+static const struct daemon_status *daemon_status_of(struct cluster_status *s, uint32_t executor)
 {
     struct cluster_response *r = &s->responses[executor];
     const struct glint_slice payload = {r->payload.data, r->payload.size};
@@ -39,7 +39,7 @@ static const struct daemon_status *status_of(struct cluster_status *s, uint32_t 
     return &s->decoded;
 }
 
-static const char *state_name(const struct daemon_status *status)
+static const char *executor_state_name(const struct daemon_status *status)
 {
     if (status == NULL) return "unreachable";
     if (status->draining) return "draining";
@@ -48,7 +48,7 @@ static const char *state_name(const struct daemon_status *status)
 
 /* ---- Table */
 
-static void age_text(uint64_t ns, char *out, size_t capacity)
+static void format_heartbeat_age(uint64_t ns, char *out, size_t capacity)
 {
     double s = (double)ns / 1e9;
     if (s < 60)
@@ -63,8 +63,8 @@ static void print_running_job(FILE *out, const struct status_job *j)
 {
     char heartbeat[32], age[32], tasks[48];
     const struct job_progress *p = &j->progress;
-    age_text(j->heartbeat_age_ns, heartbeat, sizeof heartbeat);
-    age_text(j->age_ns, age, sizeof age);
+    format_heartbeat_age(j->heartbeat_age_ns, heartbeat, sizeof heartbeat);
+    format_heartbeat_age(j->age_ns, age, sizeof age);
     if (j->running)
         text_format(tasks, sizeof tasks, "%u task%s here", j->progress.tasks_running,
                     j->progress.tasks_running == 1 ? "" : "s");
@@ -85,21 +85,22 @@ static void print_running_job(FILE *out, const struct status_job *j)
             in_memory, on_disk);
 }
 
-static void print_rows(FILE *out, struct cluster_status *s)
+static void print_executor_rows(FILE *out, struct cluster_status *s)
 {
     char address[HOST_BYTES_MAX + 8], memory[TEXT_NUMBER_MAX], slots[16];
     fprintf(out, "%-12s %-21s %-11s %5s %8s  %-*s %s\n", "EXECUTOR", "ADDRESS", "STATE", "SLOTS",
             "MEMORY", BUILD_SHOWN, "VERSION", "JOB");
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
-        const struct daemon_status *status = status_of(s, i);
+        const struct daemon_status *status = daemon_status_of(s, i);
         text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
                     e->port);
         memory[0] = slots[0] = '\0';
         if (status != NULL) text_format_bytes(memory, status->memory_bytes);
         if (status != NULL) text_format(slots, sizeof slots, "%u", status->slots);
-        fprintf(out, "%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address, state_name(status),
-                slots, memory, BUILD_SHOWN, BUILD_SHOWN, status != NULL ? status->build : "");
+        fprintf(out, "%-12s %-21s %-11s %5s %8s  %-*.*s ", e->id, address,
+                executor_state_name(status), slots, memory, BUILD_SHOWN, BUILD_SHOWN,
+                status != NULL ? status->build : "");
         if (status == NULL) print_escaped(out, s->responses[i].why.cause, "");
         for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             if (j > 0)
@@ -114,7 +115,7 @@ static void print_rows(FILE *out, struct cluster_status *s)
 /* ---- JSON */
 
 /* Before the first stage its fields are null, because 0 is a valid stage number. */
-static void json_progress(struct json *j, const struct job_progress *p)
+static void put_job_progress(struct json *j, const struct job_progress *p)
 {
     bool started = p->stage_name[0] != '\0';
     json_cstring(j, "stage", started ? p->stage_name : NULL);
@@ -133,7 +134,7 @@ static void json_progress(struct json *j, const struct job_progress *p)
     json_u64(j, "cached_disk_bytes", p->cached_disk_bytes);
 }
 
-static void json_job(struct json *j, const struct status_job *job)
+static void put_running_job(struct json *j, const struct status_job *job)
 {
     char id[32];
     text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
@@ -141,7 +142,7 @@ static void json_job(struct json *j, const struct status_job *job)
     json_cstring(j, "id", id);
     json_cstring(j, "name", job->name);
     json_bool(j, "running", job->running);
-    json_progress(j, &job->progress);
+    put_job_progress(j, &job->progress);
     json_u64(j, "tasks_running", job->progress.tasks_running);
     json_u64(j, "memory_bytes", job->memory_bytes);
     json_ms(j, "age_ms", job->age_ns);
@@ -149,7 +150,7 @@ static void json_job(struct json *j, const struct status_job *job)
     json_end(j, '}');
 }
 
-static void json_status(struct json *j, const struct daemon_status *s)
+static void put_cluster_status(struct json *j, const struct daemon_status *s)
 {
     json_cstring(j, "version", s->build);
     json_u64(j, "slots", s->slots);
@@ -157,7 +158,7 @@ static void json_status(struct json *j, const struct daemon_status *s)
     json_u64(j, "drivers_max", s->drivers_max);
     json_ms(j, "uptime_ms", s->uptime_ns);
     json_begin(j, "jobs", '[');
-    for (uint32_t i = 0; i < s->job_count; i++) json_job(j, &s->jobs[i]);
+    for (uint32_t i = 0; i < s->job_count; i++) put_running_job(j, &s->jobs[i]);
     json_end(j, ']');
 }
 
@@ -169,14 +170,14 @@ static void print_status_json(struct cluster_status *s, struct glint_error *erro
     json_begin(&j, "executors", '[');
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
-        const struct daemon_status *status = status_of(s, i);
+        const struct daemon_status *status = daemon_status_of(s, i);
         json_begin(&j, NULL, '{');
         json_cstring(&j, "id", e->id);
         json_cstring(&j, "host", e->host);
         json_u64(&j, "port", e->port);
-        json_cstring(&j, "state", state_name(status));
+        json_cstring(&j, "state", executor_state_name(status));
         json_error(&j, "error", &s->responses[i].why);
-        if (status != NULL) json_status(&j, status);
+        if (status != NULL) put_cluster_status(&j, status);
         json_end(&j, '}');
     }
     json_end(&j, ']');
@@ -187,7 +188,7 @@ static void print_status_json(struct cluster_status *s, struct glint_error *erro
 /* ---- The command */
 
 /* If no executor responds, that is an error, with the first executor's reason. */
-static void check_responses(const struct cluster_status *s, struct glint_error *error)
+static void check_any_response(const struct cluster_status *s, struct glint_error *error)
 {
     if (s->response_count > 0 || error->code != GLINT_OK || s->cluster->executor_count == 0) return;
     const struct glint_error *why = &s->responses[0].why;
@@ -207,7 +208,7 @@ static bool request_status(struct cluster_status *s, struct glint_error *error)
     return cluster_request_send(&request, &s->responses, error) == 0;
 }
 
-static void free_responses(struct cluster_status *s)
+static void free_status_responses(struct cluster_status *s)
 {
     cluster_responses_free(s->responses, s->cluster);
     s->responses = NULL;
@@ -235,11 +236,12 @@ static void draw_screen(const char *table)
 }
 
 /* Formats what changes in jobs and executors, without times: one line. */
-static void format_states(FILE *out, struct cluster_status *s)
+static void format_status_line(FILE *out, struct cluster_status *s)
 {
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
-        const struct daemon_status *status = status_of(s, i);
-        fprintf(out, "%s%s %s", i > 0 ? "; " : "", s->cluster->executors[i].id, state_name(status));
+        const struct daemon_status *status = daemon_status_of(s, i);
+        fprintf(out, "%s%s %s", i > 0 ? "; " : "", s->cluster->executors[i].id,
+                executor_state_name(status));
         for (uint32_t j = 0; status != NULL && j < status->job_count; j++) {
             const struct status_job *job = &status->jobs[j];
             const struct job_progress *p = &job->progress;
@@ -258,7 +260,8 @@ struct watch {
 };
 
 /* Prints one state of the cluster. */
-static void print_watched(struct watch *w, struct cluster_status *s, struct glint_error *error)
+static void print_watched_status(struct watch *w, struct cluster_status *s,
+                                 struct glint_error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -272,9 +275,9 @@ static void print_watched(struct watch *w, struct cluster_status *s, struct glin
         return;
     }
     if (w->terminal)
-        print_rows(out, s);
+        print_executor_rows(out, s);
     else
-        format_states(out, s);
+        format_status_line(out, s);
     if (fclose(out) != 0)
         error_no_memory(error);
     else if (w->terminal)
@@ -285,17 +288,17 @@ static void print_watched(struct watch *w, struct cluster_status *s, struct glin
     w->last = text;
 }
 
-static void stop_loop(void *arg)
+static void stop_wait_loop(void *arg)
 {
     uv_stop(arg);
 }
 
-static bool wait_ms(uint64_t ms, struct glint_error *error)
+static bool wait_ms_or_signal(uint64_t ms, struct glint_error *error)
 {
     uv_loop_t loop;
     struct deadline deadline;
     if (event_loop_init(&loop, env_real(), error) != 0) return false;
-    deadline_init(&deadline, &loop, stop_loop, &loop);
+    deadline_init(&deadline, &loop, stop_wait_loop, &loop);
     deadline_start(&deadline, ms);
     uv_run(&loop, UV_RUN_DEFAULT);
     deadline_close(&deadline, NULL);
@@ -313,13 +316,13 @@ static void watch_status(struct cluster_status *s, bool json, struct glint_error
     bool seen = false, ended = false;
     if (w.terminal && !json) fputs("\033[H\033[2J", stdout);
     while (!ended && request_status(s, error)) {
-        print_watched(&w, s, error);
-        check_responses(s, error);
+        print_watched_status(&w, s, error);
+        check_any_response(s, error);
         bool written = fflush(stdout) == 0; /* else cli_flush_stdout reports it */
-        free_responses(s);
+        free_status_responses(s);
         ended = error->code != GLINT_OK || !written || (seen && s->job_count == 0);
         seen = seen || s->job_count > 0;
-        if (!ended && !wait_ms(WATCH_MS, error)) break;
+        if (!ended && !wait_ms_or_signal(WATCH_MS, error)) break;
     }
     free(w.last);
 }
@@ -336,11 +339,11 @@ static void show_status(const struct cli_line *line, struct glint_error *error)
             if (json)
                 print_status_json(&s, error);
             else
-                print_rows(stdout, &s);
-            check_responses(&s, error);
+                print_executor_rows(stdout, &s);
+            check_any_response(&s, error);
         }
     }
-    free_responses(&s);
+    free_status_responses(&s);
     cluster_file_fini(&file);
 }
 

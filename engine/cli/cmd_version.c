@@ -41,7 +41,7 @@ static void print_library(const struct cli_library *l)
 }
 
 /* Libraries that are loaded when a process first needs them, as this does. */
-static void print_loaded(const char *name, const char *version)
+static void print_loaded_library(const char *name, const char *version)
 {
     printf("%-17s  %-8s  %s\n", name, version != NULL ? version : "missing", "loaded");
 }
@@ -53,10 +53,11 @@ static void print_loaded_libraries(void)
     const struct curl_library *curl = curl_library_load(&unused);
     const struct web_library *web = web_library_load(&unused);
     const bool expat = xml_library_load(&unused) == 0;
-    print_loaded("OpenSSL", openssl ? OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
-    print_loaded("libcurl", curl != NULL ? curl->version_info(CURLVERSION_NOW)->version : NULL);
-    print_loaded("libmicrohttpd", web != NULL ? web->get_version() : NULL);
-    print_loaded("expat", expat ? XML_ExpatVersion() + sizeof "expat_" - 1 : NULL);
+    print_loaded_library("OpenSSL", openssl ? OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
+    print_loaded_library("libcurl",
+                         curl != NULL ? curl->version_info(CURLVERSION_NOW)->version : NULL);
+    print_loaded_library("libmicrohttpd", web != NULL ? web->get_version() : NULL);
+    print_loaded_library("expat", expat ? XML_ExpatVersion() + sizeof "expat_" - 1 : NULL);
 }
 
 static void print_libraries(const struct cli_library *of_jobs)

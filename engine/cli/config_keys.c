@@ -85,13 +85,13 @@ static bool parse_ports(const char *text, uint64_t *out)
     return true;
 }
 
-static bool keep_text(const char *text, uint64_t *out)
+static bool keep_text_value(const char *text, uint64_t *out)
 {
     *out = (uintptr_t)text;
     return true;
 }
 
-static bool has_only(const char *text, const char *marks, size_t size_max)
+static bool has_only_name_characters(const char *text, const char *marks, size_t size_max)
 {
     size_t size = strlen(text);
     if (size < 1 || size > size_max) return false;
@@ -100,26 +100,26 @@ static bool has_only(const char *text, const char *marks, size_t size_max)
     return true;
 }
 
-static bool parse_name(const char *text, uint64_t *out)
+static bool parse_key_name(const char *text, uint64_t *out)
 {
-    return isalnum((unsigned char)text[0]) && has_only(text, "-_.", NAME_MAX_OWN) &&
-           keep_text(text, out);
+    return isalnum((unsigned char)text[0]) && has_only_name_characters(text, "-_.", NAME_MAX_OWN) &&
+           keep_text_value(text, out);
 }
 
 /* A host becomes an argument of launch_command, so it must not look like an option. */
 bool key_is_host(const char *text)
 {
-    return text[0] != '-' && has_only(text, "-_.:%", HOST_MAX);
+    return text[0] != '-' && has_only_name_characters(text, "-_.:%", HOST_MAX);
 }
 
 static bool parse_host(const char *text, uint64_t *out)
 {
-    return key_is_host(text) && keep_text(text, out);
+    return key_is_host(text) && keep_text_value(text, out);
 }
 
-static bool parse_path(const char *text, uint64_t *out)
+static bool parse_key_path(const char *text, uint64_t *out)
 {
-    return text[0] != '\0' && text[0] != '~' && text[0] != '$' && keep_text(text, out);
+    return text[0] != '\0' && text[0] != '~' && text[0] != '$' && keep_text_value(text, out);
 }
 
 /* What the docs call a kind, the TOML types that it accepts, the text before and after its range in
@@ -130,12 +130,12 @@ static const struct {
     const char *expected, *as_in;
     bool (*parse)(const char *text, uint64_t *out);
 } kinds[] = {
-    [KEY_TEXT] = {"text", TEXT, "text", "", keep_text},
+    [KEY_TEXT] = {"text", TEXT, "text", "", keep_text_value},
     [KEY_NAME] = {"name", TEXT,
                   "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "",
-                  parse_name},
+                  parse_key_name},
     [KEY_HOST] = {"host", TEXT, "a host name or address", "", parse_host},
-    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", parse_path},
+    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", parse_key_path},
     [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", "", NULL},
     [KEY_COUNT] = {"number", INTEGER, "a whole number from ", "", parse_count},
     [KEY_PORTS] = {"ports", TEXT | INTEGER,
@@ -162,7 +162,7 @@ const char *key_kind_name(enum key_kind kind)
 }
 
 /* Formats a number in the largest unit without a remainder, so that it can be parsed again. */
-static void number_text(enum key_kind kind, uint64_t value, char *out, size_t capacity)
+static void format_key_number(enum key_kind kind, uint64_t value, char *out, size_t capacity)
 {
     static const struct unit sizes[] = {
         {1024 * GIB, "T"}, {GIB, "G"}, {MIB, "M"}, {KIB, "K"}, {1, ""}};
@@ -181,8 +181,8 @@ void key_range(const struct config_key *key, char *out, size_t capacity)
     out[0] = '\0';
     if (key->max == 0) return;
     assert(key->min < key->max);
-    number_text(key->kind, key->min, min, sizeof min);
-    number_text(key->kind, key->max, max, sizeof max);
+    format_key_number(key->kind, key->min, min, sizeof min);
+    format_key_number(key->kind, key->max, max, sizeof max);
     text_format(out, capacity, "%s to %s", min, max);
 }
 
@@ -208,7 +208,7 @@ const char *key_absolute_path(struct arena *memory, const char *dir, const char 
 }
 
 /* Accepts {host}, {id} and {config}, and no other braces. */
-static bool is_template(const char *word)
+static bool is_launch_template(const char *word)
 {
     static const char *const names[] = {"{host}", "{id}", "{config}"};
     while ((word = strpbrk(word, "{}")) != NULL) {
@@ -220,15 +220,15 @@ static bool is_template(const char *word)
     return true;
 }
 
-static bool are_words(const struct toml_value *list)
+static bool are_launch_words(const struct toml_value *list)
 {
     bool valid = list->count >= 1 && list->count <= WORDS_MAX;
     for (uint32_t i = 0; i < list->count && valid; i++)
-        valid = list->items[i].kind == TOML_TEXT && is_template(list->items[i].text);
+        valid = list->items[i].kind == TOML_TEXT && is_launch_template(list->items[i].text);
     return valid && list->items[0].text[0] != '\0';
 }
 
-static const char **copy_words(const struct toml_value *list, struct arena *memory)
+static const char **copy_launch_words(const struct toml_value *list, struct arena *memory)
 {
     const char **words = arena_alloc(memory, ((uint64_t)list->count + 1) * sizeof *words);
     for (uint32_t i = 0; words != NULL && i <= list->count; i++)
@@ -236,16 +236,17 @@ static const char **copy_words(const struct toml_value *list, struct arena *memo
     return words;
 }
 
-static const char *choices_of(const struct config_key *key)
+static const char *key_choices(const struct config_key *key)
 {
     return key->kind == KEY_BOOL ? "false|true" : key->kind == KEY_CHOICE ? key->value : NULL;
 }
 
-static bool parse_value(const struct config_key *key, const struct toml_value *value, uint64_t *out)
+static bool parse_key_value(const struct config_key *key, const struct toml_value *value,
+                            uint64_t *out)
 {
-    const char *choices = choices_of(key);
+    const char *choices = key_choices(key);
     if ((kinds[key->kind].types & 1u << value->kind) == 0) return false;
-    if (key->kind == KEY_WORDS) return are_words(value);
+    if (key->kind == KEY_WORDS) return are_launch_words(value);
     return choices != NULL ? cli_choice_find(choices, value->text, out)
                            : kinds[key->kind].parse(value->text, out);
 }
@@ -256,11 +257,11 @@ enum key_set_result key_set(const struct config_key *key, const struct toml_valu
                             const char *dir, struct arena *memory, void *target)
 {
     uint64_t bits = 0;
-    if (!parse_value(key, value, &bits)) return KEY_INVALID;
+    if (!parse_key_value(key, value, &bits)) return KEY_INVALID;
     const bool all = key->kind == KEY_MASTER && bits == 0;
     if (key->max != 0 && !all && (bits < key->min || bits > key->max)) return KEY_INVALID;
     if (key->kind == KEY_PATH) bits = (uintptr_t)key_absolute_path(memory, dir, value->text);
-    if (key->kind == KEY_WORDS) bits = (uintptr_t)copy_words(value, memory);
+    if (key->kind == KEY_WORDS) bits = (uintptr_t)copy_launch_words(value, memory);
     if (bits == 0 && (key->kind == KEY_PATH || key->kind == KEY_WORDS)) return KEY_NO_MEMORY;
     if (key->kind == KEY_TIME_NS) bits *= NS_PER_MS;
     assert(key->size == 8 || bits >> (8 * key->size) == 0);
@@ -293,7 +294,7 @@ enum key_set_result key_set_text(const struct config_key *key, const char *text,
     return key_set(key, &value, "", memory, target);
 }
 
-static bool print_words(const char *const *words, struct buffer *out)
+static bool print_launch_words(const char *const *words, struct buffer *out)
 {
     bool kept = true;
     for (uint32_t i = 0; words[i] != NULL; i++) {
@@ -321,9 +322,9 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
     case KEY_PATH: text = pointer; break;
     case KEY_BOOL:
     case KEY_CHOICE:
-        for (text = choices_of(key); bits > 0; bits--) text = strchr(text, '|') + 1;
+        for (text = key_choices(key); bits > 0; bits--) text = strchr(text, '|') + 1;
         return buffer_append(out, text, strcspn(text, "|"));
-    case KEY_WORDS: return print_words(pointer, out);
+    case KEY_WORDS: return print_launch_words(pointer, out);
     case KEY_PORTS:
         memcpy(&ports, &bits, sizeof ports);
         if (ports.first == 0) return false; /* the system chooses */
@@ -331,8 +332,8 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
                     ports.last);
         break;
     default:
-        number_text(key->kind, bits / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1), number,
-                    sizeof number);
+        format_key_number(key->kind, bits / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1), number,
+                          sizeof number);
     }
     return text != NULL && buffer_append(out, text, strlen(text));
 }

@@ -90,7 +90,8 @@ static const struct config_key *find_config_key(const char *option, struct sugge
     return NULL;
 }
 
-static int invalid_value(struct glint_config *c, const struct config_key *key, const char *value)
+static int set_invalid_value_error(struct glint_config *c, const struct config_key *key,
+                                   const char *value)
 {
     char expected[128];
     if (key->value == NULL)
@@ -114,12 +115,12 @@ int glint_config_set(struct glint_config *c, const char *option, const char *val
         return error_set(&c->error, GLINT_E_UNKNOWN_OPTION, hint, "a context has no setting %s",
                          option);
     }
-    if ((key->value == NULL) != (value == NULL)) return invalid_value(c, key, value);
+    if ((key->value == NULL) != (value == NULL)) return set_invalid_value_error(c, key, value);
     const char *copy = arena_strdup(&c->memory, value != NULL ? value : "true");
     if (copy == NULL) return error_no_memory(&c->error);
     return key_set_text(key, copy, &c->memory, &c->context) == KEY_SET
                ? 0
-               : invalid_value(c, key, value);
+               : set_invalid_value_error(c, key, value);
 }
 
 int glint_config_set_name(struct glint_config *c, const char *name)

@@ -32,7 +32,7 @@ static void help_set_format(enum help_format format)
 
 /* Prints text, of which the first line begins at `column`; breaks long lines between words, and
  * indents all but the first. */
-static void print_wrapped(const char *original, int column, int indent)
+static void print_wrapped_text(const char *original, int column, int indent)
 {
     char own[TEXT_BYTES_MAX];
     const char *text = own;
@@ -50,14 +50,14 @@ static void print_wrapped(const char *original, int column, int indent)
 }
 
 /* Whether its values are listed in the text, since they are too many for a placeholder. */
-static bool has_long_choice(const struct glint_job_option *row)
+static bool has_too_many_choices(const struct glint_job_option *row)
 {
     return cli_option_is_choice(row) && strlen(row->value) > PLACEHOLDER_MAX;
 }
 
-static const char *shown_value(const struct glint_job_option *row)
+static const char *option_placeholder(const struct glint_job_option *row)
 {
-    return has_long_choice(row) ? "NAME" : row->value;
+    return has_too_many_choices(row) ? "NAME" : row->value;
 }
 
 /* `alias`: the option's other name, or NULL. */
@@ -66,7 +66,7 @@ static void format_option_text(char *out, size_t capacity, const struct glint_jo
 {
     char also[64] = "", names[256] = "";
     if (alias != NULL) text_format(also, sizeof also, "; also --%s", alias);
-    if (has_long_choice(row)) {
+    if (has_too_many_choices(row)) {
         memcpy(names, ": ", sizeof ": ");
         cli_option_choices(row, ", ", names + 2, sizeof names - 2);
     }
@@ -81,11 +81,11 @@ static void print_option(const struct glint_job_option *row, const char *alias)
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
     const char *sign = row->value == NULL ? "" : cli_option_takes_next(row) ? "=" : "[=";
     int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
-                        row->value == NULL ? "" : shown_value(row) + (sign[0] == '['));
+                        row->value == NULL ? "" : option_placeholder(row) + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
     format_option_text(text, sizeof text, row, alias);
     printf("%*s", gap, "");
-    print_wrapped(text, column + gap, OPTION_COLUMN);
+    print_wrapped_text(text, column + gap, OPTION_COLUMN);
 }
 
 /* ---- Manual pages */
@@ -122,7 +122,7 @@ static void man_option(const struct glint_job_option *row, const char *alias)
     if (row->value != NULL && row->value[0] == '[')
         printf("\\fR[=\\fI%.*s\\fR]\n", (int)strlen(row->value) - 2, row->value + 1);
     else
-        printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", shown_value(row));
+        printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", option_placeholder(row));
     format_option_text(text, sizeof text, row, alias);
     man_text(text);
 }
@@ -172,7 +172,7 @@ static void man_footer(void)
 
 /* ---- Words for completion */
 
-static void word_line(const char *name, const char *value, const char *summary)
+static void print_completion_line(const char *name, const char *value, const char *summary)
 {
     const char *dashes = value != NULL ? "--" : "";
     printf("%s%s%s%s\t%.*s\n", dashes, name, value != NULL && value[0] != '\0' ? "=" : "",
@@ -189,8 +189,8 @@ static void print_one_option(const struct cli_syntax *s, const struct glint_job_
     case HELP_TEXT: print_option(row, alias); break;
     case HELP_MAN: man_option(row, alias); break;
     case HELP_WORDS:
-        word_line(row->name, value, row->help);
-        if (alias != NULL) word_line(alias, value, row->help);
+        print_completion_line(row->name, value, row->help);
+        if (alias != NULL) print_completion_line(alias, value, row->help);
         break;
     }
 }
@@ -235,7 +235,7 @@ void help_print_syntax(const struct cli_syntax *s)
         printf(".SH OPTIONS\n");
     } else if (text) {
         printf("Usage: %s %s\n", s->command, usage);
-        print_wrapped(s->summary, 0, 0);
+        print_wrapped_text(s->summary, 0, 0);
         printf(titles ? "\n Command options:\n" : "\n");
     }
     if (titles) print_options(s, 0, own);
@@ -247,19 +247,19 @@ void help_print_syntax(const struct cli_syntax *s)
     if (man) man_footer();
     if (!text || s->help == NULL) return;
     putchar('\n');
-    print_wrapped(s->help, 0, 0);
+    print_wrapped_text(s->help, 0, 0);
 }
 
-static void print_item(const char *name, const char *summary, int width)
+static void print_help_item(const char *name, const char *summary, int width)
 {
     char line[512];
     switch (help_format) {
     case HELP_TEXT:
         text_format(line, sizeof line, "  %-*s %s\n", width, name, summary);
-        print_wrapped(line, 0, 0);
+        print_wrapped_text(line, 0, 0);
         break;
     case HELP_MAN: man_item(name, summary); break;
-    case HELP_WORDS: word_line(name, NULL, summary); break;
+    case HELP_WORDS: print_completion_line(name, NULL, summary); break;
     }
 }
 
@@ -274,7 +274,7 @@ void help_print_commands(const struct cli_command *group)
         printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", s->command, s->summary);
     }
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
-        print_item((*c)->name, (*c)->summary, 10);
+        print_help_item((*c)->name, (*c)->summary, 10);
     if (help_format == HELP_TEXT) printf("\nHelp for one of them: %s COMMAND --help\n", s->command);
 }
 
@@ -284,7 +284,7 @@ void help_print_jobs(const struct cli_program *program)
     if (help_format == HELP_TEXT)
         printf("\nJobs (%s submit JOB, or %s JOB for short):\n\n", program->name, program->name);
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
-        print_item(program->jobs[i]->name, program->jobs[i]->summary, 16);
+        print_help_item(program->jobs[i]->name, program->jobs[i]->summary, 16);
 }
 
 /* ---- glint help [--man|--words] [COMMAND|JOB [NAME]]: prints the same text as --help, a manual

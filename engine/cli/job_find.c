@@ -27,8 +27,8 @@ const char *glint_job_option(const struct glint_job_args *args, const char *name
 }
 
 /* The value of an option that must have one; NULL with the context's error set. */
-static const char *option_value(struct glint *g, const struct glint_job_args *args,
-                                const char *name)
+static const char *required_option_value(struct glint *g, const struct glint_job_args *args,
+                                         const char *name)
 {
     const char *text = glint_job_option(args, name);
     if (text == NULL) /* no effect if the option does not exist */
@@ -43,7 +43,7 @@ int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const 
                       int64_t min, int64_t max)
 {
     assert(min <= max);
-    const char *text = option_value(g, args, name);
+    const char *text = required_option_value(g, args, name);
     int64_t value;
     if (text == NULL) return min;
     if (text_parse_i64((const uint8_t *)text, strlen(text), &value) && value >= min && value <= max)
@@ -55,7 +55,7 @@ int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const 
 
 double glint_job_f64(struct glint *g, const struct glint_job_args *args, const char *name)
 {
-    const char *text = option_value(g, args, name);
+    const char *text = required_option_value(g, args, name);
     double value;
     if (text == NULL) return 0;
     if (text_parse_f64((const uint8_t *)text, strlen(text), &value)) return value;
@@ -109,7 +109,7 @@ static bool append_backslashes(struct buffer *list, uint64_t count)
     return true;
 }
 
-static bool append_path(struct buffer *list, const char *path, bool last)
+static bool append_path_to_list(struct buffer *list, const char *path, bool last)
 {
     uint64_t backslashes = 0; /* just before this byte */
     for (const char *p = path; *p != '\0'; p++) {
@@ -132,7 +132,7 @@ int job_insert_input(const struct glint_job *job, struct cli_line *line, struct 
     bool ok = true;
     while (path != NULL && ok) {
         const char *next = cli_line_value(line, "input", &at);
-        ok = append_path(list, path, next == NULL);
+        ok = append_path_to_list(list, path, next == NULL);
         path = next;
     }
     if (!ok || !buffer_append(list, "", 1)) return error_no_memory(error);
@@ -148,8 +148,8 @@ int job_insert_input(const struct glint_job *job, struct cli_line *line, struct 
 
 /* ---- job find */
 
-static const struct glint_job_option *find_anywhere(const struct cli_program *program,
-                                                    const char *name, size_t size)
+static const struct glint_job_option *find_option_of_any_job(const struct cli_program *program,
+                                                             const char *name, size_t size)
 {
     const struct glint_job_option *row = cli_option_find(settings_options(), name, size);
     for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
@@ -170,8 +170,9 @@ static void unknown_option(const struct cli_program *program, const char *comman
     cli_unknown_option(error, command, option, suggest.name);
 }
 
-static const struct glint_job *find_name(const struct cli_program *program, const char *command,
-                                         const char *name, struct glint_error *error)
+static const struct glint_job *find_job_by_name(const struct cli_program *program,
+                                                const char *command, const char *name,
+                                                struct glint_error *error)
 {
     struct suggest suggest;
     suggest_init(&suggest, name);
@@ -190,14 +191,14 @@ static const struct glint_job *find_name(const struct cli_program *program, cons
 
 /* Returns true if the option's value is the next argument; false with *error set if no job has it.
  */
-static bool value_follows(const struct cli_program *program, const char *command, const char *word,
-                          struct glint_error *error)
+static bool option_takes_next_word(const struct cli_program *program, const char *command,
+                                   const char *word, struct glint_error *error)
 {
     assert(word[0] == '-' && word[1] == '-');
     const char *name = word + 2, *end = strchrnul(word, '=');
     size_t size = (size_t)(end - name);
     if (size == 4 && memcmp(name, "help", 4) == 0) return false;
-    const struct glint_job_option *row = find_anywhere(program, name, size);
+    const struct glint_job_option *row = find_option_of_any_job(program, name, size);
     if (row == NULL) unknown_option(program, command, name, size, error);
     return row != NULL && cli_option_takes_next(row) && *end == '\0';
 }
@@ -213,10 +214,10 @@ const struct glint_job *job_find(const struct cli_program *program, const char *
         if (ended && ++i == argc) break;
         if (ended || word[0] != '-') {
             *out_at = i;
-            return find_name(program, command, argv[i], error);
+            return find_job_by_name(program, command, argv[i], error);
         }
         help = help || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-        if (word[1] == '-' && value_follows(program, command, word, error)) i++;
+        if (word[1] == '-' && option_takes_next_word(program, command, word, error)) i++;
         if (error->code != GLINT_OK) return NULL;
     }
     if (help) return NULL;

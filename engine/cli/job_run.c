@@ -54,8 +54,8 @@ static bool is_stdout(const char *path)
 }
 
 /* Returns the index of the argument; argument_count: none, or with an error. */
-static uint32_t find_argument(const struct glint_job *job, const struct cli_line *line,
-                              struct glint_error *error)
+static uint32_t find_stdout_output_argument(const struct glint_job *job,
+                                            const struct cli_line *line, struct glint_error *error)
 {
     uint32_t found = line->argument_count;
     for (uint32_t i = 0; job->outputs[i] != NULL; i++) {
@@ -112,15 +112,15 @@ static int stdout_output_open(struct stdout_output *o, struct env *env, const st
                               struct cli_line *line, const char *parent, struct glint_error *error)
 {
     *o = (struct stdout_output){.env = env, .lock = LOCKED_DIR_NONE};
-    const uint32_t index = find_argument(job, line, error);
+    const uint32_t index = find_stdout_output_argument(job, line, error);
     if (index == line->argument_count) return error->code;
     const int r = make_directory(o, parent, error);
     if (r == 0) line->arguments[index] = o->path;
     return r;
 }
 
-static int copy_part(const struct stdout_output *o, const struct input_file *part, uint8_t *bytes,
-                     struct glint_error *error)
+static int copy_part_to_stdout(const struct stdout_output *o, const struct input_file *part,
+                               uint8_t *bytes, struct glint_error *error)
 {
     struct env *env = o->env;
     const int file = env->open(env, ENV_CWD, part->path, ENV_READ);
@@ -153,7 +153,7 @@ static void stdout_output_copy(const struct stdout_output *o, const struct glint
     int r = bytes != NULL ? input_list_resolve(o->env, o->path, INPUT_BINARY, &parts, error)
                           : error_no_memory(error);
     for (uint64_t i = 0; r == 0 && i < parts.count; i++)
-        r = copy_part(o, &parts.files[i], bytes, error);
+        r = copy_part_to_stdout(o, &parts.files[i], bytes, error);
     mem_free(bytes);
     input_list_fini(&parts);
     if (r != 0)
@@ -184,8 +184,8 @@ struct job_command {
     int stdout_kept; /* copy of stdout's descriptor while redirected; -1: not redirected */
 };
 
-static void describe_job(struct job_syntax *out, const struct cli_program *program,
-                         const struct glint_job *job, const char *command)
+static void describe_job_syntax(struct job_syntax *out, const struct cli_program *program,
+                                const struct glint_job *job, const char *command)
 {
     uint32_t n = 0;
     bool fits = text_format(out->command, sizeof out->command, "%s %s", command, job->name);
@@ -235,7 +235,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
 
 /* For context_config.note: plans are printed to standard output, other notes to standard error;
  * warnings even with --quiet. */
-static void on_note(void *arg, const char *line)
+static void on_job_note(void *arg, const char *line)
 {
     struct job_command *run = arg;
     if (run->settings.json) {
@@ -284,7 +284,7 @@ static void print_job_started(const struct job_command *run, const struct glint 
             cluster->name);
 }
 
-static void print_graph(const struct job_command *run, struct glint_error *error)
+static void print_job_graph(const struct job_command *run, struct glint_error *error)
 {
     const char *title = run->job->name;
     bool printed = !run->graph.failed;
@@ -303,8 +303,8 @@ static void print_pack_summary(const struct job_command *run)
             s->stages == 1 ? "" : "s", s->tasks, s->tasks == 1 ? "" : "s");
 }
 
-static void report_result(struct job_command *run, const struct glint_summary *summary,
-                          struct glint_error *error)
+static void report_job_result(struct job_command *run, const struct glint_summary *summary,
+                              struct glint_error *error)
 {
     const bool piped = run->stdout_output.path[0] != '\0';
     struct summary_report r = {run->job->name, error, summary, &run->notes};
@@ -313,7 +313,7 @@ static void report_result(struct job_command *run, const struct glint_summary *s
     memcpy(error->hint, hint, sizeof hint);
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);
-    if (run->settings.graph != GRAPH_NONE && error->code == GLINT_OK) print_graph(run, error);
+    if (run->settings.graph != GRAPH_NONE && error->code == GLINT_OK) print_job_graph(run, error);
     if (error->code != GLINT_OK)
         print_error(stderr, error, print_color_enabled(run->settings.color));
     else if (run->stage != NULL && run->stage->packed)
@@ -330,8 +330,8 @@ static void report_result(struct job_command *run, const struct glint_summary *s
 }
 
 /* glint stage gather FILE OUTPUT: the job writes to another place. */
-static bool replace_output(const struct job_command *run, struct cli_line *line,
-                           struct glint_error *error)
+static bool replace_output_argument(const struct job_command *run, struct cli_line *line,
+                                    struct glint_error *error)
 {
     const struct glint_job *job = run->job;
     if (run->stage == NULL || run->stage->output == NULL) return true;
@@ -369,8 +369,8 @@ static int open_stdout_output(struct job_command *run, struct cli_line *line,
     return 0;
 }
 
-static int reserve_outputs(struct glint *g, const struct glint_job *job,
-                           const struct glint_job_args *args)
+static int reserve_job_outputs(struct glint *g, const struct glint_job *job,
+                               const struct glint_job_args *args)
 {
     int r = 0;
     for (uint32_t i = 0; job->outputs[i] != NULL && r == 0; i++) {
@@ -390,7 +390,7 @@ static const char *find_origin(void *arg, const char *option)
 }
 
 /* Serves the page, if --ui is given. Returns 0 or a code. */
-static int start_page(struct job_command *run, struct glint_error *error)
+static int start_job_page(struct job_command *run, struct glint_error *error)
 {
     const struct settings *s = &run->settings;
     if (s->ui == NULL || run->explain) return 0;
@@ -400,8 +400,8 @@ static int start_page(struct job_command *run, struct glint_error *error)
     return web_server_start(run->web, error);
 }
 
-static int run_in_context(struct job_command *run, const struct cli_program *program,
-                          struct cli_line *line)
+static int run_job_in_context(struct job_command *run, const struct cli_program *program,
+                              struct cli_line *line)
 {
     struct context_config *config = &run->settings.config;
     config->env = env_real();
@@ -413,7 +413,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     config->progress_arg = &run->progress;
     config->option_origin = find_origin;
     config->option_arg = line;
-    config->note = on_note;
+    config->note = on_job_note;
     config->note_arg = run;
     if (run->settings.graph != GRAPH_NONE) config->plan = plan_graph_add;
     config->plan_arg = &run->graph;
@@ -427,7 +427,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = NULL;
-    if (stdout_divert(run, &error) == 0 && start_page(run, &error) == 0)
+    if (stdout_divert(run, &error) == 0 && start_job_page(run, &error) == 0)
         g = context_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
@@ -440,7 +440,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
         /* From here on signals interrupt this context. */
         signals_watch(g, config->timeout_ns);
         print_job_started(run, g);
-        int returned = reserve_outputs(g, run->job, &args);
+        int returned = reserve_job_outputs(g, run->job, &args);
         if (returned == 0) returned = run->job->run(g, &args);
         signals_job_returned();
         if (returned == 0 && run->stage != NULL && run->stage->out != NULL)
@@ -459,7 +459,7 @@ static int run_in_context(struct job_command *run, const struct cli_program *pro
     stdout_restore(run);
     if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &summary, &error);
     if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
-    report_result(run, &summary, &error);
+    report_job_result(run, &summary, &error);
     bool stuck = g != NULL && g->stuck;
     glint_destroy(g);
     web_server_close(run->web);
@@ -492,7 +492,7 @@ static int fail_before_start(const struct job_command *run, int argc, char **arg
 
 /* With a stage file, the job has the resources that it was packed with: its plan may depend on
  * them. */
-static bool apply_stage_file(struct job_command *run, struct glint_error *error)
+static bool apply_stage_file_resources(struct job_command *run, struct glint_error *error)
 {
     struct context_config *config = &run->settings.config;
     if (run->stage == NULL) return true;
@@ -545,7 +545,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     run.job = job_find(program, command, argc, argv, &at, &error);
     if (run.job == NULL && error.code == GLINT_OK) return print_jobs(program, command, explain);
     if (run.job == NULL) return fail_before_start(&run, argc, argv, &error);
-    describe_job(&described, program, run.job, command);
+    describe_job_syntax(&described, program, run.job, command);
     described.syntax.skip = at;
     if (!cli_line_parse(&line, &described.syntax, argc, argv, &error)) {
         status = fail_before_start(&run, argc, argv, &error);
@@ -553,11 +553,12 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         help_print_syntax(&described.syntax);
         status = cli_flush_stdout(0);
     } else {
-        bool sound =
-            settings_read(&run.settings, &line, &error) && apply_stage_file(&run, &error) &&
-            job_insert_input(run.job, &line, &run.input, &error) == 0 &&
-            event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
-            replace_output(&run, &line, &error) && open_stdout_output(&run, &line, &error) == 0;
+        bool sound = settings_read(&run.settings, &line, &error) &&
+                     apply_stage_file_resources(&run, &error) &&
+                     job_insert_input(run.job, &line, &run.input, &error) == 0 &&
+                     event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
+                     replace_output_argument(&run, &line, &error) &&
+                     open_stdout_output(&run, &line, &error) == 0;
         if (sound && !explain && run.settings.graph != GRAPH_NONE) {
             error_set(&error, GLINT_E_USAGE, NULL, "--graph is an option of glint explain");
             sound = false;
@@ -565,7 +566,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         run.settings.config.job_name = run.job->name;
         run.settings.config.arguments = (const char *const *)argv;
         run.settings.config.argument_count = (uint32_t)argc;
-        status = sound ? run_in_context(&run, program, &line)
+        status = sound ? run_job_in_context(&run, program, &line)
                        : fail_before_start(&run, argc, argv, &error);
         stdout_output_close(&run.stdout_output);
         settings_fini(&run.settings);

@@ -44,7 +44,8 @@ const struct glint_job_option *cli_syntax_option(const struct cli_syntax *s, uin
 
 /* Finds a row by its name of `size` bytes or, if that is NULL, by its letter. Returns its number;
  * CLI_OPTIONS_MAX if there is none. */
-static uint32_t find_row(const struct cli_syntax *s, const char *name, size_t size, char letter)
+static uint32_t find_option_number(const struct cli_syntax *s, const char *name, size_t size,
+                                   char letter)
 {
     const struct glint_job_option *row;
     for (uint32_t n = 0; (row = cli_syntax_option(s, n)) != NULL; n++)
@@ -58,19 +59,20 @@ const char *cli_option_alias(const struct cli_syntax *s, const struct glint_job_
 {
     for (const struct cli_alias *a = s->aliases; a != NULL && a->alias != NULL; a++)
         if (strcmp(a->name, option->name) == 0 &&
-            find_row(s, a->alias, strlen(a->alias), '\0') == CLI_OPTIONS_MAX)
+            find_option_number(s, a->alias, strlen(a->alias), '\0') == CLI_OPTIONS_MAX)
             return a->alias;
     return NULL;
 }
 
-/* As find_row by name, also by the other name. */
-static uint32_t find_named(const struct cli_syntax *s, const char *name, size_t size)
+/* As find_option_number by name, also by the other name. */
+static uint32_t find_option_by_name_or_alias(const struct cli_syntax *s, const char *name,
+                                             size_t size)
 {
-    uint32_t n = find_row(s, name, size, '\0');
+    uint32_t n = find_option_number(s, name, size, '\0');
     for (const struct cli_alias *a = s->aliases;
          n == CLI_OPTIONS_MAX && a != NULL && a->alias != NULL; a++)
         if (strlen(a->alias) == size && memcmp(a->alias, name, size) == 0)
-            n = find_row(s, a->name, strlen(a->name), '\0');
+            n = find_option_number(s, a->name, strlen(a->name), '\0');
     return n;
 }
 
@@ -145,8 +147,8 @@ bool cli_choice_find(const char *list, const char *word, uint64_t *out)
 }
 
 /* Checks the value of a command's or a job's own option; keys of the configuration have checks. */
-static bool check_choice(const struct cli_syntax *s, const struct glint_job_option *row,
-                         const char *value, struct glint_error *error)
+static bool check_option_choice(const struct cli_syntax *s, const struct glint_job_option *row,
+                                const char *value, struct glint_error *error)
 {
     char hint[sizeof error->hint] = "use ";
     uint64_t at;
@@ -160,12 +162,12 @@ static bool check_choice(const struct cli_syntax *s, const struct glint_job_opti
 }
 
 /* Parses --name or --name=value; `next` is the word after it. *out_used_next: it is the value. */
-static bool parse_long(struct cli_line *line, const char *word, const char *next,
-                       bool *out_used_next, struct glint_error *error)
+static bool parse_long_option(struct cli_line *line, const char *word, const char *next,
+                              bool *out_used_next, struct glint_error *error)
 {
     const char *end = strchrnul(word, '=');
     size_t size = (size_t)(end - word);
-    uint32_t n = find_named(line->syntax, word + 2, size - 2);
+    uint32_t n = find_option_by_name_or_alias(line->syntax, word + 2, size - 2);
     if (n == CLI_OPTIONS_MAX) {
         char option[128];
         text_format(option, sizeof option, "%.*s", (int)size, word);
@@ -183,14 +185,15 @@ static bool parse_long(struct cli_line *line, const char *word, const char *next
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
     else if (line->values[n] == NULL)
         error_set(error, GLINT_E_USAGE, NULL, "%s needs a value", word);
-    return error->code == GLINT_OK && check_choice(line->syntax, row, line->values[n], error);
+    return error->code == GLINT_OK &&
+           check_option_choice(line->syntax, row, line->values[n], error);
 }
 
 /* Parses -q or -qv. No option with a letter takes a value. */
-static bool parse_letters(struct cli_line *line, const char *word, struct glint_error *error)
+static bool parse_letter_options(struct cli_line *line, const char *word, struct glint_error *error)
 {
     for (const char *p = word + 1; *p != '\0'; p++) {
-        uint32_t n = find_row(line->syntax, NULL, 0, *p);
+        uint32_t n = find_option_number(line->syntax, NULL, 0, *p);
         if (n == CLI_OPTIONS_MAX) return unknown_option(line->syntax, word, error);
         assert(cli_syntax_option(line->syntax, n)->value == NULL);
         line->values[n] = "true";
@@ -198,7 +201,7 @@ static bool parse_letters(struct cli_line *line, const char *word, struct glint_
     return true;
 }
 
-static bool check_count(const struct cli_line *line, struct glint_error *error)
+static bool check_argument_count(const struct cli_line *line, struct glint_error *error)
 {
     const struct cli_syntax *s = line->syntax;
     const bool by_option = s->argument_option != NULL && cli_line_has(line, s->argument_option);
@@ -239,14 +242,15 @@ bool cli_line_parse(struct cli_line *line, const struct cli_syntax *syntax, int 
         else if (strcmp(word, "--") == 0)
             ended = true;
         else if (word[1] == '-')
-            sound = parse_long(line, word, next < argc ? argv[next] : NULL, &used_next, error);
+            sound =
+                parse_long_option(line, word, next < argc ? argv[next] : NULL, &used_next, error);
         else
-            sound = parse_letters(line, word, error);
+            sound = parse_letter_options(line, word, error);
         if (!sound) return false;
         if (used_next) i = next;
     }
     line->help = cli_line_has(line, help_row.name);
-    return line->help || check_count(line, error);
+    return line->help || check_argument_count(line, error);
 }
 
 void cli_line_fini(struct cli_line *line)
@@ -259,16 +263,16 @@ void cli_line_fini(struct cli_line *line)
     line->argument_count = line->given_count = 0;
 }
 
-static uint32_t number_of(const struct cli_line *line, const char *name)
+static uint32_t option_number_of(const struct cli_line *line, const char *name)
 {
-    uint32_t n = find_row(line->syntax, name, strlen(name), '\0');
+    uint32_t n = find_option_number(line->syntax, name, strlen(name), '\0');
     assert(n < CLI_OPTIONS_MAX); /* the option is in one of the tables */
     return n;
 }
 
 const char *cli_line_value(const struct cli_line *line, const char *name, uint32_t *at)
 {
-    const uint32_t row = number_of(line, name);
+    const uint32_t row = option_number_of(line, name);
     while (*at < line->given_count) {
         const struct cli_given *given = &line->given[(*at)++];
         if (given->row == row) return given->value;
@@ -278,12 +282,12 @@ const char *cli_line_value(const struct cli_line *line, const char *name, uint32
 
 bool cli_line_has(const struct cli_line *line, const char *name)
 {
-    return line->values[number_of(line, name)] != NULL;
+    return line->values[option_number_of(line, name)] != NULL;
 }
 
 const char *cli_line_option(const struct cli_line *line, const char *name)
 {
-    uint32_t n = number_of(line, name);
+    uint32_t n = option_number_of(line, name);
     return line->values[n] != NULL ? line->values[n]
                                    : cli_syntax_option(line->syntax, n)->default_value;
 }

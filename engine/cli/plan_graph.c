@@ -45,8 +45,8 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 }
 
 /* Returns the n-th line above the operators; NULL: there is none. */
-static const char *head_line(const struct plan_stage *stage, uint32_t n, char *text,
-                             size_t capacity)
+static const char *stage_heading_line(const struct plan_stage *stage, uint32_t n, char *text,
+                                      size_t capacity)
 {
     if (n == 0)
         text_format(text, capacity, "stage %u %s", stage->number, stage->name);
@@ -64,7 +64,7 @@ static void measure_stage(const struct drawing *d, uint32_t at)
     const char *line;
     uint32_t lines = 0;
     uint64_t longest = 0;
-    for (; (line = head_line(stage, lines, text, sizeof text)) != NULL; lines++)
+    for (; (line = stage_heading_line(stage, lines, text, sizeof text)) != NULL; lines++)
         longest = max_u64(longest, count_characters(line));
     for (uint32_t i = 0; i < stage->step_count; i++)
         longest = max_u64(longest, count_characters(stage->steps[i].text) + 2);
@@ -102,27 +102,27 @@ static void layout_stages(struct drawing *d)
     d->height = max_u64(d->height, PAD + 2 * LINE);
 }
 
-static pixels step_y(const struct box *box, uint32_t step)
+static pixels step_top_y(const struct box *box, uint32_t step)
 {
     return box->y + box->head + PAD + (pixels)step * (STEP + STEP_GAP);
 }
 
-static void print_line(FILE *out, pixels x, pixels y, const char *style, const char *text)
+static void print_svg_text(FILE *out, pixels x, pixels y, const char *style, const char *text)
 {
     fprintf(out, "<text x=\"%llu\" y=\"%llu\"%s>", x, y, style);
     print_text_for(out, PRINT_XML, text, NULL);
     fputs("</text>\n", out);
 }
 
-static void print_rectangle(FILE *out, const char *class, const char *fill, pixels x, pixels y,
-                            pixels width, pixels height)
+static void print_svg_rectangle(FILE *out, const char *class, const char *fill, pixels x, pixels y,
+                                pixels width, pixels height)
 {
     fprintf(out, "<rect class=\"%s\" fill=\"%s\" stroke=\"#5a6872\" rx=\"4\" ", class, fill);
     fprintf(out, "x=\"%llu\" y=\"%llu\" width=\"%llu\" height=\"%llu\"/>\n", x, y, width, height);
 }
 
 /* Draws a curve from one point to another with two control points: x and y of each. */
-static void print_curve(FILE *out, bool dashed, const pixels at[8])
+static void print_svg_curve(FILE *out, bool dashed, const pixels at[8])
 {
     fprintf(out, "<path class=\"%s\"" ARROW "%s d=\"M%llu %llu", dashed ? "result" : "arrow",
             dashed ? " stroke-dasharray=\"5 4\"" : "", at[0], at[1]);
@@ -134,13 +134,13 @@ static void print_curve(FILE *out, bool dashed, const pixels at[8])
  * operators. */
 static void print_step_arrow(FILE *out, const struct box *box, uint32_t from, uint32_t to)
 {
-    const pixels x = box->x + PAD, y = step_y(box, from), end = step_y(box, to);
+    const pixels x = box->x + PAD, y = step_top_y(box, from), end = step_top_y(box, to);
     if (from + 1 == to) {
         const pixels down = x + PAD, bottom = y + STEP;
-        print_curve(out, false, (pixels[]){down, bottom, down, bottom, down, end, down, end});
+        print_svg_curve(out, false, (pixels[]){down, bottom, down, bottom, down, end, down, end});
     } else {
         const pixels left = box->x, begin = y + STEP / 2, into = end + STEP / 2;
-        print_curve(out, false, (pixels[]){x, begin, left, begin, left, into, x, into});
+        print_svg_curve(out, false, (pixels[]){x, begin, left, begin, left, into, x, into});
     }
 }
 
@@ -149,9 +149,9 @@ static void print_stage_arrow(FILE *out, const struct drawing *d, const struct p
 {
     const struct box *a = &d->boxes[e->from], *b = &d->boxes[e->to];
     const pixels x = a->x + a->width - PAD, end = b->x + PAD, middle = (x + end) / 2,
-                 y = step_y(a, d->graph->stages[e->from].step_count - 1) + STEP / 2,
-                 into = step_y(b, e->step) + STEP / 2;
-    print_curve(out, e->result, (pixels[]){x, y, middle, y, middle, into, end, into});
+                 y = step_top_y(a, d->graph->stages[e->from].step_count - 1) + STEP / 2,
+                 into = step_top_y(b, e->step) + STEP / 2;
+    print_svg_curve(out, e->result, (pixels[]){x, y, middle, y, middle, into, end, into});
 }
 
 static void print_stage_as_svg(FILE *out, const struct drawing *d, uint32_t at)
@@ -160,21 +160,21 @@ static void print_stage_as_svg(FILE *out, const struct drawing *d, uint32_t at)
     const struct box *box = &d->boxes[at];
     const pixels left = box->x + PAD;
     char text[512];
-    print_rectangle(out, "stage", "#f4f6f8", box->x, box->y, box->width, box->height);
+    print_svg_rectangle(out, "stage", "#f4f6f8", box->x, box->y, box->width, box->height);
     const char *line;
-    for (uint32_t n = 0; (line = head_line(stage, n, text, sizeof text)) != NULL; n++)
-        print_line(out, left, box->y + PAD + LINE / 2 + n * LINE, n == 0 ? BOLD : "", line);
+    for (uint32_t n = 0; (line = stage_heading_line(stage, n, text, sizeof text)) != NULL; n++)
+        print_svg_text(out, left, box->y + PAD + LINE / 2 + n * LINE, n == 0 ? BOLD : "", line);
     for (uint32_t i = 0; i < stage->step_count; i++) {
-        const pixels y = step_y(box, i);
-        print_rectangle(out, "step", "#fff", left, y, box->width - 2 * PAD, STEP);
-        print_line(out, left + CHAR, y + STEP / 2 + 4, "", stage->steps[i].text);
+        const pixels y = step_top_y(box, i);
+        print_svg_rectangle(out, "step", "#fff", left, y, box->width - 2 * PAD, STEP);
+        print_svg_text(out, left + CHAR, y + STEP / 2 + 4, "", stage->steps[i].text);
         for (uint32_t p = 0; p < 2; p++)
             if (stage->steps[i].parents[p] != PLAN_NONE)
                 print_step_arrow(out, box, stage->steps[i].parents[p], i);
     }
 }
 
-static void print_drawing(FILE *out, const struct drawing *d, const char *title)
+static void print_svg_drawing(FILE *out, const struct drawing *d, const char *title)
 {
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%llu\" height=\"%llu\" "
@@ -184,7 +184,7 @@ static void print_drawing(FILE *out, const struct drawing *d, const char *title)
           "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"" LINES "\"/>"
           "</marker>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
           out);
-    print_line(out, PAD, PAD + LINE, BOLD, title);
+    print_svg_text(out, PAD, PAD + LINE, BOLD, title);
     const struct plan_graph *graph = d->graph;
     for (uint32_t i = 0; i < graph->count; i++) print_stage_as_svg(out, d, i);
     for (uint32_t i = 0; i < graph->edge_count; i++) print_stage_arrow(out, d, &graph->edges[i]);
@@ -198,7 +198,7 @@ bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char 
                         .boxes = mem_zalloc(sizeof *d.boxes * ((uint64_t)graph->count + 1))};
     if (d.boxes == NULL) return false;
     layout_stages(&d);
-    print_drawing(out, &d, title);
+    print_svg_drawing(out, &d, title);
     mem_free(d.boxes);
     return true;
 }
@@ -206,7 +206,7 @@ bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char 
 /* ---- plan graph */
 
 /* Adds an edge from the stage with this number, if there is one, to the stage that comes next. */
-static void add_edge(struct plan_graph *graph, uint32_t number, uint32_t step, bool result)
+static void add_plan_edge(struct plan_graph *graph, uint32_t number, uint32_t step, bool result)
 {
     uint32_t from = 0;
     while (from < graph->count && graph->stages[from].number != number) from++;
@@ -224,8 +224,8 @@ void plan_graph_add(void *arg, const struct plan_stage *stage)
     struct plan_graph *graph = arg;
     for (uint32_t i = 0; i < stage->step_count; i++)
         for (uint32_t k = 0; k < stage->steps[i].read_count; k++)
-            add_edge(graph, stage->steps[i].reads[k], i, false);
-    if (stage->after != PLAN_NONE) add_edge(graph, stage->after, 0, true);
+            add_plan_edge(graph, stage->steps[i].reads[k], i, false);
+    if (stage->after != PLAN_NONE) add_plan_edge(graph, stage->after, 0, true);
     if (!array_reserve(&graph->stages, &graph->capacity, graph->count + 1, sizeof *graph->stages))
         graph->failed = true;
     /* An incomplete drawing would be misleading: print_graph then reports out of memory. */

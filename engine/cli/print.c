@@ -55,7 +55,7 @@ void print_set_program_name(const char *name)
 }
 
 /* True if `text` begins with a command of every program. */
-static bool is_command(const char *text)
+static bool is_command_hint(const char *text)
 {
     static const char *const commands[] = {"submit", "explain", "executor", "status",
                                            "cancel", "history", "config",   "secret"};
@@ -74,7 +74,7 @@ void print_own_commands(char *out, size_t capacity, const char *text)
     size_t size = 0;
     assert(capacity > 0);
     for (bool starts = true; *text != '\0' && size + 1 < capacity;) {
-        if (starts && is_command(text)) {
+        if (starts && is_command_hint(text)) {
             const size_t name = strnlen(program_name, capacity - 1 - size);
             memcpy(out + size, program_name, name);
             size += name;
@@ -88,7 +88,7 @@ void print_own_commands(char *out, size_t capacity, const char *text)
     out[size] = '\0';
 }
 
-static void print_part(FILE *out, const char *name, const char *text)
+static void print_error_part(FILE *out, const char *name, const char *text)
 {
     if (text[0] == '\0') return;
     fprintf(out, "  %s: ", name);
@@ -101,11 +101,11 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
     assert(error->code < 0);
     fprintf(out, "%serror[E%04d]:%s %s\n", color ? "\033[1;31m" : "", -(int)error->code,
             color ? "\033[0m" : "", glint_code_text(error->code));
-    print_part(out, "cause", error->cause);
-    print_part(out, "effect", error->effect);
+    print_error_part(out, "cause", error->cause);
+    print_error_part(out, "effect", error->effect);
     char hint[2 * sizeof error->hint];
     print_own_commands(hint, sizeof hint, error->hint);
-    print_part(out, "hint", hint);
+    print_error_part(out, "hint", hint);
 }
 
 bool print_json_object(FILE *out, struct json *j)
@@ -118,7 +118,7 @@ bool print_json_object(FILE *out, struct json *j)
 }
 
 /* True if standard output is a pipe whose read end is closed. */
-static bool reader_is_gone(void)
+static bool is_stdout_reader_gone(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
@@ -126,7 +126,7 @@ static bool reader_is_gone(void)
 
 bool cli_reader_has_ended(const struct glint_error *error)
 {
-    return error->code == GLINT_E_STDOUT_IO && reader_is_gone();
+    return error->code == GLINT_E_STDOUT_IO && is_stdout_reader_gone();
 }
 
 int cli_fail(const struct glint_error *error)

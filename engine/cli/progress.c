@@ -44,7 +44,7 @@ void progress_clear(struct progress_view *view)
     view->drawn = false;
 }
 
-static double seconds_of(uint64_t ns)
+static double seconds_of_ns(uint64_t ns)
 {
     return (double)ns / 1e9;
 }
@@ -56,7 +56,7 @@ struct line {
     size_t size;
 };
 
-static void add_rate(struct line *l, double per_second, const char *unit)
+static void append_rate(struct line *l, double per_second, const char *unit)
 {
     static const char *const scales[] = {"", " k", " M", " G", " T"};
     size_t s = 0;
@@ -67,11 +67,11 @@ static void add_rate(struct line *l, double per_second, const char *unit)
 }
 
 /* Assumes that the remaining bytes take as long as those of the finished tasks did on average. */
-static void add_time_left(struct line *l, const struct progress *p)
+static void append_time_left(struct line *l, const struct progress *p)
 {
     const bool known = p->bytes_read > 0 && p->bytes_read < p->bytes_total;
     if (!known || p->tasks_done == p->tasks) return;
-    double left = seconds_of(p->elapsed_ns) / (double)p->bytes_read *
+    double left = seconds_of_ns(p->elapsed_ns) / (double)p->bytes_read *
                   (double)(p->bytes_total - p->bytes_read);
     unsigned s = left < LEFT_SECONDS_MAX ? (unsigned)(left + 0.5) : LEFT_SECONDS_MAX;
     char *at = l->text + l->size;
@@ -85,9 +85,9 @@ static void add_time_left(struct line *l, const struct progress *p)
 
 /* Formats what follows the bar: " 7/12 tasks  2 running  1 retried  1.2 Mrows/s  512 MB/s  0:03
  * left". */
-static void format_tail(struct line *l, const struct progress *p, enum detail detail)
+static void format_progress_tail(struct line *l, const struct progress *p, enum detail detail)
 {
-    double seconds = seconds_of(p->elapsed_ns);
+    double seconds = seconds_of_ns(p->elapsed_ns);
     text_format(l->text, sizeof l->text, " %u/%u tasks", p->tasks_done, p->tasks);
     l->size = strlen(l->text);
     if (detail >= DETAIL_ALL)
@@ -97,12 +97,12 @@ static void format_tail(struct line *l, const struct progress *p, enum detail de
         text_format(l->text + l->size, sizeof l->text - l->size, "  %u retried", p->job_retries);
     l->size = strlen(l->text);
     const bool rates = detail >= DETAIL_RATES && seconds > 0;
-    if (rates && p->rows_read > 0) add_rate(l, (double)p->rows_read / seconds, " rows");
-    if (rates && p->bytes_read > 0) add_rate(l, (double)p->bytes_read / seconds, "B");
-    if (detail >= DETAIL_LEFT) add_time_left(l, p);
+    if (rates && p->rows_read > 0) append_rate(l, (double)p->rows_read / seconds, " rows");
+    if (rates && p->bytes_read > 0) append_rate(l, (double)p->bytes_read / seconds, "B");
+    if (detail >= DETAIL_LEFT) append_time_left(l, p);
 }
 
-static void format_bar(char *out, const struct progress *p, size_t room)
+static void format_progress_bar(char *out, const struct progress *p, size_t room)
 {
     size_t full = (size_t)((uint64_t)p->tasks_done * room / p->tasks), n = 0;
     assert(room >= BAR_COLUMNS_MIN && room <= BAR_COLUMNS_MAX);
@@ -120,7 +120,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     assert(p->tasks_done <= p->tasks);
     if (columns > PROGRESS_LINE_MAX) columns = PROGRESS_LINE_MAX;
     for (enum detail detail = DETAIL_ALL;; detail--) {
-        format_tail(&tail, p, detail);
+        format_progress_tail(&tail, p, detail);
         const bool named = detail >= DETAIL_NAME;
         text_format(out, PROGRESS_LINE_MAX / 2, named ? "stage %u %s" : "stage %u", p->stage,
                     p->name);
@@ -129,7 +129,7 @@ void progress_format(char *out, const struct progress *p, unsigned columns)
     size_t used = strlen(out), taken = used + tail.size + sizeof " []";
     size_t room = columns > taken ? columns - taken : 0; /* the bar takes the remaining columns */
     if (room > BAR_COLUMNS_MAX) room = BAR_COLUMNS_MAX;
-    if (p->tasks > 0 && room >= BAR_COLUMNS_MIN) format_bar(bar, p, room);
+    if (p->tasks > 0 && room >= BAR_COLUMNS_MIN) format_progress_bar(bar, p, room);
     text_format(out + used, PROGRESS_LINE_MAX - used, "%s%s", bar, tail.text);
     if (columns > 0 && strlen(out) >= columns) out[columns - 1] = '\0';
 }
@@ -166,7 +166,7 @@ static void print_stage_progress(struct progress_view *view, const struct progre
 {
     progress_clear(view);
     fprintf(stderr, "stage %u %s: %u task%s, %.3f s\n", p->stage, p->name, p->tasks,
-            p->tasks == 1 ? "" : "s", seconds_of(p->elapsed_ns));
+            p->tasks == 1 ? "" : "s", seconds_of_ns(p->elapsed_ns));
 }
 
 /* Adds the stage to those that are shown, updates or removes it. */

@@ -44,7 +44,8 @@ bool settings_read_address(const struct cli_line *line, const char *option, stru
     return false;
 }
 
-static int read_keys(struct settings *out, const struct cli_line *line, struct glint_error *error)
+static int read_job_keys(struct settings *out, const struct cli_line *line,
+                         struct glint_error *error)
 {
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
@@ -70,8 +71,8 @@ int settings_check_bad_rows(const struct context_config *config, struct glint_er
         "the job");
 }
 
-static bool check_options(const struct settings *s, const struct cli_line *line,
-                          struct glint_error *error)
+static bool check_master_options(const struct settings *s, const struct cli_line *line,
+                                 struct glint_error *error)
 {
     if (s->json && s->graph != GRAPH_NONE)
         error_set(error, GLINT_E_USAGE, "use only one of them",
@@ -98,8 +99,8 @@ static int reject_cluster_options(const struct cli_line *line, struct glint_erro
                      "--%s has no effect in a job of one process", name);
 }
 
-static int read_cluster(struct settings *out, const struct cli_line *line,
-                        struct glint_error *error)
+static int read_cluster_settings(struct settings *out, const struct cli_line *line,
+                                 struct glint_error *error)
 {
     struct cluster *c = &out->file.cluster;
     /* --master overrides $GLINT_CLUSTER, which may be set for other jobs. */
@@ -131,9 +132,10 @@ static int read_cluster(struct settings *out, const struct cli_line *line,
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
 {
     *out = (struct settings){.config = {.bad_rows_max = -1}};
-    if (read_keys(out, line, error) != 0 || !check_options(out, line, error)) return false;
+    if (read_job_keys(out, line, error) != 0 || !check_master_options(out, line, error))
+        return false;
     out->verbose = out->verbose && !out->quiet;
-    return read_cluster(out, line, error) == 0;
+    return read_cluster_settings(out, line, error) == 0;
 }
 
 void settings_fini(struct settings *s)

@@ -24,7 +24,7 @@ static const char *left_behind;
 static_assert(ATOMIC_POINTER_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
               "a signal handler must not wait for a lock");
 
-static void write_stderr(const char *text)
+static void write_text_to_stderr(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written;
@@ -36,16 +36,16 @@ static void exit_at_once(const char *why, enum glint_code code)
     bool any = exit_dirs_any_registered();
     child_groups_kill_all();
     const char *start = log_line_start();
-    write_stderr(start[0] != '\0' ? start : "\n");
-    write_stderr("glint: stopped at once: ");
-    write_stderr(why);
-    write_stderr("; ");
-    write_stderr(exit_dirs_remove_all() && any ? "its output is removed" : left_behind);
-    write_stderr("\n");
+    write_text_to_stderr(start[0] != '\0' ? start : "\n");
+    write_text_to_stderr("glint: stopped at once: ");
+    write_text_to_stderr(why);
+    write_text_to_stderr("; ");
+    write_text_to_stderr(exit_dirs_remove_all() && any ? "its output is removed" : left_behind);
+    write_text_to_stderr("\n");
     _exit(glint_code_exit_status(code));
 }
 
-static void on_alarm(int number)
+static void on_timeout_alarm(int number)
 {
     enum glint_code code = signals_pending();
     (void)number;
@@ -84,7 +84,7 @@ void signals_start(const char *left)
 }
 
 /* Returns seconds, rounded up; 0 (no alarm) if they do not fit. */
-static unsigned alarm_after(uint64_t timeout_ns)
+static unsigned alarm_seconds_after(uint64_t timeout_ns)
 {
     uint64_t s = (timeout_ns + 999999999) / 1000000000 + SIGNALS_RETURN_S;
     return s < INT32_MAX ? (unsigned)s : 0;
@@ -92,13 +92,13 @@ static unsigned alarm_after(uint64_t timeout_ns)
 
 void signals_watch(struct glint *g, uint64_t timeout_ns)
 {
-    struct sigaction action = {.sa_handler = on_alarm};
+    struct sigaction action = {.sa_handler = on_timeout_alarm};
     assert(g != NULL && atomic_load(&watched) == NULL);
     sigfillset(&action.sa_mask);
     int failed = sigaction(SIGALRM, &action, NULL);
     assert(failed == 0);
     atomic_store(&job_runs, true);
-    if (timeout_ns > 0) alarm(alarm_after(timeout_ns));
+    if (timeout_ns > 0) alarm(alarm_seconds_after(timeout_ns));
     atomic_store(&watched, g);
     enum glint_code code = signals_pending();
     if (code == GLINT_OK) return;

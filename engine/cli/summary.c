@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-static int64_t counter_value(const struct glint_summary *s, enum task_counter which)
+static int64_t summary_counter_value(const struct glint_summary *s, enum task_counter which)
 {
     for (uint32_t i = 0; i < s->counter_count; i++)
         if (strcmp(s->counter_names[i], task_counter_names[which]) == 0)
@@ -19,7 +19,7 @@ static int64_t counter_value(const struct glint_summary *s, enum task_counter wh
 }
 
 /* Hides zero counters, and those in the first line. */
-static bool is_shown(const struct glint_summary *s, uint32_t i, bool all)
+static bool is_counter_shown(const struct glint_summary *s, uint32_t i, bool all)
 {
     const char *name = s->counter_names[i];
     bool in_first_line = strcmp(name, task_counter_names[COUNT_ROWS_READ]) == 0 ||
@@ -32,10 +32,10 @@ static void print_summary_counters(FILE *out, const struct glint_summary *s, boo
     size_t width = 0;
     for (uint32_t i = 0; i < s->counter_count; i++) {
         size_t size = strlen(s->counter_names[i]);
-        if (is_shown(s, i, all) && size > width) width = size;
+        if (is_counter_shown(s, i, all) && size > width) width = size;
     }
     for (uint32_t i = 0; i < s->counter_count; i++) {
-        if (!is_shown(s, i, all)) continue;
+        if (!is_counter_shown(s, i, all)) continue;
         size_t size = strlen(s->counter_names[i]);
         assert(size <= width);
         fputs("  ", out);
@@ -67,9 +67,9 @@ static void print_accumulators(FILE *out, const struct glint_summary *s)
 static void print_totals(FILE *out, const struct glint_summary *s, const char *job)
 {
     double seconds = (double)s->elapsed_ns / 1e9,
-           bytes = (double)counter_value(s, COUNT_BYTES_READ);
+           bytes = (double)summary_counter_value(s, COUNT_BYTES_READ);
     fprintf(out, "%s %016llx: %lld rows read, ", job, (unsigned long long)s->job_id,
-            (long long)counter_value(s, COUNT_ROWS_READ));
+            (long long)summary_counter_value(s, COUNT_ROWS_READ));
     fprintf(out, bytes < 1e6 ? "%.0f bytes" : "%.1f MB", bytes < 1e6 ? bytes : bytes / 1e6);
     fprintf(out, " in %.3f s", seconds);
     if (seconds > 0 && bytes > 0) fprintf(out, " (%.0f MB/s)", bytes / seconds / 1e6);
@@ -99,7 +99,7 @@ void summary_print(FILE *out, const struct summary_report *report, bool verbose)
     }
 }
 
-static void put_counters(struct json *j, const struct glint_summary *s)
+static void put_summary_counters(struct json *j, const struct glint_summary *s)
 {
     json_begin(j, "counters", '{');
     for (uint32_t i = 0; i < s->counter_count; i++)
@@ -107,7 +107,7 @@ static void put_counters(struct json *j, const struct glint_summary *s)
     json_end(j, '}');
 }
 
-static void put_stages(struct json *j, const struct glint_summary *s)
+static void put_summary_stages(struct json *j, const struct glint_summary *s)
 {
     json_begin(j, "stages", '[');
     for (uint32_t i = 0; i < s->stage_count; i++) {
@@ -121,7 +121,7 @@ static void put_stages(struct json *j, const struct glint_summary *s)
     json_end(j, ']');
 }
 
-static void put_lists(struct json *j, const struct summary_report *report)
+static void put_summary_lists(struct json *j, const struct summary_report *report)
 {
     const struct glint_summary *s = report->summary;
     json_begin(j, "outputs", '[');
@@ -135,7 +135,7 @@ static void put_lists(struct json *j, const struct summary_report *report)
 }
 
 /* An object of this name with the cells of a list. */
-static void put_cells(struct json *j, const char *name, const struct glint_answer *list)
+static void put_named_cells(struct json *j, const char *name, const struct glint_answer *list)
 {
     json_begin(j, name, '{');
     for (const struct glint_answer *a = list; a != NULL; a = a->next) {
@@ -167,7 +167,7 @@ void summary_print_answers(FILE *out, const struct glint_summary *s)
     }
 }
 
-static const char *status_of(enum glint_code code)
+static const char *summary_status_of(enum glint_code code)
 {
     if (code == GLINT_OK) return "ok";
     return code == GLINT_E_INTERRUPTED || code == GLINT_E_TERMINATED ? "interrupted" : "failed";
@@ -184,17 +184,17 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_i64(&j, "schema", 1);
     json_cstring(&j, "job", report->job);
     json_cstring(&j, "id", s->job_id != 0 ? id : NULL); /* 0: the job did not start */
-    json_cstring(&j, "status", status_of(report->error->code));
+    json_cstring(&j, "status", summary_status_of(report->error->code));
     json_error(&j, "error", report->error);
     json_ms(&j, "elapsed_ms", s->elapsed_ns);
     json_u64(&j, "tasks", s->tasks);
     json_u64(&j, "stages_skipped", s->stages_skipped);
     json_u64(&j, "retries", s->retries);
-    if (report->error->code == GLINT_OK) put_cells(&j, "answers", s->answers);
-    put_counters(&j, s);
-    if (s->accumulators != NULL) put_cells(&j, "accumulators", s->accumulators);
-    put_stages(&j, s);
-    put_lists(&j, report);
+    if (report->error->code == GLINT_OK) put_named_cells(&j, "answers", s->answers);
+    put_summary_counters(&j, s);
+    if (s->accumulators != NULL) put_named_cells(&j, "accumulators", s->accumulators);
+    put_summary_stages(&j, s);
+    put_summary_lists(&j, report);
     json_end(&j, '}');
     return print_json_object(out, &j);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int read_token(const char *path, char *out, struct glint_error *error)
+static int read_web_token(const char *path, char *out, struct glint_error *error)
 {
     struct env *env = env_real();
     struct env_stat stat;
@@ -25,15 +25,14 @@ static int read_token(const char *path, char *out, struct glint_error *error)
 }
 
 /* HOST:PORT, HOST or :PORT. */
-static bool parse_address(const char *text, char *host, size_t capacity, uint16_t *out_port)
+static bool parse_web_address(const char *text, char *host, size_t capacity, uint16_t *out_port)
 {
     const char *colon = strrchr(text, ':'), *bracket = strrchr(text, ']');
     int64_t port = WEB_PORT_DEFAULT;
     if (bracket != NULL && colon < bracket) colon = NULL;
     const size_t size = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    if (colon != NULL &&
-        (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port) || port < 0 ||
-         port > UINT16_MAX))
+    if (colon != NULL && (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port) ||
+                          port < 0 || port > UINT16_MAX))
         return false;
     *out_port = (uint16_t)port;
     if (size == 0) return text_format(host, capacity, "127.0.0.1");
@@ -48,7 +47,7 @@ struct web_server *cli_web_open(const char *address, const char *token_file,
     char host[256], token[WEB_TOKEN_MAX + 1];
     struct web_config config = {.env = env_real(), .host = host};
     if (jobs != NULL) config.jobs = *jobs;
-    if (!parse_address(address, host, sizeof host, &config.port)) {
+    if (!parse_web_address(address, host, sizeof host, &config.port)) {
         error_set(error, GLINT_E_BAD_VALUE, NULL,
                   "--ui=%s: it must be HOST:PORT, as in 127.0.0.1:4040 or [::1]:4040", address);
         return NULL;
@@ -58,7 +57,7 @@ struct web_server *cli_web_open(const char *address, const char *token_file,
                   "the log would show the token of the page");
         return NULL;
     }
-    if (token_file != NULL && read_token(token_file, token, error) != 0) return NULL;
+    if (token_file != NULL && read_web_token(token_file, token, error) != 0) return NULL;
     config.token = token_file != NULL ? token : NULL;
     struct web_server *s = web_server_open(&config, error);
     if (s == NULL) return NULL;

@@ -16,7 +16,7 @@
 /* ---- Notifications. One that cannot be sent is logged and otherwise ignored: the service manager
  * then does what its unit says. */
 
-static void notify_service(struct service_notify *n, const char *state)
+static void notify_service_manager(struct service_notify *n, const char *state)
 {
     if (n->socket[0] == '\0') return;
     const int r = n->env->send_datagram(n->env, n->socket, state);
@@ -25,10 +25,10 @@ static void notify_service(struct service_notify *n, const char *state)
                  strerror(-r));
 }
 
-static void on_watchdog(void *arg)
+static void on_watchdog_timer(void *arg)
 {
     struct service_notify *n = arg;
-    notify_service(n, "WATCHDOG=1");
+    notify_service_manager(n, "WATCHDOG=1");
     deadline_start(&n->watchdog, n->period_ms);
 }
 
@@ -50,7 +50,7 @@ void service_notify_init(struct service_notify *n, uv_loop_t *loop, struct env *
         n->socket[0] = '\0';
     const uint64_t us = n->socket[0] != '\0' ? watchdog_us() : 0;
     if (us > 0) n->period_ms = us / 2 / 1000 > 0 ? us / 2 / 1000 : 1;
-    if (n->period_ms > 0) deadline_init(&n->watchdog, loop, on_watchdog, n);
+    if (n->period_ms > 0) deadline_init(&n->watchdog, loop, on_watchdog_timer, n);
     unsetenv("NOTIFY_SOCKET");
     unsetenv("WATCHDOG_USEC");
     unsetenv("WATCHDOG_PID");
@@ -58,13 +58,13 @@ void service_notify_init(struct service_notify *n, uv_loop_t *loop, struct env *
 
 void service_notify_ready(struct service_notify *n)
 {
-    notify_service(n, "READY=1");
+    notify_service_manager(n, "READY=1");
     if (n->period_ms > 0) deadline_start(&n->watchdog, n->period_ms);
 }
 
 void service_notify_stopping(struct service_notify *n)
 {
-    notify_service(n, "STOPPING=1");
+    notify_service_manager(n, "STOPPING=1");
 }
 
 void service_notify_close(struct service_notify *n)
@@ -106,7 +106,7 @@ void session_on_executor_exited(struct daemon_session *v)
 
 /* ---- Places: clients never take those of drivers, since a client secret opens connections, too */
 
-static void uncount_session(struct daemon_session *v)
+static void daemon_remove_session_count(struct daemon_session *v)
 {
     uint32_t *count = v->is_driver ? &v->d->driver_count : &v->d->client_count;
     if (v->dropped) return;
@@ -116,11 +116,11 @@ static void uncount_session(struct daemon_session *v)
 }
 
 /* At once: a client that does not read must not keep its place. */
-static void drop_client(struct daemon_session *v, const char *why)
+static void drop_client_session(struct daemon_session *v, const char *why)
 {
     log_line(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(v->conn)},
              "closing the connection of a client: %s", why);
-    uncount_session(v);
+    daemon_remove_session_count(v);
     v->closing = true;
     conn_close(v->conn, false);
 }
@@ -144,12 +144,12 @@ static void session_drop_idle_clients(void *arg)
     struct daemon_session *v;
     if (d->stopping) return;
     while ((v = longest_idle_client(d)) != NULL && v->last_request_ns + dead_ns <= now)
-        drop_client(v, "no request within dead");
+        drop_client_session(v, "no request within dead");
     if (v != NULL) deadline_start_by(&d->client_deadline, v->last_request_ns + dead_ns, now);
 }
 
 /* Returns false with *error set if there are too many drivers. */
-static bool count_session(struct daemon *d, bool is_driver, struct glint_error *error)
+static bool daemon_add_session_count(struct daemon *d, bool is_driver, struct glint_error *error)
 {
     if (is_driver && d->driver_count == DRIVERS_MAX) {
         error_set(error, GLINT_E_CONNECTION, NULL,
@@ -157,7 +157,7 @@ static bool count_session(struct daemon *d, bool is_driver, struct glint_error *
         return false;
     }
     if (!is_driver && d->client_count == CLIENTS_MAX)
-        drop_client(longest_idle_client(d), "too many clients");
+        drop_client_session(longest_idle_client(d), "too many clients");
     ++*(is_driver ? &d->driver_count : &d->client_count);
     return true;
 }
@@ -165,7 +165,7 @@ static bool count_session(struct daemon *d, bool is_driver, struct glint_error *
 /* ---- Queue */
 
 /* The queued session that comes next after `after_order`; NULL: none. First in, first out. */
-static struct daemon_session *next_in_queue(struct daemon *d, uint64_t after_order)
+static struct daemon_session *next_queued_session(struct daemon *d, uint64_t after_order)
 {
     struct daemon_session *first = NULL;
     for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
@@ -185,14 +185,14 @@ static void start_requested_executor(struct daemon *d, struct daemon_session *v)
     session_reject(v, &error);
 }
 
-void job_queue_run(struct daemon *d)
+void job_queue_start_next(struct daemon *d)
 {
     struct daemon_session *v;
     uint64_t queue_order = 0, queue_position = 0;
     if (d->stopping || d->draining) return;
-    while (d->runner_count < d->cluster->drivers_max && (v = next_in_queue(d, 0)) != NULL)
+    while (d->runner_count < d->cluster->drivers_max && (v = next_queued_session(d, 0)) != NULL)
         start_requested_executor(d, v);
-    while ((v = next_in_queue(d, queue_order)) != NULL) {
+    while ((v = next_queued_session(d, queue_order)) != NULL) {
         queue_order = v->queue_order;
         queue_position++;
         /* Send a position only when it has changed. */
@@ -203,7 +203,7 @@ void job_queue_run(struct daemon *d)
     assert(queue_position <= QUEUE_LENGTH_MAX);
 }
 
-static void reject_draining(struct daemon_session *v)
+static void reject_because_draining(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
     error_set(&why, GLINT_E_NO_EXECUTORS, NULL, "executor %s is draining: no new jobs",
@@ -215,10 +215,10 @@ static void reject_draining(struct daemon_session *v)
 static void job_queue_reject_all(struct daemon *d)
 {
     for (struct daemon_session *v = d->sessions; v != NULL; v = v->next)
-        if (v->state == SESSION_QUEUED || v->state == SESSION_FETCHING) reject_draining(v);
+        if (v->state == SESSION_QUEUED || v->state == SESSION_FETCHING) reject_because_draining(v);
 }
 
-static bool is_same_driver(const struct daemon_session *a, const struct daemon_session *b)
+static bool is_same_driver_process(const struct daemon_session *a, const struct daemon_session *b)
 {
     return memcmp(conn_peer_hello(a->conn)->incarnation, conn_peer_hello(b->conn)->incarnation,
                   INCARNATION_BYTES) == 0;
@@ -237,12 +237,13 @@ static struct daemon_session *find_session_of_job(const struct daemon_session *v
 /* A driver that lost its connection may reconnect before the daemon notices: the new connection
  * replaces the old one. STATUS shows job ids, so an id proves nothing: the incarnation must be the
  * same. Returns false if the job is another driver's; `v` is then rejected. */
-static bool replace_connection(struct daemon_session *v)
+static bool replace_session_of_job(struct daemon_session *v)
 {
     struct glint_error why = {.code = GLINT_OK};
     const struct log_ids ids = {.job = v->request.job.job, .peer = conn_peer_address(v->conn)};
     struct daemon_session *other = find_session_of_job(v, v->d->sessions);
-    for (; other != NULL && is_same_driver(other, v); other = find_session_of_job(v, other->next)) {
+    for (; other != NULL && is_same_driver_process(other, v);
+         other = find_session_of_job(v, other->next)) {
         log_line(LOG_INFO, &ids, "driver reconnected, replacing its connection from %s",
                  conn_peer_address(other->conn));
         /* The old executor serves the lost connections of this driver and cannot continue. */
@@ -264,7 +265,7 @@ static void enqueue_session(struct daemon_session *v)
     v->state = SESSION_QUEUED;
     v->queue_order = ++v->d->last_queue_order;
     v->queue_position = 0;
-    job_queue_run(v->d);
+    job_queue_start_next(v->d);
 }
 
 /* ---- Programs of another build */
@@ -344,7 +345,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
     if (!v->is_driver || v->state != SESSION_NEW)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate or invalid REQUEST_EXECUTOR");
     if (d->draining) {
-        reject_draining(v);
+        reject_because_draining(v);
         return 0;
     }
     for (const struct daemon_session *o = d->sessions; o != NULL; o = o->next)
@@ -356,10 +357,10 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
         session_reject(v, &queue_full);
         return 0;
     }
-    /* The job must be known before replace_connection looks for other sessions with it. */
+    /* The job must be known before replace_session_of_job looks for other sessions with it. */
     v->request = requested;
     v->requested_ns = daemon_now(d);
-    if (!replace_connection(v)) return 0;
+    if (!replace_session_of_job(v)) return 0;
     if (strcmp(conn_peer_hello(v->conn)->build, build_id()) == 0 && build_is_marked(build_id()))
         enqueue_session(v);
     else
@@ -369,8 +370,8 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
 
 /* ---- Frames */
 
-static int on_progress(struct daemon_session *v, struct glint_slice payload,
-                       struct glint_error *error)
+static int on_job_progress(struct daemon_session *v, struct glint_slice payload,
+                           struct glint_error *error)
 {
     if (!v->is_driver || v->request.job.job == 0)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "PROGRESS without a job");
@@ -386,7 +387,7 @@ static int session_on_frame(void *arg, struct conn *conn, const struct frame *f,
     if (v->closing || v->d->stopping) return 0;
     if (f->type == FRAME_STATUS || f->type == FRAME_CANCEL) v->last_request_ns = daemon_now(v->d);
     switch (f->type) {
-    case FRAME_PROGRESS: return on_progress(v, payload, error);
+    case FRAME_PROGRESS: return on_job_progress(v, payload, error);
     case FRAME_REQUEST_EXECUTOR: return on_executor_request(v, payload, error);
     case FRAME_STATUS: return session_reply_status(v, error);
     case FRAME_CANCEL: return session_reply_cancel(v, payload, error);
@@ -410,7 +411,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
         log_error(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(conn)}, why);
     while (*at != v) at = &(*at)->next;
     *at = v->next;
-    uncount_session(v);
+    daemon_remove_session_count(v);
     if (v->runner != NULL) {
         /* The driver is gone, so its executor is of no use. */
         v->runner->session = NULL;
@@ -420,7 +421,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
     program_file_close(d->env, &v->program);
     secret_clear(&v->request.key);
     mem_free(v);
-    job_queue_run(d);
+    job_queue_start_next(d);
     daemon_stop_if_done(d);
 }
 
@@ -436,7 +437,7 @@ static bool session_on_accepted(void *arg, struct conn *conn, struct glint_error
     assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the handshake rejects other roles */
     struct daemon_session *v = mem_zalloc(sizeof *v);
     if (v == NULL) error_no_memory(error);
-    if (v == NULL || !count_session(d, role == ROLE_DRIVER, error)) {
+    if (v == NULL || !daemon_add_session_count(d, role == ROLE_DRIVER, error)) {
         mem_free(v);
         return false;
     }
@@ -566,7 +567,7 @@ static void daemon_stop(struct daemon *d)
 }
 
 /* Whether a launched daemon has neither a driver nor an executor. */
-static bool is_idle(const struct daemon *d)
+static bool daemon_is_idle(const struct daemon *d)
 {
     if (!d->config->launched || d->runner_count > 0) return false;
     for (const struct daemon_session *v = d->sessions; v != NULL; v = v->next)
@@ -582,7 +583,7 @@ void daemon_stop_if_done(struct daemon *d)
         daemon_stop(d);
         return;
     }
-    bool idle = is_idle(d);
+    bool idle = daemon_is_idle(d);
     if (!idle) deadline_stop(&d->idle_deadline);
     if (idle && !d->idle) deadline_start(&d->idle_deadline, d->cluster->heartbeat.dead_ns / MS_NS);
     d->idle = idle;
@@ -638,7 +639,7 @@ static void on_idle_deadline(void *arg)
 
 /* ---- Startup */
 
-static const struct cluster_executor *find_own_config(const struct daemon_config *config)
+static const struct cluster_executor *find_own_executor_config(const struct daemon_config *config)
 {
     const struct cluster *c = config->cluster;
     for (uint32_t i = 0; i < c->executor_count; i++)
@@ -646,7 +647,7 @@ static const struct cluster_executor *find_own_config(const struct daemon_config
     return NULL;
 }
 
-static int check_config(const struct daemon *d, struct glint_error *error)
+static int check_daemon_config(const struct daemon *d, struct glint_error *error)
 {
     const struct cluster *c = d->cluster;
     if (d->self == NULL)
@@ -686,7 +687,7 @@ uint64_t daemon_log_bytes_max(const struct daemon *d)
     return d->config->launched ? 2 * d->cluster->log_bytes_max : 0;
 }
 
-static void open_signals(struct daemon *d)
+static void open_daemon_signals(struct daemon *d)
 {
     static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     for (uint32_t i = 0; i < DAEMON_SIGNALS; i++) {
@@ -701,7 +702,7 @@ static void open_signals(struct daemon *d)
     }
 }
 
-static void print_ready(const struct daemon *d)
+static void print_daemon_ready(const struct daemon *d)
 {
     const char *host = d->self->host;
     bool v6 = strchr(host, ':') != NULL;
@@ -733,7 +734,7 @@ static int daemon_start(struct daemon *d, struct glint_error *error)
     d->started_ns = daemon_now(d);
     d->idle = d->config->launched;
     if (d->idle) deadline_start(&d->idle_deadline, c->start_ms);
-    print_ready(d);
+    print_daemon_ready(d);
     service_notify_ready(&d->service);
     return 0;
 }
@@ -742,9 +743,9 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
 {
     struct daemon d = {.config = config,
                        .cluster = config->cluster,
-                       .self = find_own_config(config),
+                       .self = find_own_executor_config(config),
                        .env = env_real()};
-    int r = check_config(&d, error);
+    int r = check_daemon_config(&d, error);
     if (r == 0) r = event_loop_init(&d.loop, d.env, error);
     if (r != 0) return r;
     log_configure(d.env, config->log_json, d.self->id);
@@ -753,7 +754,7 @@ int daemon_run(const struct daemon_config *config, struct glint_error *error)
     deadline_init(&d.idle_deadline, &d.loop, on_idle_deadline, &d);
     deadline_init(&d.client_deadline, &d.loop, session_drop_idle_clients, &d);
     service_notify_init(&d.service, &d.loop, d.env);
-    open_signals(&d);
+    open_daemon_signals(&d);
     r = daemon_start(&d, error);
     /* After an error: closes what daemon_start opened; the loop below runs the close callbacks. */
     if (r != 0) daemon_stop(&d);

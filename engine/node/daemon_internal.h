@@ -133,7 +133,7 @@ void daemon_stop_if_done(struct daemon *d);
 void session_on_executor_exited(struct daemon_session *v);
 /* Starts executors for queued drivers while drivers_max allows, and sends the others their new
  * positions. */
-void job_queue_run(struct daemon *d);
+void job_queue_start_next(struct daemon *d);
 
 /* executor_runner.c */
 /* OOM kills in this process's control group so far; 0 if there is no such counter. A caller

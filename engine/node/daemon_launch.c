@@ -45,7 +45,7 @@ static int make_launch_directories(struct env *env, const char *path)
     return 0;
 }
 
-static int rotate_log(struct env *env, const char *path)
+static int rotate_launch_log(struct env *env, const char *path)
 {
     char older[PATH_MAX];
     if (!text_format(older, sizeof older, "%s.1", path)) return -ENAMETOOLONG;
@@ -54,15 +54,15 @@ static int rotate_log(struct env *env, const char *path)
 
 /* Returns a descriptor, or a code with *error set. The path may be in a directory that others can
  * write to (/tmp): file_open_checked rejects links, pipes and other users' files. */
-static int open_log(struct env *env, const struct cluster *c, const char *path,
-                    struct glint_error *error)
+static int open_launch_log(struct env *env, const struct cluster *c, const char *path,
+                           struct glint_error *error)
 {
     struct env_stat stat;
     int r = make_launch_directories(env, path);
     int file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
     if (file >= 0 && c->log_bytes_max > 0 && stat.size > c->log_bytes_max) {
         env->close(env, file);
-        r = rotate_log(env, path);
+        r = rotate_launch_log(env, path);
         file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
     }
     if (r != 0) error_set_system(error, GLINT_E_CONFIG, r, "write the log", path);
@@ -76,12 +76,12 @@ struct arguments {
     uint32_t count;
 };
 
-static void arguments_fini(struct arguments *w)
+static void launch_arguments_fini(struct arguments *w)
 {
     for (uint32_t i = 0; i < w->count; i++) mem_free(w->items[i]);
 }
 
-static int add_argument(struct arguments *w, const char *word, struct glint_error *error)
+static int launch_arguments_add(struct arguments *w, const char *word, struct glint_error *error)
 {
     if (w->count == WORDS_MAX)
         return error_set(error, GLINT_E_CONFIG, NULL, "launch_command has more than %u arguments",
@@ -94,8 +94,8 @@ static int add_argument(struct arguments *w, const char *word, struct glint_erro
 
 /* Copies an argument and replaces {host}, {id} and {config}; other text in braces is kept. Returns
  * false if it does not fit. */
-static bool expand_word(const char *word, const struct cluster *c, uint32_t executor, char *out,
-                        size_t capacity)
+static bool expand_launch_argument(const char *word, const struct cluster *c, uint32_t executor,
+                                   char *out, size_t capacity)
 {
     const struct {
         const char *name, *value;
@@ -127,18 +127,18 @@ static int build_launch_command(struct arguments *w, const struct cluster *c, ui
     if (c->launch_command == NULL || c->launch_command[0] == NULL)
         return error_set(error, GLINT_E_CONFIG, "set launch_command", "launch_command is empty");
     for (uint32_t i = 0; c->launch_command[i] != NULL && r == 0; i++) {
-        if (!expand_word(c->launch_command[i], c, executor, word, sizeof word))
+        if (!expand_launch_argument(c->launch_command[i], c, executor, word, sizeof word))
             return error_set(error, GLINT_E_CONFIG, NULL,
                              "an argument of launch_command is too long");
-        r = add_argument(w, word, error);
+        r = launch_arguments_add(w, word, error);
     }
     return r;
 }
 
 /* The command line of LAUNCH_LOCAL. Runs the executable of this process and not one found in PATH,
  * since the handshake requires equal builds. */
-static int build_self_command(struct arguments *w, const struct cluster *c, uint32_t executor,
-                              struct glint_error *error)
+static int build_local_launch_command(struct arguments *w, const struct cluster *c,
+                                      uint32_t executor, struct glint_error *error)
 {
     char self[PATH_MAX];
     size_t size = sizeof self;
@@ -150,7 +150,7 @@ static int build_self_command(struct arguments *w, const struct cluster *c, uint
     const char *const items[] = {
         self, "executor", "--cluster", c->path, "--id", c->executors[executor].id, "--launched"};
     for (size_t i = 0; i < sizeof items / sizeof items[0] && r == 0; i++)
-        r = add_argument(w, items[i], error);
+        r = launch_arguments_add(w, items[i], error);
     return r;
 }
 
@@ -168,7 +168,7 @@ static void on_timer_closed(uv_handle_t *handle)
     on_launch_closed(handle->data);
 }
 
-static void close_handles(struct launched_daemon *p)
+static void close_launch_handles(struct launched_daemon *p)
 {
     p->open_handles = 1;
     if (spawn_close(&p->process, on_launch_closed)) p->open_handles++;
@@ -176,14 +176,14 @@ static void close_handles(struct launched_daemon *p)
 }
 
 /* `ended` is skipped after launched_daemon_stop: its owner may be gone by then. */
-static void on_process_exit(void *arg, int wait_status)
+static void on_launched_process_exit(void *arg, int wait_status)
 {
     struct launched_daemon *p = arg;
     if (!p->stopping) p->ended(p->arg, wait_status);
-    close_handles(p);
+    close_launch_handles(p);
 }
 
-static bool is_overridden(const char *const *variables, const char *variable)
+static bool is_environment_overridden(const char *const *variables, const char *variable)
 {
     size_t size = strcspn(variable, "=") + 1;
     for (; variables != NULL && *variables != NULL; variables++)
@@ -194,7 +194,7 @@ static bool is_overridden(const char *const *variables, const char *variable)
 /* Returns the environment: launch_variables, which carry the options of `glint submit`, and the
  * variables of this process that they do not override. The array is the caller's, its strings are
  * borrowed. NULL: out of memory. */
-static char **build_environment(const struct cluster *c)
+static char **build_launch_environment(const struct cluster *c)
 {
     uint64_t own = 0, count = 0, n = 0;
     while (environ[own] != NULL) own++;
@@ -203,7 +203,7 @@ static char **build_environment(const struct cluster *c)
     if (all == NULL) return NULL;
     for (uint64_t i = 0; i < count; i++) all[n++] = (char *)(uintptr_t)c->launch_variables[i];
     for (uint64_t i = 0; i < own; i++)
-        if (!is_overridden(c->launch_variables, environ[i])) all[n++] = environ[i];
+        if (!is_environment_overridden(c->launch_variables, environ[i])) all[n++] = environ[i];
     assert(n <= own + count);
     all[n] = NULL;
     return all;
@@ -211,10 +211,10 @@ static char **build_environment(const struct cluster *c)
 
 /* Returns 0 or a negative errno. The timer is open in either case, so it must be closed by the loop
  * before `p` is freed. */
-static int spawn_daemon(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
-                        struct arguments *w, int log)
+static int spawn_daemon_process(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
+                                struct arguments *w, int log)
 {
-    char **variables = build_environment(c);
+    char **variables = build_launch_environment(c);
     const struct spawn_program program = {.path = w->items[0],
                                           .words = w->items,
                                           .variables = variables,
@@ -225,7 +225,7 @@ static int spawn_daemon(struct launched_daemon *p, uv_loop_t *loop, const struct
     assert(r == 0);
     p->timer.data = p;
     p->open_handles = 1;
-    r = variables != NULL ? spawn_start(&p->process, loop, &program, on_process_exit, p)
+    r = variables != NULL ? spawn_start(&p->process, loop, &program, on_launched_process_exit, p)
                           : UV_ENOMEM;
     mem_free(variables);
     return r;
@@ -251,18 +251,19 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                      cluster->executors[executor].id))
         r = error_set(error, GLINT_E_CONFIG, NULL, "log_dir is too long");
     if (r == 0)
-        r = cluster->launch == LAUNCH_LOCAL ? build_self_command(&w, cluster, executor, error)
-                                            : build_launch_command(&w, cluster, executor, error);
+        r = cluster->launch == LAUNCH_LOCAL
+                ? build_local_launch_command(&w, cluster, executor, error)
+                : build_launch_command(&w, cluster, executor, error);
     if (r == 0) {
-        log = open_log(env, cluster, p->log, error);
-        r = log < 0 ? log : spawn_daemon(p, loop, cluster, &w, log);
+        log = open_launch_log(env, cluster, p->log, error);
+        r = log < 0 ? log : spawn_daemon_process(p, loop, cluster, &w, log);
         if (r != 0 && log >= 0) spawn_set_error(error, GLINT_E_SYSTEM, r, w.items[0]);
     }
     if (log >= 0) env->close(env, log); /* the process has its own descriptor */
-    arguments_fini(&w);
+    launch_arguments_fini(&w);
     if (r == 0) return p;
     if (p->open_handles > 0)
-        close_handles(p);
+        close_launch_handles(p);
     else
         mem_free(p);
     return NULL;
@@ -273,7 +274,7 @@ const char *launched_daemon_log_path(const struct launched_daemon *p)
     return p->log;
 }
 
-static void on_grace_over(uv_timer_t *timer)
+static void on_stop_grace_over(uv_timer_t *timer)
 {
     struct launched_daemon *p = timer->data;
     spawn_kill(&p->process, SIGKILL);
@@ -285,6 +286,6 @@ void launched_daemon_stop(struct launched_daemon *p, uint64_t grace_ms)
     p->stopping = true;
     if (!p->process.running) return;
     spawn_kill(&p->process, SIGTERM);
-    int failed = uv_timer_start(&p->timer, on_grace_over, grace_ms, 0);
+    int failed = uv_timer_start(&p->timer, on_stop_grace_over, grace_ms, 0);
     assert(failed == 0);
 }

@@ -100,27 +100,28 @@ struct work_dir_cleanup {
     const char *parent;
 };
 
-static void on_cleanup_thread(uv_work_t *work)
+static void clean_up_work_dirs_on_pool(uv_work_t *work)
 {
     const struct work_dir_cleanup *s = work->data;
     work_dir_remove_stale(s->env, s->parent);
 }
 
-static void on_cleanup_done(uv_work_t *work, int status)
+static void on_work_dirs_cleaned_up(uv_work_t *work, int status)
 {
     (void)status;
     mem_free(work->data);
 }
 
 /* When out of memory the directories stay until the next executor or daemon starts. */
-static void cleanup_work_dirs(struct daemon *d)
+static void start_work_dirs_cleanup(struct daemon *d)
 {
     struct work_dir_cleanup *s = mem_zalloc(sizeof *s);
     if (s == NULL) return;
     s->env = d->env;
     s->parent = d->self->work_dir;
     s->work.data = s;
-    int failed = uv_queue_work(&d->loop, &s->work, on_cleanup_thread, on_cleanup_done);
+    int failed =
+        uv_queue_work(&d->loop, &s->work, clean_up_work_dirs_on_pool, on_work_dirs_cleaned_up);
     assert(failed == 0); /* fails only without a work function */
 }
 
@@ -150,14 +151,14 @@ static void on_pipe_closed(uv_handle_t *handle)
     runner_unref(handle->data);
 }
 
-static void close_pipe(struct executor_runner *w)
+static void close_executor_pipe(struct executor_runner *w)
 {
     w->pipe_ended = true;
     if (!uv_is_closing((uv_handle_t *)&w->pipe)) uv_close((uv_handle_t *)&w->pipe, on_pipe_closed);
 }
 
 /* Closes the handles and frees the slot for the next driver. */
-static void runner_close(struct executor_runner *w)
+static void close_runner_handles(struct executor_runner *w)
 {
     struct daemon *d = w->d;
     assert(w->state != RUNNER_CLOSED && d->runner_count > 0);
@@ -165,12 +166,12 @@ static void runner_close(struct executor_runner *w)
     d->runner_count--;
     if (w->session != NULL) session_on_executor_exited(w->session);
     w->session = NULL;
-    close_pipe(w);
+    close_executor_pipe(w);
     deadline_close(&w->deadline, on_runner_handle_closed);
     if (spawn_close(&w->process, on_runner_handle_closed)) w->handles++;
 }
 
-static void runner_finish(struct executor_runner *w)
+static void report_executor_exit(struct executor_runner *w)
 {
     struct daemon *d = w->d;
     struct log_ids ids;
@@ -198,17 +199,17 @@ static void runner_finish(struct executor_runner *w)
                  WEXITSTATUS(status));
     /* A process that exits with 0 has removed its own directory. One that exits with another code
      * may not have: a user function may call exit. */
-    if (status != 0) cleanup_work_dirs(d);
+    if (status != 0) start_work_dirs_cleanup(d);
     if (w->session != NULL)
         conn_send_payload(w->session->conn, FRAME_EXECUTOR_EXITED, 0, &executor_exited_format,
                           &exited);
-    runner_close(w);
+    close_runner_handles(w);
     /* drivers_max allows one more executor now. */
-    job_queue_run(d);
+    job_queue_start_next(d);
     daemon_stop_if_done(d);
 }
 
-static void on_process_exit(void *arg, int wait_status)
+static void on_executor_process_exit(void *arg, int wait_status)
 {
     struct executor_runner *w = arg;
     w->exited = true;
@@ -216,12 +217,12 @@ static void on_process_exit(void *arg, int wait_status)
     /* The exit and the pipe's end arrive in any order. If a process that the job forked still has
      * the pipe open, its end never arrives: wait at most PIPE_REST_MS. */
     if (w->pipe_ended)
-        runner_finish(w);
+        report_executor_exit(w);
     else
         deadline_start(&w->deadline, PIPE_REST_MS);
 }
 
-static void arm_kill_deadline(struct executor_runner *w, uint64_t kill_ms)
+static void start_kill_deadline(struct executor_runner *w, uint64_t kill_ms)
 {
     uint64_t kill_ns = daemon_now(w->d) + kill_ms * MS_NS;
     bool already = w->state == RUNNER_STOPPING;
@@ -239,7 +240,7 @@ static void on_start_deadline(void *arg)
     struct log_ids ids;
     if (w->state == RUNNER_CLOSED) return;
     if (w->exited) {
-        runner_finish(w);
+        report_executor_exit(w);
         return;
     }
     log_line(LOG_WARN, runner_log_ids(w, &ids), "killing process %d: it did not exit in time",
@@ -250,10 +251,10 @@ static void on_start_deadline(void *arg)
 void executor_runner_stop(struct executor_runner *w)
 {
     if (w->state != RUNNER_RUNNING) return;
-    arm_kill_deadline(w, KILL_MS);
-    close_pipe(w);
+    start_kill_deadline(w, KILL_MS);
+    close_executor_pipe(w);
     /* It had exited, and only the rest of the pipe was awaited: that is closed now. */
-    if (w->exited) runner_finish(w);
+    if (w->exited) report_executor_exit(w);
 }
 
 void executor_runner_drain(struct executor_runner *w, bool now)
@@ -261,8 +262,8 @@ void executor_runner_drain(struct executor_runner *w, bool now)
     if (w->exited) return;
     spawn_kill(&w->process, SIGTERM); /* no error if it has exited */
     if (!now) return;
-    arm_kill_deadline(w, KILL_MS_SHORT);
-    close_pipe(w);
+    start_kill_deadline(w, KILL_MS_SHORT);
+    close_executor_pipe(w);
 }
 
 uint64_t executor_runner_memory_bytes(const struct executor_runner *w)
@@ -280,7 +281,7 @@ uint64_t executor_runner_memory_bytes(const struct executor_runner *w)
 
 /* ---- The pipe */
 
-static void on_pipe_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void on_exit_report_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     static char chunk[4096];
     (void)handle, (void)suggested;
@@ -289,7 +290,7 @@ static void on_pipe_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 
 /* If the process runs but the pipe has ended (a user function may have closed the descriptor), it
  * cannot be told to exit: it is killed unless it exits soon. */
-static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_exit_report_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct executor_runner *w = stream->data;
     if (n >= 0) {
@@ -302,9 +303,9 @@ static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     uv_read_stop(stream);
     w->pipe_ended = true;
     if (w->exited)
-        runner_finish(w);
+        report_executor_exit(w);
     else
-        arm_kill_deadline(w, KILL_MS);
+        start_kill_deadline(w, KILL_MS);
 }
 
 /* ---- Start */
@@ -316,10 +317,11 @@ struct process_arguments {
     uint32_t count, words;
 };
 
-static void add_argument(struct process_arguments *a, const char *option, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static void executor_arguments_add(struct process_arguments *a, const char *option,
+                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static void add_argument(struct process_arguments *a, const char *option, const char *format, ...)
+static void executor_arguments_add(struct process_arguments *a, const char *option,
+                                   const char *format, ...)
 {
     va_list args;
     assert(a->count < sizeof a->text / sizeof a->text[0]);
@@ -331,13 +333,13 @@ static void add_argument(struct process_arguments *a, const char *option, const 
     a->argv[a->words++] = text;
 }
 
-static void add_time(struct process_arguments *a, const char *option, uint64_t ms)
+static void executor_arguments_add_ms(struct process_arguments *a, const char *option, uint64_t ms)
 {
-    add_argument(a, option, "%llums", (unsigned long long)ms);
+    executor_arguments_add(a, option, "%llums", (unsigned long long)ms);
 }
 
-static void fill_arguments(struct process_arguments *a, const struct daemon *d,
-                           const struct executor_request *request)
+static void executor_arguments_fill(struct process_arguments *a, const struct daemon *d,
+                                    const struct executor_request *request)
 {
     static char name[] = "glint", command[] = "executor", from_daemon[] = "--executor-process",
                 insecure[] = "--insecure-plaintext", commands[] = "--allow-commands";
@@ -345,25 +347,28 @@ static void fill_arguments(struct process_arguments *a, const struct daemon *d,
     const struct cluster_executor *self = d->self;
     bool v6 = strchr(request->driver_host, ':') != NULL;
     *a = (struct process_arguments){.argv = {name, command, from_daemon}, .words = 3};
-    add_argument(a, "--join", v6 ? "[%s]:%u" : "%s:%u", request->driver_host, request->driver_port);
+    executor_arguments_add(a, "--join", v6 ? "[%s]:%u" : "%s:%u", request->driver_host,
+                           request->driver_port);
     if (c->insecure_plaintext) a->argv[a->words++] = insecure;
     if (c->allow_commands) a->argv[a->words++] = commands;
-    add_argument(a, "--cluster-name", "%s", c->name);
-    add_argument(a, "--id", "%s", self->id);
-    add_argument(a, "--host", "%s", self->host);
-    if (c->ports.first != 0) add_argument(a, "--ports", "%u-%u", c->ports.first, c->ports.last);
-    add_argument(a, "--slots", "%u", self->slots / c->drivers_max);
-    add_argument(a, "--memory", "%llu", (unsigned long long)(self->memory_bytes / c->drivers_max));
-    if (self->work_dir != NULL) add_argument(a, "--work-dir", "%s", self->work_dir);
-    add_time(a, "--heartbeat", c->heartbeat.heartbeat_ns / MS_NS);
-    add_time(a, "--suspect", c->heartbeat.suspect_ns / MS_NS);
-    add_time(a, "--dead", c->heartbeat.dead_ns / MS_NS);
-    add_time(a, "--connect", c->connect_ms);
-    add_time(a, "--fetch", c->fetch_ms);
-    add_time(a, "--drain", c->drain_ms);
-    add_time(a, "--start", c->start_ms);
-    add_argument(a, "--log-format", "%s", d->config->log_json ? "json" : "text");
-    add_argument(a, "--log-limit", "%llu", (unsigned long long)daemon_log_bytes_max(d));
+    executor_arguments_add(a, "--cluster-name", "%s", c->name);
+    executor_arguments_add(a, "--id", "%s", self->id);
+    executor_arguments_add(a, "--host", "%s", self->host);
+    if (c->ports.first != 0)
+        executor_arguments_add(a, "--ports", "%u-%u", c->ports.first, c->ports.last);
+    executor_arguments_add(a, "--slots", "%u", self->slots / c->drivers_max);
+    executor_arguments_add(a, "--memory", "%llu",
+                           (unsigned long long)(self->memory_bytes / c->drivers_max));
+    if (self->work_dir != NULL) executor_arguments_add(a, "--work-dir", "%s", self->work_dir);
+    executor_arguments_add_ms(a, "--heartbeat", c->heartbeat.heartbeat_ns / MS_NS);
+    executor_arguments_add_ms(a, "--suspect", c->heartbeat.suspect_ns / MS_NS);
+    executor_arguments_add_ms(a, "--dead", c->heartbeat.dead_ns / MS_NS);
+    executor_arguments_add_ms(a, "--connect", c->connect_ms);
+    executor_arguments_add_ms(a, "--fetch", c->fetch_ms);
+    executor_arguments_add_ms(a, "--drain", c->drain_ms);
+    executor_arguments_add_ms(a, "--start", c->start_ms);
+    executor_arguments_add(a, "--log-format", "%s", d->config->log_json ? "json" : "text");
+    executor_arguments_add(a, "--log-limit", "%llu", (unsigned long long)daemon_log_bytes_max(d));
 }
 
 /* Starts the driver's program, or the daemon's own: /proc/self/exe, so that an upgrade of the file
@@ -376,7 +381,7 @@ static int spawn_executor(struct executor_runner *w, const struct executor_reque
     struct process_credentials credentials = {.key = request->key};
     int pair[2]; /* the daemon's end, the process's end */
     memcpy(credentials.incarnation, request->incarnation, sizeof credentials.incarnation);
-    fill_arguments(&arguments, w->d, request);
+    executor_arguments_fill(&arguments, w->d, request);
     int r = uv_socketpair(SOCK_STREAM, 0, pair, UV_NONBLOCK_PIPE, 0);
     if (r != 0) return r;
     r = env_write_all(env, pair[0], &credentials, sizeof credentials);
@@ -398,7 +403,7 @@ static int spawn_executor(struct executor_runner *w, const struct executor_reque
             p.file_count = PROCESS_PROGRAM_FD + 1;
             text_format(path, sizeof path, "/proc/self/fd/%d", PROCESS_PROGRAM_FD);
         }
-        r = spawn_start(&w->process, &w->d->loop, &p, on_process_exit, w);
+        r = spawn_start(&w->process, &w->d->loop, &p, on_executor_process_exit, w);
     }
     env->close(env, pair[1]);
     return r;
@@ -427,10 +432,10 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     if (r != 0) {
         spawn_set_error(error, GLINT_E_SYSTEM, r,
                         w->program.file >= 0 ? w->program.path : "the executor process");
-        runner_close(w);
+        close_runner_handles(w);
         return error->code;
     }
-    r = uv_read_start((uv_stream_t *)&w->pipe, on_pipe_alloc, on_pipe_read);
+    r = uv_read_start((uv_stream_t *)&w->pipe, on_exit_report_alloc, on_exit_report_read);
     if (r != 0) {
         executor_runner_stop(w);
         return error_set_system(error, GLINT_E_SYSTEM, r, "read", "the pipe of a process");

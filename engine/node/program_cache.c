@@ -17,14 +17,15 @@
 
 #define NAMES_MAX 256u
 
-static int cache_error(struct glint_error *error, int r, const char *operation, const char *path)
+static int set_program_cache_error(struct glint_error *error, int r, const char *operation,
+                                   const char *path)
 {
     if (error->code != GLINT_OK) return error->code;
     return error_set_system(error, GLINT_E_WORK_DIR, r, operation, path);
 }
 
 /* Creates the directory and its parents. It must be this user's alone: what is in it is run. */
-static int open_directory(struct env *env, char out[PATH_MAX], struct glint_error *error)
+static int open_cache_directory(struct env *env, char out[PATH_MAX], struct glint_error *error)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     struct env_stat s;
@@ -43,15 +44,16 @@ static int open_directory(struct env *env, char out[PATH_MAX], struct glint_erro
         if (slash != NULL) *slash = '/';
         if (slash == NULL || (r != 0 && r != -EEXIST)) break;
     }
-    if (r != 0 && r != -EEXIST) return cache_error(error, r, "create", out);
+    if (r != 0 && r != -EEXIST) return set_program_cache_error(error, r, "create", out);
     r = env->stat_name(env, ENV_CWD, out, &s);
-    if (r != 0) return cache_error(error, r, "use", out);
+    if (r != 0) return set_program_cache_error(error, r, "use", out);
     if (s.kind == ENV_DIRECTORY && s.mine && (s.mode & 077) == 0) return 0;
     return error_set(error, GLINT_E_WORK_DIR, "remove it, or chmod 700",
                      "%s must be a directory that only this user can access", out);
 }
 
-static void file_path(const char *directory, const struct program_info *program, char out[PATH_MAX])
+static void program_file_path(const char *directory, const struct program_info *program,
+                              char out[PATH_MAX])
 {
     char name[SHA256_TEXT_MAX];
     sha256_text(program->sha256, name);
@@ -66,11 +68,11 @@ static int program_cache_open(struct env *env, const struct program_info *progra
     char directory[PATH_MAX];
     struct env_stat s;
     *out = PROGRAM_FILE_NONE;
-    if (open_directory(env, directory, error) != 0) return error->code;
-    file_path(directory, program, out->path);
+    if (open_cache_directory(env, directory, error) != 0) return error->code;
+    program_file_path(directory, program, out->path);
     int file = env->open(env, ENV_CWD, out->path, ENV_READ_NOFOLLOW);
     if (file == -ENOENT) return 0;
-    if (file < 0) return cache_error(error, file, "open", out->path);
+    if (file < 0) return set_program_cache_error(error, file, "open", out->path);
     /* A lock that cannot be had: it is being removed. A file of another user, or that others may
      * write, could change once it is verified. */
     if (env->lock_shared(env, file) == 0 && env->stat_open(env, file, &s) == 0 && s.links > 0 &&
@@ -114,20 +116,20 @@ static int add_cached_program(void *arg, const char *name)
     return 0;
 }
 
-static int compare_age(const void *a, const void *b)
+static int compare_program_age(const void *a, const void *b)
 {
     const struct cache_entry *x = a, *y = b;
     return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
 /* Being written, or left by a daemon that was killed. */
-static bool is_temporary(const struct cache_entry *e)
+static bool is_temporary_program_name(const struct cache_entry *e)
 {
     return strchr(e->name, '.') != NULL;
 }
 
 /* Removes a file unless it is in use. */
-static bool remove_unused(struct env *env, const char *path)
+static bool remove_unused_program(struct env *env, const char *path)
 {
     int file = env->open(env, ENV_CWD, path, ENV_READ_NOFOLLOW);
     bool removed =
@@ -145,21 +147,21 @@ static int evict_programs(struct env *env, const char *directory, uint64_t bytes
     l->env = env;
     l->directory = directory;
     env_list_dir(env, directory, add_cached_program, l);
-    qsort(l->entries, l->count, sizeof l->entries[0], compare_age);
+    qsort(l->entries, l->count, sizeof l->entries[0], compare_program_age);
     uint32_t left = 1;
     for (uint32_t i = 0; i < l->count; i++) {
-        left += !is_temporary(&l->entries[i]);
+        left += !is_temporary_program_name(&l->entries[i]);
         total += l->entries[i].bytes;
     }
     for (uint32_t i = 0; i < l->count; i++) {
         const struct cache_entry *e = &l->entries[i];
         char path[PATH_MAX];
         bool fits = left <= PROGRAM_CACHE_FILES && total <= PROGRAM_CACHE_BYTES;
-        if (fits && !is_temporary(e)) continue;
+        if (fits && !is_temporary_program_name(e)) continue;
         text_format(path, sizeof path, "%s/%s", directory, e->name);
-        if (!remove_unused(env, path)) continue;
+        if (!remove_unused_program(env, path)) continue;
         total -= e->bytes;
-        left -= !is_temporary(e);
+        left -= !is_temporary_program_name(e);
     }
     mem_free(l);
     if (left <= PROGRAM_CACHE_FILES && total <= PROGRAM_CACHE_BYTES) return 0;
@@ -180,7 +182,7 @@ static int program_cache_create(struct env *env, const struct program_info *prog
                          "the driver's program has %llu bytes, the program cache is for %llu",
                          (unsigned long long)program->size,
                          (unsigned long long)PROGRAM_CACHE_BYTES);
-    if (open_directory(env, directory, error) != 0) return error->code;
+    if (open_cache_directory(env, directory, error) != 0) return error->code;
     if (evict_programs(env, directory, program->size, error) != 0) return error->code;
     if (env->random(env, &number, sizeof number) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
@@ -190,7 +192,7 @@ static int program_cache_create(struct env *env, const struct program_info *prog
     if (out->file < 0) {
         int r = out->file;
         out->file = -1;
-        return cache_error(error, r, "create", out->path);
+        return set_program_cache_error(error, r, "create", out->path);
     }
     out->temporary = true;
     env->lock(env, out->file); /* a new file of our own: it is not locked yet */
@@ -202,17 +204,17 @@ static int program_cache_publish(struct env *env, const struct program_info *pro
                                  struct program_file *f, struct glint_error *error)
 {
     char directory[PATH_MAX], path[PATH_MAX], same[32];
-    if (open_directory(env, directory, error) != 0) return error->code;
-    file_path(directory, program, path);
+    if (open_cache_directory(env, directory, error) != 0) return error->code;
+    program_file_path(directory, program, path);
     /* A file that is open for writing cannot be executed. The path may be another file by now. */
     text_format(same, sizeof same, "/proc/self/fd/%d", f->file);
     const int file = env->open(env, ENV_CWD, same, ENV_READ);
-    if (file < 0) return cache_error(error, file, "open", f->path);
+    if (file < 0) return set_program_cache_error(error, file, "open", f->path);
     int r = fchmod(file, 0500) == 0 ? 0 : -errno;
     if (r == 0) r = env->rename(env, ENV_CWD, f->path, ENV_CWD, path, ENV_RENAME_REPLACE);
     if (r != 0) {
         env->close(env, file);
-        return cache_error(error, r, "rename", f->path);
+        return set_program_cache_error(error, r, "rename", f->path);
     }
     f->temporary = false;
     program_file_close(env, f);
@@ -241,10 +243,10 @@ void program_file_close(struct env *env, struct program_file *f)
 
 /* ---- States:
  *
- *   ASKING    -> VERIFYING [on_program: the file is cached]
- *   ASKING    -> FETCHING  [start_fetching]
- *   VERIFYING -> FETCHING  [on_hashed: the cached file is damaged]
- *   FETCHING  -> VERIFYING [on_chunk: the last one]
+ *   ASKING    -> VERIFYING [on_program_info_frame: the file is cached]
+ *   ASKING    -> FETCHING  [start_program_fetch_chunks]
+ *   VERIFYING -> FETCHING  [on_fetched_program_hashed: the cached file is damaged]
+ *   FETCHING  -> VERIFYING [on_program_chunk: the last one]
  *   any       -> DONE      [finish, program_fetch_release]
  *
  * One chunk is requested at a time: the next one when it has been written. */
@@ -266,8 +268,8 @@ struct program_fetch {
     struct program_info program;
     struct program_file file;
     struct fetch_request request;
-    bool requested;  /* `request` is with the client */
-    uint8_t *chunk;  /* FETCH_CHUNK_BYTES_MAX: the memory of `request` */
+    bool requested; /* `request` is with the client */
+    uint8_t *chunk; /* FETCH_CHUNK_BYTES_MAX: the memory of `request` */
     uv_work_t work;
     bool hashing, deadline_closed, released;
     int hash_code;
@@ -278,7 +280,7 @@ struct program_fetch {
 
 /* ---- End */
 
-static void free_if_unused(struct program_fetch *p)
+static void free_fetch_if_unused(struct program_fetch *p)
 {
     if (!p->released || p->hashing || p->requested || !p->deadline_closed) return;
     program_file_close(p->net->env, &p->file);
@@ -290,20 +292,20 @@ static void on_fetch_deadline_closed(void *arg)
 {
     struct program_fetch *p = arg;
     p->deadline_closed = true;
-    free_if_unused(p);
+    free_fetch_if_unused(p);
 }
 
-static void end_fetch(struct program_fetch *p)
+static void end_program_fetch(struct program_fetch *p)
 {
     p->state = PROGRAM_FETCH_DONE;
     deadline_close(&p->deadline, on_fetch_deadline_closed);
 }
 
 /* `why` NULL: the file is verified. */
-static void finish_fetch(struct program_fetch *p, const struct glint_error *why)
+static void finish_program_fetch(struct program_fetch *p, const struct glint_error *why)
 {
     assert(p->state != PROGRAM_FETCH_DONE && (why == NULL || why->code != GLINT_OK));
-    end_fetch(p);
+    end_program_fetch(p);
     p->done(p->arg, &p->file, why);
 }
 
@@ -311,61 +313,61 @@ void program_fetch_release(struct program_fetch *p)
 {
     struct glint_error closed = {.code = GLINT_OK};
     if (p == NULL) return;
-    if (p->state != PROGRAM_FETCH_DONE) end_fetch(p);
+    if (p->state != PROGRAM_FETCH_DONE) end_program_fetch(p);
     error_set(&closed, GLINT_E_CONNECTION, NULL, "the connection was closed");
     fetch_client_on_closed(&p->client);
     fetch_client_fail(&p->client, &closed);
     p->released = true;
-    free_if_unused(p);
+    free_fetch_if_unused(p);
 }
 
 /* ---- Verification */
 
-static void hash_on_thread(uv_work_t *work)
+static void hash_fetched_program_on_pool(uv_work_t *work)
 {
     struct program_fetch *p = work->data;
     p->hash_code = sha256_of_file(p->net->env, p->file.file, p->hash);
 }
 
-static void start_fetching(struct program_fetch *p);
+static void start_program_fetch_chunks(struct program_fetch *p);
 
 /* A file of the right hash: a fetched one is given its name first. */
-static void on_verified(struct program_fetch *p)
+static void on_program_verified(struct program_fetch *p)
 {
     struct glint_error why = {.code = GLINT_OK};
     char text[SHA256_TEXT_MAX];
     bool fetched = p->file.temporary;
     sha256_text(p->program.sha256, text);
     if (fetched && program_cache_publish(p->net->env, &p->program, &p->file, &why) != 0) {
-        finish_fetch(p, &why);
+        finish_program_fetch(p, &why);
         return;
     }
     log_line(LOG_INFO, &(struct log_ids){.peer = conn_peer_address(p->conn)},
              "%s the driver's program: %llu bytes, SHA-256 %s, build %s",
              fetched ? "fetched" : "found in the cache", (unsigned long long)p->program.size, text,
              conn_peer_hello(p->conn)->build);
-    finish_fetch(p, NULL);
+    finish_program_fetch(p, NULL);
 }
 
-static void on_hashed(uv_work_t *work, int status)
+static void on_fetched_program_hashed(uv_work_t *work, int status)
 {
     struct program_fetch *p = work->data;
     struct glint_error why = {.code = GLINT_OK};
     (void)status;
     p->hashing = false;
     if (p->state == PROGRAM_FETCH_DONE) {
-        free_if_unused(p);
+        free_fetch_if_unused(p);
         return;
     }
     if (p->hash_code == 0 && memcmp(p->hash, p->program.sha256, sizeof p->hash) == 0) {
-        on_verified(p);
+        on_program_verified(p);
         return;
     }
     if (!p->file.temporary) { /* the file in the cache is damaged */
         log_line(LOG_WARN, NULL, "removing %s: its content does not match its SHA-256",
                  p->file.path);
         program_cache_remove(p->net->env, &p->file);
-        start_fetching(p);
+        start_program_fetch_chunks(p);
         return;
     }
     if (p->hash_code != 0)
@@ -373,24 +375,25 @@ static void on_hashed(uv_work_t *work, int status)
     else
         error_set(&why, GLINT_E_FETCH_FAILED, "start the job again",
                   "the program that was received does not match its SHA-256");
-    finish_fetch(p, &why);
+    finish_program_fetch(p, &why);
 }
 
-static void start_verifying(struct program_fetch *p)
+static void start_program_verification(struct program_fetch *p)
 {
     p->state = PROGRAM_FETCH_VERIFYING;
     deadline_stop(&p->deadline);
     p->work.data = p;
     p->hashing = true;
-    int failed = uv_queue_work(p->net->loop, &p->work, hash_on_thread, on_hashed);
+    int failed = uv_queue_work(p->net->loop, &p->work, hash_fetched_program_on_pool,
+                               on_fetched_program_hashed);
     assert(failed == 0); /* fails only without a work function */
 }
 
 /* ---- Chunks: only the complete file is verified */
 
-static void on_chunk(struct fetch_request *r);
+static void on_program_chunk(struct fetch_request *r);
 
-static void request_chunk(struct program_fetch *p, uint64_t offset)
+static void request_program_chunk(struct program_fetch *p, uint64_t offset)
 {
     uint64_t left = p->program.size - offset;
     p->request = (struct fetch_request){
@@ -398,21 +401,21 @@ static void request_chunk(struct program_fetch *p, uint64_t offset)
                 .offset = offset,
                 .size = left < FETCH_CHUNK_BYTES_MAX ? left : FETCH_CHUNK_BYTES_MAX},
         .into = p->chunk,
-        .done = on_chunk,
+        .done = on_program_chunk,
         .arg = p};
     p->requested = true;
     deadline_start(&p->deadline, p->fetch_ms);
     fetch_client_submit(&p->client, &p->request);
 }
 
-static void on_chunk(struct fetch_request *r)
+static void on_program_chunk(struct fetch_request *r)
 {
     struct program_fetch *p = r->arg;
     struct glint_error why = r->error;
     uint64_t end = r->get.offset + r->get.size;
     p->requested = false;
     if (p->state == PROGRAM_FETCH_DONE) {
-        free_if_unused(p);
+        free_fetch_if_unused(p);
         return;
     }
     if (why.code == GLINT_OK) {
@@ -420,14 +423,14 @@ static void on_chunk(struct fetch_request *r)
         if (w != 0) error_set_system(&why, GLINT_E_WORK_DIR, w, "write", p->file.path);
     }
     if (why.code != GLINT_OK)
-        finish_fetch(p, &why);
+        finish_program_fetch(p, &why);
     else if (end == p->program.size)
-        start_verifying(p);
+        start_program_verification(p);
     else
-        request_chunk(p, end);
+        request_program_chunk(p, end);
 }
 
-static void start_fetching(struct program_fetch *p)
+static void start_program_fetch_chunks(struct program_fetch *p)
 {
     struct glint_error why = {.code = GLINT_OK};
     p->state = PROGRAM_FETCH_FETCHING;
@@ -437,26 +440,26 @@ static void start_fetching(struct program_fetch *p)
     else
         program_cache_create(p->net->env, &p->program, &p->file, &why);
     if (why.code != GLINT_OK)
-        finish_fetch(p, &why);
+        finish_program_fetch(p, &why);
     else
-        request_chunk(p, 0);
+        request_program_chunk(p, 0);
 }
 
 /* ---- Frames */
 
-static int on_program(struct program_fetch *p, struct glint_slice payload,
-                      struct glint_error *error)
+static int on_program_info_frame(struct program_fetch *p, struct glint_slice payload,
+                                 struct glint_error *error)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (p->state != PROGRAM_FETCH_ASKING)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "duplicate PROGRAM");
     if (program_info_decode(payload, &p->program, error) != 0) return error->code;
     if (program_cache_open(p->net->env, &p->program, &p->file, &why) != 0)
-        finish_fetch(p, &why);
+        finish_program_fetch(p, &why);
     else if (p->file.file >= 0)
-        start_verifying(p);
+        start_program_verification(p);
     else
-        start_fetching(p);
+        start_program_fetch_chunks(p);
     return 0;
 }
 
@@ -464,7 +467,7 @@ int program_fetch_on_frame(struct program_fetch *p, const struct frame *f,
                            struct glint_slice payload, struct glint_error *error)
 {
     if (p->state == PROGRAM_FETCH_DONE) return 0;
-    if (f->type == FRAME_PROGRAM) return on_program(p, payload, error);
+    if (f->type == FRAME_PROGRAM) return on_program_info_frame(p, payload, error);
     return fetch_client_on_frame(&p->client, p->conn, f, payload, error);
 }
 
@@ -487,7 +490,7 @@ static void on_program_deadline(void *arg)
     error_set(&why, GLINT_E_FETCH_FAILED, "see `fetch` in cluster.toml",
               "the driver did not send the next chunk of its program within %llu ms",
               (unsigned long long)p->fetch_ms);
-    finish_fetch(p, &why);
+    finish_program_fetch(p, &why);
 }
 
 struct program_fetch *program_fetch_start(struct net *net, struct conn *conn, uint64_t fetch_ms,

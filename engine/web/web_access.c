@@ -26,22 +26,23 @@ bool web_token_is(const struct web_access *a, const char *given)
 }
 
 /* Compares a Host header with a name, with or without the port. */
-static bool is_host(const char *host, const char *name, uint16_t port)
+static bool host_header_matches(const char *host, const char *name, uint16_t port)
 {
     char with_port[300];
     snprintf(with_port, sizeof with_port, "%s:%u", name, port);
     return strcasecmp(host, with_port) == 0 || (port == 80 && strcasecmp(host, name) == 0);
 }
 
-static bool host_is_known(const struct web_access *a, const char *host)
+static bool is_known_host(const struct web_access *a, const char *host)
 {
     if (host == NULL) return false;
     if (!a->loopback) return true;
-    return is_host(host, a->address, a->port) || is_host(host, "localhost", a->port);
+    return host_header_matches(host, a->address, a->port) ||
+           host_header_matches(host, "localhost", a->port);
 }
 
 /* The origin is this server, also behind a proxy with TLS that passes the name on. */
-static bool origin_is_own(const char *origin, const char *host)
+static bool is_same_origin(const char *origin, const char *host)
 {
     const char *schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
@@ -57,8 +58,8 @@ enum web_denial web_access_check(const struct web_access *a, const struct web_cr
 {
     static const char bearer[] = "Bearer ";
     *out_by_query = false;
-    if (!host_is_known(a, c->host)) return WEB_WRONG_HOST;
-    if (c->origin != NULL && !origin_is_own(c->origin, c->host)) return WEB_WRONG_ORIGIN;
+    if (!is_known_host(a, c->host)) return WEB_WRONG_HOST;
+    if (c->origin != NULL && !is_same_origin(c->origin, c->host)) return WEB_WRONG_ORIGIN;
     if (c->authorization != NULL && strncasecmp(c->authorization, bearer, sizeof bearer - 1) == 0)
         return web_token_is(a, c->authorization + sizeof bearer - 1) ? WEB_ALLOWED : WEB_NO_TOKEN;
     if (c->cookie != NULL && web_token_is(a, c->cookie)) return WEB_ALLOWED;

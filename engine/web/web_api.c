@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Milliseconds as the event log has them; a negative number: not known. */
-static void put_ms(struct json *out, const char *name, double ms)
+static void put_milliseconds(struct json *out, const char *name, double ms)
 {
     if (ms >= 0)
         json_ms(out, name, (uint64_t)llround(ms * 1000) * 1000);
@@ -19,7 +19,8 @@ static void put_ms(struct json *out, const char *name, double ms)
 }
 
 /* The same, of a field of an event. */
-static void put_field(struct json *out, const char *name, const json_t *event, const char *field)
+static void put_event_field(struct json *out, const char *name, const json_t *event,
+                            const char *field)
 {
     job_put_value(out, name, json_object_get(event, field));
 }
@@ -27,7 +28,7 @@ static void put_field(struct json *out, const char *name, const json_t *event, c
 /* ---- Jobs */
 
 /* Of a job, an action or a stage that has ended; one that the user cancelled has not failed. */
-static const char *status_of(const json_t *end)
+static const char *api_status_of_end(const json_t *end)
 {
     static const char *const ways_to_cancel[] = {"INTERRUPTED", "TERMINATED", "CANCELLED"};
     const json_t *error = json_object_get(end, "error");
@@ -38,12 +39,12 @@ static const char *status_of(const json_t *end)
     return "FAILED";
 }
 
-static void put_counters(struct json *out, const struct job_model *m)
+static void put_stage_counters(struct json *out, const struct job_model *m)
 {
     struct counters sum = {.count = 0};
     struct glint_error error = {.code = GLINT_OK};
     if (m->end != NULL && json_object_get(m->end, "counters") != NULL) {
-        put_field(out, "counters", m->end, "counters");
+        put_event_field(out, "counters", m->end, "counters");
         return;
     }
     for (uint32_t i = 0; i < m->stage_count; i++) {
@@ -56,31 +57,31 @@ static void put_counters(struct json *out, const struct job_model *m)
     counters_fini(&sum);
 }
 
-static void put_texts(struct json *out, const char *name, const struct job_model *m,
-                      const char *event, const char *field)
+static void put_event_texts(struct json *out, const char *name, const struct job_model *m,
+                            const char *event, const char *field)
 {
     size_t i;
     json_t *o;
     json_begin(out, name, '[');
     json_array_foreach(m->events, i, o)
     {
-        if (job_event_is(o, event)) put_field(out, NULL, o, field);
+        if (job_event_is(o, event)) put_event_field(out, NULL, o, field);
     }
     json_end(out, ']');
 }
 
-static void put_details(struct json *out, const struct job_model *m, const struct job_totals *t)
+static void put_job_details(struct json *out, const struct job_model *m, const struct job_totals *t)
 {
     const char *name;
     json_t *value;
-    put_field(out, "version", m->job, "version");
-    put_field(out, "build", m->job, "build");
-    put_field(out, "master", m->job, "master");
+    put_event_field(out, "version", m->job, "version");
+    put_event_field(out, "build", m->job, "build");
+    put_event_field(out, "master", m->job, "master");
     json_bool(out, "live", m->live);
-    put_ms(out, "lastMs", m->last_ms);
-    put_field(out, "error", m->end, "error");
-    put_field(out, "arguments", m->job, "arguments");
-    put_field(out, "argumentCount", m->job, "argument_count");
+    put_milliseconds(out, "lastMs", m->last_ms);
+    put_event_field(out, "error", m->end, "error");
+    put_event_field(out, "arguments", m->job, "arguments");
+    put_event_field(out, "argumentCount", m->job, "argument_count");
     json_u64(out, "numStages", t->stages);
     json_u64(out, "numSkippedStages", t->stages_skipped);
     json_u64(out, "numActiveTasks", t->active);
@@ -89,12 +90,12 @@ static void put_details(struct json *out, const struct job_model *m, const struc
     json_u64(out, "numAttempts", m->attempts_total);
     json_u64(out, "numRetries", t->retries);
     json_u64(out, "numLostExecutors", m->lost_executors);
-    put_counters(out, m);
+    put_stage_counters(out, m);
     json_begin(out, "accumulators", '{');
     json_object_foreach(m->accumulators, name, value) job_put_value(out, name, value);
     json_end(out, '}');
-    put_texts(out, "outputs", m, "output", "path");
-    put_texts(out, "notes", m, "note", "text");
+    put_event_texts(out, "outputs", m, "output", "path");
+    put_event_texts(out, "notes", m, "note", "text");
     json_bool(out, "truncatedLine", m->truncated_line);
     json_bool(out, "sizeLimited", m->size_limited);
     json_u64(out, "eventsLeftOut",
@@ -104,16 +105,19 @@ static void put_details(struct json *out, const struct job_model *m, const struc
 void web_api_put_application(struct json *out, const struct job_model *m, bool all)
 {
     const struct job_totals t = job_model_totals(m);
-    const char *status = m->end != NULL ? status_of(m->end) : m->live ? "RUNNING" : "UNKNOWN";
+    const char *status = m->end != NULL ? api_status_of_end(m->end)
+                         : m->live      ? "RUNNING"
+                                        : "UNKNOWN";
     const json_t *elapsed = json_object_get(m->end, "elapsed_ms");
-    put_field(out, "id", m->job, "id");
-    put_field(out, "name", m->job, "name");
+    put_event_field(out, "id", m->job, "id");
+    put_event_field(out, "name", m->job, "name");
     json_cstring(out, "status", status);
     json_begin(out, "attempts", '[');
     json_begin(out, NULL, '{');
-    put_field(out, "startTime", m->job, "time");
-    put_field(out, "endTime", m->end, "time");
-    put_ms(out, "duration", json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
+    put_event_field(out, "startTime", m->job, "time");
+    put_event_field(out, "endTime", m->end, "time");
+    put_milliseconds(out, "duration",
+                     json_is_number(elapsed) ? json_number_value(elapsed) : m->last_ms);
     json_bool(out, "completed", m->end != NULL);
     json_end(out, '}');
     json_end(out, ']');
@@ -121,7 +125,7 @@ void web_api_put_application(struct json *out, const struct job_model *m, bool a
     json_u64(out, "numCompletedTasks", t.done_tasks);
     json_u64(out, "numFailedTasks", t.failed);
     json_u64(out, "numLostTasks", t.lost);
-    if (all) put_details(out, m, &t);
+    if (all) put_job_details(out, m, &t);
 }
 
 /* ---- Parts of a job */
@@ -138,26 +142,26 @@ static const json_t *find_action_end(const struct job_model *m, size_t from, jso
     return NULL;
 }
 
-static void put_action(struct json *out, const struct job_model *m, const json_t *o,
-                       const json_t *end)
+static void put_action_object(struct json *out, const struct job_model *m, const json_t *o,
+                              const json_t *end)
 {
     const json_int_t number = json_integer_value(json_object_get(o, "action"));
-    const char *running = m->end == NULL ? "RUNNING" : status_of(m->end);
+    const char *running = m->end == NULL ? "RUNNING" : api_status_of_end(m->end);
     json_begin(out, NULL, '{');
     json_i64(out, "jobId", number);
-    put_field(out, "name", o, "name");
-    put_field(out, "outputs", o, "outputs");
-    json_cstring(out, "status", end == NULL ? running : status_of(end));
+    put_event_field(out, "name", o, "name");
+    put_event_field(out, "outputs", o, "outputs");
+    json_cstring(out, "status", end == NULL ? running : api_status_of_end(end));
     json_begin(out, "stageIds", '[');
     for (uint32_t k = 0; k < m->stage_count; k++)
         if (m->stages[k].start != NULL &&
             json_integer_value(json_object_get(m->stages[k].start, "action")) == number)
             json_u64(out, NULL, m->stages[k].number);
     json_end(out, ']');
-    put_field(out, "skippedStageIds", o, "skipped");
-    put_field(out, "submissionMs", o, "ms");
-    put_field(out, "completionMs", end, "ms");
-    put_field(out, "error", end, "error");
+    put_event_field(out, "skippedStageIds", o, "skipped");
+    put_event_field(out, "submissionMs", o, "ms");
+    put_event_field(out, "completionMs", end, "ms");
+    put_event_field(out, "error", end, "error");
     json_end(out, '}');
 }
 
@@ -169,13 +173,13 @@ static void put_actions(struct json *out, const struct job_model *m)
     json_array_foreach(m->events, i, o)
     {
         if (!job_event_is(o, "action")) continue;
-        put_action(out, m, o,
-                   find_action_end(m, i, json_integer_value(json_object_get(o, "action"))));
+        put_action_object(out, m, o,
+                          find_action_end(m, i, json_integer_value(json_object_get(o, "action"))));
     }
     json_end(out, ']');
 }
 
-static void put_attempt(struct json *out, const struct event_attempt *a)
+static void put_task_attempt(struct json *out, const struct event_attempt *a)
 {
     static const char *const outcomes[] = {[OUTCOME_DONE] = "SUCCESS",
                                            [OUTCOME_FAILED] = "FAILED",
@@ -188,14 +192,14 @@ static void put_attempt(struct json *out, const struct event_attempt *a)
     json_u64(out, "partitionId", a->partition);
     json_u64(out, "executorId", a->executor);
     json_bool(out, "speculative", a->speculative);
-    put_ms(out, "startMs", a->start_ms);
-    put_ms(out, "endMs", a->end_ms);
-    put_ms(out, "runMs", a->run_ms);
+    put_milliseconds(out, "startMs", a->start_ms);
+    put_milliseconds(out, "endMs", a->end_ms);
+    put_milliseconds(out, "runMs", a->run_ms);
     json_cstring(out, "status", outcomes[a->outcome]);
     json_end(out, '}');
 }
 
-static void put_running(struct json *out, const struct job_model *m)
+static void put_running_attempts(struct json *out, const struct job_model *m)
 {
     size_t i;
     json_t *o;
@@ -203,13 +207,13 @@ static void put_running(struct json *out, const struct job_model *m)
     json_array_foreach(m->running, i, o)
     {
         json_begin(out, NULL, '{');
-        put_field(out, "stageId", o, "stage");
-        put_field(out, "index", o, "task");
-        put_field(out, "attempt", o, "attempt");
-        put_field(out, "partitionId", o, "partition");
-        put_field(out, "executorId", o, "executor");
-        put_field(out, "speculative", o, "speculative");
-        put_field(out, "startMs", o, "start_ms");
+        put_event_field(out, "stageId", o, "stage");
+        put_event_field(out, "index", o, "task");
+        put_event_field(out, "attempt", o, "attempt");
+        put_event_field(out, "partitionId", o, "partition");
+        put_event_field(out, "executorId", o, "executor");
+        put_event_field(out, "speculative", o, "speculative");
+        put_event_field(out, "startMs", o, "start_ms");
         json_cstring(out, "endMs", NULL);
         json_cstring(out, "runMs", NULL);
         json_cstring(out, "status", "RUNNING");
@@ -218,7 +222,8 @@ static void put_running(struct json *out, const struct job_model *m)
     json_end(out, ']');
 }
 
-static void put_tasks(struct json *out, const struct job_model *m, uint64_t offset, uint64_t length)
+static void put_running_task_counts(struct json *out, const struct job_model *m, uint64_t offset,
+                                    uint64_t length)
 {
     const struct event_attempt *attempts = (const struct event_attempt *)m->attempts.data;
     const uint64_t count = m->attempts.size / sizeof *attempts;
@@ -227,28 +232,29 @@ static void put_tasks(struct json *out, const struct job_model *m, uint64_t offs
     json_u64(out, "total", count);
     json_u64(out, "leftOut", m->attempts_dropped);
     json_begin(out, "tasks", '[');
-    for (uint64_t i = offset; i < count && i - offset < length; i++) put_attempt(out, &attempts[i]);
+    for (uint64_t i = offset; i < count && i - offset < length; i++)
+        put_task_attempt(out, &attempts[i]);
     json_end(out, ']');
-    put_running(out, m);
+    put_running_attempts(out, m);
     json_end(out, '}');
 }
 
-static void put_executor(struct json *out, uint32_t number, const struct job_executor *e)
+static void put_executor_object(struct json *out, uint32_t number, const struct job_executor *e)
 {
     const char *state = job_event_text(e->last, "state");
     json_begin(out, NULL, '{');
     json_u64(out, "id", number);
-    put_field(out, "name", e->joined, "name");
-    put_field(out, "hostPort", e->joined, "host");
+    put_event_field(out, "name", e->joined, "name");
+    put_event_field(out, "hostPort", e->joined, "host");
     json_cstring(out, "state", state[0] != '\0' ? state : "joined");
-    put_field(out, "totalCores", e->joined, "slots");
+    put_event_field(out, "totalCores", e->joined, "slots");
     json_u64(out, "activeTasks", e->busy);
     json_u64(out, "completedTasks", e->done);
     json_u64(out, "failedTasks", e->failed);
-    put_field(out, "memoryUsed", e->health, "memory");
-    put_field(out, "maxMemory", e->health, "memory_max");
-    put_field(out, "heartbeatAgeMs", e->health, "age_ms");
-    put_field(out, "error", e->last, "error");
+    put_event_field(out, "memoryUsed", e->health, "memory");
+    put_event_field(out, "maxMemory", e->health, "memory_max");
+    put_event_field(out, "heartbeatAgeMs", e->health, "age_ms");
+    put_event_field(out, "error", e->last, "error");
     json_end(out, '}');
 }
 
@@ -300,35 +306,36 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* Minimum, median and maximum, by nearest rank as in glint history. */
-static uint64_t rank_of(int which, uint64_t count)
+static uint64_t quantile_index(int which, uint64_t count)
 {
     return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
 }
 
-static void put_times(struct json *out, const char *name, const struct job_stage *s)
+static void put_run_time_quantiles(struct json *out, const char *name, const struct job_stage *s)
 {
     double ms[RUN_MS_QUANTILES];
     for (int i = 0; i < RUN_MS_QUANTILES; i++) ms[i] = -1;
     job_stage_run_ms(s, ms);
     json_begin(out, name, '[');
-    put_ms(out, NULL, ms[RUN_MS_MIN]);
-    put_ms(out, NULL, ms[RUN_MS_MEDIAN]);
-    put_ms(out, NULL, ms[RUN_MS_MAX]);
+    put_milliseconds(out, NULL, ms[RUN_MS_MIN]);
+    put_milliseconds(out, NULL, ms[RUN_MS_MEDIAN]);
+    put_milliseconds(out, NULL, ms[RUN_MS_MAX]);
     json_end(out, ']');
 }
 
 /* Microseconds are written as milliseconds. */
-static void put_count(struct json *out, const char *name, enum task_metric metric, uint64_t value)
+static void put_task_metric_value(struct json *out, const char *name, enum task_metric metric,
+                                  uint64_t value)
 {
     if (metric == METRIC_FETCH_WAIT_US)
-        put_ms(out, name, (double)value / 1000);
+        put_milliseconds(out, name, (double)value / 1000);
     else
         json_u64(out, name, value);
 }
 
 /* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
-static void put_metric(struct json *out, const char *name, const struct job_stage *s,
-                       enum task_metric metric)
+static void put_stage_metric(struct json *out, const char *name, const struct job_stage *s,
+                             enum task_metric metric)
 {
     const struct buffer *b = &s->metrics[metric];
     uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
@@ -337,53 +344,54 @@ static void put_metric(struct json *out, const char *name, const struct job_stag
     memcpy(sorted, b->data, b->size);
     qsort(sorted, s->done, sizeof *sorted, compare_counts);
     json_begin(out, name, '[');
-    for (int i = 0; i < 3; i++) put_count(out, NULL, metric, sorted[rank_of(i, s->done)]);
+    for (int i = 0; i < 3; i++)
+        put_task_metric_value(out, NULL, metric, sorted[quantile_index(i, s->done)]);
     json_end(out, ']');
     mem_free(sorted);
 }
 
-static void put_distributions(struct json *out, const struct job_stage *s)
+static void put_metric_distributions(struct json *out, const struct job_stage *s)
 {
     json_begin(out, "taskMetricsDistributions", '{');
     json_begin(out, "quantiles", '[');
     for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
     json_end(out, ']');
-    put_times(out, "executorRunTime", s);
+    put_run_time_quantiles(out, "executorRunTime", s);
     json_begin(out, "inputMetrics", '{');
-    put_metric(out, "bytesRead", s, METRIC_BYTES_READ);
-    put_metric(out, "recordsRead", s, METRIC_ROWS_READ);
+    put_stage_metric(out, "bytesRead", s, METRIC_BYTES_READ);
+    put_stage_metric(out, "recordsRead", s, METRIC_ROWS_READ);
     json_end(out, '}');
     json_begin(out, "outputMetrics", '{');
-    put_metric(out, "bytesWritten", s, METRIC_BYTES_WRITTEN);
-    put_metric(out, "recordsWritten", s, METRIC_ROWS_WRITTEN);
+    put_stage_metric(out, "bytesWritten", s, METRIC_BYTES_WRITTEN);
+    put_stage_metric(out, "recordsWritten", s, METRIC_ROWS_WRITTEN);
     json_end(out, '}');
     json_begin(out, "shuffleReadMetrics", '{');
-    put_metric(out, "fetchWaitTime", s, METRIC_FETCH_WAIT_US);
+    put_stage_metric(out, "fetchWaitTime", s, METRIC_FETCH_WAIT_US);
     json_end(out, '}');
     json_begin(out, "shuffleWriteMetrics", '{');
-    put_metric(out, "bytesWritten", s, METRIC_MAP_OUTPUT_BYTES);
-    put_metric(out, "recordsWritten", s, METRIC_MAP_OUTPUT_RECORDS);
+    put_stage_metric(out, "bytesWritten", s, METRIC_MAP_OUTPUT_BYTES);
+    put_stage_metric(out, "recordsWritten", s, METRIC_MAP_OUTPUT_RECORDS);
     json_end(out, '}');
-    put_metric(out, "diskBytesSpilled", s, METRIC_SPILL_BYTES);
+    put_stage_metric(out, "diskBytesSpilled", s, METRIC_SPILL_BYTES);
     json_end(out, '}');
 }
 
-static void put_stage(struct json *out, const struct job_model *m, const struct job_stage *s)
+static void put_stage_object(struct json *out, const struct job_model *m, const struct job_stage *s)
 {
     /* One without an end has ended with the job. */
-    const char *ended = status_of(s->end != NULL ? s->end : m->end);
+    const char *ended = api_status_of_end(s->end != NULL ? s->end : m->end);
     const bool done = strcmp(ended, "SUCCEEDED") == 0;
     json_begin(out, NULL, '{');
     json_u64(out, "stageId", s->number);
-    put_field(out, "jobId", s->start, "action");
-    put_field(out, "name", s->start, "name");
+    put_event_field(out, "jobId", s->start, "action");
+    put_event_field(out, "name", s->start, "name");
     json_cstring(out, "status",
                  !done              ? ended
                  : s->end != NULL   ? "COMPLETE"
                  : m->end != NULL   ? "FAILED"
                  : s->start != NULL ? "ACTIVE"
                                     : "PENDING");
-    put_field(out, "parentIds", s->start, "parents");
+    put_event_field(out, "parentIds", s->start, "parents");
     json_u64(out, "numTasks", s->tasks);
     json_u64(out, "numActiveTasks", job_model_running_count(m, s->number));
     json_u64(out, "numCompleteTasks", s->done);
@@ -393,43 +401,43 @@ static void put_stage(struct json *out, const struct job_model *m, const struct 
     json_u64(out, "numLostTasks", s->lost);
     json_u64(out, "numSpeculativeTasks", s->speculative);
     json_u64(out, "numRetries", s->retries);
-    put_ms(out, "submissionMs", s->start_ms);
-    put_ms(out, "completionMs", s->end_ms);
-    put_field(out, "error", s->end, "error");
+    put_milliseconds(out, "submissionMs", s->start_ms);
+    put_milliseconds(out, "completionMs", s->end_ms);
+    put_event_field(out, "error", s->end, "error");
     json_begin(out, "details", '[');
     size_t k;
     json_t *o;
     json_array_foreach(json_object_get(s->start, "operators"), k, o) job_put_value(out, NULL, o);
     json_end(out, ']');
-    put_field(out, "numOperators", s->start, "operator_count");
-    put_count(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
-              (uint64_t)counters_value(&s->counters, "fetch wait us"));
+    put_event_field(out, "numOperators", s->start, "operator_count");
+    put_task_metric_value(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
+                          (uint64_t)counters_value(&s->counters, "fetch wait us"));
     counters_put(out, &s->counters);
-    put_distributions(out, s);
+    put_metric_distributions(out, s);
     json_end(out, '}');
 }
 
 static void put_stages(struct json *out, const struct job_model *m)
 {
     json_begin(out, NULL, '[');
-    for (uint32_t i = 0; i < m->stage_count; i++) put_stage(out, m, &m->stages[i]);
+    for (uint32_t i = 0; i < m->stage_count; i++) put_stage_object(out, m, &m->stages[i]);
     json_end(out, ']');
 }
 
 static void put_executors(struct json *out, const struct job_model *m)
 {
     json_begin(out, NULL, '[');
-    for (uint32_t i = 0; i < m->executor_count; i++) put_executor(out, i, &m->executors[i]);
+    for (uint32_t i = 0; i < m->executor_count; i++) put_executor_object(out, i, &m->executors[i]);
     json_end(out, ']');
 }
 
-static void put_failures(struct json *out, const struct job_model *m)
+static void put_task_failures(struct json *out, const struct job_model *m)
 {
     job_put_value(out, NULL, m->failures);
 }
 
 /* Of jobs that build or read Bloom filters. */
-static void put_filters(struct json *out, const struct job_model *m)
+static void put_filter_accumulators(struct json *out, const struct job_model *m)
 {
     static const char *const fields[][2] = {{"key", "key"},
                                             {"n", "n"},
@@ -449,14 +457,14 @@ static void put_filters(struct json *out, const struct job_model *m)
             continue;
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            put_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
+            put_event_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
         json_end(out, '}');
     }
     json_end(out, ']');
 }
 
 /* Persisted RDDs. */
-static void put_storage(struct json *out, const struct job_model *m)
+static void put_cached_rdds(struct json *out, const struct job_model *m)
 {
     static const char *const fields[][2] = {{"id", "rdd"},
                                             {"name", "name"},
@@ -472,7 +480,7 @@ static void put_storage(struct json *out, const struct job_model *m)
     {
         json_begin(out, NULL, '{');
         for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            put_field(out, fields[k][0], o, fields[k][1]);
+            put_event_field(out, fields[k][0], o, fields[k][1]);
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -484,10 +492,13 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
     static const struct {
         const char *name;
         void (*put)(struct json *out, const struct job_model *m);
-    } parts[] = {
-        {"jobs", put_actions},        {"stages", put_stages},           {"failures", put_failures},
-        {"executors", put_executors}, {"environment", put_environment}, {"filters", put_filters},
-        {"storage/rdd", put_storage}};
+    } parts[] = {{"jobs", put_actions},
+                 {"stages", put_stages},
+                 {"failures", put_task_failures},
+                 {"executors", put_executors},
+                 {"environment", put_environment},
+                 {"filters", put_filter_accumulators},
+                 {"storage/rdd", put_cached_rdds}};
     uint64_t offset, length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, name) != 0) continue;
@@ -499,16 +510,16 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
         !web_parse_count(query(arg, "length"), 1000, WEB_TASKS_PER_ANSWER, &length))
         return web_api_error(out, 400,
                              "offset and length must be whole numbers, length at most 20000");
-    put_tasks(out, m, offset, length);
+    put_running_task_counts(out, m, offset, length);
     return 200;
 }
 
 /* ---- The metrics of a job, in the text format of OpenMetrics 1.0. */
 
-static bool put_metric_text(struct buffer *out, const char *format, ...)
+static bool append_metric_text(struct buffer *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static bool put_metric_text(struct buffer *out, const char *format, ...)
+static bool append_metric_text(struct buffer *out, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -521,19 +532,19 @@ static bool put_metric_text(struct buffer *out, const char *format, ...)
 bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
                     const char *help, uint64_t value)
 {
-    return put_metric_text(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
-           (unit == NULL || put_metric_text(out, "# UNIT %s %s\n", name, unit)) &&
-           put_metric_text(out, "# HELP %s %s\n", name, help) &&
-           put_metric_text(out, "%s%s %llu\n", name, counter ? "_total" : "",
-                           (unsigned long long)value);
+    return append_metric_text(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
+           (unit == NULL || append_metric_text(out, "# UNIT %s %s\n", name, unit)) &&
+           append_metric_text(out, "# HELP %s %s\n", name, help) &&
+           append_metric_text(out, "%s%s %llu\n", name, counter ? "_total" : "",
+                              (unsigned long long)value);
 }
 
 bool web_metrics_end(struct buffer *out)
 {
-    return put_metric_text(out, "# EOF\n");
+    return append_metric_text(out, "# EOF\n");
 }
 
-static uint64_t counter_of(const struct job_model *m, const char *name)
+static uint64_t sum_job_counter(const struct job_model *m, const char *name)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->stage_count; i++)
@@ -541,18 +552,19 @@ static uint64_t counter_of(const struct job_model *m, const char *name)
     return sum;
 }
 
-static bool put_fetch_wait(struct buffer *out, const struct job_model *m)
+static bool put_fetch_wait_metric(struct buffer *out, const struct job_model *m)
 {
     static const char name[] = "glint_fetch_wait_seconds";
-    const uint64_t us = counter_of(m, "fetch wait us");
-    return put_metric_text(out, "# TYPE %s counter\n# UNIT %s seconds\n", name, name) &&
-           put_metric_text(out, "# HELP %s Time that tasks waited for map outputs.\n", name) &&
-           put_metric_text(out, "%s_total %llu.%06llu\n", name, (unsigned long long)(us / 1000000),
-                           (unsigned long long)(us % 1000000));
+    const uint64_t us = sum_job_counter(m, "fetch wait us");
+    return append_metric_text(out, "# TYPE %s counter\n# UNIT %s seconds\n", name, name) &&
+           append_metric_text(out, "# HELP %s Time that tasks waited for map outputs.\n", name) &&
+           append_metric_text(out, "%s_total %llu.%06llu\n", name,
+                              (unsigned long long)(us / 1000000),
+                              (unsigned long long)(us % 1000000));
 }
 
 /* Of the persisted RDDs. */
-static uint64_t cached_bytes(const struct job_model *m, const char *field)
+static uint64_t sum_cached_bytes(const struct job_model *m, const char *field)
 {
     uint64_t sum = 0;
     size_t i;
@@ -562,7 +574,7 @@ static uint64_t cached_bytes(const struct job_model *m, const char *field)
     return sum;
 }
 
-static uint64_t memory_of(const struct job_model *m)
+static uint64_t sum_executor_memory(const struct job_model *m)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m->executor_count; i++)
@@ -572,7 +584,7 @@ static uint64_t memory_of(const struct job_model *m)
 }
 
 /* A value of a label: quotes, backslashes and newlines are escaped. */
-static bool put_label(struct buffer *out, const char *text)
+static bool put_metric_label(struct buffer *out, const char *text)
 {
     bool kept = buffer_append(out, "\"", 1);
     for (; *text != '\0' && kept; text++) {
@@ -585,23 +597,23 @@ static bool put_label(struct buffer *out, const char *text)
     return kept && buffer_append(out, "\"", 1);
 }
 
-static bool put_info(struct buffer *out, const struct job_model *m)
+static bool put_job_info_metric(struct buffer *out, const struct job_model *m)
 {
     static const char *const fields[] = {"id", "name", "version", "master"};
-    bool kept =
-        put_metric_text(out, "# TYPE glint_job info\n# HELP glint_job The job.\nglint_job_info{");
+    bool kept = append_metric_text(
+        out, "# TYPE glint_job info\n# HELP glint_job The job.\nglint_job_info{");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0] && kept; i++) {
         const char *text = json_string_value(json_object_get(m->job, fields[i]));
-        kept = put_metric_text(out, "%s%s=", i > 0 ? "," : "", fields[i]) &&
-               put_label(out, text != NULL ? text : "");
+        kept = append_metric_text(out, "%s%s=", i > 0 ? "," : "", fields[i]) &&
+               put_metric_label(out, text != NULL ? text : "");
     }
-    return kept && put_metric_text(out, "} 1\n");
+    return kept && append_metric_text(out, "} 1\n");
 }
 
 bool web_metrics(struct buffer *out, const struct job_model *m)
 {
     const struct job_totals t = job_model_totals(m);
-    return put_info(out, m) &&
+    return put_job_info_metric(out, m) &&
            web_put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
                           t.active) &&
            web_put_metric(out, "glint_tasks_queued", false, NULL,
@@ -622,22 +634,24 @@ bool web_metrics(struct buffer *out, const struct job_model *m)
            web_put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
                           job_model_slots(m)) &&
            web_put_metric(out, "glint_executors_memory_bytes", false, "bytes",
-                          "Resident memory of the executors, by their heartbeats.", memory_of(m)) &&
+                          "Resident memory of the executors, by their heartbeats.",
+                          sum_executor_memory(m)) &&
            web_put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
                           m->stage_count) &&
            web_put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",
-                          counter_of(m, "bytes read")) &&
+                          sum_job_counter(m, "bytes read")) &&
            web_put_metric(out, "glint_read_rows", true, NULL, "Rows of input read.",
-                          counter_of(m, "rows read")) &&
+                          sum_job_counter(m, "rows read")) &&
            web_put_metric(out, "glint_written_bytes", true, "bytes", "Bytes of output written.",
-                          counter_of(m, "bytes written")) &&
+                          sum_job_counter(m, "bytes written")) &&
            web_put_metric(out, "glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
-                          counter_of(m, "map output bytes")) &&
+                          sum_job_counter(m, "map output bytes")) &&
            web_put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
-                          counter_of(m, "spill bytes")) &&
+                          sum_job_counter(m, "spill bytes")) &&
            web_put_metric(out, "glint_cached_memory_bytes", false, "bytes",
-                          "Blocks of persisted RDDs in memory.", cached_bytes(m, "memory_bytes")) &&
+                          "Blocks of persisted RDDs in memory.",
+                          sum_cached_bytes(m, "memory_bytes")) &&
            web_put_metric(out, "glint_cached_disk_bytes", false, "bytes",
-                          "Blocks of persisted RDDs on disk.", cached_bytes(m, "disk_bytes")) &&
-           put_fetch_wait(out, m) && web_metrics_end(out);
+                          "Blocks of persisted RDDs on disk.", sum_cached_bytes(m, "disk_bytes")) &&
+           put_fetch_wait_metric(out, m) && web_metrics_end(out);
 }

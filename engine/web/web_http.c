@@ -18,23 +18,25 @@
 
 static struct web_library functions;
 
-#define SYMBOL(name) {"MHD_" #name, offsetof(struct web_library, name)}
-static const struct shared_symbol symbols[] = {
-    SYMBOL(start_daemon),
-    SYMBOL(stop_daemon),
-    SYMBOL(get_daemon_info),
-    SYMBOL(get_connection_info),
-    SYMBOL(run),
-    SYMBOL(get_timeout),
-    SYMBOL(lookup_connection_value),
-    SYMBOL(create_response_from_buffer),
-    SYMBOL(create_response_from_callback),
-    SYMBOL(add_response_header),
-    SYMBOL(queue_response),
-    SYMBOL(destroy_response),
-    SYMBOL(suspend_connection),
-    SYMBOL(resume_connection),
-    SYMBOL(get_version)};
+#define SYMBOL(name)                                                                               \
+    {                                                                                              \
+        "MHD_" #name, offsetof(struct web_library, name)                                           \
+    }
+static const struct shared_symbol symbols[] = {SYMBOL(start_daemon),
+                                               SYMBOL(stop_daemon),
+                                               SYMBOL(get_daemon_info),
+                                               SYMBOL(get_connection_info),
+                                               SYMBOL(run),
+                                               SYMBOL(get_timeout),
+                                               SYMBOL(lookup_connection_value),
+                                               SYMBOL(create_response_from_buffer),
+                                               SYMBOL(create_response_from_callback),
+                                               SYMBOL(add_response_header),
+                                               SYMBOL(queue_response),
+                                               SYMBOL(destroy_response),
+                                               SYMBOL(suspend_connection),
+                                               SYMBOL(resume_connection),
+                                               SYMBOL(get_version)};
 
 const struct web_library *web_library_load(struct glint_error *error)
 {
@@ -136,12 +138,12 @@ struct web_request {
     const char *path;
 };
 
-static const char *header_of(const struct web_request *r, const char *name)
+static const char *request_header(const struct web_request *r, const char *name)
 {
     return r->h->library->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-static const char *query_of(void *arg, const char *name)
+static const char *request_query_value(void *arg, const char *name)
 {
     const struct web_request *r = arg;
     return r->h->library->lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
@@ -220,7 +222,7 @@ struct web_stream {
     bool suspended, first, ended;
 };
 
-static bool stream_is_due(const struct web_stream *s, const struct job_model *m)
+static bool is_event_stream_due(const struct web_stream *s, const struct job_model *m)
 {
     const uint64_t age = s->h->env->now_ns(s->h->env) - s->sent_ns;
     if (s->h->closing || m == NULL || s->first) return true;
@@ -229,7 +231,7 @@ static bool stream_is_due(const struct web_stream *s, const struct job_model *m)
 }
 
 /* The next text to send. */
-static void stream_fill(struct web_stream *s, const struct job_model *m)
+static void fill_event_stream(struct web_stream *s, const struct job_model *m)
 {
     const bool changed = m != NULL && (s->first || m->changes != s->seen);
     s->size = s->at = 0;
@@ -247,13 +249,13 @@ static void stream_fill(struct web_stream *s, const struct job_model *m)
     if (m != NULL) s->seen = m->changes;
 }
 
-static ssize_t stream_read(void *arg, uint64_t position, char *out, size_t capacity)
+static ssize_t read_event_stream(void *arg, uint64_t position, char *out, size_t capacity)
 {
     struct web_stream *s = arg;
     const struct job_model *m = s->h->jobs.find(s->h->jobs.arg, s->id);
     (void)position;
     if (s->at == s->size && s->ended) return MHD_CONTENT_READER_END_OF_STREAM;
-    if (s->at == s->size && stream_is_due(s, m)) stream_fill(s, m);
+    if (s->at == s->size && is_event_stream_due(s, m)) fill_event_stream(s, m);
     if (s->at == s->size) {
         s->suspended = true;
         s->h->library->suspend_connection(s->connection);
@@ -265,7 +267,7 @@ static ssize_t stream_read(void *arg, uint64_t position, char *out, size_t capac
     return (ssize_t)size;
 }
 
-static void stream_free(void *arg)
+static void free_event_stream(void *arg)
 {
     struct web_stream *s = arg, **at = &s->h->streams;
     while (*at != s) at = &(*at)->next;
@@ -274,7 +276,7 @@ static void stream_free(void *arg)
     mem_free(s);
 }
 
-static enum MHD_Result answer_stream(const struct web_request *r, const char *id)
+static enum MHD_Result answer_event_stream(const struct web_request *r, const char *id)
 {
     struct web_http *h = r->h;
     if (h->stream_count == WEB_STREAMS_MAX) return answer_error(r, 503, "too many streams");
@@ -286,9 +288,9 @@ static enum MHD_Result answer_stream(const struct web_request *r, const char *id
     h->streams = s;
     h->stream_count++;
     struct MHD_Response *response = h->library->create_response_from_callback(
-        MHD_SIZE_UNKNOWN, 1024, stream_read, s, stream_free);
+        MHD_SIZE_UNKNOWN, 1024, read_event_stream, s, free_event_stream);
     if (response == NULL) {
-        stream_free(s);
+        free_event_stream(s);
         return MHD_NO;
     }
     add_headers(h, response, "text/event-stream");
@@ -303,7 +305,7 @@ void web_http_tick(struct web_http *h)
     web_connections_end_slow_requests(&h->connections, WEB_TIMEOUT_S * SECOND_NS);
     if (h->jobs.step != NULL) h->jobs.step(h->jobs.arg);
     for (struct web_stream *s = h->streams; s != NULL; s = s->next) {
-        if (!s->suspended || !stream_is_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;
+        if (!s->suspended || !is_event_stream_due(s, h->jobs.find(h->jobs.arg, s->id))) continue;
         s->suspended = false;
         h->library->resume_connection(s->connection);
     }
@@ -330,9 +332,9 @@ static enum MHD_Result answer_api(struct web_request *r, const char *rest)
     const struct job_model *m = r->h->jobs.find(r->h->jobs.arg, id);
     if (m == NULL) return answer_error(r, 404, "no such job");
     const char *part = rest + 1 + size;
-    if (strcmp(part, "/events") == 0) return answer_stream(r, id);
+    if (strcmp(part, "/events") == 0) return answer_event_stream(r, id);
     if (part[0] == '/') {
-        const unsigned status = web_api_part(&out, m, part + 1, query_of, r);
+        const unsigned status = web_api_part(&out, m, part + 1, request_query_value, r);
         return answer_json(r, status, &out);
     }
     json_begin(&out, NULL, '{');
@@ -341,7 +343,7 @@ static enum MHD_Result answer_api(struct web_request *r, const char *rest)
     return answer_json(r, 200, &out);
 }
 
-static enum MHD_Result answer_executor(const struct web_request *r)
+static enum MHD_Result answer_executor_page(const struct web_request *r)
 {
     const struct web_jobs *jobs = &r->h->jobs;
     struct json out = {.failed = false};
@@ -373,7 +375,7 @@ static enum MHD_Result answer_metrics(const struct web_request *r)
 static enum MHD_Result answer_login(const struct web_request *r)
 {
     char cookie[WEB_TOKEN_MAX + 128], location[64] = "./";
-    const char *job = query_of((void *)r, "job");
+    const char *job = request_query_value((void *)r, "job");
     if (job != NULL && strlen(job) < 33 && strspn(job, "0123456789abcdef") == strlen(job))
         text_format(location, sizeof location, "./?job=%s", job);
     text_format(cookie, sizeof cookie, "%s=%s; HttpOnly; SameSite=Strict; Path=/",
@@ -389,7 +391,7 @@ static enum MHD_Result answer_login(const struct web_request *r)
     return result;
 }
 
-static enum MHD_Result answer_path(struct web_request *r, bool by_query)
+static enum MHD_Result answer_by_path(struct web_request *r, bool by_query)
 {
     const size_t size = strlen(APPLICATIONS);
     if (strcmp(r->path, "/") == 0 && by_query) return answer_login(r);
@@ -398,15 +400,15 @@ static enum MHD_Result answer_path(struct web_request *r, bool by_query)
             return answer_request(r, 200, f->type, f->data, f->size, NULL, NULL);
     if (strncmp(r->path, APPLICATIONS, size) == 0 && strchr("/", r->path[size]) != NULL)
         return answer_api(r, r->path + size);
-    if (strcmp(r->path, "/api/v1/executor") == 0) return answer_executor(r);
+    if (strcmp(r->path, "/api/v1/executor") == 0) return answer_executor_page(r);
     if (strcmp(r->path, "/metrics") == 0) return answer_metrics(r);
     if (strcmp(r->path, "/healthz") == 0) return answer_text(r, 200, "ok\n", NULL, NULL);
     return answer_error(r, 404, "no such resource");
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
-                                  const char *method, const char *version, const char *body,
-                                  size_t *body_size, void **request)
+static enum MHD_Result on_http_request(void *arg, struct MHD_Connection *connection,
+                                       const char *path, const char *method, const char *version,
+                                       const char *body, size_t *body_size, void **request)
 {
     struct web_request r = {arg, connection, path};
     bool by_query;
@@ -422,12 +424,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     const struct web_credentials c = {
-        .host = header_of(&r, "Host"),
-        .origin = header_of(&r, "Origin"),
-        .authorization = header_of(&r, "Authorization"),
+        .host = request_header(&r, "Host"),
+        .origin = request_header(&r, "Origin"),
+        .authorization = request_header(&r, "Authorization"),
         .cookie =
             r.h->library->lookup_connection_value(connection, MHD_COOKIE_KIND, r.h->access->cookie),
-        .query_token = strcmp(path, "/") == 0 ? query_of(&r, "token") : NULL};
+        .query_token = strcmp(path, "/") == 0 ? request_query_value(&r, "token") : NULL};
     switch (web_access_check(r.h->access, &c, &by_query)) {
     case WEB_WRONG_HOST:
         return answer_text(&r, 421, "this is not a name of this server\n", NULL, NULL);
@@ -438,7 +440,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
                            "Open the address that glint printed, with its token, or send the token "
                            "as Authorization: Bearer TOKEN\n",
                            "WWW-Authenticate", "Bearer");
-    default: return answer_path(&r, by_query);
+    default: return answer_by_path(&r, by_query);
     }
 }
 
@@ -451,7 +453,7 @@ int web_http_start(struct web_http *h, const struct sockaddr *address)
     errno = 0;
     h->connections = (struct web_connections){.env = h->env, .library = h->library};
     h->daemon = h->library->start_daemon(
-        flags, 0, NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR, address,
+        flags, 0, NULL, NULL, on_http_request, h, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         WEB_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_REQUEST_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_PER_IP_CONNECTION_LIMIT, WEB_PER_ADDRESS_MAX,

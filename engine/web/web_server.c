@@ -55,8 +55,8 @@ static void web_feed_fini(struct web_feed *f)
     buffer_fini(&f->taken);
 }
 
-static void append_event(struct web_feed *f, struct feed_header *h, const void *first,
-                         const void *second, uint64_t second_size)
+static void feed_append_event(struct web_feed *f, struct feed_header *h, const void *first,
+                              const void *second, uint64_t second_size)
 {
     h->size = h->error_size + second_size;
     pthread_mutex_lock(&f->lock);
@@ -75,30 +75,30 @@ static void append_event(struct web_feed *f, struct feed_header *h, const void *
     pthread_mutex_unlock(&f->lock);
 }
 
-static void on_line(void *arg, const void *data, uint64_t size)
+static void feed_append_line(void *arg, const void *data, uint64_t size)
 {
     struct feed_header h = {.is_line = true};
-    append_event(arg, &h, NULL, data, size);
+    feed_append_event(arg, &h, NULL, data, size);
 }
 
-static void on_attempt(void *arg, const struct event_attempt *a, const struct glint_error *why,
-                       struct glint_slice counters)
+static void feed_append_attempt(void *arg, const struct event_attempt *a,
+                                const struct glint_error *why, struct glint_slice counters)
 {
     struct json text = {.failed = false};
     struct feed_header h = {.attempt = *a};
     if (why != NULL) json_error(&text, NULL, why);
     if (!text.failed) h.error_size = (uint32_t)text.out.size;
-    append_event(arg, &h, text.out.data, counters.data, counters.size);
+    feed_append_event(arg, &h, text.out.data, counters.data, counters.size);
     json_fini(&text);
 }
 
 static struct event_sink web_feed_sink(struct web_feed *f)
 {
-    return (struct event_sink){.arg = f, .line = on_line, .attempt = on_attempt};
+    return (struct event_sink){.arg = f, .line = feed_append_line, .attempt = feed_append_attempt};
 }
 
-static int add_attempt(struct job_model *m, const struct feed_header *h, const uint8_t *data,
-                       struct glint_error *error)
+static int add_feed_attempt_to_model(struct job_model *m, const struct feed_header *h,
+                                     const uint8_t *data, struct glint_error *error)
 {
     json_t *why = h->error_size > 0 ? json_loadb((const char *)data, h->error_size, 0, NULL) : NULL;
     struct unpacker u =
@@ -133,7 +133,7 @@ static int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_e
         if (h.is_line)
             r = o != NULL ? job_model_add_event(m, o, error) : error_no_memory(error);
         else
-            r = add_attempt(m, &h, taken.data + at, error);
+            r = add_feed_attempt_to_model(m, &h, taken.data + at, error);
         json_decref(o);
         at += h.size;
     }
@@ -175,7 +175,8 @@ static bool is_loopback(const struct sockaddr *address)
 }
 
 /* Fills the server's address from the one that it listens on. */
-static void set_address(struct web_access *a, const struct sockaddr *address, uint16_t port)
+static void set_listening_address(struct web_access *a, const struct sockaddr *address,
+                                  uint16_t port)
 {
     char text[INET6_ADDRSTRLEN] = "";
     const bool v6 = address->sa_family == AF_INET6;
@@ -202,7 +203,7 @@ static int listen_for_browsers(struct web_server *s, const struct web_config *c,
         why = web_http_start(&s->http, address);
     }
     if (why == 0) {
-        set_address(&s->access, address, web_http_port(&s->http));
+        set_listening_address(&s->access, address, web_http_port(&s->http));
         return 0;
     }
     return error_set(error, GLINT_E_ADDRESS, "name another one: --ui=HOST:PORT",
@@ -210,8 +211,8 @@ static int listen_for_browsers(struct web_server *s, const struct web_config *c,
                      c->port + tries - 1, strerror(why));
 }
 
-static int open_listener(struct web_server *s, const struct web_config *c,
-                         struct glint_error *error)
+static int open_web_listener(struct web_server *s, const struct web_config *c,
+                             struct glint_error *error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
@@ -246,7 +247,7 @@ static int choose_token(struct web_server *s, const struct web_config *c, struct
 
 /* ---- The running job */
 
-static void live_list(void *arg, struct json *out)
+static void list_live_job(void *arg, struct json *out)
 {
     const struct web_server *s = arg;
     if (s->model.job == NULL) return;
@@ -255,7 +256,7 @@ static void live_list(void *arg, struct json *out)
     json_end(out, '}');
 }
 
-static const struct job_model *live_find(void *arg, const char *id)
+static const struct job_model *find_live_job(void *arg, const char *id)
 {
     const struct web_server *s = arg;
     const char *own = json_string_value(json_object_get(s->model.job, "id"));
@@ -265,21 +266,21 @@ static const struct job_model *live_find(void *arg, const char *id)
 
 /* ---- The loop */
 
-static void run_http(struct web_server *s);
+static void run_http_and_set_timeout(struct web_server *s);
 
-static void on_sockets(uv_poll_t *handle, int status, int events)
+static void on_http_socket_ready(uv_poll_t *handle, int status, int events)
 {
     (void)status;
     (void)events;
-    run_http(handle->data);
+    run_http_and_set_timeout(handle->data);
 }
 
 static void on_web_timeout(uv_timer_t *handle)
 {
-    run_http(handle->data);
+    run_http_and_set_timeout(handle->data);
 }
 
-static void run_http(struct web_server *s)
+static void run_http_and_set_timeout(struct web_server *s)
 {
     const int64_t ms = web_http_run(&s->http);
     if (ms < 0)
@@ -288,7 +289,7 @@ static void run_http(struct web_server *s)
         uv_timer_start(&s->timeout, on_web_timeout, ms > 0 ? (uint64_t)ms : 1, 0);
 }
 
-static void take_events(struct web_server *s)
+static void apply_feed_events(struct web_server *s)
 {
     struct glint_error error = {.code = GLINT_OK};
     if (!s->live || s->failed) return;
@@ -296,12 +297,12 @@ static void take_events(struct web_server *s)
     s->failed = web_feed_take(&s->feed, &s->model, &error) != 0;
 }
 
-static void on_tick(uv_timer_t *handle)
+static void on_web_tick(uv_timer_t *handle)
 {
     struct web_server *s = handle->data;
-    take_events(s);
+    apply_feed_events(s);
     web_http_tick(&s->http);
-    run_http(s);
+    run_http_and_set_timeout(s);
 }
 
 static void close_web_handle(uv_handle_t *handle, void *arg)
@@ -310,33 +311,33 @@ static void close_web_handle(uv_handle_t *handle, void *arg)
     if (!uv_is_closing(handle)) uv_close(handle, NULL);
 }
 
-static void end_loop(struct web_server *s)
+static void end_web_loop(struct web_server *s)
 {
-    take_events(s);
+    apply_feed_events(s);
     uv_poll_stop(&s->sockets);
     web_http_stop(&s->http);
     uv_walk(&s->loop, close_web_handle, NULL);
 }
 
-static void on_stop(uv_async_t *handle)
+static void on_web_stop(uv_async_t *handle)
 {
-    end_loop(handle->data);
+    end_web_loop(handle->data);
 }
 
 static void on_web_signal(uv_signal_t *handle, int number)
 {
     (void)number;
-    end_loop(handle->data);
+    end_web_loop(handle->data);
 }
 
-static void *run_thread(void *arg)
+static void *web_thread_main(void *arg)
 {
     struct web_server *s = arg;
     uv_run(&s->loop, UV_RUN_DEFAULT);
     return NULL;
 }
 
-static void catch_signals(struct web_server *s)
+static void watch_web_signals(struct web_server *s)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; i++) {
@@ -346,17 +347,17 @@ static void catch_signals(struct web_server *s)
     }
 }
 
-static void start_handles(struct web_server *s)
+static void start_web_handles(struct web_server *s)
 {
     uv_timer_init(&s->loop, &s->timeout);
     uv_timer_init(&s->loop, &s->tick);
     int r = uv_poll_init(&s->loop, &s->sockets, web_http_epoll(&s->http));
-    if (r == 0) r = uv_async_init(&s->loop, &s->stop, on_stop);
+    if (r == 0) r = uv_async_init(&s->loop, &s->stop, on_web_stop);
     assert(r == 0); /* their descriptors exist */
     s->timeout.data = s->tick.data = s->sockets.data = s->stop.data = s;
-    uv_poll_start(&s->sockets, UV_READABLE, on_sockets);
-    uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
-    if (s->http.jobs.executor == NULL && !s->live) catch_signals(s);
+    uv_poll_start(&s->sockets, UV_READABLE, on_http_socket_ready);
+    uv_timer_start(&s->tick, on_web_tick, TICK_MS, TICK_MS);
+    if (s->http.jobs.executor == NULL && !s->live) watch_web_signals(s);
 }
 
 /* ---- Start and end */
@@ -371,10 +372,11 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
     json_set_alloc_funcs(mem_alloc, mem_free);
     s->live = config->jobs.find == NULL;
     s->http = (struct web_http){.env = config->env, .access = &s->access, .jobs = config->jobs};
-    if (s->live) s->http.jobs = (struct web_jobs){.arg = s, .list = live_list, .find = live_find};
+    if (s->live)
+        s->http.jobs = (struct web_jobs){.arg = s, .list = list_live_job, .find = find_live_job};
     s->http.library = web_library_load(error);
     int r = s->http.library != NULL ? 0 : error->code;
-    if (r == 0) r = open_listener(s, config, error);
+    if (r == 0) r = open_web_listener(s, config, error);
     if (r == 0) r = choose_token(s, config, error);
     if (r == 0) r = event_loop_init(&s->loop, config->env, error);
     if (r != 0) {
@@ -386,7 +388,7 @@ struct web_server *web_server_open(const struct web_config *config, struct glint
     job_model_init(&s->model);
     s->model.live = true;
     s->sink = web_feed_sink(&s->feed);
-    start_handles(s);
+    start_web_handles(s);
     return s;
 }
 
@@ -402,7 +404,7 @@ const struct event_sink *web_server_sink(struct web_server *s)
 
 int web_server_start(struct web_server *s, struct glint_error *error)
 {
-    const int r = thread_start(&s->thread, run_thread, s, error);
+    const int r = thread_start(&s->thread, web_thread_main, s, error);
     s->threaded = r == 0;
     return r;
 }
@@ -420,7 +422,7 @@ void web_server_close(struct web_server *s)
         uv_async_send(&s->stop);
         pthread_join(s->thread, NULL);
     } else if (uv_loop_alive(&s->loop)) {
-        end_loop(s);
+        end_web_loop(s);
         uv_run(&s->loop, UV_RUN_DEFAULT);
     }
     const int failed = uv_loop_close(&s->loop);
