@@ -238,7 +238,7 @@ const char *number_problem(struct glint_slice text)
 
 /* ---- Order */
 
-static double number_f64(const struct number *n)
+double number_f64(const struct number *n)
 {
     if (n->decimals == NUMBER_INEXACT) return n->f64;
     struct exact_sum sum = {.decimals = 0};

@@ -37,6 +37,9 @@ static inline __int128 number_units(const struct number *n)
     return (__int128)((unsigned __int128)(uint64_t)n->high << 64 | n->low);
 }
 
+/* The nearest double. */
+double number_f64(const struct number *n);
+
 int number_compare_mixed(const struct number *a, const struct number *b);
 
 /* A negative, zero or positive number: the order of what number_format writes, as number_key

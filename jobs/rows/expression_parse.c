@@ -1,0 +1,587 @@
+/* Compiles expressions: see expression.h.
+ *
+ *     or:         and { OR and }
+ *     and:        not { AND not }
+ *     not:        NOT not | predicate
+ *     predicate:  sum [ comparison sum | [NOT] BETWEEN sum AND sum | [NOT] IN ( literal, ... )
+ *                     | [NOT] LIKE sum | IS [NOT] NULL ]
+ *     sum:        product { + - product }
+ *     product:    sign { * / % sign }
+ *     sign:       - sign | + sign | ( or ) | column | literal
+ *
+ * One pass: an instruction is written when its operands are. The type of a field of text is not
+ * known then; the instruction that loads it gets its type when something decides it. Recursion is
+ * bounded by EXPRESSION_DEPTH_MAX. */
+#include "jobs/rows/expression.h"
+
+#include "engine/base/text.h"
+#include "jobs/rows/arithmetic.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* ---- Errors */
+
+void expression_fail(struct expression_source *s, const char *problem, ...)
+{
+    va_list list;
+    if (s->failed != 0) return;
+    va_start(list, problem);
+    vsnprintf(s->problem, sizeof s->problem, problem, list);
+    va_end(list);
+    s->failed = GLINT_E_BAD_VALUE;
+    s->problem_at = s->token.start;
+}
+
+void expression_hint(const struct expression_source *s, char *out, size_t capacity)
+{
+    enum { AROUND = 60 };
+    const uint64_t from = s->problem_at > AROUND ? s->problem_at - AROUND : 0;
+    const uint64_t left = s->text.size - s->problem_at;
+    const char *const text = (const char *)s->text.data;
+    text_format(out, capacity, "the place is marked by ^: %s%.*s^%.*s%s", from > 0 ? "..." : "",
+                (int)(s->problem_at - from), text + from, (int)(left < AROUND ? left : AROUND),
+                text + s->problem_at, left > AROUND ? "..." : "");
+    text_make_printable(out);
+}
+
+/* ---- Tokens */
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Bytes of UTF-8 are letters. */
+static bool is_letter(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
+}
+
+/* The byte at `at`; 0 after the end. */
+static uint8_t byte_at(const struct expression_source *s, uint64_t at)
+{
+    return at < s->text.size ? s->text.data[at] : 0;
+}
+
+static uint64_t skip_digits(const struct expression_source *s, uint64_t at)
+{
+    while (is_digit(byte_at(s, at))) at++;
+    return at;
+}
+
+/* From the first letter on: letters and digits, then parts of a path. */
+static uint64_t skip_name(const struct expression_source *s, uint64_t at)
+{
+    for (;;) {
+        const uint8_t c = byte_at(s, at), next = byte_at(s, at + 1);
+        const uint64_t index_end = c == '[' ? skip_digits(s, at + 1) : at;
+        if (is_letter(c) || is_digit(c))
+            at++;
+        else if (c == '.' && is_letter(next))
+            at += 2;
+        else if (c == '[' && index_end > at + 1 && byte_at(s, index_end) == ']')
+            at = index_end + 1;
+        else
+            return at;
+    }
+}
+
+static uint64_t skip_number(const struct expression_source *s, uint64_t at)
+{
+    at = skip_digits(s, at);
+    if (byte_at(s, at) == '.') at = skip_digits(s, at + 1);
+    if (byte_at(s, at) != 'e' && byte_at(s, at) != 'E') return at;
+    at++;
+    if (byte_at(s, at) == '+' || byte_at(s, at) == '-') at++;
+    return skip_digits(s, at);
+}
+
+static void set_token(struct expression_source *s, enum expression_token_kind kind, uint64_t from,
+                      uint64_t to, uint64_t at)
+{
+    s->token.kind = kind;
+    s->token.text = (struct glint_slice){s->text.data + from, to - from};
+    s->at = at;
+}
+
+/* A text or a name in quotes, which may contain doubled ones. */
+static void read_quoted(struct expression_source *s, uint8_t quote)
+{
+    const uint64_t from = s->token.start + 1;
+    uint64_t at = from;
+    for (; at < s->text.size; at++) {
+        if (s->text.data[at] != quote) continue;
+        if (byte_at(s, at + 1) != quote) break;
+        at++;
+    }
+    if (at >= s->text.size)
+        expression_fail(s, "a %s has no closing quote", quote == '"' ? "name" : "text");
+    else
+        set_token(s, quote == '"' ? EXPRESSION_TOKEN_QUOTED : EXPRESSION_TOKEN_TEXT, from, at,
+                  at + 1);
+}
+
+static void read_number(struct expression_source *s)
+{
+    const uint64_t from = s->token.start, to = skip_number(s, from);
+    struct number n;
+    set_token(s, EXPRESSION_TOKEN_NUMBER, from, to, to);
+    if (is_letter(byte_at(s, to)) || !number_parse(s->token.text, &n))
+        expression_fail(s, "a number is expected here; a name that begins with a digit is in "
+                           "double quotes");
+}
+
+static void read_symbol(struct expression_source *s)
+{
+    static const char *const symbols[] = {"==", "!=", "<>", "<=", ">=", "=", "<", ">",
+                                          "+",  "-",  "*",  "/",  "%",  "(", ")", ","};
+    const uint64_t from = s->token.start, left = s->text.size - from;
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        const size_t size = strlen(symbols[i]);
+        if (size > left || memcmp(s->text.data + from, symbols[i], size) != 0) continue;
+        set_token(s, EXPRESSION_TOKEN_SYMBOL, from, from + size, from + size);
+        return;
+    }
+    expression_fail(s, "this character has no meaning here");
+}
+
+void expression_next_token(struct expression_source *s)
+{
+    while (glint_is_one_of(byte_at(s, s->at), " \t\r\n")) s->at++;
+    const uint64_t from = s->at;
+    const uint8_t c = byte_at(s, from), next = byte_at(s, from + 1);
+    s->token = (struct expression_token){.kind = EXPRESSION_TOKEN_END, .start = from};
+    if (from == s->text.size || s->failed != 0) return;
+    if (c == '\'' || c == '"')
+        read_quoted(s, c);
+    else if (c == '$' && is_digit(next))
+        set_token(s, EXPRESSION_TOKEN_POSITION, from + 1, skip_digits(s, from + 1),
+                  skip_digits(s, from + 1));
+    else if (is_letter(c) || (c == '$' && (next == '.' || next == '['))) {
+        const uint64_t to = skip_name(s, c == '$' ? from + 1 : from);
+        set_token(s, EXPRESSION_TOKEN_NAME, from, to, to);
+    } else if (is_digit(c) || (c == '.' && is_digit(next)))
+        read_number(s);
+    else
+        read_symbol(s);
+}
+
+bool expression_token_is(const struct expression_source *s, const char *word)
+{
+    const struct expression_token *t = &s->token;
+    return (t->kind == EXPRESSION_TOKEN_NAME || t->kind == EXPRESSION_TOKEN_SYMBOL) &&
+           t->text.size == strlen(word) &&
+           strncasecmp((const char *)t->text.data, word, t->text.size) == 0;
+}
+
+/* Passes the keyword or symbol if it is the next token. */
+static bool accept(struct expression_source *s, const char *word)
+{
+    if (s->failed != 0 || !expression_token_is(s, word)) return false;
+    expression_next_token(s);
+    return true;
+}
+
+static void expect(struct expression_source *s, const char *word)
+{
+    if (!accept(s, word)) expression_fail(s, "%s is expected here", word);
+}
+
+static bool is_reserved(const struct expression_source *s)
+{
+    static const char *const words[] = {"AND",  "OR",   "NOT",   "IN",   "IS", "BETWEEN",
+                                        "LIKE", "TRUE", "FALSE", "NULL", "AS"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (expression_token_is(s, words[i])) return true;
+    return false;
+}
+
+/* ---- Instructions */
+
+/* A value that has been compiled. */
+struct operand {
+    enum expression_type type;
+    uint64_t load; /* offset of the instruction, if it is one that loads a field or constant */
+};
+#define NO_LOAD UINT64_MAX
+
+/* Appends an instruction; returns its offset. */
+static uint64_t put(struct expression_source *s, enum expression_operation operation,
+                    enum expression_type type, uint32_t argument)
+{
+    const struct expression_effect effect = expression_effects[operation];
+    uint8_t head[EXPRESSION_HEAD_BYTES] = {(uint8_t)operation, (uint8_t)type};
+    const uint64_t offset = s->code_size;
+    if (s->failed != 0) return offset;
+    assert(s->depth >= effect.takes);
+    s->depth = s->depth - effect.takes + effect.leaves;
+    memcpy(head + 2, &argument, sizeof argument);
+    if (++s->count > EXPRESSION_CODE_MAX)
+        expression_fail(s, "the expression has more than %d operations", EXPRESSION_CODE_MAX);
+    else if (s->depth > EXPRESSION_DEPTH_MAX)
+        expression_fail(s, "the expression is nested more than %d times", EXPRESSION_DEPTH_MAX);
+    else {
+        memcpy(s->code + offset, head, sizeof head);
+        s->code_size += sizeof head;
+    }
+    assert(s->code_size <= EXPRESSION_CODE_BYTES(s->text.size));
+    return offset;
+}
+
+/* Appends to the text of the last instruction; of doubled quotes one. */
+static void put_text(struct expression_source *s, uint64_t offset, struct glint_slice text,
+                     bool quoted)
+{
+    if (s->failed != 0) return;
+    for (uint64_t i = 0; i < text.size; i++) {
+        if (quoted && text.data[i] == '\'') i++;
+        s->code[s->code_size++] = text.data[i];
+    }
+    const uint32_t size = (uint32_t)(s->code_size - offset - EXPRESSION_HEAD_BYTES);
+    assert(s->code_size <= EXPRESSION_CODE_BYTES(s->text.size));
+    memcpy(s->code + offset + 6, &size, sizeof size);
+}
+
+/* An instruction skips to the one that comes next. */
+static void skip_to_here(struct expression_source *s, uint64_t offset)
+{
+    const uint32_t target = s->count - s->first;
+    if (s->failed == 0) memcpy(s->code + offset + 2, &target, sizeof target);
+}
+
+/* ---- Types */
+
+static const char *type_name(enum expression_type type)
+{
+    static const char *const names[] = {"null", "a condition", "a text", "a number", "a time"};
+    return type < EXPRESSION_ANY ? names[type] : "a column";
+}
+
+/* Decides what a field is; null decides nothing. */
+static void decide(struct expression_source *s, struct operand *o, enum expression_type type)
+{
+    if (o->type != EXPRESSION_ANY || type == EXPRESSION_ANY || type == EXPRESSION_NULL) return;
+    if (s->failed != 0) return;
+    assert(o->load != NO_LOAD);
+    s->code[o->load + 1] = (uint8_t)type;
+    o->type = type;
+}
+
+static void require(struct expression_source *s, struct operand *o, enum expression_type type,
+                    const char *what)
+{
+    decide(s, o, type);
+    if (o->type != type && o->type != EXPRESSION_NULL)
+        expression_fail(s, "%s needs %s, and has %s", what, type_name(type), type_name(o->type));
+}
+
+/* Gives two values one type. */
+static void unify(struct expression_source *s, struct operand *a, struct operand *b)
+{
+    decide(s, a, b->type);
+    decide(s, b, a->type);
+    if (a->type == EXPRESSION_ANY && b->type == EXPRESSION_ANY) decide(s, a, EXPRESSION_TEXT);
+    decide(s, b, a->type);
+    if (a->type == b->type || a->type == EXPRESSION_NULL || b->type == EXPRESSION_NULL) return;
+    assert(s->failed != 0 || (a->type != EXPRESSION_ANY && b->type != EXPRESSION_ANY));
+    expression_fail(s, "%s cannot be compared with %s", type_name(a->type), type_name(b->type));
+}
+
+/* ---- Literals */
+
+/* NUMBER, TEXT, DATE '...', TIMESTAMP '...', TRUE, FALSE, NULL. Sets *out_text to what the constant
+ * is in instructions. Returns false, and reads nothing, if the next token is no literal. */
+static bool read_literal(struct expression_source *s, enum expression_type *out_type,
+                         struct glint_slice *out_text)
+{
+    const struct expression_token first = s->token;
+    const bool date = expression_token_is(s, "DATE"), time = expression_token_is(s, "TIMESTAMP");
+    *out_text = first.text;
+    if (first.kind == EXPRESSION_TOKEN_NUMBER)
+        *out_type = EXPRESSION_NUMBER;
+    else if (first.kind == EXPRESSION_TOKEN_TEXT)
+        *out_type = EXPRESSION_TEXT;
+    else if (expression_token_is(s, "TRUE") || expression_token_is(s, "FALSE"))
+        *out_type = EXPRESSION_BOOLEAN;
+    else if (expression_token_is(s, "NULL"))
+        *out_type = EXPRESSION_NULL;
+    else if (date || time) {
+        const uint64_t at = s->at;
+        struct timestamp value;
+        expression_next_token(s);
+        if (s->token.kind != EXPRESSION_TOKEN_TEXT) { /* a column of this name */
+            if (s->failed != 0) return false;
+            s->token = first;
+            s->at = at;
+            return false;
+        }
+        *out_type = EXPRESSION_TIME;
+        *out_text = s->token.text;
+        if (date ? !timestamp_parse_date(*out_text, &value) : !timestamp_parse(*out_text, &value))
+            expression_fail(s, date ? "a date is YYYY-MM-DD"
+                                    : "a timestamp is YYYY-MM-DD HH:MM:SS, with a fraction, Z or "
+                                      "an offset");
+    } else
+        return false;
+    if (*out_type == EXPRESSION_NULL) *out_text = (struct glint_slice){(const uint8_t *)"", 0};
+    expression_next_token(s);
+    return true;
+}
+
+/* ---- The grammar: each function compiles its rule */
+
+static struct operand parse_or(struct expression_source *s);
+
+static struct operand parse_column(struct expression_source *s)
+{
+    struct operand o = {EXPRESSION_ANY, NO_LOAD};
+    const struct expression_token t = s->token;
+    uint32_t number = 0;
+    if (t.kind == EXPRESSION_TOKEN_END) {
+        expression_fail(s, "a column or a value is expected, and the expression ends");
+        return o;
+    }
+    if (t.kind < EXPRESSION_TOKEN_NAME || t.kind > EXPRESSION_TOKEN_POSITION || is_reserved(s)) {
+        expression_fail(s, "a column or a value is expected here");
+        return o;
+    }
+    const enum expression_name kind = t.kind == EXPRESSION_TOKEN_NAME     ? EXPRESSION_PLAIN
+                                      : t.kind == EXPRESSION_TOKEN_QUOTED ? EXPRESSION_QUOTED
+                                                                          : EXPRESSION_POSITION;
+    s->failed = s->column(s->arg, kind, t.text, &number, &o.type);
+    s->problem_at = t.start;
+    o.load = put(s, EXPRESSION_COLUMN, o.type == EXPRESSION_ANY ? EXPRESSION_TEXT : o.type, number);
+    expression_next_token(s);
+    return o;
+}
+
+static struct operand parse_sign(struct expression_source *s)
+{
+    struct operand o = {EXPRESSION_NULL, NO_LOAD};
+    enum expression_type type = EXPRESSION_NULL;
+    struct glint_slice text;
+    if (++s->nesting > EXPRESSION_DEPTH_MAX)
+        expression_fail(s, "the expression is nested more than %d times", EXPRESSION_DEPTH_MAX);
+    if (s->failed != 0) {
+        o.type = EXPRESSION_NULL;
+    } else if (accept(s, "-")) {
+        o = parse_sign(s);
+        require(s, &o, EXPRESSION_NUMBER, "-");
+        put(s, EXPRESSION_NEGATE, EXPRESSION_NULL, 0);
+        o = (struct operand){EXPRESSION_NUMBER, NO_LOAD};
+    } else if (accept(s, "+")) {
+        o = parse_sign(s);
+        require(s, &o, EXPRESSION_NUMBER, "+");
+    } else if (accept(s, "(")) {
+        o = parse_or(s);
+        expect(s, ")");
+    } else if (read_literal(s, &type, &text)) {
+        const bool quoted = type == EXPRESSION_TEXT;
+        o = (struct operand){type, put(s, EXPRESSION_PUSH, type, 0)};
+        put_text(s, o.load, text, quoted);
+    } else {
+        o = parse_column(s);
+    }
+    s->nesting--;
+    return o;
+}
+
+/* left OPERATOR right, both numbers. */
+static struct operand put_arithmetic(struct expression_source *s, enum arithmetic operation,
+                                     struct operand *left, struct operand *right)
+{
+    static const char *const names[ARITHMETIC_COUNT] = {"+", "-", "*", "/", "%"};
+    require(s, left, EXPRESSION_NUMBER, names[operation]);
+    require(s, right, EXPRESSION_NUMBER, names[operation]);
+    put(s, EXPRESSION_CALCULATE, EXPRESSION_NULL, operation);
+    return (struct operand){EXPRESSION_NUMBER, NO_LOAD};
+}
+
+static struct operand parse_product(struct expression_source *s)
+{
+    struct operand left = parse_sign(s);
+    for (;;) {
+        const enum arithmetic operation = accept(s, "*")   ? ARITHMETIC_MULTIPLY
+                                          : accept(s, "/") ? ARITHMETIC_DIVIDE
+                                          : accept(s, "%") ? ARITHMETIC_REMAINDER
+                                                           : ARITHMETIC_COUNT;
+        if (operation == ARITHMETIC_COUNT) return left;
+        struct operand right = parse_sign(s);
+        left = put_arithmetic(s, operation, &left, &right);
+    }
+}
+
+static struct operand parse_sum(struct expression_source *s)
+{
+    struct operand left = parse_product(s);
+    for (;;) {
+        const enum arithmetic operation = accept(s, "+")   ? ARITHMETIC_ADD
+                                          : accept(s, "-") ? ARITHMETIC_SUBTRACT
+                                                           : ARITHMETIC_COUNT;
+        if (operation == ARITHMETIC_COUNT) return left;
+        struct operand right = parse_product(s);
+        left = put_arithmetic(s, operation, &left, &right);
+    }
+}
+
+static const struct operand condition_operand = {EXPRESSION_BOOLEAN, NO_LOAD};
+
+/* The bits of a comparison, which is passed; 0: there is none. */
+static uint32_t accept_comparison(struct expression_source *s)
+{
+    static const struct {
+        const char *symbol;
+        uint32_t orders;
+    } symbols[] = {{"=", EXPRESSION_EQUAL},
+                   {"==", EXPRESSION_EQUAL},
+                   {"!=", EXPRESSION_LESS | EXPRESSION_GREATER},
+                   {"<>", EXPRESSION_LESS | EXPRESSION_GREATER},
+                   {"<", EXPRESSION_LESS},
+                   {"<=", EXPRESSION_LESS | EXPRESSION_EQUAL},
+                   {">", EXPRESSION_GREATER},
+                   {">=", EXPRESSION_GREATER | EXPRESSION_EQUAL}};
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (accept(s, symbols[i].symbol)) return symbols[i].orders;
+    return 0;
+}
+
+static void parse_between(struct expression_source *s, struct operand *value)
+{
+    struct operand least = parse_sum(s);
+    expect(s, "AND");
+    struct operand greatest = parse_sum(s);
+    if (least.type == EXPRESSION_ANY) decide(s, value, greatest.type);
+    unify(s, value, &least);
+    unify(s, value, &greatest);
+    put(s, EXPRESSION_BETWEEN, EXPRESSION_NULL, 0);
+}
+
+/* A list of literals. */
+static void parse_in(struct expression_source *s, struct operand *value)
+{
+    expect(s, "(");
+    put(s, EXPRESSION_IN_BEGIN, EXPRESSION_NULL, 0);
+    do {
+        struct glint_slice text = {NULL, 0};
+        struct operand item = {EXPRESSION_NULL, NO_LOAD};
+        const bool minus = accept(s, "-");
+        if (s->failed == 0 &&
+            (!read_literal(s, &item.type, &text) || (minus && item.type != EXPRESSION_NUMBER)))
+            expression_fail(s, "IN has a list of literals: a value is expected here");
+        unify(s, value, &item);
+        const uint64_t offset = put(s, EXPRESSION_IN, item.type, 0);
+        if (minus) put_text(s, offset, (struct glint_slice){(const uint8_t *)"-", 1}, false);
+        put_text(s, offset, text, item.type == EXPRESSION_TEXT);
+    } while (accept(s, ","));
+    expect(s, ")");
+    put(s, EXPRESSION_IN_END, EXPRESSION_NULL, 0);
+}
+
+/* IS [NOT] NULL, after IS. */
+static void parse_is_null(struct expression_source *s, struct operand *value)
+{
+    const bool negated = accept(s, "NOT");
+    expect(s, "NULL");
+    decide(s, value, EXPRESSION_TEXT);
+    put(s, EXPRESSION_IS_NULL, EXPRESSION_NULL, 0);
+    if (negated) put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+}
+
+static struct operand parse_predicate(struct expression_source *s)
+{
+    struct operand value = parse_sum(s);
+    const uint32_t orders = accept_comparison(s);
+    const bool negated = orders == 0 && accept(s, "NOT");
+    if (orders != 0) {
+        struct operand other = parse_sum(s);
+        unify(s, &value, &other);
+        put(s, EXPRESSION_COMPARE, EXPRESSION_NULL, orders);
+    } else if (accept(s, "BETWEEN")) {
+        parse_between(s, &value);
+    } else if (accept(s, "IN")) {
+        parse_in(s, &value);
+    } else if (accept(s, "LIKE")) {
+        struct operand pattern = parse_sum(s);
+        require(s, &value, EXPRESSION_TEXT, "LIKE");
+        require(s, &pattern, EXPRESSION_TEXT, "LIKE");
+        put(s, EXPRESSION_LIKE, EXPRESSION_NULL, 0);
+    } else if (negated) {
+        expression_fail(s, "IN, BETWEEN or LIKE is expected after NOT");
+    } else if (accept(s, "IS")) {
+        parse_is_null(s, &value);
+    } else {
+        return value;
+    }
+    if (negated) put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+    return condition_operand;
+}
+
+static struct operand parse_not(struct expression_source *s)
+{
+    if (!accept(s, "NOT")) return parse_predicate(s);
+    if (++s->nesting > EXPRESSION_DEPTH_MAX)
+        expression_fail(s, "the expression is nested more than %d times", EXPRESSION_DEPTH_MAX);
+    struct operand value = parse_not(s);
+    s->nesting--;
+    require(s, &value, EXPRESSION_BOOLEAN, "NOT");
+    put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+    return condition_operand;
+}
+
+static struct operand parse_and(struct expression_source *s)
+{
+    struct operand left = parse_not(s);
+    while (accept(s, "AND")) {
+        require(s, &left, EXPRESSION_BOOLEAN, "AND");
+        const uint64_t skip = put(s, EXPRESSION_AND_SKIP, EXPRESSION_NULL, 0);
+        struct operand right = parse_not(s);
+        require(s, &right, EXPRESSION_BOOLEAN, "AND");
+        put(s, EXPRESSION_AND, EXPRESSION_NULL, 0);
+        skip_to_here(s, skip);
+        left = condition_operand;
+    }
+    return left;
+}
+
+static struct operand parse_or(struct expression_source *s)
+{
+    struct operand left = parse_and(s);
+    while (accept(s, "OR")) {
+        require(s, &left, EXPRESSION_BOOLEAN, "OR");
+        const uint64_t skip = put(s, EXPRESSION_OR_SKIP, EXPRESSION_NULL, 0);
+        struct operand right = parse_and(s);
+        require(s, &right, EXPRESSION_BOOLEAN, "OR");
+        put(s, EXPRESSION_OR, EXPRESSION_NULL, 0);
+        skip_to_here(s, skip);
+        left = condition_operand;
+    }
+    return left;
+}
+
+/* ---- A source */
+
+void expression_begin(struct expression_source *s)
+{
+    s->at = 0;
+    s->count = s->nesting = 0;
+    s->failed = 0;
+    s->problem[0] = '\0';
+    s->problem_at = 0;
+    s->code_size = 0;
+    expression_next_token(s);
+}
+
+enum expression_type expression_compile(struct expression_source *s, bool condition)
+{
+    s->code_size = 0;
+    s->depth = 0;
+    s->first = s->count;
+    struct operand value = parse_or(s);
+    if (condition) require(s, &value, EXPRESSION_BOOLEAN, "this option");
+    decide(s, &value, EXPRESSION_TEXT);
+    assert(s->failed != 0 || s->depth == 1);
+    return value.type;
+}
