@@ -448,8 +448,8 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
  * and quotes around a field that equals it. Text that is only this byte is a bad row. After
  * glint_with_csv or glint_with_json_lines; `lines` as there. Returns `lines`. */
 struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing);
-/* Requests splits of at least this many bytes (text sources only; --split-size takes precedence).
- * Returns `rdd`. */
+/* Requests splits of at least this many bytes (text sources, and what is made of one without a
+ * shuffle; --split-size takes precedence). Returns `rdd`. */
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
 /* Returns the number of partitions, 0 after an error. Cuts the sources of the plan: their splits
  * and the numbers of partitions cannot be changed after this call. */

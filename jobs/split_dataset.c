@@ -89,6 +89,9 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--header and --no-header cannot both be set");
+    if (!header && !no_header && csv != FIELDS_JSON && glint_job_option(args, "where") != NULL)
+        return glint_abort(g, GLINT_E_USAGE, "add one of them",
+                           "--where needs --header or --no-header");
     if (!header && !no_header && csv != FIELDS_JSON) {
         /* Fails for a header that would be skipped as a bad row, or is empty. */
         glint_first_line(fields_source(glint_text_file(g, args->positional[0]), csv, true));

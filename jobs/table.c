@@ -26,6 +26,7 @@
     X(agg)                                                                                         \
     X(top)                                                                                         \
     X(dedup)                                                                                       \
+    X(select)                                                                                      \
     X(filter_rows)                                                                                 \
     X(union)                                                                                       \
     X(filter_vs_set)                                                                               \

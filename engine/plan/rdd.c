@@ -688,7 +688,10 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
 {
     if (rdd == NULL) return rdd_fail_null("withSplitBytes");
-    if (!rdd->counted) rdd->split_bytes_requested = bytes;
+    struct glint_rdd *source = rdd;
+    while (source->parent_count == 1 && source->op->kind == OP_NARROW)
+        source = source->parents[0];
+    if (!source->counted) source->split_bytes_requested = bytes;
     return rdd;
 }
 

@@ -14,6 +14,7 @@
 #include "jobs/filters/one_filter.h"
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/where.h"
 
 #include <assert.h>
 #include <string.h>
@@ -91,12 +92,15 @@ static int key_types(struct join *j, const struct glint_job_args *args)
 
 int join_side_options(struct join *j, const struct glint_job_args *args)
 {
+    static const char *const wheres[] = {"left-where", "right-where"};
     if (key_types(j, args) != 0 || side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
         side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
     for (int side = 0; side < JOIN_SIDES; side++) {
-        j->tables[side].lines = table_read_again(&j->tables[side]);
-        if (key_columns(j, args, (enum join_side)side) != 0) return glint_error(j->g)->code;
+        j->tables[side].lines = table_source(&j->tables[side]);
+        if (key_columns(j, args, (enum join_side)side) != 0 ||
+            where_option(&j->tables[side], args, wheres[side]) != 0)
+            return glint_error(j->g)->code;
     }
     const uint32_t left = j->keys[JOIN_SIDE_LEFT].count, right = j->keys[JOIN_SIDE_RIGHT].count;
     if (left == right) return 0;
@@ -142,7 +146,7 @@ static struct fields one_column(const struct join *j, enum join_side side)
                            .delimiter = t->delimiter,
                            .csv = t->csv,
                            .json_paths = {t->json_paths[0]}, /* the key's only one */
-                           .json_count = t->json_count,
+                           .json_count = t->json_count > 0,
                            .names = t->names,
                            .skip_empty = fields_skip_empty(t->lines, t->csv, t->delimiter, column),
                            .key = FIELDS_TEXT,
@@ -192,8 +196,8 @@ int join_check_delimiters(const struct join *j)
     for (int side = 0; side < JOIN_SIDES; side++) {
         const struct fields fields = one_column(j, (enum join_side)side);
         if (j->keys[side].count == 1)
-            fields_check_delimiter(join_lines(j, (enum join_side)side), j->tables[side].paths,
-                                   &fields, delimiters[side]);
+            fields_check_delimiter(j->tables[side].lines, j->tables[side].paths, &fields,
+                                   delimiters[side]);
     }
     return glint_error(j->g)->code;
 }

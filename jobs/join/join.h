@@ -61,6 +61,8 @@ static inline enum join_side join_probe_side(const struct join *j)
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
     FORMAT_OPTIONS, MISSING_OPTION,                                                                \
+        {"left-where", "EXPR", NULL, "only rows of LEFT for which this is true"},                  \
+        {"right-where", "EXPR", NULL, "only rows of RIGHT for which this is true"},                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
         {"key-column", "COLS", NULL, "both sides: one or more columns, as in 1,3 or id,day"},      \

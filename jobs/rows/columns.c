@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/where.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -77,8 +78,8 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
         nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
     nulls_missing_option(g, args, &out->nulls);
-    out->lines = table_read_again(out);
-    return glint_error(g)->code;
+    out->lines = table_source(out);
+    return where_option(out, args, "where");
 }
 
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
@@ -89,7 +90,17 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
     if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
 }
 
+struct glint_rdd *table_rows(const struct table *t)
+{
+    return where_rows(t->lines, t->where);
+}
+
 struct glint_rdd *table_read_again(const struct table *t)
+{
+    return where_rows(table_source(t), t->where);
+}
+
+struct glint_rdd *table_source(const struct table *t)
 {
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
     columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);

@@ -14,7 +14,7 @@ enum { COLUMNS_MAX = 64 };
 
 /* Options of every job with an input table. */
 #define TABLE_OPTIONS                                                                              \
-    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
     {                                                                                              \
         "delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT                       \
     }
@@ -22,7 +22,8 @@ enum { COLUMNS_MAX = 64 };
 struct table {
     struct glint *g;
     const char *paths;
-    struct glint_rdd *lines; /* without header lines */
+    struct glint_rdd *lines;  /* the source, without header lines: all rows */
+    struct glint_args *where; /* of --where (where.h); NULL: all rows */
     uint8_t delimiter;
     uint8_t csv; /* as struct fields */
     struct nulls nulls;
@@ -34,11 +35,16 @@ struct table {
     uint32_t use_count;
 };
 
-/* Creates the source by --header, --csv and --delimiter. Returns 0 or the context's code. */
+/* Creates the source by --header, --csv and --delimiter, and reads --where. Returns 0 or the
+ * context's code. */
 int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
                struct table *out);
-/* The lines again, for an action of its own. */
+/* The rows for which --where is true. Call it when all columns are resolved. */
+struct glint_rdd *table_rows(const struct table *t);
+/* The same of a source of its own, for another action. */
 struct glint_rdd *table_read_again(const struct table *t);
+/* Such a source, before --where. */
+struct glint_rdd *table_source(const struct table *t);
 
 struct columns {
     uint32_t count;

@@ -4,6 +4,7 @@
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/where.h"
 
 #include <assert.h>
 
@@ -65,12 +66,34 @@ struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool heade
     return header ? glint_with_header(lines) : lines;
 }
 
-static struct glint_rdd *source_of(struct glint_rdd *lines, const struct fields *f)
+/* The rows for which --where is true, of a source that has the columns of `f`. */
+static struct glint_rdd *fields_where(struct glint_rdd *lines, const char *paths,
+                                      const struct fields *f)
+{
+    if (f->where == NULL || lines == NULL) return lines;
+    struct table t = {.g = glint_context(lines),
+                      .paths = paths,
+                      .lines = lines,
+                      .delimiter = f->delimiter,
+                      .csv = f->csv,
+                      .nulls = f->nulls,
+                      .header = f->header,
+                      .json_count = f->json_count,
+                      .names = f->names,
+                      .use_count = f->use_count};
+    memcpy(t.json_paths, f->json_paths, sizeof f->json_paths);
+    memcpy(t.uses, f->uses, sizeof f->uses);
+    struct glint_args *where = where_compile(&t, "where", f->where);
+    return where != NULL ? where_rows(lines, where) : NULL;
+}
+
+static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
+                                   const struct fields *f)
 {
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
     if (f->csv == FIELDS_JSON) lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
-    return nulls_source(lines, &f->nulls);
+    return fields_where(nulls_source(lines, &f->nulls), paths, f);
 }
 
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path)
@@ -124,6 +147,7 @@ static int format_options(struct glint *g, const struct glint_job_args *args, st
 {
     memset(out, 0, sizeof *out);
     out->header = glint_job_option(args, "header") != NULL;
+    out->where = glint_job_option(args, "where");
     int r = fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv);
     return r == 0 ? nulls_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
 }
@@ -204,23 +228,25 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
 struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths)
 {
     struct fields f;
-    const bool unused = glint_job_option(args, "delimiter") != NULL &&
-                        glint_job_option(args, "csv") == NULL &&
-                        glint_job_option(args, "json-lines") == NULL;
+    const bool unused =
+        glint_job_option(args, "delimiter") != NULL && glint_job_option(args, "csv") == NULL &&
+        glint_job_option(args, "json-lines") == NULL && glint_job_option(args, "where") == NULL;
     if (unused)
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
-    return format_options(g, args, &f) == 0 ? fields_text_file(g, paths, &f) : NULL;
+    if (format_options(g, args, &f) != 0) return NULL;
+    f.nulls.missing = true; /* columns of --where */
+    return fields_text_file(g, paths, &f);
 }
 
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
-    return source_of(glint_text_file(g, paths), f);
+    return source_of(glint_text_file(g, paths), paths, f);
 }
 
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f)
 {
-    return source_of(glint_n_line_text_file(g, paths, lines), f);
+    return source_of(glint_n_line_text_file(g, paths, lines), paths, f);
 }
 
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,

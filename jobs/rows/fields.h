@@ -38,6 +38,7 @@ struct fields {
     struct glint_column_use uses[2]; /* with a header; driver only */
     uint32_t use_count;
     bool whole;              /* the id is the whole row, with any content; no columns */
+    const char *where;       /* the text of --where; NULL: all rows; driver only */
     struct nulls nulls;      /* driver only */
     bool header;             /* the first line of each file is a header; driver only */
     bool skip_empty;         /* empty rows are left out (fields_skip_empty) */
@@ -78,14 +79,21 @@ struct fields {
     }
 #define FORMAT_OPTIONS CSV_OPTION, JSON_LINES_OPTION, NULL_OPTION
 
+/* Rows that the job reads (where.h). */
+#define WHERE_OPTION                                                                               \
+    {                                                                                              \
+        "where", "EXPR", NULL,                                                                     \
+            "only rows for which this is true, such as 'votes > 100 AND title IS NOT NULL'"        \
+    }
+
 /* A delimiter is NULL if it is not given, so that a tab can be given with --csv. */
 #define FIELDS_DELIMITER_DEFAULT "(default: \\t, with --csv a comma)"
 
 /* Options of jobs whose rows have no columns, for fields_rows. */
 #define ROWS_OPTIONS                                                                               \
-    HEADER_OPTION, FORMAT_OPTIONS,                                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, WHERE_OPTION,                                                   \
     {                                                                                              \
-        "delimiter", "C", NULL, "with --csv: one byte, or \\t, instead of a comma"                 \
+        "delimiter", "C", NULL, "with --csv or --where: one byte, or \\t, between fields"          \
     }
 
 #define FIELDS_ID_DEFAULT "1"
@@ -93,7 +101,7 @@ struct fields {
 #define FIELDS_NULL_ROWS "rows with a null key or id"
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
-    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
@@ -106,7 +114,7 @@ struct fields {
 
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
-    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION,                                                 \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
         {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
          "column of the id: number or, with --header, name"},                                      \
     {                                                                                              \

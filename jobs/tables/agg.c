@@ -84,7 +84,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
         read_plan(&table, args, &columns, &plan) != 0)
         return glint_error(g)->code;
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
-    struct glint_rdd *inputs = glint_map(table.lines, &agg_row, row_args);
+    struct glint_rdd *inputs = glint_map(table_rows(&table), &agg_row, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {
         struct glint_args *value_args = function_args(&table, &columns, &plan, i);
         struct glint_rdd *values = glint_flat_map(table_read_again(&table), &agg_value, value_args);

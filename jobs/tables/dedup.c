@@ -204,7 +204,7 @@ static int run_bloom(const struct table *t, const struct glint_job_args *args,
     glint_args_i64(key_args, "n", (int64_t)params.n);
     glint_args_i64(key_args, "m", (int64_t)params.m);
     glint_args_i64(key_args, "k", params.k);
-    struct glint_rdd *lines = glint_coalesce(t->lines, 1);
+    struct glint_rdd *lines = glint_coalesce(table_rows(t), 1);
     int r = glint_save_as_text_file(glint_map_partitions(lines, &unseen, key_args),
                                     args->positional[1]);
     if (r == 0 && !glint_explaining(t->g)) note_missing(t->g, &params);
@@ -223,8 +223,8 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
     if (glint_job_option(args, "bloom") != NULL) return run_bloom(&table, args, key_args);
-    struct glint_rdd *keyed = glint_map(table.lines, &key, key_args);
-    struct glint_rdd *kept = lines ? glint_distinct(table.lines)
+    struct glint_rdd *keyed = glint_map(table_rows(&table), &key, key_args);
+    struct glint_rdd *kept = lines ? glint_distinct(table_rows(&table))
                                    : glint_values(glint_reduce_by_key(keyed, &GLINT_FIRST, NULL));
     return glint_save_as_text_file(kept, args->positional[1]);
 }

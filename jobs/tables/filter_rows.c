@@ -187,7 +187,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
         glint_args_i64(keep_args, "chosen", stored.chosen);
         glint_args_i64(keep_args, "drop", glint_job_option(args, "drop") != NULL);
         glint_args_broadcast(keep_args, "filters", stored.broadcast);
-        struct glint_rdd *kept = glint_filter(table.lines, &keep, keep_args);
+        struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
         r = glint_save_as_text_file(kept, args->positional[1]);
     }
     if (r == 0 && !glint_explaining(g)) note_rate(g, &stored);

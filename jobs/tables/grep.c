@@ -302,6 +302,10 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     if (fields_delimiter(g, args, "delimiter", &delimiter, &csv) != 0 ||
         check_pattern(g, paths[0], flags, csv != 0) != 0)
         return glint_error(g)->code;
+    if (glint_job_option(args, "where") != NULL && csv != 0 && (flags & GREP_COLUMN) == 0)
+        return glint_abort(g, GLINT_E_USAGE, "add --column",
+                           "--where needs --column if rows are CSV or lines of JSON: without it, "
+                           "PATTERN is searched in them as they are in the file");
     const bool records = csv != 0 && csv != FIELDS_JSON && (flags & GREP_COLUMN) == 0;
     if ((records ? open_records : table_open)(g, args, paths[1], &table) != 0 ||
         columns_option(&table, args, "column", "", &columns) != 0)
@@ -314,7 +318,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
     glint_args_i64(keep_args, "flags", flags);
     glint_args_i64(keep_args, "csv", records ? csv : 0);
-    return glint_save_as_text_file(glint_filter(table.lines, &keep, keep_args), paths[2]);
+    return glint_save_as_text_file(glint_filter(table_rows(&table), &keep, keep_args), paths[2]);
 }
 
 static const struct glint_job_option options[] = {

@@ -108,8 +108,8 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
                        (columns.letters[0] & SORT_NUMERIC) == 0;
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
-    struct glint_rdd *keyed =
-        lines ? glint_map(table.lines, &line, NULL) : glint_map(table.lines, &key, key_args);
+    struct glint_rdd *keyed = lines ? glint_map(table_rows(&table), &line, NULL)
+                                    : glint_map(table_rows(&table), &key, key_args);
     struct glint_rdd *sorted =
         glint_sort_by_key(keyed, !lines || (columns.letters[0] & SORT_REVERSE) == 0);
     if (glint_job_option(args, "unique") != NULL) sorted = glint_filter(sorted, &first, NULL);

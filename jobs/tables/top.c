@@ -227,7 +227,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     columns_args(best_args, &table, &columns);
     glint_args_i64(best_args, "rows", rows);
     glint_args_i64(best_args, "room", (int64_t)(glint_slot_memory(g) / ROOM_SHARE));
-    struct glint_rdd *candidates = glint_map_partitions(table.lines, &best, best_args);
+    struct glint_rdd *candidates = glint_map_partitions(table_rows(&table), &best, best_args);
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(candidates, true), 1);
     return glint_save_as_text_file(glint_values(glint_filter(sorted, &first, best_args)), paths[1]);
 }

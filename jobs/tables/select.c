@@ -1,0 +1,318 @@
+/* select: columns of a table, and what is calculated from them.
+ *
+ *     line -> row of the items of --columns
+ *
+ * An item that is only a column passes its bytes unchanged; the others are expressions. */
+#include "engine/base/text.h"
+#include "engine/batch.h"
+#include "jobs/jobs.h"
+#include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/where.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ITEMS_MAX = 1024 };
+
+/* ---- select.row
+ *
+ * Its argument "items" is for each item the size of its instructions, 4 bytes, and these. */
+
+struct select_item {
+    struct expression expression; /* count 0: a column as it is */
+    uint32_t column;
+};
+
+struct select_state {
+    struct columns_reader reader;
+    struct select_item items[ITEMS_MAX];
+    uint32_t count;
+    struct expression_instruction code[EXPRESSION_CODE_MAX];
+    struct glint_slice header; /* the first row of each part; size 0: none */
+    bool started;
+    struct glint_buffer row;
+};
+
+/* Reads one item, whose instructions follow `used` others. Returns their number; 0: not valid. */
+static uint32_t read_item(struct select_state *s, struct glint_slice bytes, uint32_t used)
+{
+    struct select_item *const item = &s->items[s->count++];
+    const uint32_t columns = s->reader.columns.count;
+    struct expression_instruction *const code = s->code + used;
+    const uint32_t count = expression_decode(bytes, columns, code, EXPRESSION_CODE_MAX - used);
+    const bool column =
+        count == 1 && code[0].operation == EXPRESSION_COLUMN && code[0].type == EXPRESSION_TEXT;
+    item->expression = (struct expression){code, column ? 0 : count, s->reader.null};
+    if (column) item->column = code[0].argument;
+    return count;
+}
+
+static int select_open(struct glint_task *task, void *state)
+{
+    struct select_state *s = state;
+    struct glint_slice items;
+    uint32_t used = 0;
+    int e = columns_open(task, &s->reader);
+    if (e == 0) e = glint_arg_slice(task, "items", &items);
+    if (e == 0) e = glint_arg_slice(task, "header", &s->header);
+    if (e != 0) return e;
+    for (uint64_t at = 0; at < items.size;) {
+        uint32_t size = 0, count = 0;
+        const bool has_size = items.size - at >= sizeof size;
+        if (has_size) memcpy(&size, items.data + at, sizeof size);
+        at += sizeof size;
+        if (has_size && s->count < ITEMS_MAX && size <= items.size - at)
+            count = read_item(s, (struct glint_slice){items.data + at, size}, used);
+        if (count == 0)
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the columns are not valid");
+        used += count;
+        at += size;
+    }
+    return 0;
+}
+
+/* What a value is in a row; `digits` has room for a number. */
+static struct glint_slice value_text(const struct select_state *s,
+                                     const struct expression_value *value, char *digits)
+{
+    static const char *const words[] = {"false", "true"};
+    switch (value->type) {
+    case EXPRESSION_NULL: return s->reader.null;
+    case EXPRESSION_TEXT: return value->text;
+    case EXPRESSION_BOOLEAN:
+        return (struct glint_slice){(const uint8_t *)words[value->boolean],
+                                    strlen(words[value->boolean])};
+    default: assert(value->type == EXPRESSION_NUMBER);
+    }
+    return (struct glint_slice){(const uint8_t *)digits, number_format(digits, &value->number)};
+}
+
+static int emit_header(struct select_state *s, struct glint_emitter *out)
+{
+    s->started = true;
+    if (s->header.size > 0) glint_emit_text(out, s->header);
+    return 0;
+}
+
+static int select_each(struct glint_task *task, void *state, const struct glint_record *in,
+                       struct glint_emitter *out)
+{
+    struct select_state *s = state;
+    const struct glint_slice row = in->value.bytes;
+    struct glint_slice fields[COLUMNS_MAX];
+    struct expression_value value;
+    struct expression_problem problem;
+    char digits[NUMBER_FORMAT_MAX];
+    if (!s->started) emit_header(s, out);
+    int e = columns_find(&s->reader, task, row, fields);
+    if (e <= 0) return e;
+    s->row.size = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct select_item *item = &s->items[i];
+        struct glint_slice text;
+        if (item->expression.count == 0)
+            text = fields[item->column];
+        else if (expression_evaluate(&item->expression, fields, &value, &problem))
+            text = value_text(s, &value, digits);
+        else
+            return where_bad_row(&s->reader, task, row, fields, &problem);
+        if (i > 0) e = glint_append(task, &s->row, &s->reader.delimiter, 1);
+        if (e >= 0) e = glint_append(task, &s->row, text.data, text.size);
+        if (e < 0) return e;
+    }
+    glint_emit_text(out, (struct glint_slice){s->row.data, s->row.size});
+    return 0;
+}
+
+static int select_end(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    struct select_state *s = state;
+    (void)task;
+    return s->started ? 0 : emit_header(s, out);
+}
+
+static const struct glint_function select_row = {.name = "select.row",
+                                                 .kind = GLINT_KIND_FLAT_MAP,
+                                                 .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                                 .out = GLINT_ELEMENTS(GLINT_TEXT),
+                                                 .state_size = sizeof(struct select_state),
+                                                 .open = select_open,
+                                                 .each = select_each,
+                                                 .end = select_end};
+
+/* ---- The plan */
+
+struct select_plan {
+    struct table table;
+    struct where_columns columns;
+    uint8_t *items, *header; /* arguments of select.row */
+    uint64_t items_size, header_size;
+    uint32_t count;
+};
+
+/* Whether a row can have the text as a field. */
+static bool fits_row(const struct table *t, struct glint_slice text)
+{
+    const bool line_end = t->csv == 0 && memchr(text.data, '\n', text.size) != NULL;
+    return !line_end && memchr(text.data, t->delimiter, text.size) == NULL;
+}
+
+/* The whole row, as one more column. */
+static void read_star(struct select_plan *p, struct expression_source *s)
+{
+    struct columns *c = &p->columns.columns;
+    uint8_t head[EXPRESSION_HEAD_BYTES] = {EXPRESSION_COLUMN, EXPRESSION_TEXT};
+    uint32_t at = 0;
+    if (p->table.csv == FIELDS_JSON) {
+        expression_fail(s, "an object has no * of columns: name them");
+        return;
+    }
+    while (at < c->count && c->number[at] != COLUMNS_LINE) at++;
+    if (at == COLUMNS_MAX) {
+        expression_fail(s, "more than %d columns", COLUMNS_MAX);
+        return;
+    }
+    if (at == c->count) columns_add_line(c);
+    memcpy(head + 2, &at, sizeof at);
+    memcpy(s->code, head, sizeof head);
+    s->code_size = sizeof head;
+    expression_next_token(s);
+}
+
+static void read_expression(struct select_plan *p, struct expression_source *s)
+{
+    const enum expression_type type = expression_compile(s, false);
+    const uint8_t *const code = s->code;
+    if (s->failed != 0) return;
+    if (type == EXPRESSION_TIME)
+        expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");
+    if (type == EXPRESSION_TEXT && code[0] == EXPRESSION_PUSH &&
+        !fits_row(&p->table, (struct glint_slice){code + EXPRESSION_HEAD_BYTES,
+                                                  s->code_size - EXPRESSION_HEAD_BYTES}))
+        expression_fail(s, "a text before this contains the delimiter or a line end");
+}
+
+/* Appends the name of an item: that after AS, or the text of the item, or for * those of the input.
+ */
+static void add_name(struct select_plan *p, struct expression_source *s, struct glint_slice item,
+                     bool quoted)
+{
+    const bool star = item.size == 1 && item.data[0] == '*';
+    if (expression_token_is(s, "AS")) {
+        expression_next_token(s);
+        quoted = s->token.kind == EXPRESSION_TOKEN_QUOTED;
+        if (star || (!quoted && s->token.kind != EXPRESSION_TOKEN_NAME)) {
+            expression_fail(s, star ? "* has no name" : "a name is expected after AS");
+            return;
+        }
+        item = s->token.text;
+        expression_next_token(s);
+    } else if (star) {
+        item = glint_first_line(p->table.lines);
+    }
+    if (!star && !fits_row(&p->table, item))
+        expression_fail(s, "the name before this contains the delimiter or a line end");
+    if (p->count > 0) p->header[p->header_size++] = p->table.delimiter;
+    for (uint64_t i = 0; i < item.size; i++) {
+        if (quoted && item.data[i] == '"') i++; /* it is doubled */
+        p->header[p->header_size++] = item.data[i];
+    }
+}
+
+static void read_select_item(struct select_plan *p, struct expression_source *s)
+{
+    const struct expression_token first = s->token;
+    if (expression_token_is(s, "*"))
+        read_star(p, s);
+    else
+        read_expression(p, s);
+    if (s->failed == 0 && p->count == ITEMS_MAX)
+        expression_fail(s, "more than %d columns", ITEMS_MAX);
+    if (s->failed != 0) return;
+    const bool quoted =
+        first.kind == EXPRESSION_TOKEN_QUOTED && s->code_size == EXPRESSION_HEAD_BYTES;
+    const struct glint_slice text = {s->text.data + first.start, s->token.start - first.start};
+    add_name(p, s, quoted ? first.text : glint_trim(text), quoted);
+    const uint32_t code_size = (uint32_t)s->code_size;
+    memcpy(p->items + p->items_size, &code_size, sizeof code_size);
+    memcpy(p->items + p->items_size + sizeof code_size, s->code, code_size);
+    p->items_size += sizeof code_size + code_size;
+    p->count++;
+}
+
+/* Allocates room for what the list may become: names of its own, and those of the input for each
+ * star. Returns 0 or the context's code. */
+static int allocate_lists(struct select_plan *p, const char *text)
+{
+    const uint64_t size = strlen(text), line = glint_first_line(p->table.lines).size;
+    uint64_t stars = 0;
+    for (const char *at = text; *at != '\0'; at++) stars += *at == '*';
+    p->items = glint_alloc(p->table.g,
+                           EXPRESSION_CODE_BYTES(size) + ITEMS_MAX * (4 + EXPRESSION_HEAD_BYTES));
+    p->header = glint_alloc(p->table.g, size + stars * line + 1);
+    return glint_error(p->table.g)->code;
+}
+
+/* Reads --columns. Returns 0 or the context's code. */
+static int read_items(struct select_plan *p, const char *text)
+{
+    struct expression_source s;
+    if (allocate_lists(p, text) != 0) return glint_error(p->table.g)->code;
+    where_begin(&s, &p->columns, &p->table, "columns", text);
+    for (;;) {
+        read_select_item(p, &s);
+        if (s.failed != 0 || !expression_token_is(&s, ",")) break;
+        expression_next_token(&s);
+    }
+    if (s.token.kind != EXPRESSION_TOKEN_END)
+        expression_fail(&s, "a comma, AS or an operator is expected here");
+    return where_end(&s, &p->columns);
+}
+
+static struct glint_rdd *selected_rows(const struct select_plan *p, bool header)
+{
+    struct glint_args *args = glint_args(p->table.g);
+    columns_args(args, &p->table, &p->columns.columns);
+    glint_args_bytes(args, "items", p->items, p->items_size);
+    glint_args_bytes(args, "header", p->header, header ? p->header_size : 0);
+    return glint_map_partitions(table_rows(&p->table), &select_row, args);
+}
+
+static int select_run(struct glint *g, const struct glint_job_args *args)
+{
+    struct select_plan p = {.count = 0};
+    const char *columns = glint_job_option(args, "columns");
+    const bool header = glint_job_option(args, "output-header") != NULL;
+    int r = table_open(g, args, args->positional[0], &p.table);
+    if (r == 0 && header && columns == NULL && (!p.table.header || p.table.csv == FIELDS_JSON))
+        r = glint_abort(g, GLINT_E_USAGE, "add --columns",
+                        "--output-header without --columns needs --header");
+    const bool all = columns == NULL && !header;
+    if (r == 0 && !all) r = read_items(&p, columns != NULL ? columns : "*");
+    if (r == 0)
+        glint_save_as_text_file(all ? table_rows(&p.table) : selected_rows(&p, header),
+                                args->positional[1]);
+    glint_free(p.items);
+    glint_free(p.header);
+    return glint_error(g)->code;
+}
+
+static const struct glint_job_option options[] = {
+    {"columns", "LIST", NULL,
+     "columns and expressions, such as 'id, votes * 2 AS twice'; * is all columns (all columns)"},
+    {"output-header", NULL, NULL, "the first line of each part of OUTPUT has the names"},
+    TABLE_OPTIONS,
+    {NULL, NULL, NULL, NULL}};
+
+const struct glint_job select_job = {
+    .name = "select",
+    .summary = "save columns, also calculated ones",
+    .help = "Rows stay in the order of INPUT, and columns are in that of --columns. Texts are "
+            "unchanged. Expressions are those of SQL: comparisons, AND, OR, NOT, IN, BETWEEN, "
+            "LIKE, IS NULL, + - * / %, 'text', numbers, DATE '2026-01-31'. Names of columns need "
+            "--header or --json-lines; $1 is the first column. Rows of JSON become CSV.",
+    .positional = {"INPUT", "OUTPUT"},
+    .outputs = {"OUTPUT"},
+    .options = options,
+    .functions = {&select_row, &where_keep},
+    .run = select_run};
