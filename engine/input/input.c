@@ -181,6 +181,7 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
     if (r < 0 && stored != NULL) return input_record_failed_call(w, r, "stat", path);
     if (r < 0) return record_listed(w, r, path);
     if (matches_itself(w, path, stat.kind == ENV_DIRECTORY)) return 0;
+    if (w->in_tree && input_is_link_to_directory(w, path)) return 0;
     if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
@@ -321,6 +322,7 @@ static int add_glob(struct input_walk *w, const char *pattern)
         matches += r > 0;
     }
     w->matches = NULL;
+    w->in_tree = false;
     input_names_fini(&paths);
     if (r < 0) return r;
     if (matches > 0 || w->bad_count > bad_before) return 0;

@@ -84,8 +84,15 @@ static int add_match(struct name_list *paths, const char *dir, const char *name,
     return input_names_add(paths, path);
 }
 
+bool input_is_link_to_directory(struct input_walk *w, const char *path)
+{
+    struct env_stat stat;
+    return w->env->stat_name(w->env, ENV_CWD, path, &stat) == 0 && stat.kind == ENV_OTHER &&
+           w->env->stat(w->env, path, &stat) == 0 && stat.kind == ENV_DIRECTORY;
+}
+
 /* Adds `path`, a name in a directory: to `dirs` if it is a directory itself, or else to `files`,
- * unless that is NULL. A link to a directory is left out, so that a walk ends. */
+ * unless that is NULL. */
 static int add_walked(struct input_walk *w, const char *path, struct name_list *dirs,
                       struct name_list *files)
 {
@@ -94,9 +101,7 @@ static int add_walked(struct input_walk *w, const char *path, struct name_list *
     int r = w->env->stat_name(w->env, ENV_CWD, path, &stat);
     if (r < 0) return input_record_failed_call(w, r, "stat", path);
     if (stat.kind == ENV_DIRECTORY) return add_match(dirs, path, "", "/");
-    const bool to_directory = stat.kind == ENV_OTHER && w->env->stat(w->env, path, &stat) == 0 &&
-                              stat.kind == ENV_DIRECTORY;
-    return files == NULL || to_directory ? 0 : input_names_add(files, path);
+    return files == NULL || input_is_link_to_directory(w, path) ? 0 : input_names_add(files, path);
 }
 
 /* Matches ** in each directory in `from`: the directory and all below it, or, if it is the last
@@ -124,6 +129,16 @@ static int glob_tree(struct input_walk *w, const struct name_list *from, bool la
     return r;
 }
 
+static int add_component(struct input_walk *w, const char *dir, const char *name,
+                         const char *slashes, struct name_list *to)
+{
+    char path[PATH_MAX];
+    if (w->in_tree && text_format(path, sizeof path, "%s%s", dir, name) &&
+        input_is_link_to_directory(w, path))
+        return 0;
+    return add_match(to, dir, name, slashes);
+}
+
 /* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
  * that cannot be listed is an error; a path that is not a directory has no matches. */
 static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
@@ -134,13 +149,13 @@ static int glob_step(struct input_walk *w, const struct name_list *from, char *n
     for (uint64_t i = 0; r == 0 && i < from->count; i++) {
         const char *dir = from->items[i];
         if (!input_is_glob(name)) {
-            r = add_match(to, dir, name, slashes);
+            r = add_component(w, dir, name, slashes, to);
             continue;
         }
         struct name_list names;
         r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", NULL, name);
         for (uint64_t k = 0; r == 0 && k < names.count; k++)
-            r = add_match(to, dir, names.items[k], slashes);
+            r = add_component(w, dir, names.items[k], slashes, to);
         input_names_fini(&names);
     }
     return r;
@@ -220,6 +235,7 @@ enum glob_match input_glob_match(const struct input_glob *g, const char *path, b
 int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out)
 {
     int r = input_names_add(out, "");
+    w->in_tree = false;
     for (const char *p = pattern; r == 0 && *p != '\0';) {
         const size_t length = strcspn(p, "/"), slash_count = strspn(p + length, "/");
         char name[PATH_MAX], slashes[PATH_MAX];
@@ -228,6 +244,7 @@ int input_glob_expand(struct input_walk *w, const char *pattern, struct name_lis
         text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
         p += length + slash_count;
         r = glob_step(w, out, name, slashes, *p == '\0', &next);
+        w->in_tree = w->in_tree || strcmp(name, "**") == 0;
         input_names_fini(out);
         *out = next;
     }

@@ -16,6 +16,7 @@ struct input_walk {
     enum glint_code bad_code;                           /* the first one's */
     char hint[sizeof(((struct glint_error *)0)->hint)]; /* the first one */
     const struct name_list *matches; /* of the glob that is being added, sorted; or NULL */
+    bool in_tree; /* after ** in a glob: links to directories are left out, so that a walk ends */
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
@@ -32,6 +33,7 @@ struct name_list {
  * input_names_fini in any case. */
 int input_names_list(struct name_list *n, struct input_walk *w, const char *dir, const char *path,
                      const char *pattern);
+bool input_is_link_to_directory(struct input_walk *w, const char *path);
 /* Sorts by bytes. */
 void input_names_sort(struct name_list *n);
 /* Whether `n`, which is sorted, or NULL for no names, has the name. */
