@@ -128,11 +128,11 @@ const struct glint_function agg_seen = {.name = "agg.seen",
  * `distinct`, then a struct column_acc for each column of numbers. Its bytes are not aligned. */
 
 struct __attribute__((packed)) column_acc {
-    struct exact_sum exact; /* of the exact numbers */
-    double inexact;         /* sum of the others; `scaled`: times INEXACT_SCALE */
-    int64_t values;         /* not empty */
-    struct number min, max; /* the first ones, of equal numbers */
-    bool rounded, scaled;   /* a number is not exact */
+    struct exact_sum exact;  /* of the exact numbers */
+    double inexact;          /* sum of the others; `scaled`: times INEXACT_SCALE */
+    int64_t values;          /* not empty */
+    struct number min, max;  /* the first ones, of equal numbers */
+    uint8_t rounded, scaled; /* 1: a number is not exact */
 };
 /* Sums of fewer than 2^63 doubles, times this, are finite. */
 #define INEXACT_SCALE 0x1p-64
@@ -140,6 +140,25 @@ struct __attribute__((packed)) column_acc {
 static uint64_t column_offset(const struct agg_plan *p, uint32_t column)
 {
     return (1 + p->distinct) * sizeof(int64_t) + column * sizeof(struct column_acc);
+}
+
+static bool decimals_are_valid(const struct number *n)
+{
+    return n->decimals >= NUMBER_INEXACT && n->decimals <= NUMBER_DIGITS_MAX;
+}
+
+/* Accumulators may come from another process. Returns 0, or a code if no task of agg made it. */
+static int check_acc(struct glint_task *task, const struct agg_plan *p, struct glint_slice acc)
+{
+    struct column_acc c;
+    bool valid = acc.size == column_offset(p, p->numbers);
+    for (uint32_t i = 0; valid && i < p->numbers; i++) {
+        memcpy(&c, acc.data + column_offset(p, i), sizeof c);
+        valid = c.exact.decimals >= 0 && c.exact.decimals <= NUMBER_DIGITS_MAX &&
+                (c.values == 0 || (decimals_are_valid(&c.min) && decimals_are_valid(&c.max)));
+    }
+    if (valid) return 0;
+    return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "the numbers of a group are not valid");
 }
 
 static int64_t load_count(const uint8_t *acc, int64_t index)
@@ -235,11 +254,11 @@ static int merge_combine(struct glint_task *task, void *state, struct glint_acc 
                          const union glint_value *other)
 {
     const struct agg_plan *p = state;
-    (void)task;
     uint8_t *const bytes = glint_acc_bytes(acc);
     struct column_acc column, from;
-    assert(acc->value.bytes.size == column_offset(p, p->numbers));
-    assert(other->bytes.size == acc->value.bytes.size);
+    int e = check_acc(task, p, acc->value.bytes);
+    if (e == 0) e = check_acc(task, p, other->bytes);
+    if (e != 0) return e;
     for (int64_t i = 0; i <= p->distinct; i++)
         add_agg_count(bytes, i, load_count(other->bytes.data, i));
     for (uint32_t i = 0; i < p->numbers; i++) {
@@ -315,6 +334,8 @@ static int line_each(struct glint_task *task, void *state, const struct glint_re
 {
     struct line_state *s = state;
     const struct glint_slice group = in->key.bytes;
+    int e = check_acc(task, &s->plan, in->value.bytes);
+    if (e != 0) return e;
     const uint64_t need =
         group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX + s->null.size);
     if (need > s->capacity) {
