@@ -4,12 +4,14 @@
 #include "engine/events/job_model.h"
 #include "tests/unit/driver/driver_fixture.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { WORDS = 500, WORD_SIZE = 5000 };
 
-static char path[] = "/tmp/glint-event-log-XXXXXX";
+static char path[PATH_MAX];
 static struct driver_fixture w;
 
 static void ignore_task(struct driver_fixture *fixture, const struct task *t)
@@ -30,6 +32,8 @@ static void open_log(const char *const *arguments, uint32_t count)
 
 static void setup(void)
 {
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/glint-event-log-XXXXXX", dir != NULL ? dir : "/tmp");
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
     close(file);
