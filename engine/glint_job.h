@@ -24,6 +24,8 @@ struct glint_job_args {
 /* Returns the option's value or its default; NULL if it has neither. `name` must be in the job's
  * table. */
 const char *glint_job_option(const struct glint_job_args *args, const char *name);
+/* True if the user gave the option; a default does not count. */
+bool glint_job_given(const struct glint_job_args *args, const char *name);
 /* Read an option as a number. An invalid value sets the context's error, which names the option. */
 int64_t glint_job_i64(struct glint *g, const struct glint_job_args *args, const char *name,
                       int64_t min, int64_t max);

@@ -15,15 +15,24 @@
 
 /* ---- Access to a job's options. glint_job_args.options points to the parsed command line. */
 
-const char *glint_job_option(const struct glint_job_args *args, const char *name)
+/* False with the context's error set if the job's table does not have the option. */
+static bool option_exists(const struct cli_line *line, const char *name)
 {
-    const struct cli_line *line = args->options;
-    if (name != NULL && cli_option_find(line->syntax->own, name, strlen(name)) != NULL)
-        return cli_line_option(line, name);
+    if (name != NULL && cli_option_find(line->syntax->own, name, strlen(name)) != NULL) return true;
     glint_abort(line->context, GLINT_E_PLAN_ARGUMENT, "add it to the job's table of options",
                 "the job of \"%s\" reads the option --%s, which it does not have",
                 line->syntax->command, name != NULL ? name : "(NULL)");
-    return NULL;
+    return false;
+}
+
+const char *glint_job_option(const struct glint_job_args *args, const char *name)
+{
+    return option_exists(args->options, name) ? cli_line_option(args->options, name) : NULL;
+}
+
+bool glint_job_given(const struct glint_job_args *args, const char *name)
+{
+    return option_exists(args->options, name) && cli_line_has(args->options, name);
 }
 
 /* The value of an option that must have one; NULL with the context's error set. */

@@ -25,8 +25,6 @@ enum {
     FILTER_SPLIT = 4 * 8, /* minimum bytes of a build side split per byte of filter */
 };
 
-#define BROADCAST_LIMIT_DEFAULT "10M"
-
 static const char *const type_names[JOIN_TYPES] = {"inner", "left", "right",
                                                    "full",  "semi", "anti"};
 static const char *const method_names[JOIN_METHODS] = {"shuffle", "broadcast", "bloom", "auto"};
@@ -54,7 +52,7 @@ static int key_columns(struct join *j, const struct glint_job_args *args, enum j
     static const char *const columns[] = {"left-key-column", "right-key-column"};
     const char *option = columns[side];
     if (glint_job_option(args, "key-column") != NULL) {
-        if (strcmp(glint_job_option(args, option), KEY_COLUMN_DEFAULT) != 0)
+        if (glint_job_given(args, option))
             return glint_abort(j->g, GLINT_E_USAGE, NULL, "--key-column and --%s are both set",
                                option);
         option = "key-column";
@@ -110,20 +108,14 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        left == 1 ? "" : "s", right);
 }
 
-/* A value that is the default is not told from none: it changes nothing. */
-static bool is_given(const struct glint_job_args *args, const char *option, const char *by_default)
-{
-    return strcmp(glint_job_option(args, option), by_default) != 0;
-}
-
 static int join_options(struct join *j, const struct glint_job_args *args)
 {
     j->type = (enum join_type)name_option(args, "type", type_names, JOIN_TYPES);
     j->method = (enum join_method)name_option(args, "method", method_names, JOIN_METHODS);
-    if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && is_given(args, "p", JOIN_P_DEFAULT))
+    if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && glint_job_given(args, "p"))
         glint_abort(j->g, GLINT_E_USAGE, "add --method bloom or auto",
                     "--p has no effect with --method %s", method_names[j->method]);
-    if (j->method != JOIN_AUTO && is_given(args, "broadcast-limit", BROADCAST_LIMIT_DEFAULT))
+    if (j->method != JOIN_AUTO && glint_job_given(args, "broadcast-limit"))
         glint_abort(j->g, GLINT_E_USAGE, "add --method auto",
                     "--broadcast-limit has no effect with --method %s", method_names[j->method]);
     return join_side_options(j, args);
@@ -418,8 +410,7 @@ static const struct glint_job_option options[] = {
      "left, right, full: also rows of that side without a match; semi, anti: rows of LEFT"},
     {"method", "shuffle|broadcast|bloom|auto", "auto", "auto: by file sizes"},
     JOIN_SIDE_OPTIONS,
-    {"broadcast-limit", "BYTES", BROADCAST_LIMIT_DEFAULT,
-     "with auto: size of the largest file to broadcast"},
+    {"broadcast-limit", "BYTES", "10M", "with auto: size of the largest file to broadcast"},
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job join_job = {

@@ -215,8 +215,7 @@ int fields_options(struct glint *g, const struct glint_job_args *args, const cha
 int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                        struct fields *out)
 {
-    if (strcmp(glint_job_option(args, "id-column"), FIELDS_ID_DEFAULT) != 0)
-        return fields_options(g, args, paths, out);
+    if (glint_job_given(args, "id-column")) return fields_options(g, args, paths, out);
     int r = format_options(g, args, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
     nulls_missing_option(g, args, &out->nulls);

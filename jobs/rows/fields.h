@@ -96,14 +96,12 @@ struct fields {
         "delimiter", "C", NULL, "with --csv or --where: one byte, or \\t, between fields"          \
     }
 
-#define FIELDS_ID_DEFAULT "1"
 /* Counter of rows that are left out. */
 #define FIELDS_NULL_ROWS "rows with a null key or id"
 /* Options of every job that reads tables: --id-column, --key-column, --delimiter, --key. */
 #define FIELDS_OPTIONS                                                                             \
     HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
-        {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
-         "column of the id: number or, with --header, name"},                                      \
+        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
         {"key-column", "COL", "2", "column of the key: number or name"},                           \
         {"delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                    \
     {                                                                                              \
@@ -115,8 +113,7 @@ struct fields {
 /* Options of jobs that read ids only. */
 #define FIELDS_ID_OPTIONS                                                                          \
     HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
-        {"id-column", "COL", FIELDS_ID_DEFAULT,                                                    \
-         "column of the id: number or, with --header, name"},                                      \
+        {"id-column", "COL", "1", "column of the id: number or, with --header, name"},             \
     {                                                                                              \
         "delimiter", "C", NULL, "one byte, or \\t " FIELDS_DELIMITER_DEFAULT                       \
     }
