@@ -216,6 +216,8 @@ struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_row
  * of CSV. `lines` must be a source of text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 
+/* How many files a source reads; 0 if `lines` is none. */
+uint64_t glint_input_files(const struct glint_rdd *lines);
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors
  * find it by its name. */
 

@@ -286,6 +286,12 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
 static struct input_list *find_input(struct glint_rdd *lines, const char *call)
 {
     struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
+uint64_t glint_input_files(const struct glint_rdd *lines)
+{
+    if (lines == NULL || lines->source_free != list_free) return 0;
+    return ((const struct input_list *)lines->source)->count;
+}
+
     if (list != NULL && list->content == INPUT_TEXT && !lines->counted) return list;
     rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
              "%s needs a source of text lines whose partitions are not computed yet", call);

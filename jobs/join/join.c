@@ -139,7 +139,7 @@ static struct fields one_column(const struct join *j, enum join_side side)
                            .csv = t->csv,
                            .json_paths = {t->json_paths[0]}, /* the key's only one */
                            .json_count = t->json_count > 0,
-                           .names = t->names,
+                           .names = columns_names(t),
                            .skip_empty = fields_skip_empty(t->lines, t->csv, t->delimiter, column),
                            .key = FIELDS_TEXT,
                            .keep_nulls = true,

@@ -274,6 +274,13 @@ void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number,
     text_format(out, COLUMN_LABEL_BYTES, "column %u (%s)", number + 1, shown);
 }
 
+struct glint_slice columns_names(const struct table *t)
+{
+    bool shared = glint_input_files(t->lines) <= 1;
+    for (uint32_t i = 0; i < t->use_count; i++) shared |= t->uses[i].by_name;
+    return shared ? t->names : (struct glint_slice){NULL, 0};
+}
+
 static void label_of(const struct table *t, uint32_t number, char *out)
 {
     if (number == COLUMNS_LINE)
@@ -281,7 +288,7 @@ static void label_of(const struct table *t, uint32_t number, char *out)
     else if (t->csv == FIELDS_JSON && number > 0 && number <= t->json_count)
         header_name_append(out, 0, COLUMN_LABEL_BYTES, t->json_paths[number - 1]);
     else
-        columns_label(t->names, t->delimiter, number, out);
+        columns_label(columns_names(t), t->delimiter, number, out);
 }
 
 /* Rows that are read as whole lines only keep those that are empty. */

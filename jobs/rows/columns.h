@@ -65,6 +65,9 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
 /* Matches the columns of each file of a source by name, if one of `uses` is by name. */
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
                    const struct glint_column_use *uses, uint32_t count);
+/* The header that the rows of all files have: that of the only file, or, if a column is chosen by
+ * name, the first one; else none. */
+struct glint_slice columns_names(const struct table *t);
 /* How many columns the first line has; 1 without any line. */
 uint32_t columns_count(const struct table *t);
 /* Adds the whole line, instead of columns. */

@@ -137,9 +137,11 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
     uint8_t letters;
     columns_resolve(&table, option, "", (struct glint_slice){(const uint8_t *)text, strlen(text)},
                     &number, &letters);
-    f->names = table.names;
     if (table.use_count > 0 && f->use_count < sizeof f->uses / sizeof f->uses[0])
         f->uses[f->use_count++] = table.uses[0];
+    memcpy(table.uses, f->uses, f->use_count * sizeof f->uses[0]);
+    table.use_count = f->use_count;
+    f->names = columns_names(&table);
     return number;
 }
 
