@@ -210,14 +210,15 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
-/* Returns the first line that is not empty of all files, whole; empty if there is none, with an
- * error set, and if the file cannot be read, which the tasks report. A line beyond --max-line fails
- * the context, which owns the line; so does a header (glint_with_header) that is empty or no record
- * of CSV. `lines` must be a source of text lines. */
+/* Returns the first line that is not empty of all files, whole, as operators get it (a header
+ * without nulls); empty if there is none, with an error set, and if the file cannot be read, which
+ * the tasks report. A line beyond --max-line fails the context, which owns the line; so does a
+ * header (glint_with_header) that is empty or no record of CSV. `lines` must be a source of text
+ * lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
-
 /* How many files a source reads; 0 if `lines` is none. */
 uint64_t glint_input_files(const struct glint_rdd *lines);
+
 /* ---- Transformations. `function` is one of this program's, of the kind in brackets. Executors
  * find it by its name. */
 
@@ -433,8 +434,9 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
  * and with a tab between key and value. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
 /* Reads `lines` as CSV: a row is a record, unchanged, which may contain line ends inside quotes.
- * Outputs are what the job makes of it. `lines` as for glint_with_header. Returns `lines`. */
-struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines);
+ * `delimiter` 0: any of comma, semicolon, tab and |. Outputs are what the job makes
+ * of it. `lines` as for glint_with_header. Returns `lines`. */
+struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines, char delimiter);
 /* Reads `lines` as JSON: a line is an object, other lines are bad rows, and blank ones are left
  * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is the
  * byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number as it

@@ -1,6 +1,6 @@
 /* split-dataset: splits a table without its header into two at random, for training and testing.
  *
- *     header = lines.take(1); lines.filter(line != header).randomSplit([0.6, 0.4], seed)
+ *     header = the first line; lines.filter(line != header).randomSplit([0.6, 0.4], seed)
  *
  * Both parts are written in one pass, so the input is read once. */
 #include "engine/batch.h"
@@ -65,13 +65,10 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
 /* All lines except those equal to the first one. */
 static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
 {
-    struct glint_rows first;
-    if (glint_take(lines, 1, &first) != 0 || (first.count == 0 && !glint_explaining(g)))
-        return lines;
-    struct glint_record header = glint_rows_at(&first, 0);
+    const struct glint_slice header = glint_first_line(lines);
+    if (header.data == NULL && !glint_explaining(g)) return lines;
     struct glint_args *args = glint_args(g);
-    glint_args_bytes(args, "header", header.value.bytes.data, header.value.bytes.size);
-    glint_rows_free(&first);
+    glint_args_bytes(args, "header", header.data, header.size);
     return glint_filter(lines, &differs, args);
 }
 

@@ -237,7 +237,7 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     }
     if (r == 0 && s.pieces[0].json.data != NULL) {
         flow = json_rows_read(&lines, task, &s.pieces[0], push, arg);
-    } else if (r == 0 && s.pieces[0].csv != 0 && s.pieces[0].csv != CSV_RECORDS) {
+    } else if (r == 0 && s.pieces[0].csv != 0 && !s.pieces[0].records) {
         flow = read_csv_rows(&lines, task, &s.pieces[0], push, arg);
     } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
@@ -258,9 +258,13 @@ static int find_first_line(const struct glint_rdd *lines, struct buffer *line,
     int r = 0;
     for (uint64_t i = 0; r == 0 && line->size == 0 && i < list->count; i++) {
         bool any = false;
+        struct split_piece piece = split_whole_file(&list->files[i]);
+        piece.csv = list->csv;
+        piece.records = list->records;
+        piece.header = list->header;
+        if (!piece.header) piece.nulls = list->nulls; /* names are none */
         if (list->files[i].size > 0)
-            r = read_first_line(c->env, &list->files[i], list->csv, list->header, c->line_bytes_max,
-                                line, &any, error);
+            r = read_first_line(c->env, &piece, c->line_bytes_max, line, &any, error);
         found |= any;
     }
     return r == 0 ? found : r;
@@ -282,16 +286,16 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     return copy;
 }
 
-/* Returns the input whose rows a call describes, or NULL with the context's error set. */
-static struct input_list *find_input(struct glint_rdd *lines, const char *call)
-{
-    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
 uint64_t glint_input_files(const struct glint_rdd *lines)
 {
     if (lines == NULL || lines->source_free != list_free) return 0;
     return ((const struct input_list *)lines->source)->count;
 }
 
+/* Returns the input whose rows a call describes, or NULL with the context's error set. */
+static struct input_list *find_input(struct glint_rdd *lines, const char *call)
+{
+    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
     if (list != NULL && list->content == INPUT_TEXT && !lines->counted) return list;
     rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
              "%s needs a source of text lines whose partitions are not computed yet", call);
@@ -333,30 +337,39 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     return lines;
 }
 
+/* Returns the input, or NULL with the context's error set. */
+static struct input_list *make_csv(struct glint_rdd *lines, const char *call, char delimiter,
+                                   bool records)
+{
+    struct input_list *list = find_input(lines, call);
+    if (list == NULL) return NULL;
+    if (list->json_lines) {
+        rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "rows are either CSV or JSON");
+        return NULL;
+    }
+    if (delimiter == '\0' ? !records : strchr("\"\n\r\x1f", delimiter) != NULL) {
+        rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
+                 "%s: the delimiter cannot be a quote, a line end or the byte 0x1f", call);
+        return NULL;
+    }
+    list->csv = delimiter != '\0' ? (uint8_t)delimiter : CSV_ANY;
+    list->records = records;
+    return list;
+}
+
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
 {
     if (lines == NULL) return rdd_fail_null("withCsv");
-    struct input_list *list = find_input(lines, "withCsv");
+    const struct input_list *list = make_csv(lines, "withCsv", delimiter, false);
     if (list == NULL) return NULL;
-    if (list->json_lines)
-        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "rows are either CSV or JSON");
-    if (delimiter == '\0' || strchr("\"\n\r\x1f", delimiter) != NULL)
-        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
-                        "withCsv: the delimiter cannot be a quote, a line end or the byte 0x1f");
-    list->csv = (uint8_t)delimiter;
     if (lines->g->csv == 0) lines->g->csv = list->csv;
     return lines;
 }
 
-struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines)
+struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines, char delimiter)
 {
     if (lines == NULL) return rdd_fail_null("withCsvRecords");
-    struct input_list *list = find_input(lines, "withCsvRecords");
-    if (list == NULL) return NULL;
-    if (list->json_lines)
-        return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "rows are either CSV or JSON");
-    list->csv = CSV_RECORDS;
-    return lines;
+    return make_csv(lines, "withCsvRecords", delimiter, true) != NULL ? lines : NULL;
 }
 
 struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
@@ -403,7 +416,7 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
     if (lines == NULL) return rdd_fail_null("withNulls");
     struct input_list *list = find_input(lines, "withNulls");
     if (list == NULL) return NULL;
-    const bool csv = list->csv != 0 && list->csv != CSV_RECORDS;
+    const bool csv = list->csv != 0 && !list->records;
     if (!csv && !list->json_lines)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withNulls needs rows of CSV or JSON");
     if (strlen(text) > NULL_TEXT_MAX || (csv && text[0] == '\0') ||

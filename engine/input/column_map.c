@@ -333,8 +333,7 @@ static int match_file(struct matcher *m, struct env *env, struct input_file *fil
     bool found;
     struct input_columns *c = &m->list->columns;
     m->path = file->path;
-    int r = read_first_line_ahead(env, ahead, index, m->list->csv, line_bytes_max, &m->line, &found,
-                                  m->error);
+    int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &m->line, &found, m->error);
     if (r != 0 || !found || same_bytes(c->header, &m->line)) return r;
     if (m->last.data != NULL &&
         same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line))
@@ -355,6 +354,7 @@ static int match_some(struct matcher *m, struct env *env, struct split_piece *pi
     for (; *begin < m->list->count && n < PIECES_MAX; ++*begin) {
         if (files[*begin].size == 0) continue;
         pieces[n] = split_whole_file(&files[*begin]);
+        pieces[n].csv = m->list->csv;
         at[n++] = *begin;
     }
     const struct split split = {pieces, n};

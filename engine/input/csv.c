@@ -11,7 +11,7 @@
 static bool begins_field(const struct csv_scan *s, uint8_t before)
 {
     if (before == '\n') return true;
-    if (s->delimiter != CSV_RECORDS) return before == s->delimiter;
+    if (s->delimiter != CSV_ANY) return before == s->delimiter;
     return before == ',' || before == ';' || before == '\t' || before == '|';
 }
 
@@ -66,6 +66,23 @@ void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
     pass_end(s, start, end, closed);
 }
 
+#define UNCLOSED  "a quoted field has no closing quote"
+#define CONTINUES "a quoted field continues after its quote"
+
+const char *csv_record_problem(const uint8_t *row, uint64_t size)
+{
+    struct csv_scan s = csv_scan_begin(CSV_ANY);
+    const uint8_t *const end = row + size, *closed = NULL, *quote;
+    for (const uint8_t *at = row; at < end; at = quote + 1) {
+        if ((quote = memchr(at, QUOTE, (size_t)(end - at))) == NULL) break;
+        pass_quote(&s, row, quote, &closed);
+        const bool closes = closed == quote + 1;
+        if (closes && closed < end && *closed != QUOTE && !begins_field(&s, *closed))
+            return CONTINUES;
+    }
+    return s.open ? UNCLOSED : NULL;
+}
+
 /* Copies a quoted field without its quotes; *at is after the first one. */
 static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
                                      bool nulls, uint8_t **out)
@@ -73,7 +90,7 @@ static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uin
     const uint8_t *const begin = *out;
     for (;;) {
         const uint8_t *quote = memchr(*at, QUOTE, (size_t)(end - *at));
-        if (quote == NULL) return "a quoted field has no closing quote";
+        if (quote == NULL) return UNCLOSED;
         const bool doubled = quote + 1 < end && quote[1] == QUOTE;
         const size_t size = (size_t)(quote - *at) + doubled;
         if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
@@ -81,7 +98,7 @@ static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uin
         *out += size;
         *at = quote + 1 + doubled;
         if (doubled) continue;
-        if (*at < end && **at != delimiter) return "a quoted field continues after its quote";
+        if (*at < end && **at != delimiter) return CONTINUES;
         return nulls && *out == begin + 1 && *begin == ROW_NULL ? FIELD_IS_MARK : NULL;
     }
 }

@@ -36,9 +36,9 @@ static inline bool nulls_equal(struct glint_slice nulls, const uint8_t *field, u
     return size + 1 == nulls.size && (size == 0 || memcmp(field, nulls.data + 1, size) == 0);
 }
 
-/* In place of the delimiter: rows are whole records, unchanged, whose delimiter is a comma, a
- * semicolon, a tab or |. */
-#define CSV_RECORDS '\n'
+/* In place of the delimiter, for records that stay as they are: a comma, a semicolon, a tab or |.
+ */
+#define CSV_ANY '\n'
 
 /* The state between two bytes. */
 struct csv_scan {
@@ -68,6 +68,8 @@ static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_
 {
     return csv_to_row(row, size, delimiter, (struct glint_slice){NULL, 0}, out, out_size);
 }
+/* Why a record with CSV_ANY is none: NULL, or the reason (static). */
+const char *csv_record_problem(const uint8_t *row, uint64_t size);
 /* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
  * number of bytes. */
 uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);

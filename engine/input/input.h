@@ -55,7 +55,8 @@ struct split_piece {
     bool detect;                          /* struct input_file's */
     bool header;                          /* skip the first line; with offset 0 only */
     bool nul_is_text;                     /* struct input_file's */
-    uint8_t csv; /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
+    uint8_t csv;  /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
+    bool records; /* of CSV, unchanged */
     /* Lines are objects of JSON: the pointers to their values (json_line.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;
@@ -126,6 +127,7 @@ struct input_list {
     bool header;
     bool apart;         /* no split has parts of two files, and an empty file has one */
     uint8_t csv;        /* the delimiter of records of CSV, as `header`; 0: rows are lines */
+    bool records;       /* of CSV stay as they are */
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_line.h) */
     bool json_lines;
     struct input_columns columns; /* in the arena */

@@ -299,8 +299,9 @@ static int skip_csv_header(struct line_reader *l)
     const char *problem = l->quotes.open ? "a quoted field has no closing quote" : NULL;
     const uint64_t end = l->line + size;
     if (size > 0 && row[size - 1] == '\r') size--;
-    if (problem == NULL && l->csv != CSV_RECORDS)
-        problem = csv_to_plain(row, size, l->csv, row, &size);
+    if (problem == NULL)
+        problem = l->csv == CSV_ANY ? csv_record_problem(row, size)
+                                    : csv_to_plain(row, size, l->csv, row, &size);
     if (problem != NULL) return set_bad_header(&l->task->error, current_piece(l)->path, problem);
     const bool last = lf == NULL || end >= body_end(l);
     l->line = l->scanned = lf != NULL ? end + 1 : end;
@@ -553,9 +554,9 @@ static uint64_t cut_empty_lines(struct buffer *line)
 }
 
 /* Reads until the line ends, each time as much as there already is. Returns 0 or a code. */
-static int read_line(struct input_stream *s, uint8_t csv, bool header, uint64_t size_max,
-                     struct buffer *out, bool *out_found)
+static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *out, bool *out_found)
 {
+    const uint8_t csv = s->piece->csv;
     const uint8_t *lf = NULL;
     uint64_t scanned = 0;
     struct csv_scan quotes = csv_scan_begin(csv);
@@ -568,7 +569,7 @@ static int read_line(struct input_stream *s, uint8_t csv, bool header, uint64_t 
         out->size += (uint64_t)n;
         if (scanned == 0) cut_byte_order_mark(out);
         if (cut_empty_lines(out) > 0) {
-            if (header) return set_empty_header(s->error, s->piece->path);
+            if (s->piece->header) return set_empty_header(s->error, s->piece->path);
             scanned = 0;
             quotes = csv_scan_begin(csv);
         }
@@ -581,34 +582,32 @@ static int read_line(struct input_stream *s, uint8_t csv, bool header, uint64_t 
 }
 
 /* Reads the line of a stream that was opened with result `r`, and closes it. */
-static int read_and_close(struct input_stream *s, int r, uint8_t csv, bool header,
+static int read_and_close(struct input_stream *s, int r, const struct split_piece *piece,
                           uint64_t size_max, struct buffer *out, bool *out_found)
 {
     out->size = 0;
     *out_found = false;
-    if (r == 0) r = read_line(s, csv, header, size_max, out, out_found);
+    if (r == 0) r = read_line(s, size_max, out, out_found);
     input_stream_close(s);
-    if (r != 0 || csv == 0 || csv == CSV_RECORDS) return r;
-    const char *problem = csv_to_plain(out->data, out->size, csv, out->data, &out->size);
-    if (problem == NULL) return 0;
-    return set_bad_header(s->error, s->piece->path, problem);
+    if (r != 0 || piece->csv == 0 || piece->records) return r;
+    const char *problem =
+        csv_to_row(out->data, out->size, piece->csv, piece->nulls, out->data, &out->size);
+    return problem == NULL ? 0 : set_bad_header(s->error, piece->path, problem);
 }
 
-int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, bool header,
-                    uint64_t size_max, struct buffer *out, bool *out_found,
-                    struct glint_error *error)
+int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,
+                    struct buffer *out, bool *out_found, struct glint_error *error)
 {
-    const struct split_piece whole = split_whole_file(file);
     struct input_stream s;
-    const int r = input_stream_open(&s, env, &whole, 0, error);
-    return read_and_close(&s, r, csv, header, size_max, out, out_found);
+    const int r = input_stream_open(&s, env, piece, 0, error);
+    return read_and_close(&s, r, piece, size_max, out, out_found);
 }
 
-int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
+int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index,
                           uint64_t size_max, struct buffer *out, bool *out_found,
                           struct glint_error *error)
 {
     struct input_stream s;
     const int r = input_stream_open_ahead(&s, env, ahead, index, error);
-    return read_and_close(&s, r, csv, false, size_max, out, out_found);
+    return read_and_close(&s, r, &ahead->split->pieces[index], size_max, out, out_found);
 }

@@ -49,16 +49,15 @@ void line_reader_close(struct line_reader *l);
  * the file cannot be read. Reads the file up to there: for error messages only. */
 int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t offset);
 
-/* Reads the file's first line that is not empty into `out`, whole, decompressed, without byte order
- * mark and line end. `csv` is the delimiter of CSV: it is a record, as a plain row; 0: a line.
- * `header`: an empty first line is an error, INPUT_FORMAT. *out_found: the file has any byte.
- * Returns 0 or a code: LINE_TOO_LONG for more than `size_max`
- * bytes, BAD_ROW, INPUT_*, COMPRESSED_*, NO_MEMORY. */
-int read_first_line(struct env *env, const struct input_file *file, uint8_t csv, bool header,
-                    uint64_t size_max, struct buffer *out, bool *out_found,
-                    struct glint_error *error);
-/* The same, without a `header`, of the whole file that is piece `index` of `ahead`. */
-int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index, uint8_t csv,
+/* Reads the first line that is not empty of a piece that is a whole file into `out`, whole,
+ * decompressed, without byte order mark and line end. With `csv` it is a record, as a plain row
+ * with `nulls`. With `header` an empty first line is an error, INPUT_FORMAT. *out_found: the file
+ * has any byte. Returns 0 or a code: LINE_TOO_LONG for more than `size_max` bytes, BAD_ROW,
+ * INPUT_*, COMPRESSED_*, NO_MEMORY. */
+int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,
+                    struct buffer *out, bool *out_found, struct glint_error *error);
+/* The same, of piece `index` of `ahead`. */
+int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index,
                           uint64_t size_max, struct buffer *out, bool *out_found,
                           struct glint_error *error);
 

@@ -80,7 +80,8 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_u64(&p, piece->file_size);
         pack_i64(&p, piece->mtime_ns);
         pack_u64(&p, piece->compression);
-        pack_u64(&p, piece->header | (uint64_t)piece->nul_is_text << 1);
+        pack_u64(&p,
+                 piece->header | (uint64_t)piece->nul_is_text << 1 | (uint64_t)piece->records << 2);
         pack_u64(&p, piece->csv);
         pack_u64(&p, piece->json.data != NULL);
         pack_bytes(&p, piece->json);
@@ -166,9 +167,10 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     out->file_size = unpack_u64(&fields, INT64_MAX);
     out->mtime_ns = unpack_i64(&fields);
     out->compression = (enum compression)unpack_u64(&fields, COMPRESSION_COUNT - 1);
-    const uint64_t header = unpack_u64(&fields, 3);
+    const uint64_t header = unpack_u64(&fields, 7);
     out->header = (header & 1) != 0;
     out->nul_is_text = (header & 2) != 0;
+    out->records = (header & 4) != 0;
     out->csv = (uint8_t)unpack_u64(&fields, UINT8_MAX);
     const bool json = unpack_u64(&fields, 1) != 0;
     const struct glint_slice pointers = unpack_bytes(&fields);
@@ -187,6 +189,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
     if (!frames_are_valid(out)) return 0;
+    if (out->csv == CSV_ANY ? !out->records : out->records && out->csv == 0) return 0;
     if (json && (out->csv != 0 || out->header || out->columns != NULL)) return 0;
     if (!json && pointers.size > 0) return 0;
     if (!json_pointers_are_valid(pointers)) return 0;
@@ -345,7 +348,7 @@ struct split_builder {
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     uint64_t used_runs;                            /* of column maps */
-    bool header, apart;
+    bool header, apart, records;
     uint8_t csv;
     struct glint_slice json, nulls;
 };
@@ -378,6 +381,7 @@ static int add_split_piece(struct split_builder *p, const struct input_file *fil
     piece->length = length;
     piece->header = p->header && offset == 0;
     piece->csv = p->csv;
+    piece->records = p->records;
     piece->json = p->json;
     piece->nulls = p->nulls;
     return 0;
@@ -591,6 +595,7 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .header = list->header,
                               .apart = list->apart,
                               .csv = list->csv,
+                              .records = list->records,
                               .json = input_list_json(list),
                               .nulls = list->nulls};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
@@ -713,6 +718,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
     struct split_builder p = {.error = error,
                               .header = list->header,
                               .csv = list->csv,
+                              .records = list->records,
                               .json = input_list_json(list),
                               .nulls = list->nulls};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);

@@ -15,10 +15,10 @@ struct splits {
 
 /* Makes splits of about `split_bytes` (at most a tenth larger; 0: the input divided by
  * SPLIT_TARGET_COUNT, within SPLIT_BYTES_MIN and _MAX). A file is cut into ranges of equal size; a
- * compressed file only between its frames, if they can be found (input/split.h); small files share
- * a split, at most SPLIT_OBJECTS_MAX objects at URLs, and empty files are left out, unless the list
- * keeps files apart. CSV is cut between records, which the driver finds by reading the file;
- * compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from
+ * compressed file only between its frames, if they can be found (struct split_piece); small files
+ * share a split, at most SPLIT_OBJECTS_MAX objects at URLs, and empty files are left out, unless
+ * the list keeps files apart. CSV is cut between records, which the driver finds by reading the
+ * file; compressed CSV is not cut, nor what a server sends only as a whole. Paths are borrowed from
  * `list`. `out` is zeros before; call splits_fini in any case. Returns 0, PLAN_LIMIT,
  * NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
@@ -41,10 +41,11 @@ void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
  * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
- * nulls], ...]; header: 1, and 2 if NUL bytes are text; json: 0 or 1; remote: 0 a file, 1 an object
- * that is sent in ranges, 2 as a whole, 3 one whose compression its reader detects; columns: [],
- * [1] those of the piece before, or [separator, fields, from, count, from, count, ...]; nulls:
- * empty if nothing is null. Returns false when out of memory. */
+ * nulls], ...]; header: 1, and 2 if NUL bytes are text, 4 if records of CSV stay as they are; json:
+ * 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole, 3 one whose
+ * compression its reader detects; columns: [], [1] those of the piece before, or [separator,
+ * fields, from, count, from, count, ...]; nulls: empty if nothing is null. Returns false when out
+ * of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

@@ -276,7 +276,7 @@ void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number,
 
 struct glint_slice columns_names(const struct table *t)
 {
-    bool shared = glint_input_files(t->lines) <= 1;
+    bool shared = glint_input_files(t->lines) == 1;
     for (uint32_t i = 0; i < t->use_count; i++) shared |= t->uses[i].by_name;
     return shared ? t->names : (struct glint_slice){NULL, 0};
 }

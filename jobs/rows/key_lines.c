@@ -8,7 +8,7 @@
 struct glint_rdd *key_lines_file(struct glint *g, const char *path, uint8_t csv)
 {
     struct glint_rdd *lines = glint_text_file(g, path);
-    return csv != 0 ? glint_with_csv_records(lines) : lines;
+    return csv != 0 ? glint_with_csv_records(lines, '\t') : lines;
 }
 
 struct glint_args *key_lines_args(struct glint *g, uint8_t csv)

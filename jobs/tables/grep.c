@@ -284,9 +284,9 @@ static int64_t read_flags(const struct glint_job_args *args)
 
 /* The records of CSV as they are in the files. Returns 0 or the context's code. */
 static int open_records(struct glint *g, const struct glint_job_args *args, const char *paths,
-                        struct table *out)
+                        uint8_t csv, struct table *out)
 {
-    struct glint_rdd *records = glint_with_csv_records(glint_text_file(g, paths));
+    struct glint_rdd *records = glint_with_csv_records(glint_text_file(g, paths), (char)csv);
     *out = (struct table){.g = g, .paths = paths, .lines = records};
     if (glint_job_option(args, "header") != NULL) out->lines = glint_with_header(records);
     return glint_error(g)->code;
@@ -307,7 +307,8 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
                            "--where needs --column if rows are CSV or lines of JSON: without it, "
                            "PATTERN is searched in them as they are in the file");
     const bool records = csv != 0 && csv != FIELDS_JSON && (flags & GREP_COLUMN) == 0;
-    if ((records ? open_records : table_open)(g, args, paths[1], &table) != 0 ||
+    if ((records ? open_records(g, args, paths[1], csv, &table)
+                 : table_open(g, args, paths[1], &table)) != 0 ||
         columns_option(&table, args, "column", "", &columns) != 0)
         return glint_error(g)->code;
     if (columns.count > 1)

@@ -71,7 +71,7 @@ static struct glint_rdd *read_stream_lines(struct glint *g, const struct glint_j
     if (csv && json)
         glint_abort(g, GLINT_E_USAGE, "use only one of them",
                     "--csv and --json-lines cannot both be set");
-    if (csv) lines = glint_with_csv_records(lines);
+    if (csv) lines = glint_with_csv_records(lines, '\0');
     return fields_source(lines, json ? FIELDS_JSON : 0, header);
 }
 

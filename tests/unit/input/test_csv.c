@@ -65,6 +65,25 @@ Test(csv, invalid_records_have_a_reason)
     expect_problem("\"a\x1f\"", "0x1f");
 }
 
+static void expect_any(const char *text, const char *wanted)
+{
+    const char *problem = csv_record_problem((const uint8_t *)text, strlen(text));
+    cr_expect((problem == NULL) == (wanted == NULL), "%s: %s", text, problem);
+    if (problem != NULL && wanted != NULL) cr_expect_not_null(strstr(problem, wanted), "%s", text);
+}
+
+Test(csv, records_with_any_delimiter_have_problems)
+{
+    expect_any("", NULL);
+    expect_any("a,b;c|d\te", NULL);
+    expect_any("\"a,\n\";\"\"|\"b\"\"c\"", NULL);
+    expect_any("a \"b\" c,d\"", NULL);
+    expect_any("a,\"b", "no closing quote");
+    expect_any("\"a\"\"", "no closing quote");
+    expect_any("id,\"qty\n1,5\n7,\"q\"", "continues after its quote");
+    expect_any("\"a\" ,c", "continues after its quote");
+}
+
 static bool is_one_record(struct buffer record)
 {
     struct csv_scan scan = csv_scan_begin(';');

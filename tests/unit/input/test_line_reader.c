@@ -456,8 +456,9 @@ static void expect_first(const char *text, uint64_t size_max, const char *wanted
     struct glint_error problem = {.code = GLINT_OK};
     bool found;
     fixture_init(&f, text, strlen(text));
-    const struct input_file file = {.path = "text", .size = f.memory.size};
-    const int r = read_first_line(&f.memory.env, &file, 0, false, size_max, &got, &found, &problem);
+    const struct split_piece file = {
+        .path = "text", .length = SPLIT_TO_END, .file_size = f.memory.size};
+    const int r = read_first_line(&f.memory.env, &file, size_max, &got, &found, &problem);
     cr_expect_eq(r, wanted != NULL ? 0 : GLINT_E_LINE_TOO_LONG, "%s", problem.cause);
     cr_expect_eq(found, text[0] != '\0');
     if (wanted != NULL)
@@ -488,12 +489,12 @@ Test(line_reader, first_line_is_read)
     struct glint_error problem = {.code = GLINT_OK};
     bool found;
     fixture_init(&f, "row\n", 4);
-    const struct input_file file = {.path = "text", .size = 4};
+    const struct split_piece file = {.path = "text", .length = SPLIT_TO_END, .file_size = 4};
     f.memory.error = -EIO;
     for (f.memory.fail_at = 1; f.memory.fail_at <= 2; f.memory.fail_at++) {
         f.memory.calls = 0;
         problem.code = GLINT_OK;
-        cr_expect_eq(read_first_line(&f.memory.env, &file, 0, false, 64, &got, &found, &problem),
+        cr_expect_eq(read_first_line(&f.memory.env, &file, 64, &got, &found, &problem),
                      GLINT_E_INPUT_IO);
     }
     buffer_fini(&got);

@@ -1,5 +1,6 @@
 /* The encoding of splits: what survives a round trip, and what is rejected. */
 #include "engine/input/column_map.h"
+#include "engine/input/csv.h"
 #include "engine/input/split.h"
 #include "engine/limits.h"
 #include "engine/records/pack.h"
@@ -40,6 +41,8 @@ static const struct split_piece pieces[] = {
      .csv = ';',
      .nul_is_text = true},
     {.path = "nul", .length = 20, .file_size = 20, .nul_is_text = true},
+    {.path = "records", .length = 20, .file_size = 20, .csv = ',', .records = true},
+    {.path = "any", .length = 20, .file_size = 20, .csv = CSV_ANY, .records = true},
     {.path = "nulls",
      .length = 20,
      .file_size = 20,
@@ -91,6 +94,7 @@ Test(split_wire, encoded_split_round_trips)
                   a->compression == b->compression);
         cr_expect(a->file_size == b->file_size && a->mtime_ns == b->mtime_ns);
         cr_expect(a->header == b->header && a->csv == b->csv && a->nul_is_text == b->nul_is_text);
+        cr_expect_eq(a->records, b->records);
         cr_expect((a->json.data == NULL) == (b->json.data == NULL));
         cr_assert_eq(a->json.size, b->json.size);
         cr_expect(a->json.size == 0 || memcmp(a->json.data, b->json.data, a->json.size) == 0);
@@ -281,6 +285,10 @@ Test(split_wire, malformed_json_is_rejected)
     cr_expect_eq(decode_json(0, ',', 1, "/a", 3), GLINT_E_PROTOCOL, "CSV and JSON");
     cr_expect_eq(decode_json(1, 0, 1, "/a", 3), GLINT_E_PROTOCOL, "with a header");
     cr_expect_eq(decode_json(0, 0, 2, "/a", 3), GLINT_E_PROTOCOL);
+    cr_expect_eq(decode_json(4, ',', 0, "", 0), 0, "records of CSV");
+    cr_expect_eq(decode_json(4, CSV_ANY, 0, "", 0), 0);
+    cr_expect_eq(decode_json(0, CSV_ANY, 0, "", 0), GLINT_E_PROTOCOL, "rows with any delimiter");
+    cr_expect_eq(decode_json(4, 0, 0, "", 0), GLINT_E_PROTOCOL, "records of no CSV");
 }
 
 Test(split_wire, malformed_split_is_rejected)

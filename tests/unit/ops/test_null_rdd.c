@@ -76,7 +76,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("checkpoint", glint_checkpoint(NULL, "x"))                                                   \
     X("withJsonLines", glint_with_json_lines(NULL, NULL, 0))                                       \
     X("withColumns", glint_with_columns(NULL, (struct glint_slice){NULL, 0}, ',', NULL, 0))        \
-    X("withCsvRecords", glint_with_csv_records(NULL))                                              \
+    X("withCsvRecords", glint_with_csv_records(NULL, ','))                                         \
     X("withHeader", glint_with_header(NULL))                                                       \
     X("withPartitions", glint_with_partitions(NULL, 3))                                            \
     X("withPartitioner", glint_with_partitioner(NULL, fn("test.by_key"), NULL))                    \
