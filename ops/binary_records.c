@@ -15,7 +15,7 @@ struct records_state {
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
 };
 
-static int records_open(void *state, const struct op_open *o)
+static int binary_records_open(void *state, const struct op_open *o)
 {
     struct records_state *s = state;
     s->task = o->task;
@@ -36,7 +36,8 @@ static int records_open(void *state, const struct op_open *o)
     return s->block != NULL ? 0 : error_no_memory(&s->task->error);
 }
 
-static enum flow emit_block(struct records_state *s, uint64_t size, struct glint_emitter *out)
+static enum flow emit_records_block(struct records_state *s, uint64_t size,
+                                    struct glint_emitter *out)
 {
     assert(size > 0 && size % s->record_bytes == 0);
     const struct glint_batch batch = {
@@ -51,8 +52,8 @@ static enum flow emit_block(struct records_state *s, uint64_t size, struct glint
 }
 
 /* The records that start in the piece: as for lines, the piece before reads the one at its end. */
-static enum flow read_piece(struct records_state *s, const struct split_piece *piece,
-                            struct glint_emitter *out)
+static enum flow read_records_of_piece(struct records_state *s, const struct split_piece *piece,
+                                       struct glint_emitter *out)
 {
     struct input_stream in;
     const uint64_t size = s->record_bytes, end = piece->offset + piece->length;
@@ -71,25 +72,26 @@ static enum flow read_piece(struct records_state *s, const struct split_piece *p
         const uint64_t wanted = records < s->block_bytes / size ? records * size : s->block_bytes;
         const int64_t n = input_stream_read(&in, s->block, wanted);
         r = n < 0 ? (int)n : 0;
-        if (r == 0) flow = emit_block(s, (uint64_t)n, out);
+        if (r == 0) flow = emit_records_block(s, (uint64_t)n, out);
     }
     if (r == 0 && flow != FLOW_FAIL) r = input_stream_check_unchanged(&in);
     input_stream_close(&in);
     return r < 0 ? FLOW_FAIL : flow;
 }
 
-static enum flow records_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
+static enum flow binary_records_run(void *state, struct glint_slice bytes,
+                                    struct glint_emitter *out)
 {
     struct records_state *s = state;
     struct split split;
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_piece(s, &split.pieces[i], out);
+        flow = read_records_of_piece(s, &split.pieces[i], out);
     return flow;
 }
 
-static void records_close(void *state)
+static void binary_records_close(void *state)
 {
     mem_free(((struct records_state *)state)->block);
 }
@@ -97,7 +99,7 @@ static void records_close(void *state)
 /* ---- Driver side */
 
 /* All files that cannot be read as records of this size are reported before any task starts. */
-static int check_files(struct glint_rdd *rdd, uint64_t record_bytes)
+static int check_record_file_sizes(struct glint_rdd *rdd, uint64_t record_bytes)
 {
     const struct input_list *list = rdd->source;
     struct glint_error *error = &rdd->g->error;
@@ -132,12 +134,12 @@ struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint6
                                        .binary = true,
                                        .make_splits = text_source_make_splits};
     struct glint_rdd *rdd = file_source_create(g, paths, &source);
-    return rdd != NULL && check_files(rdd, record_bytes) == 0 ? rdd : NULL;
+    return rdd != NULL && check_record_file_sizes(rdd, record_bytes) == 0 ? rdd : NULL;
 }
 
 const struct op op_binary_records = {.name = "binaryRecords",
                                      .kind = OP_SOURCE,
                                      .state_size = sizeof(struct records_state),
-                                     .open = records_open,
-                                     .run = records_run,
-                                     .close = records_close};
+                                     .open = binary_records_open,
+                                     .run = binary_records_run,
+                                     .close = binary_records_close};

@@ -11,7 +11,7 @@ struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right)
                                .right = right,
                                .first = SIDE_LEFT,
                                .grouped = true};
-    return sides_rdd(&sides);
+    return side_tagged_union_rdd(&sides);
 }
 
 const struct op op_cogroup = {.name = "cogroup", .kind = OP_WIDE};

@@ -70,7 +70,7 @@ struct each_collecting {
     void *arg;
 };
 
-static int each_on_result(void *arg, uint32_t partition, struct glint_slice result)
+static int collect_each_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     const struct each_collecting *e = arg;
@@ -90,6 +90,7 @@ int glint_collect_each(struct glint_rdd *rdd,
 {
     if (rdd == NULL) return rdd_null_error("collect");
     struct each_collecting e = {rdd, row, arg};
-    struct action a = {.op = &op_collect, .rdd = rdd, .on_result = each_on_result, .arg = &e};
+    struct action a = {
+        .op = &op_collect, .rdd = rdd, .on_result = collect_each_on_result, .arg = &e};
     return run_action_of_rdd(&a);
 }

@@ -14,7 +14,7 @@ bool column_rows_needed(const struct split *split)
     return false;
 }
 
-static bool reserve_starts(struct column_rows *c, uint64_t count)
+static bool reserve_field_starts(struct column_rows *c, uint64_t count)
 {
     if (count <= c->starts_count) return true;
     mem_free(c->starts);
@@ -23,8 +23,8 @@ static bool reserve_starts(struct column_rows *c, uint64_t count)
     return c->starts != NULL;
 }
 
-static enum flow map_row(struct column_rows *c, const struct column_map *map,
-                         struct glint_slice row)
+static enum flow map_row_columns(struct column_rows *c, const struct column_map *map,
+                                 struct glint_slice row)
 {
     struct row_batch *out = &c->out;
     /* A blank line is no row with too few fields: what it is, readers of columns decide. */
@@ -46,14 +46,14 @@ enum flow column_rows_push(void *arg, const struct glint_batch *lines)
     const struct column_map *map = lines->origin->piece->columns;
     enum flow flow = FLOW_MORE;
     if (map == NULL) return c->out.push(c->out.arg, lines);
-    if (!reserve_starts(c, (uint64_t)map->fields + 1)) {
+    if (!reserve_field_starts(c, (uint64_t)map->fields + 1)) {
         error_no_memory(&c->out.task->error);
         return FLOW_FAIL;
     }
     c->out.in = lines;
     c->out.task->origin = lines->origin;
     for (uint32_t i = 0; flow == FLOW_MORE && i < lines->rows; i++)
-        flow = map_row(c, map, glint_column_slice(&lines->value, i));
+        flow = map_row_columns(c, map, glint_column_slice(&lines->value, i));
     return flow == FLOW_MORE ? row_batch_flush(&c->out) : flow;
 }
 

@@ -109,7 +109,7 @@ static int hll_on_result(void *arg, uint32_t partition, struct glint_slice resul
         sound = dense ? merge_register(e, (uint32_t)at, entry[0])
                       : merge_register(e, entry[0] | (uint32_t)entry[1] << 8, entry[2]);
     }
-    return sound ? 0 : result_set_malformed(e->g, &op_count_approx_distinct);
+    return sound ? 0 : set_malformed_result_error(e->g, &op_count_approx_distinct);
 }
 
 /* Ertl's sigma: what registers that are still 0 contribute. */

@@ -9,7 +9,7 @@ struct ones_state {
     int64_t ones[BATCH_ROWS_MAX];
 };
 
-static int ones_open(void *state, const struct op_open *o)
+static int count_by_open(void *state, const struct op_open *o)
 {
     (void)o;
     struct ones_state *s = state;
@@ -17,8 +17,8 @@ static int ones_open(void *state, const struct op_open *o)
     return 0;
 }
 
-static enum flow emit_ones(const struct ones_state *s, const struct glint_batch *batch,
-                           const struct glint_column *key, struct glint_emitter *out)
+static enum flow emit_keys_with_one(const struct ones_state *s, const struct glint_batch *batch,
+                                    const struct glint_column *key, struct glint_emitter *out)
 {
     struct glint_batch counted = *batch;
     assert(batch->rows <= BATCH_ROWS_MAX);
@@ -31,19 +31,19 @@ static enum flow emit_ones(const struct ones_state *s, const struct glint_batch 
 static enum flow count_keys_push(void *state, const struct glint_batch *batch,
                                  struct glint_emitter *out)
 {
-    return emit_ones(state, batch, &batch->key, out);
+    return emit_keys_with_one(state, batch, &batch->key, out);
 }
 
 static enum flow count_values_push(void *state, const struct glint_batch *batch,
                                    struct glint_emitter *out)
 {
-    return emit_ones(state, batch, &batch->value, out);
+    return emit_keys_with_one(state, batch, &batch->value, out);
 }
 
 #define ONES_OP(op_name, push_)                                                                    \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct ones_state),               \
-        .open = ones_open, .push = push_                                                           \
+        .open = count_by_open, .push = push_                                                       \
     }
 
 const struct op op_count_by_key = ONES_OP("countByKey", count_keys_push);

@@ -18,7 +18,7 @@ static int filter_open(void *state, const struct op_open *o)
     return function_call_open(&s->call, o->task, o->function, o->args);
 }
 
-static int set_keep_error(struct function_call *c, int returned)
+static int set_filter_function_error(struct function_call *c, int returned)
 {
     if (returned < 0) return returned;
     return error_set(&c->task->error, GLINT_E_FUNCTION_FAILED,
@@ -26,7 +26,8 @@ static int set_keep_error(struct function_call *c, int returned)
                      "%s returned %d", c->fn->name, returned);
 }
 
-static int select_rows(struct filter_state *s, const struct glint_batch *batch, uint32_t *count)
+static int select_kept_rows(struct filter_state *s, const struct glint_batch *batch,
+                            uint32_t *count)
 {
     const struct glint_function *fn = s->call.fn;
     *count = 0;
@@ -37,7 +38,7 @@ static int select_rows(struct filter_state *s, const struct glint_batch *batch, 
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record record = glint_batch_record(batch, row);
         int keep = fn->keep(s->call.task, s->call.state, &record);
-        if (keep != 0 && keep != 1) return set_keep_error(&s->call, keep);
+        if (keep != 0 && keep != 1) return set_filter_function_error(&s->call, keep);
         /* Always written, and counted only if kept: no branch to mispredict. */
         s->rows[*count] = (uint16_t)row;
         *count += keep != 0;
@@ -50,7 +51,7 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
 {
     struct filter_state *s = state;
     uint32_t count;
-    int r = select_rows(s, batch, &count);
+    int r = select_kept_rows(s, batch, &count);
     if (r != 0) return function_call_result_to_flow(&s->call, r, out);
     assert(count <= batch->rows);
     return selection_emit(&s->selection, batch, s->rows, count, out);

@@ -11,8 +11,8 @@ struct foreach_state {
 };
 
 /* Receives what the function emits: foreach has no output, so any record is an error. */
-static enum flow reject_batch(void *state, const struct glint_batch *batch,
-                              struct glint_emitter *out)
+static enum flow reject_emitted_batch(void *state, const struct glint_batch *batch,
+                                      struct glint_emitter *out)
 {
     (void)batch, (void)out;
     const struct foreach_state *s = state;
@@ -23,7 +23,7 @@ static enum flow reject_batch(void *state, const struct glint_batch *batch,
 }
 
 /* The emitter needs concrete types, although nothing may be emitted. */
-static enum glint_type resolve_type(enum glint_type declared, enum glint_type in)
+static enum glint_type concrete_emit_type(enum glint_type declared, enum glint_type in)
 {
     return declared <= GLINT_SAME ? in : codec_column_type(declared);
 }
@@ -32,10 +32,10 @@ static int foreach_open(void *state, const struct op_open *o)
 {
     struct foreach_state *s = state;
     const struct glint_schema *out = &o->function->out;
-    struct glint_schema schema = {resolve_type(out->key, o->in.key),
-                                  resolve_type(out->value, o->in.value)};
+    struct glint_schema schema = {concrete_emit_type(out->key, o->in.key),
+                                  concrete_emit_type(out->value, o->in.value)};
     assert(o->function->kind == GLINT_KIND_FLAT_MAP);
-    emitter_init(&s->no_output, o->task, schema, reject_batch, s, NULL);
+    emitter_init(&s->no_output, o->task, schema, reject_emitted_batch, s, NULL);
     return function_call_open(&s->call, o->task, o->function, o->args);
 }
 

@@ -121,7 +121,7 @@ static int max_f64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-static int compare_bytes(struct glint_slice a, struct glint_slice b)
+static int compare_text_bytes(struct glint_slice a, struct glint_slice b)
 {
     uint64_t size = a.size < b.size ? a.size : b.size;
     int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
@@ -132,7 +132,7 @@ static int min_text(struct glint_task *task, void *state, struct glint_acc *acc,
                     const union glint_value *value)
 {
     (void)state;
-    if (compare_bytes(value->bytes, acc->value.bytes) >= 0) return 0;
+    if (compare_text_bytes(value->bytes, acc->value.bytes) >= 0) return 0;
     return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
 }
 
@@ -140,7 +140,7 @@ static int max_text(struct glint_task *task, void *state, struct glint_acc *acc,
                     const union glint_value *value)
 {
     (void)state;
-    if (compare_bytes(value->bytes, acc->value.bytes) <= 0) return 0;
+    if (compare_text_bytes(value->bytes, acc->value.bytes) <= 0) return 0;
     return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
 }
 
@@ -151,31 +151,31 @@ static int concat_text(struct glint_task *task, void *state, struct glint_acc *a
     return glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
 }
 
-static int keep_first(struct glint_task *task, void *state, struct glint_acc *acc,
-                      const union glint_value *value)
+static int keep_first_value(struct glint_task *task, void *state, struct glint_acc *acc,
+                            const union glint_value *value)
 {
     (void)task, (void)state, (void)acc, (void)value;
     return 0;
 }
 
-static int last_number(struct glint_task *task, void *state, struct glint_acc *acc,
-                       const union glint_value *value)
+static int keep_last_number(struct glint_task *task, void *state, struct glint_acc *acc,
+                            const union glint_value *value)
 {
     (void)task, (void)state;
     acc->value = *value;
     return 0;
 }
 
-static int last_text(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int keep_last_text(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     (void)state;
     return glint_acc_set(task, acc, value->bytes.data, value->bytes.size);
 }
 
 /* The bytes are not aligned: a value is of any number of doubles, not a GLINT_STRUCT. */
-static int sum_f64s(struct glint_task *task, void *state, struct glint_acc *acc,
-                    const union glint_value *value)
+static int sum_f64_arrays(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     uint8_t *sums = glint_acc_bytes(acc);
     (void)state;
@@ -194,16 +194,16 @@ static int sum_f64s(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
-static int create_count(struct glint_task *task, void *state, struct glint_acc *acc,
-                        const union glint_value *value)
+static int create_count_of_one(struct glint_task *task, void *state, struct glint_acc *acc,
+                               const union glint_value *value)
 {
     (void)task, (void)state, (void)value;
     acc->value.i64 = 1;
     return 0;
 }
 
-static int count_one(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int add_one_to_count(struct glint_task *task, void *state, struct glint_acc *acc,
+                            const union glint_value *value)
 {
     (void)task, (void)state, (void)value;
     acc->value.i64++;
@@ -211,32 +211,34 @@ static int count_one(struct glint_task *task, void *state, struct glint_acc *acc
 }
 
 /* A sum that becomes -1, and stays so, once a value is negative. subtract relies on it. */
-static int64_t count_both(int64_t a, int64_t b)
+static int64_t add_counts_or_negative(int64_t a, int64_t b)
 {
     return a < 0 || b < 0 ? -1 : (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static int count_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                       const union glint_value *value)
+static int merge_counts(struct glint_task *task, void *state, struct glint_acc *acc,
+                        const union glint_value *value)
 {
     (void)task, (void)state;
-    acc->value.i64 = count_both(acc->value.i64, value->i64);
+    acc->value.i64 = add_counts_or_negative(acc->value.i64, value->i64);
     return 0;
 }
 
-static int count_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
-                      const int64_t *value, uint32_t rows)
+static int add_counts_of_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                              const int64_t *value, uint32_t rows)
 {
     (void)task;
-    for (uint32_t i = 0; i < rows; i++) acc[slot[i]] = count_both(acc[slot[i]], value[i]);
+    for (uint32_t i = 0; i < rows; i++)
+        acc[slot[i]] = add_counts_or_negative(acc[slot[i]], value[i]);
     return 0;
 }
 
-static int count_repeat(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
+static int add_repeated_count(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
 {
     (void)task;
     /* A negative value decides, even if `value * times` would wrap around. */
-    if (times > 0) *acc = value < 0 ? -1 : count_both(*acc, (int64_t)((uint64_t)value * times));
+    if (times > 0)
+        *acc = value < 0 ? -1 : add_counts_or_negative(*acc, (int64_t)((uint64_t)value * times));
     return 0;
 }
 
@@ -266,9 +268,9 @@ const struct glint_function count_unless_negative = {.name = "glint.count_unless
                                                      .kind = GLINT_KIND_REDUCE,
                                                      .in = {GLINT_ANY, GLINT_I64},
                                                      .out = {GLINT_SAME, GLINT_SAME},
-                                                     .merge = count_merge,
-                                                     .merge_i64 = count_rows,
-                                                     .repeat_i64 = count_repeat};
+                                                     .merge = merge_counts,
+                                                     .merge_i64 = add_counts_of_rows,
+                                                     .repeat_i64 = add_repeated_count};
 
 const struct glint_function GLINT_MIN_I64 =
     GLINT_REDUCE("glint.min_i64", GLINT_I64, min_i64, .merge_i64 = min_i64_rows);
@@ -280,15 +282,17 @@ const struct glint_function GLINT_MIN_TEXT = GLINT_REDUCE("glint.min_text", GLIN
 const struct glint_function GLINT_MAX_TEXT = GLINT_REDUCE("glint.max_text", GLINT_TEXT, max_text);
 const struct glint_function GLINT_CONCAT_TEXT =
     GLINT_REDUCE("glint.concat_text", GLINT_TEXT, concat_text);
-const struct glint_function GLINT_FIRST = GLINT_REDUCE("glint.first", GLINT_ANY, keep_first);
-const struct glint_function GLINT_LAST_I64 = GLINT_REDUCE("glint.last_i64", GLINT_I64, last_number);
-const struct glint_function GLINT_LAST_F64 = GLINT_REDUCE("glint.last_f64", GLINT_F64, last_number);
+const struct glint_function GLINT_FIRST = GLINT_REDUCE("glint.first", GLINT_ANY, keep_first_value);
+const struct glint_function GLINT_LAST_I64 =
+    GLINT_REDUCE("glint.last_i64", GLINT_I64, keep_last_number);
+const struct glint_function GLINT_LAST_F64 =
+    GLINT_REDUCE("glint.last_f64", GLINT_F64, keep_last_number);
 const struct glint_function GLINT_LAST_TEXT =
-    GLINT_REDUCE("glint.last_text", GLINT_TEXT, last_text);
+    GLINT_REDUCE("glint.last_text", GLINT_TEXT, keep_last_text);
 const struct glint_function GLINT_SUM_F64S =
-    GLINT_REDUCE("glint.sum_f64s", GLINT_BYTES, sum_f64s, .sequential = true);
-const struct glint_function GLINT_COUNT =
-    GLINT_AGGREGATE("glint.count", GLINT_ANY, GLINT_I64, create_count, count_one, sum_i64);
+    GLINT_REDUCE("glint.sum_f64s", GLINT_BYTES, sum_f64_arrays, .sequential = true);
+const struct glint_function GLINT_COUNT = GLINT_AGGREGATE(
+    "glint.count", GLINT_ANY, GLINT_I64, create_count_of_one, add_one_to_count, sum_i64);
 
 static const struct glint_function *const functions[] = {&GLINT_SUM_I64,     &GLINT_SUM_F64,
                                                          &GLINT_OR_I64,      &GLINT_MIN_I64,

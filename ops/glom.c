@@ -71,7 +71,7 @@ static enum flow glom_push(void *state, const struct glint_batch *batch, struct 
 }
 
 /* Writes the array's header before its elements. Returns where it starts. */
-static uint8_t *put_array_head(struct glom_state *s)
+static uint8_t *write_glom_array_head(struct glom_state *s)
 {
     uint8_t head[MSGPACK_HEAD_BYTES_MAX];
     unsigned size = 1;
@@ -90,7 +90,7 @@ static uint8_t *put_array_head(struct glom_state *s)
 static enum flow glom_finish(void *state, struct glint_emitter *out)
 {
     struct glom_state *s = state;
-    const uint8_t *start = put_array_head(s);
+    const uint8_t *start = write_glom_array_head(s);
     const struct glint_record whole = {
         .value.bytes = {start, (uint64_t)(s->bytes.data + s->bytes.size - start)}};
     glint_emit(out, &whole);

@@ -22,7 +22,7 @@ struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count
             return rdd_fail(rdds[i], GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s",
                             name, codec_type_name(rdds[0]->schema.key),
                             codec_type_name(rdds[i]->schema.key));
-        sides[i] = side_rdd(rdds[i], i, false);
+        sides[i] = side_tagged_rdd(rdds[i], i, false);
     }
     struct glint_rdd *all = sides_union(sides, count);
     if (all == NULL) return NULL;

@@ -17,7 +17,7 @@
 typedef __int128 place; /* of more values than there are: those before and after all of them */
 
 /* NaN has no place. -0.0 is 0.0. */
-static int64_t place_of_f64(double v)
+static int64_t ordered_i64_of_f64(double v)
 {
     const double zero_is_positive = v + 0.0;
     int64_t bits;
@@ -25,7 +25,7 @@ static int64_t place_of_f64(double v)
     return bits >= 0 ? bits : bits ^ INT64_MAX;
 }
 
-static double f64_at(int64_t at)
+static double f64_of_ordered_i64(int64_t at)
 {
     const int64_t bits = at >= 0 ? at : at ^ INT64_MAX;
     double v;
@@ -34,14 +34,14 @@ static double f64_at(int64_t at)
 }
 
 /* Returns false if it has none. */
-static inline bool find_place(enum glint_type type, const struct glint_column *values, uint32_t row,
-                              int64_t *out)
+static inline bool ordered_i64_of_row(enum glint_type type, const struct glint_column *values,
+                                      uint32_t row, int64_t *out)
 {
     if (type == GLINT_I64) {
         *out = values->i64[row];
         return true;
     }
-    *out = place_of_f64(values->f64[row]);
+    *out = ordered_i64_of_f64(values->f64[row]);
     return !isnan(values->f64[row]);
 }
 
@@ -77,7 +77,7 @@ static int histogram_open(void *state, const struct op_open *o)
 }
 
 /* Returns the bucket of a place that is in one: that of the last bound which is not above it. */
-static uint32_t find_bucket(const struct histogram_state *s, int64_t at)
+static uint32_t find_bucket_of_value(const struct histogram_state *s, int64_t at)
 {
     uint32_t low = 0, high = s->buckets;
     assert(at >= s->bounds[0] && at < s->bounds[s->buckets]);
@@ -98,9 +98,9 @@ static enum flow histogram_push(void *state, const struct glint_batch *batch,
     struct histogram_state *s = state;
     int64_t at;
     for (uint32_t row = 0; row < batch->rows; row++)
-        if (find_place(s->type, &batch->value, row, &at) && at >= s->bounds[0] &&
+        if (ordered_i64_of_row(s->type, &batch->value, row, &at) && at >= s->bounds[0] &&
             at < s->bounds[s->buckets])
-            s->counts[find_bucket(s, at)]++;
+            s->counts[find_bucket_of_value(s, at)]++;
     return FLOW_MORE;
 }
 
@@ -138,31 +138,32 @@ struct limits_state {
     struct limits limits;
 };
 
-static int limits_open(void *state, const struct op_open *o)
+static int min_max_open(void *state, const struct op_open *o)
 {
     struct limits_state *s = state;
     *s = (struct limits_state){o->task, o->in.value, LIMITS_OF_NONE};
     return 0;
 }
 
-static void limits_add(struct limits *l, int64_t least, int64_t greatest)
+static void min_max_extend(struct limits *l, int64_t least, int64_t greatest)
 {
     if (least < l->least) l->least = least;
     if (greatest > l->greatest) l->greatest = greatest;
 }
 
-static enum flow limits_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow min_max_push(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out)
 {
     (void)out;
     struct limits_state *s = state;
     int64_t at;
     for (uint32_t row = 0; row < batch->rows; row++)
-        if (find_place(s->type, &batch->value, row, &at)) limits_add(&s->limits, at, at);
+        if (ordered_i64_of_row(s->type, &batch->value, row, &at))
+            min_max_extend(&s->limits, at, at);
     return FLOW_MORE;
 }
 
-static int limits_result(void *state, struct buffer *out)
+static int min_max_result(void *state, struct buffer *out)
 {
     struct limits_state *s = state;
     if (buffer_append(out, &s->limits, sizeof s->limits)) return 0;
@@ -172,9 +173,9 @@ static int limits_result(void *state, struct buffer *out)
 const struct op op_limits = {.name = "limits",
                              .kind = OP_ACTION,
                              .state_size = sizeof(struct limits_state),
-                             .open = limits_open,
-                             .push = limits_push,
-                             .result = limits_result};
+                             .open = min_max_open,
+                             .push = min_max_push,
+                             .result = min_max_result};
 
 /* ---- Driver side */
 
@@ -183,14 +184,14 @@ struct limiting {
     struct limits limits;
 };
 
-static int limits_on_result(void *arg, uint32_t partition, struct glint_slice result)
+static int min_max_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct limiting *l = arg;
     struct limits part;
-    if (result.size != sizeof part) return result_set_malformed(l->g, &op_limits);
+    if (result.size != sizeof part) return set_malformed_result_error(l->g, &op_limits);
     memcpy(&part, result.data, sizeof part);
-    limits_add(&l->limits, part.least, part.greatest);
+    min_max_extend(&l->limits, part.least, part.greatest);
     return 0;
 }
 
@@ -205,17 +206,17 @@ static int histogram_on_result(void *arg, uint32_t partition, struct glint_slice
     (void)partition;
     struct counting_buckets *c = arg;
     if (result.size != c->buckets * sizeof *c->counts)
-        return result_set_malformed(c->g, &op_histogram);
+        return set_malformed_result_error(c->g, &op_histogram);
     for (uint32_t i = 0; i < c->buckets; i++) {
         const uint64_t more = get_le64(result.data + i * sizeof *c->counts);
         if (more > (uint64_t)(INT64_MAX - c->counts[i]))
-            return result_set_malformed(c->g, &op_histogram);
+            return set_malformed_result_error(c->g, &op_histogram);
         c->counts[i] += (int64_t)more;
     }
     return 0;
 }
 
-static int check_buckets(struct glint_rdd *rdd, uint32_t buckets)
+static int check_bucket_count(struct glint_rdd *rdd, uint32_t buckets)
 {
     if (rdd->schema.value != GLINT_I64 && rdd->schema.value != GLINT_F64)
         rdd_fail(rdd, GLINT_E_PLAN_TYPE, "histogram needs numbers, but the values are %s",
@@ -227,8 +228,8 @@ static int check_buckets(struct glint_rdd *rdd, uint32_t buckets)
 }
 
 /* Returns the context's code. */
-static int count_buckets(struct glint_rdd *rdd, const place *bounds, uint32_t buckets,
-                         int64_t *out_counts)
+static int count_values_per_bucket(struct glint_rdd *rdd, const place *bounds, uint32_t buckets,
+                                   int64_t *out_counts)
 {
     struct packer p = {.failed = false};
     pack_array(&p, 1);
@@ -245,7 +246,7 @@ static int count_buckets(struct glint_rdd *rdd, const place *bounds, uint32_t bu
 }
 
 /* A single bucket may have equal bounds: of an RDD whose values are all equal. */
-static int check_bounds(struct glint *g, const double *bounds, uint32_t buckets)
+static int check_bucket_bounds(struct glint *g, const double *bounds, uint32_t buckets)
 {
     bool ascend = !isnan(bounds[0]);
     for (uint32_t i = 0; i < buckets; i++)
@@ -256,9 +257,9 @@ static int check_bounds(struct glint *g, const double *bounds, uint32_t buckets)
 }
 
 /* The first place that is not below the bound. */
-static place place_of_bound(enum glint_type type, double bound)
+static place ordered_i64_of_bound(enum glint_type type, double bound)
 {
-    if (type == GLINT_F64) return place_of_f64(bound);
+    if (type == GLINT_F64) return ordered_i64_of_f64(bound);
     return (place)ceil(fmax(-0x1p64, fmin(bound, 0x1p64)));
 }
 
@@ -269,14 +270,14 @@ int glint_histogram(struct glint_rdd *rdd, const double *bounds, uint32_t bucket
     if (rdd == NULL) return rdd_null_error("histogram");
     struct glint *g = rdd->g;
     const enum glint_type type = rdd->schema.value;
-    if (check_buckets(rdd, buckets) != 0 || check_bounds(g, bounds, buckets) != 0)
+    if (check_bucket_count(rdd, buckets) != 0 || check_bucket_bounds(g, bounds, buckets) != 0)
         return g->error.code;
     place *places = mem_alloc((buckets + 1) * sizeof *places);
     if (places == NULL) return error_no_memory(&g->error);
-    for (uint32_t i = 0; i <= buckets; i++) places[i] = place_of_bound(type, bounds[i]);
+    for (uint32_t i = 0; i <= buckets; i++) places[i] = ordered_i64_of_bound(type, bounds[i]);
     const double last = bounds[buckets];
     if (type == GLINT_F64 || last == floor(last)) places[buckets]++; /* includes it */
-    const int r = count_buckets(rdd, places, buckets, out_counts);
+    const int r = count_values_per_bucket(rdd, places, buckets, out_counts);
     mem_free(places);
     return r;
 }
@@ -290,12 +291,12 @@ struct even {
     double width;
 };
 
-static struct even even_buckets(enum glint_type type, struct limits l, uint32_t buckets)
+static struct even make_even_buckets(enum glint_type type, struct limits l, uint32_t buckets)
 {
     struct even e = {type, l, 0, 0};
     assert(buckets > 0 && l.least <= l.greatest);
     if (type == GLINT_F64) {
-        e.width = (f64_at(l.greatest) - f64_at(l.least)) / buckets;
+        e.width = (f64_of_ordered_i64(l.greatest) - f64_of_ordered_i64(l.least)) / buckets;
         return e;
     }
     const uint64_t range = (uint64_t)l.greatest - (uint64_t)l.least, width = range / buckets;
@@ -306,10 +307,11 @@ static struct even even_buckets(enum glint_type type, struct limits l, uint32_t 
 }
 
 /* Whether PySpark's (value - least) / width, in double precision, is at least `k` > 0. */
-static bool reaches_bound(const struct even *e, int64_t at, uint32_t k)
+static bool value_reaches_bucket(const struct even *e, int64_t at, uint32_t k)
 {
     assert(k > 0 && at >= e->limits.least && at <= e->limits.greatest);
-    if (e->type == GLINT_F64) return (f64_at(at) - f64_at(e->limits.least)) / e->width >= k;
+    if (e->type == GLINT_F64)
+        return (f64_of_ordered_i64(at) - f64_of_ordered_i64(e->limits.least)) / e->width >= k;
     const uint64_t distance = (uint64_t)at - (uint64_t)e->limits.least;
     if (e->whole_width == 0) return (double)distance / e->width >= k;
     /* The quotient of integers is rounded once: to k, from half a unit in the last place below. */
@@ -319,12 +321,12 @@ static bool reaches_bound(const struct even *e, int64_t at, uint32_t k)
 }
 
 /* Returns the first place from `from` on that reaches bucket `k`; one after the greatest: none. */
-static place find_start(const struct even *e, place from, uint32_t k)
+static place find_bucket_start(const struct even *e, place from, uint32_t k)
 {
     place end = (place)e->limits.greatest + 1;
     while (from < end) {
         const place middle = from + (end - from) / 2;
-        if (reaches_bound(e, (int64_t)middle, k))
+        if (value_reaches_bucket(e, (int64_t)middle, k))
             end = middle;
         else
             from = middle + 1;
@@ -332,13 +334,15 @@ static place find_start(const struct even *e, place from, uint32_t k)
     return from;
 }
 
-static struct glint_cell bound_of(const struct even *e, uint32_t i, uint32_t buckets)
+static struct glint_cell even_bucket_bound(const struct even *e, uint32_t i, uint32_t buckets)
 {
     assert(i <= buckets);
     const bool last = i == buckets;
     if (e->type == GLINT_F64) {
-        const double least = f64_at(e->limits.least);
-        const double v = last ? f64_at(e->limits.greatest) : i > 0 ? i * e->width + least : least;
+        const double least = f64_of_ordered_i64(e->limits.least);
+        const double v = last    ? f64_of_ordered_i64(e->limits.greatest)
+                         : i > 0 ? i * e->width + least
+                                 : least;
         return (struct glint_cell){GLINT_F64, {.f64 = v}};
     }
     const int64_t least = e->limits.least;
@@ -350,11 +354,11 @@ static struct glint_cell bound_of(const struct even *e, uint32_t i, uint32_t buc
 }
 
 /* Returns the context's code. */
-static int find_limits(struct glint_rdd *rdd, struct limits *out)
+static int find_min_and_max(struct glint_rdd *rdd, struct limits *out)
 {
     struct limiting l = {rdd->g, LIMITS_OF_NONE};
     const struct action a = {
-        .op = &op_limits, .rdd = rdd, .on_result = limits_on_result, .arg = &l};
+        .op = &op_limits, .rdd = rdd, .on_result = min_max_on_result, .arg = &l};
     if (run_action_of_rdd(&a) != 0) return rdd->g->error.code;
     *out = l.limits;
     if (out->least <= out->greatest) return 0;
@@ -369,21 +373,22 @@ int glint_histogram_even(struct glint_rdd *rdd, uint32_t *buckets, struct glint_
     if (rdd == NULL) return rdd_null_error("histogram");
     struct glint *g = rdd->g;
     struct limits l = LIMITS_OF_NONE;
-    if (check_buckets(rdd, *buckets) != 0 || find_limits(rdd, &l) != 0) return g->error.code;
+    if (check_bucket_count(rdd, *buckets) != 0 || find_min_and_max(rdd, &l) != 0)
+        return g->error.code;
     if (l.least == l.greatest) *buckets = 1;
-    const struct even e = even_buckets(rdd->schema.value, l, *buckets);
+    const struct even e = make_even_buckets(rdd->schema.value, l, *buckets);
     if (*buckets > 1 && !isfinite(e.width))
         return error_set(&g->error, GLINT_E_BAD_VALUE,
                          "give the bounds, or remove the values that are not finite",
-                         "histogram: the values are from %g to %g", f64_at(l.least),
-                         f64_at(l.greatest));
+                         "histogram: the values are from %g to %g", f64_of_ordered_i64(l.least),
+                         f64_of_ordered_i64(l.greatest));
     place *places = mem_alloc((*buckets + 1) * sizeof *places);
     if (places == NULL) return error_no_memory(&g->error);
     places[0] = l.least;
-    for (uint32_t i = 1; i < *buckets; i++) places[i] = find_start(&e, places[i - 1], i);
+    for (uint32_t i = 1; i < *buckets; i++) places[i] = find_bucket_start(&e, places[i - 1], i);
     places[*buckets] = (place)l.greatest + 1;
-    for (uint32_t i = 0; i <= *buckets; i++) out_bounds[i] = bound_of(&e, i, *buckets);
-    const int r = count_buckets(rdd, places, *buckets, out_counts);
+    for (uint32_t i = 0; i <= *buckets; i++) out_bounds[i] = even_bucket_bound(&e, i, *buckets);
+    const int r = count_values_per_bucket(rdd, places, *buckets, out_counts);
     mem_free(places);
     return r;
 }

@@ -14,7 +14,8 @@ struct both_state {
     struct selection_column key;
 };
 
-static enum flow both_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow intersection_push(void *state, const struct glint_batch *batch,
+                                   struct glint_emitter *out)
 {
     struct both_state *s = state;
     uint32_t count = 0;
@@ -33,7 +34,7 @@ static enum flow both_push(void *state, const struct glint_batch *batch, struct 
 const struct op op_intersection_both = {.name = "intersection.both",
                                         .kind = OP_NARROW,
                                         .state_size = sizeof(struct both_state),
-                                        .push = both_push};
+                                        .push = intersection_push};
 
 /* ---- Driver side */
 

@@ -35,7 +35,7 @@ struct join_state {
 static const uint8_t nil_byte = MSGPACK_NIL;
 static const struct glint_slice nil = {&nil_byte, 1};
 
-static int join_open(void *state, const struct op_open *o)
+static int join_pairs_open(void *state, const struct op_open *o)
 {
     struct join_state *s = state;
     s->task = o->task;
@@ -52,8 +52,9 @@ static int join_open(void *state, const struct op_open *o)
 
 /* ---- Output batch */
 
-static struct glint_column make_column(enum glint_type type, const struct selection_column *c,
-                                       const struct buffer *bytes, bool alone)
+static struct glint_column make_joined_column(enum glint_type type,
+                                              const struct selection_column *c,
+                                              const struct buffer *bytes, bool alone)
 {
     struct glint_column out = {.type = type};
     if (type == GLINT_I64) {
@@ -69,13 +70,14 @@ static struct glint_column make_column(enum glint_type type, const struct select
     return out;
 }
 
-static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
+static enum flow flush_joined_rows(struct join_state *s, struct glint_emitter *out)
 {
     /* A large row has no offsets: its size may exceed 32 bits (see struct glint_column). */
     bool alone = s->weight > BATCH_BYTES_MAX;
-    struct glint_batch batch = {.rows = s->rows,
-                                .key = make_column(s->group.type, &s->key, &s->keys, alone),
-                                .value = make_column(GLINT_MSGPACK, &s->value, &s->values, alone)};
+    struct glint_batch batch = {
+        .rows = s->rows,
+        .key = make_joined_column(s->group.type, &s->key, &s->keys, alone),
+        .value = make_joined_column(GLINT_MSGPACK, &s->value, &s->values, alone)};
     assert(!alone || s->rows == 1);
     glint_emit_batch(out, &batch);
     s->rows = 0;
@@ -87,7 +89,7 @@ static enum flow join_flush(struct join_state *s, struct glint_emitter *out)
 
 /* Sets the group's key for row `rows`. The bytes of a key are written once per batch, and all rows
  * of the group refer to them. */
-static bool put_pair_key(struct join_state *s)
+static bool write_joined_key(struct join_state *s)
 {
     const struct buffer *key = &s->group.key;
     if (s->group.type == GLINT_I64) {
@@ -106,7 +108,8 @@ static bool put_pair_key(struct join_state *s)
     return true;
 }
 
-static bool put_pair(struct join_state *s, struct glint_slice left, struct glint_slice right)
+static bool write_joined_pair(struct join_state *s, struct glint_slice left,
+                              struct glint_slice right)
 {
     uint64_t size = 1 + left.size + right.size;
     if (!buffer_reserve(&s->values, size)) return false;
@@ -127,8 +130,8 @@ static enum flow add_joined_row(struct join_state *s, struct glint_slice left,
 {
     uint64_t size = s->group.key.size + 1 + left.size + right.size;
     bool full = s->rows == BATCH_ROWS_MAX || s->weight + size > EMIT_BUFFER_BYTES;
-    if (s->rows > 0 && full && join_flush(s, out) != FLOW_MORE) return out->flow;
-    if (!put_pair_key(s) || !put_pair(s, left, right)) {
+    if (s->rows > 0 && full && flush_joined_rows(s, out) != FLOW_MORE) return out->flow;
+    if (!write_joined_key(s) || !write_joined_pair(s, left, right)) {
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
@@ -176,8 +179,8 @@ static enum flow begin_join_group(struct join_state *s, struct glint_slice key,
     return FLOW_FAIL;
 }
 
-static enum flow add_value(struct join_state *s, enum side side, struct glint_slice value,
-                           struct glint_emitter *out)
+static enum flow add_value_of_side(struct join_state *s, enum side side, struct glint_slice value,
+                                   struct glint_emitter *out)
 {
     /* The right side must be complete before the first left value, or pairs would be missing. */
     if (side == SIDE_RIGHT && s->any_left) {
@@ -192,7 +195,8 @@ static enum flow add_value(struct join_state *s, enum side side, struct glint_sl
     return s->keep_left ? add_joined_row(s, value, nil, out) : FLOW_MORE;
 }
 
-static enum flow join_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow join_pairs_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
 {
     struct join_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -203,20 +207,20 @@ static enum flow join_push(void *state, const struct glint_batch *batch, struct 
         enum flow flow = FLOW_MORE;
         if (sides_decode_value(s->task, r.value.bytes, &side, &value) < 0) return FLOW_FAIL;
         if (!side_group_contains(&s->group, key)) flow = begin_join_group(s, key, &r.key, out);
-        if (flow == FLOW_MORE) flow = add_value(s, side, value, out);
+        if (flow == FLOW_MORE) flow = add_value_of_side(s, side, value, out);
         if (flow != FLOW_MORE) return flow;
     }
     return FLOW_MORE;
 }
 
-static enum flow join_finish(void *state, struct glint_emitter *out)
+static enum flow join_pairs_finish(void *state, struct glint_emitter *out)
 {
     struct join_state *s = state;
     enum flow flow = end_join_group(s, out);
-    return flow == FLOW_MORE && s->rows > 0 ? join_flush(s, out) : flow;
+    return flow == FLOW_MORE && s->rows > 0 ? flush_joined_rows(s, out) : flow;
 }
 
-static void join_close(void *state)
+static void join_pairs_close(void *state)
 {
     struct join_state *s = state;
     spool_fini(&s->right);
@@ -228,10 +232,10 @@ static void join_close(void *state)
 const struct op op_join_pairs = {.name = "join.pairs",
                                  .kind = OP_NARROW,
                                  .state_size = sizeof(struct join_state),
-                                 .open = join_open,
-                                 .push = join_push,
-                                 .finish = join_finish,
-                                 .close = join_close};
+                                 .open = join_pairs_open,
+                                 .push = join_pairs_push,
+                                 .finish = join_pairs_finish,
+                                 .close = join_pairs_close};
 
 /* ---- Driver side */
 
@@ -240,7 +244,7 @@ struct glint_rdd *join_rdd(const struct op *shuffle_op, struct glint_rdd *left,
 {
     struct sides_spec sides = {
         .shuffle_op = shuffle_op, .left = left, .right = right, .first = SIDE_RIGHT};
-    struct glint_rdd *groups = sides_rdd(&sides);
+    struct glint_rdd *groups = side_tagged_union_rdd(&sides);
     if (groups == NULL) return NULL;
     struct packer p = {.failed = false};
     pack_array(&p, 2);

@@ -30,7 +30,7 @@ struct json_rows {
     int missing_values;       /* counter */
 };
 
-static int open_rows(struct json_rows *j, struct glint_slice pointers)
+static int json_rows_open(struct json_rows *j, struct glint_slice pointers)
 {
     if (nulls_have_missing(j->nulls)) j->missing_values = glint_counter(j->task, MISSING_VALUES);
     if (j->missing_values < 0) return j->missing_values;
@@ -101,7 +101,7 @@ static int add_json_row(struct json_rows *j, struct glint_slice line)
 }
 
 /* Returns 1 if the line is a row, 0 if it is blank, or bad and skipped, or a code. */
-static int check_line(struct json_rows *j, struct glint_slice line)
+static int check_json_line(struct json_rows *j, struct glint_slice line)
 {
     uint64_t at;
     const char *problem = json_line_scan(&j->paths, line, j->values, &at);
@@ -119,7 +119,7 @@ static enum flow emit_json_lines(struct json_rows *j)
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; flow == FLOW_MORE && i < in->rows; i++) {
         const struct glint_slice line = glint_column_slice(&in->value, i);
-        int r = check_line(j, line);
+        int r = check_json_line(j, line);
         if (r < 0) return FLOW_FAIL;
         if (r == 0) continue;
         flow = row_batch_reserve(&j->out, row_bytes_max(j, line));
@@ -129,13 +129,13 @@ static enum flow emit_json_lines(struct json_rows *j)
 }
 
 /* Without values the lines are passed as they are. */
-static enum flow check_rows(struct json_rows *j)
+static enum flow check_json_rows(struct json_rows *j)
 {
     struct glint_batch out = *j->out.in;
     const struct glint_column *v = &j->out.in->value;
     uint32_t rows = 0;
     for (uint32_t i = 0; i < out.rows; i++) {
-        int r = check_line(j, glint_column_slice(v, i));
+        int r = check_json_line(j, glint_column_slice(v, i));
         if (r < 0) return FLOW_FAIL;
         if (v->start != NULL) {
             j->out.start[rows] = v->start[i];
@@ -164,11 +164,11 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     *j = (struct json_rows){.task = task,
                             .nulls = piece->nulls,
                             .out = {.task = task, .push = push, .arg = arg, .in = &batch}};
-    int r = open_rows(j, piece->json);
+    int r = json_rows_open(j, piece->json);
     while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
         r = 0;
         task->origin = batch.origin;
-        flow = j->paths.count > 0 ? emit_json_lines(j) : check_rows(j);
+        flow = j->paths.count > 0 ? emit_json_lines(j) : check_json_rows(j);
     }
     task->origin = NULL;
     mem_free(j->out.bytes);

@@ -25,7 +25,7 @@ struct sample_state {
     struct record_pool keys;
 };
 
-static int sample_open(void *state, const struct op_open *o)
+static int key_sample_open(void *state, const struct op_open *o)
 {
     struct sample_state *s = state;
     s->task = o->task;
@@ -39,19 +39,19 @@ static int sample_open(void *state, const struct op_open *o)
 }
 
 /* A random number in [0, n). */
-static uint64_t random_below(const struct sample_state *s, uint64_t n)
+static uint64_t sample_random_below(const struct sample_state *s, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)hash_mix(s->seed ^ s->index) * n) >> 64);
 }
 
-static enum flow sample_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow key_sample_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
 {
     (void)out;
     struct sample_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->index++) {
         /* The first `each` records fill the reservoir. */
-        uint64_t place = s->index < s->each ? s->index : random_below(s, s->index + 1);
+        uint64_t place = s->index < s->each ? s->index : sample_random_below(s, s->index + 1);
         if (place >= s->each) continue;
         assert(place <= s->keys.count && s->keys.count <= s->each);
         uint8_t scratch[CODEC_NUMBER_BYTES];
@@ -67,7 +67,7 @@ static enum flow sample_push(void *state, const struct glint_batch *batch,
 }
 
 /* The result: the number of records in the partition, then the keys as rows. */
-static int sample_result(void *state, struct buffer *out)
+static int key_sample_result(void *state, struct buffer *out)
 {
     struct sample_state *s = state;
     uint8_t varint[10];
@@ -79,7 +79,7 @@ static int sample_result(void *state, struct buffer *out)
     return ok ? 0 : error_no_memory(&s->task->error);
 }
 
-static void sample_close(void *state)
+static void key_sample_close(void *state)
 {
     record_pool_fini(&((struct sample_state *)state)->keys);
 }
@@ -87,10 +87,10 @@ static void sample_close(void *state)
 const struct op op_key_sample = {.name = "sortByKey.sample",
                                  .kind = OP_ACTION,
                                  .state_size = sizeof(struct sample_state),
-                                 .open = sample_open,
-                                 .push = sample_push,
-                                 .close = sample_close,
-                                 .result = sample_result};
+                                 .open = key_sample_open,
+                                 .push = key_sample_push,
+                                 .close = key_sample_close,
+                                 .result = key_sample_result};
 
 /* ---- Driver side */
 
@@ -99,7 +99,7 @@ struct sampling {
     struct key_sample *out;
 };
 
-static int sample_on_result(void *arg, uint32_t partition, struct glint_slice result)
+static int key_sample_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     (void)partition;
     struct sampling *a = arg;
@@ -107,14 +107,15 @@ static int sample_on_result(void *arg, uint32_t partition, struct glint_slice re
     uint64_t records, first = s->keys.count;
     struct glint_record r;
     uint64_t at = codec_get_varint(result.data, result.data + result.size, &records);
-    if (at == 0) return result_set_malformed(a->g, &op_key_sample);
+    if (at == 0) return set_malformed_result_error(a->g, &op_key_sample);
     while (result_rows_next(result, &at, sample_schema, &r))
         if (!array_reserve(&s->weights, &s->weights_capacity, s->keys.count + 1,
                            sizeof *s->weights) ||
             !record_pool_set(&s->keys, s->keys.count, r.key.bytes, (struct glint_slice){NULL, 0}))
             return error_no_memory(&a->g->error);
     uint64_t kept = s->keys.count - first;
-    if (at != result.size || kept > records) return result_set_malformed(a->g, &op_key_sample);
+    if (at != result.size || kept > records)
+        return set_malformed_result_error(a->g, &op_key_sample);
     /* A key represents records / kept records of its partition, so that large partitions count
      * more. */
     for (uint64_t i = first; i < s->keys.count; i++) s->weights[i] = (double)records / (double)kept;
@@ -132,22 +133,22 @@ int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_sample *
                        .rdd = rdd,
                        .params = {p.out.data, p.out.size},
                        .internal = true,
-                       .on_result = sample_on_result,
+                       .on_result = key_sample_on_result,
                        .arg = &s};
     int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
     return r;
 }
 
-static struct glint_slice key_at(const void *arg, uint64_t i)
+static struct glint_slice sampled_key_at(const void *arg, uint64_t i)
 {
     return record_pool_key(arg, i);
 }
 
 /* Chooses a bound where the cumulative weight reaches the next multiple of a partition's share.
  * Skips keys equal to the previous bound, as in Spark. */
-static uint32_t choose_bounds(const struct key_sample *s, const struct sort_entry *sorted,
-                              uint32_t partitions, struct glint_slice *bounds)
+static uint32_t choose_weighted_bounds(const struct key_sample *s, const struct sort_entry *sorted,
+                                       uint32_t partitions, struct glint_slice *bounds)
 {
     double all = 0, so_far = 0;
     for (uint64_t i = 0; i < s->keys.count; i++) all += s->weights[i];
@@ -178,9 +179,9 @@ int key_sample_choose_bounds(struct glint_rdd *rdd, const struct key_sample *s, 
     for (uint64_t i = 0; i < n; i++)
         entries[i] = (struct sort_entry){sort_key_prefix(record_pool_key(&s->keys, i), 0, false),
                                          sort_pack_reference(0, i)};
-    const struct sort_keys keys = {.get = key_at, .arg = &s->keys};
+    const struct sort_keys keys = {.get = sampled_key_at, .arg = &s->keys};
     sort_entries(entries, entries + n, n, false, &keys);
-    uint32_t count = choose_bounds(s, entries, partitions, bounds);
+    uint32_t count = choose_weighted_bounds(s, entries, partitions, bounds);
     mem_free(entries);
     for (uint32_t i = 0; i < count; i++) {
         bounds[i] = rdd_copy_slice(rdd, bounds[i]);

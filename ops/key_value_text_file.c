@@ -13,7 +13,7 @@ struct key_value_state {
     uint32_t key_end[BATCH_ROWS_MAX], value_start[BATCH_ROWS_MAX];
 };
 
-static int key_value_open(void *state, const struct op_open *o)
+static int key_value_text_open(void *state, const struct op_open *o)
 {
     struct key_value_state *s = state;
     s->task = o->task;
@@ -34,7 +34,7 @@ static uint64_t split_at_separator(const struct key_value_state *s, struct glint
 }
 
 /* Sets the offsets of both columns into the lines' bytes: no bytes are copied. */
-static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
+static void split_rows_at_separator(struct key_value_state *s, struct glint_batch *batch)
 {
     const struct glint_column *line = &batch->value;
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -49,7 +49,7 @@ static void cut_rows(struct key_value_state *s, struct glint_batch *batch)
 }
 
 /* A batch of one long line, without offsets. */
-static void cut_alone(struct key_value_state *s, struct glint_batch *batch)
+static void split_long_row_at_separator(struct key_value_state *s, struct glint_batch *batch)
 {
     uint64_t value;
     assert(batch->rows == 1);
@@ -58,25 +58,26 @@ static void cut_alone(struct key_value_state *s, struct glint_batch *batch)
     batch->value.size -= value;
 }
 
-static enum flow key_value_push(void *arg, const struct glint_batch *lines)
+static enum flow key_value_text_push(void *arg, const struct glint_batch *lines)
 {
     struct key_value_state *s = arg;
     struct glint_batch batch = *lines;
     batch.key = batch.value;
     if (lines->value.start != NULL)
-        cut_rows(s, &batch);
+        split_rows_at_separator(s, &batch);
     else
-        cut_alone(s, &batch);
+        split_long_row_at_separator(s, &batch);
     glint_emit_batch(s->out, &batch);
     return s->out->flow;
 }
 
-static enum flow key_value_run(void *state, struct glint_slice split, struct glint_emitter *out)
+static enum flow key_value_text_run(void *state, struct glint_slice split,
+                                    struct glint_emitter *out)
 {
     struct key_value_state *s = state;
     assert(out->key.column.type == GLINT_TEXT && out->value.column.type == GLINT_TEXT);
     s->out = out;
-    return text_source_read_split(s->task, split, key_value_push, s);
+    return text_source_read_split(s->task, split, key_value_text_push, s);
 }
 
 extern const struct op op_key_value_text_file;
@@ -94,5 +95,5 @@ struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, 
 const struct op op_key_value_text_file = {.name = "keyValueTextFile",
                                           .kind = OP_SOURCE,
                                           .state_size = sizeof(struct key_value_state),
-                                          .open = key_value_open,
-                                          .run = key_value_run};
+                                          .open = key_value_text_open,
+                                          .run = key_value_text_run};

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-static enum flow elements_push(const struct glint_batch *batch, const struct glint_column *column,
-                               struct glint_emitter *out)
+static enum flow push_one_column(const struct glint_batch *batch, const struct glint_column *column,
+                                 struct glint_emitter *out)
 {
     struct glint_batch elements = {.rows = batch->rows,
                                    .key = {.type = GLINT_NONE},
@@ -19,20 +19,20 @@ static enum flow elements_push(const struct glint_batch *batch, const struct gli
 static enum flow keys_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
 {
     (void)state;
-    return elements_push(batch, &batch->key, out);
+    return push_one_column(batch, &batch->key, out);
 }
 
 static enum flow values_push(void *state, const struct glint_batch *batch,
                              struct glint_emitter *out)
 {
     (void)state;
-    return elements_push(batch, &batch->value, out);
+    return push_one_column(batch, &batch->value, out);
 }
 
 extern const struct op op_keys, op_values;
 
-static struct glint_rdd *elements_rdd(struct glint_rdd *rdd, const struct op *op,
-                                      enum glint_type type)
+static struct glint_rdd *keys_or_values_rdd(struct glint_rdd *rdd, const struct op *op,
+                                            enum glint_type type)
 {
     if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .schema = {GLINT_NONE, type}};
@@ -42,13 +42,13 @@ static struct glint_rdd *elements_rdd(struct glint_rdd *rdd, const struct op *op
 struct glint_rdd *glint_keys(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("keys");
-    return elements_rdd(rdd, &op_keys, rdd->schema.key);
+    return keys_or_values_rdd(rdd, &op_keys, rdd->schema.key);
 }
 
 struct glint_rdd *glint_values(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("values");
-    return elements_rdd(rdd, &op_values, rdd->schema.value);
+    return keys_or_values_rdd(rdd, &op_values, rdd->schema.value);
 }
 
 const struct op op_keys = {.name = "keys", .kind = OP_NARROW, .push = keys_push};

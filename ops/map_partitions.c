@@ -3,13 +3,13 @@
 #include "engine/batch.h"
 #include "ops/ops.h"
 
-static enum flow partitions_push(void *state, const struct glint_batch *batch,
-                                 struct glint_emitter *out)
+static enum flow map_partitions_push(void *state, const struct glint_batch *batch,
+                                     struct glint_emitter *out)
 {
     return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
-static enum flow partitions_finish(void *state, struct glint_emitter *out)
+static enum flow map_partitions_finish(void *state, struct glint_emitter *out)
 {
     struct function_call *c = &((struct function_op_state *)state)->call;
     if (c->fn->end == NULL) return out->flow;
@@ -18,9 +18,9 @@ static enum flow partitions_finish(void *state, struct glint_emitter *out)
 
 extern const struct op op_map_partitions, op_map_partitions_with_index;
 
-static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *op,
-                                        const struct glint_function *function,
-                                        struct glint_args *args)
+static struct glint_rdd *map_partitions_rdd(struct glint_rdd *rdd, const struct op *op,
+                                            const struct glint_function *function,
+                                            struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .function = function, .args = args};
@@ -30,14 +30,14 @@ static struct glint_rdd *partitions_rdd(struct glint_rdd *rdd, const struct op *
 struct glint_rdd *glint_map_partitions(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args)
 {
-    return partitions_rdd(rdd, &op_map_partitions, function, args);
+    return map_partitions_rdd(rdd, &op_map_partitions, function, args);
 }
 
 struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
                                                   const struct glint_function *function,
                                                   struct glint_args *args)
 {
-    return partitions_rdd(rdd, &op_map_partitions_with_index, function, args);
+    return map_partitions_rdd(rdd, &op_map_partitions_with_index, function, args);
 }
 
 #define PARTITIONS_OP(op_name)                                                                     \
@@ -45,7 +45,7 @@ struct glint_rdd *glint_map_partitions_with_index(struct glint_rdd *rdd,
         .name = op_name, .kind = OP_NARROW,                                                        \
         .function_kinds = 1u << GLINT_KIND_MAP | 1u << GLINT_KIND_FLAT_MAP,                        \
         .state_size = sizeof(struct function_op_state), .open = function_op_open,                  \
-        .push = partitions_push, .finish = partitions_finish, .close = function_op_close           \
+        .push = map_partitions_push, .finish = map_partitions_finish, .close = function_op_close   \
     }
 
 const struct op op_map_partitions = PARTITIONS_OP("mapPartitions");

@@ -13,14 +13,14 @@ struct values_state {
     struct buffer key; /* key of the current group, encoded */
 };
 
-static int values_open(void *state, const struct op_open *o)
+static int map_values_open(void *state, const struct op_open *o)
 {
     struct values_state *s = state;
     s->key_type = o->in.key;
     return function_call_open(&s->call, o->task, o->function, o->args);
 }
 
-static enum flow end_group(struct values_state *s, struct glint_emitter *out)
+static enum flow end_value_group(struct values_state *s, struct glint_emitter *out)
 {
     struct function_call *c = &s->call;
     union glint_value key;
@@ -29,7 +29,8 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
     s->in_group = false;
     bool fits = codec_decode(s->key_type, (struct glint_slice){s->key.data, s->key.size}, &key);
     if (!fits) return FLOW_FAIL;
-    /* end_group has no input row: what it emits must be copied, not taken as a slice of a batch. */
+    /* end_value_group has no input row: what it emits must be copied, not taken as a slice of a
+     * batch. */
     out->in = NULL;
     enum flow flow =
         function_call_result_to_flow(c, c->fn->end_group(c->task, c->state, &key, out), out);
@@ -38,10 +39,10 @@ static enum flow end_group(struct values_state *s, struct glint_emitter *out)
     return flow == FLOW_MORE ? emitter_flush(out) : flow;
 }
 
-static enum flow begin_group(struct values_state *s, const union glint_value *key,
-                             struct glint_slice bytes, struct glint_emitter *out)
+static enum flow begin_value_group(struct values_state *s, const union glint_value *key,
+                                   struct glint_slice bytes, struct glint_emitter *out)
 {
-    enum flow flow = end_group(s, out);
+    enum flow flow = end_value_group(s, out);
     if (flow != FLOW_MORE) return flow;
     assert(!s->in_group);
     s->key.size = 0;
@@ -54,8 +55,8 @@ static enum flow begin_group(struct values_state *s, const union glint_value *ke
         &s->call, s->call.fn->begin_group(s->call.task, s->call.state, key), out);
 }
 
-static enum flow group_push(struct values_state *s, const struct glint_batch *batch,
-                            struct glint_emitter *out)
+static enum flow push_grouped_values(struct values_state *s, const struct glint_batch *batch,
+                                     struct glint_emitter *out)
 {
     batch = function_call_align(&s->call, batch);
     if (batch == NULL) return FLOW_FAIL;
@@ -65,7 +66,7 @@ static enum flow group_push(struct values_state *s, const struct glint_batch *ba
         struct glint_slice key = codec_encode(s->key_type, &r.key, scratch);
         enum flow flow = FLOW_MORE;
         if (!s->in_group || codec_compare(key, (struct glint_slice){s->key.data, s->key.size}) != 0)
-            flow = begin_group(s, &r.key, key, out);
+            flow = begin_value_group(s, &r.key, key, out);
         if (flow == FLOW_MORE)
             flow = function_call_result_to_flow(
                 &s->call, s->call.fn->each(s->call.task, s->call.state, &r, out), out);
@@ -78,18 +79,18 @@ static enum flow map_values_push(void *state, const struct glint_batch *batch,
                                  struct glint_emitter *out)
 {
     struct values_state *s = state;
-    if (s->call.fn->kind == GLINT_KIND_GROUP) return group_push(s, batch, out);
+    if (s->call.fn->kind == GLINT_KIND_GROUP) return push_grouped_values(s, batch, out);
     /* The emitter takes the key of each row from the input batch, by reference. */
     out->keep_key = true;
     return function_call_batch(&s->call, batch, out);
 }
 
-static enum flow values_finish(void *state, struct glint_emitter *out)
+static enum flow map_values_finish(void *state, struct glint_emitter *out)
 {
-    return end_group(state, out);
+    return end_value_group(state, out);
 }
 
-static void values_close(void *state)
+static void map_values_close(void *state)
 {
     struct values_state *s = state;
     function_call_close(&s->call);
@@ -98,8 +99,9 @@ static void values_close(void *state)
 
 extern const struct op op_map_values, op_flat_map_values;
 
-static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
-                                    const struct glint_function *function, struct glint_args *args)
+static struct glint_rdd *map_values_rdd(struct glint_rdd *rdd, const struct op *op,
+                                        const struct glint_function *function,
+                                        struct glint_args *args)
 {
     if (rdd == NULL) return rdd_fail_null(op->name);
     struct rdd_spec spec = {.op = op,
@@ -119,21 +121,21 @@ static struct glint_rdd *values_rdd(struct glint_rdd *rdd, const struct op *op,
 struct glint_rdd *glint_map_values(struct glint_rdd *rdd, const struct glint_function *function,
                                    struct glint_args *args)
 {
-    return values_rdd(rdd, &op_map_values, function, args);
+    return map_values_rdd(rdd, &op_map_values, function, args);
 }
 
 struct glint_rdd *glint_flat_map_values(struct glint_rdd *rdd,
                                         const struct glint_function *function,
                                         struct glint_args *args)
 {
-    return values_rdd(rdd, &op_flat_map_values, function, args);
+    return map_values_rdd(rdd, &op_flat_map_values, function, args);
 }
 
 #define VALUES_OP(op_name, op_kinds)                                                               \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW, .function_kinds = op_kinds,                            \
-        .state_size = sizeof(struct values_state), .open = values_open, .push = map_values_push,   \
-        .finish = values_finish, .close = values_close                                             \
+        .state_size = sizeof(struct values_state), .open = map_values_open,                        \
+        .push = map_values_push, .finish = map_values_finish, .close = map_values_close            \
     }
 
 const struct op op_map_values =

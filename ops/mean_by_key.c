@@ -14,31 +14,31 @@ static int mean_add(struct glint_acc *acc, double value, int64_t count)
     return 0;
 }
 
-static int create_i64(struct glint_task *task, void *state, struct glint_acc *acc,
-                      const union glint_value *value)
+static int mean_create_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                           const union glint_value *value)
 {
     (void)state;
     if (glint_acc_zero(task, acc, sizeof(struct mean)) == NULL) return task->error.code;
     return mean_add(acc, (double)value->i64, 1);
 }
 
-static int merge_i64(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int mean_merge_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     (void)task, (void)state;
     return mean_add(acc, (double)value->i64, 1);
 }
 
-static int create_f64(struct glint_task *task, void *state, struct glint_acc *acc,
-                      const union glint_value *value)
+static int mean_create_f64(struct glint_task *task, void *state, struct glint_acc *acc,
+                           const union glint_value *value)
 {
     (void)state;
     if (glint_acc_zero(task, acc, sizeof(struct mean)) == NULL) return task->error.code;
     return mean_add(acc, value->f64, 1);
 }
 
-static int merge_f64(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int mean_merge_f64(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     (void)task, (void)state;
     return mean_add(acc, value->f64, 1);
@@ -62,11 +62,11 @@ static int emit_mean(struct glint_task *task, void *state, const struct glint_re
 }
 
 const struct glint_function mean_i64 =
-    GLINT_AGGREGATE("glint.mean_i64", GLINT_I64, GLINT_STRUCT(struct mean), create_i64, merge_i64,
-                    mean_combine, .sequential = true);
+    GLINT_AGGREGATE("glint.mean_i64", GLINT_I64, GLINT_STRUCT(struct mean), mean_create_i64,
+                    mean_merge_i64, mean_combine, .sequential = true);
 const struct glint_function mean_f64 =
-    GLINT_AGGREGATE("glint.mean_f64", GLINT_F64, GLINT_STRUCT(struct mean), create_f64, merge_f64,
-                    mean_combine, .sequential = true);
+    GLINT_AGGREGATE("glint.mean_f64", GLINT_F64, GLINT_STRUCT(struct mean), mean_create_f64,
+                    mean_merge_f64, mean_combine, .sequential = true);
 const struct glint_function mean_divide =
     GLINT_MAP("glint.mean", GLINT_PAIRS(GLINT_ANY, GLINT_STRUCT(struct mean)),
               GLINT_PAIRS(GLINT_SAME, GLINT_F64), emit_mean);

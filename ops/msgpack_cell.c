@@ -52,7 +52,7 @@ bool glint_unpack(struct glint_slice msgpack, enum glint_type type, union glint_
 }
 
 /* Decodes the value at *at, and moves *at behind it. */
-static bool unpack_cell(const uint8_t **at, const uint8_t *end, struct glint_cell *out)
+static bool unpack_next_cell(const uint8_t **at, const uint8_t *end, struct glint_cell *out)
 {
     static const enum glint_type types[] = {
         [MSGPACK_KIND_NIL] = GLINT_NONE,      [MSGPACK_KIND_BOOL] = GLINT_MSGPACK,
@@ -83,7 +83,7 @@ int64_t glint_unpack_cells(struct glint_slice array, struct glint_cell *out, uin
         return -1;
     const uint8_t *at = array.data + h.head_size, *end = array.data + array.size;
     for (uint64_t i = 0; i < h.count; i++)
-        if (!unpack_cell(&at, end, &out[i])) return -1;
+        if (!unpack_next_cell(&at, end, &out[i])) return -1;
     return at == end ? (int64_t)h.count : -1;
 }
 

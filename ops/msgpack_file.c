@@ -84,8 +84,8 @@ static enum msgpack_validity set_key_type_error(struct msgpack_state *s, const u
 /* ---- Decoding */
 
 /* A value that cannot be decoded: either truncated by the window, or not msgpack. */
-static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uint8_t *p,
-                                              uint64_t left, uint64_t *size)
+static enum msgpack_validity check_truncated_value(struct msgpack_state *s, const uint8_t *p,
+                                                   uint64_t left, uint64_t *size)
 {
     enum msgpack_validity r = msgpack_validate_prefix(p, left, size);
     return r == MSGPACK_INVALID
@@ -94,17 +94,17 @@ static enum msgpack_validity check_incomplete(struct msgpack_state *s, const uin
 }
 
 /* Decodes one cell from the `left` bytes at `p`. *size: its size, or a lower bound of it. */
-static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type type,
-                                       const uint8_t *p, uint64_t left, union glint_value *out,
-                                       uint64_t *size)
+static enum msgpack_validity decode_msgpack_cell(struct msgpack_state *s, enum glint_type type,
+                                                 const uint8_t *p, uint64_t left,
+                                                 union glint_value *out, uint64_t *size)
 {
     struct msgpack_head h;
     if (type == GLINT_MSGPACK) {
-        enum msgpack_validity r = check_incomplete(s, p, left, size);
+        enum msgpack_validity r = check_truncated_value(s, p, left, size);
         out->bytes = (struct glint_slice){p, *size};
         return r;
     }
-    if (!msgpack_read_head(p, left, &h)) return check_incomplete(s, p, left, size);
+    if (!msgpack_read_head(p, left, &h)) return check_truncated_value(s, p, left, size);
     if (!msgpack_cell_decode(type, &h, p, out)) {
         const bool unsigned_only = h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX;
         return set_msgpack_corrupt(s, p, wanted_names[type],
@@ -115,16 +115,16 @@ static enum msgpack_validity read_cell(struct msgpack_state *s, enum glint_type 
 }
 
 /* Decodes the record at s->at. *size: its size, or a lower bound of it if it is incomplete. */
-static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_record *out,
-                                         uint64_t *size)
+static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
+                                                   struct glint_record *out, uint64_t *size)
 {
     const uint8_t *p = s->window + s->at, *end = s->window + s->fill;
     uint64_t key_size = 0, value_size = 0;
     if (s->schema.key == GLINT_NONE)
-        return read_cell(s, s->schema.value, p, s->fill - s->at, &out->value, size);
+        return decode_msgpack_cell(s, s->schema.value, p, s->fill - s->at, &out->value, size);
     struct msgpack_head pair;
     if (!msgpack_read_head(p, s->fill - s->at, &pair))
-        return check_incomplete(s, p, s->fill - s->at, size);
+        return check_truncated_value(s, p, s->fill - s->at, size);
     if (pair.kind != MSGPACK_KIND_ARRAY || pair.count != 2)
         return set_msgpack_corrupt(s, p, "an array of key and value",
                                    pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size"
@@ -136,10 +136,12 @@ static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_r
         !msgpack_cell_decode(type, &key, p, &out->key) &&
         !(key.kind == MSGPACK_KIND_UINT && key.u64 > INT64_MAX))
         return set_key_type_error(s, p, type, key.kind);
-    enum msgpack_validity r = read_cell(s, type, p, (uint64_t)(end - p), &out->key, &key_size);
+    enum msgpack_validity r =
+        decode_msgpack_cell(s, type, p, (uint64_t)(end - p), &out->key, &key_size);
     if (r == MSGPACK_COMPLETE) {
         p += key_size;
-        r = read_cell(s, s->schema.value, p, (uint64_t)(end - p), &out->value, &value_size);
+        r = decode_msgpack_cell(s, s->schema.value, p, (uint64_t)(end - p), &out->value,
+                                &value_size);
     }
     *size = pair.head_size + key_size + value_size;
     return r;
@@ -149,7 +151,7 @@ static enum msgpack_validity read_record(struct msgpack_state *s, struct glint_r
 
 /* Makes room for `wanted` bytes from the partial record on, and moves it to the start of the
  * window. */
-static int move_and_reserve(struct msgpack_state *s, uint64_t wanted)
+static int reserve_window(struct msgpack_state *s, uint64_t wanted)
 {
     const uint64_t rest = s->fill - s->at;
     uint8_t *target = s->window;
@@ -177,7 +179,7 @@ static int set_file_truncated(struct msgpack_state *s)
 }
 
 /* Reads more of the file, because the current record has at least `needed` bytes. */
-static int fill_window(struct msgpack_state *s, uint64_t needed)
+static int read_into_window(struct msgpack_state *s, uint64_t needed)
 {
     const struct split_piece *piece = s->source.piece;
     const uint64_t have = s->fill - s->at;
@@ -198,7 +200,7 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
         return error_set(&s->task->error, GLINT_E_VALUE_LIMIT, NULL,
                          "%s: a record of at least %llu bytes; the limit is %llu", piece->path,
                          (unsigned long long)needed, (unsigned long long)RECORD_BYTES_MAX);
-    int r = move_and_reserve(s, wanted);
+    int r = reserve_window(s, wanted);
     if (r < 0) return r;
     const int64_t n = input_stream_read(&s->source, s->window + s->fill, wanted - s->fill);
     if (n < 0) return (int)n;
@@ -208,8 +210,8 @@ static int fill_window(struct msgpack_state *s, uint64_t needed)
 
 /* ---- Batches */
 
-static struct glint_column column_make(const struct msgpack_state *s, enum glint_type type,
-                                       const struct selection_column *c)
+static struct glint_column make_msgpack_column(const struct msgpack_state *s, enum glint_type type,
+                                               const struct selection_column *c)
 {
     struct glint_column column = {.type = type};
     if (type == GLINT_I64) {
@@ -225,11 +227,11 @@ static struct glint_column column_make(const struct msgpack_state *s, enum glint
     return column;
 }
 
-static enum flow push_rows(struct msgpack_state *s, struct glint_emitter *out)
+static enum flow push_msgpack_rows(struct msgpack_state *s, struct glint_emitter *out)
 {
     struct glint_batch batch = {.rows = s->rows,
-                                .key = column_make(s, s->schema.key, &s->key),
-                                .value = column_make(s, s->schema.value, &s->value)};
+                                .key = make_msgpack_column(s, s->schema.key, &s->key),
+                                .value = make_msgpack_column(s, s->schema.value, &s->value)};
     assert(s->first <= s->at && s->at <= s->fill && s->rows <= BATCH_ROWS_MAX);
     s->task->counters.values[COUNT_ROWS_READ] += s->rows;
     glint_emit_batch(out, &batch);
@@ -253,7 +255,7 @@ static void msgpack_column_add(const struct msgpack_state *s, enum glint_type ty
     }
 }
 
-static bool cell_is_large(enum glint_type type, const union glint_value *v)
+static bool is_large_cell(enum glint_type type, const union glint_value *v)
 {
     return codec_type_is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
 }
@@ -263,9 +265,9 @@ static enum flow add_msgpack_record(struct msgpack_state *s, const struct glint_
                                     uint64_t size, struct glint_emitter *out)
 {
     const bool large =
-        cell_is_large(s->schema.key, &r->key) || cell_is_large(s->schema.value, &r->value);
+        is_large_cell(s->schema.key, &r->key) || is_large_cell(s->schema.value, &r->value);
     if (large || s->rows == BATCH_ROWS_MAX || s->at + size - s->first > BATCH_BYTES_MAX) {
-        if (push_rows(s, out) != FLOW_MORE) return out->flow;
+        if (push_msgpack_rows(s, out) != FLOW_MORE) return out->flow;
     }
     if (large) {
         s->task->counters.values[COUNT_ROWS_READ]++;
@@ -282,29 +284,29 @@ static enum flow add_msgpack_record(struct msgpack_state *s, const struct glint_
 }
 
 /* An incomplete record moves the window. The batch refers to it, so it is emitted before. */
-static enum flow read_records(struct msgpack_state *s, struct glint_emitter *out)
+static enum flow decode_window_records(struct msgpack_state *s, struct glint_emitter *out)
 {
     enum flow flow = FLOW_MORE;
     while (flow == FLOW_MORE && (s->at < s->fill || !s->source.ended)) {
         struct glint_record record;
         uint64_t size = 0;
-        enum msgpack_validity found = read_record(s, &record, &size);
+        enum msgpack_validity found = decode_msgpack_record(s, &record, &size);
         if (found == MSGPACK_COMPLETE)
             flow = add_msgpack_record(s, &record, size, out);
         else if (found == MSGPACK_INVALID)
             flow = FLOW_FAIL;
-        else if ((flow = push_rows(s, out)) == FLOW_MORE)
-            flow = fill_window(s, size) < 0 ? FLOW_FAIL : FLOW_MORE;
+        else if ((flow = push_msgpack_rows(s, out)) == FLOW_MORE)
+            flow = read_into_window(s, size) < 0 ? FLOW_FAIL : FLOW_MORE;
     }
-    return flow == FLOW_MORE ? push_rows(s, out) : flow;
+    return flow == FLOW_MORE ? push_msgpack_rows(s, out) : flow;
 }
 
-static enum flow read_window(struct msgpack_state *s, const struct split_piece *piece,
-                             struct glint_emitter *out)
+static enum flow read_msgpack_piece(struct msgpack_state *s, const struct split_piece *piece,
+                                    struct glint_emitter *out)
 {
     int r = input_stream_open_in_task(&s->source, s->task, piece, 0);
     s->first = s->at = s->fill = 0;
-    enum flow flow = r == 0 ? read_records(s, out) : FLOW_FAIL;
+    enum flow flow = r == 0 ? decode_window_records(s, out) : FLOW_FAIL;
     /* A file that changed while it was read may have mixed old and new records. */
     if (flow == FLOW_MORE && input_stream_check_unchanged(&s->source) < 0) flow = FLOW_FAIL;
     if (flow != FLOW_FAIL)
@@ -330,7 +332,7 @@ static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_window(s, &split.pieces[i], out);
+        flow = read_msgpack_piece(s, &split.pieces[i], out);
     return flow;
 }
 

@@ -151,6 +151,6 @@ int result_rows_sort(struct glint *g, struct glint_rows *rows);
 /* Sets EMPTY_COLLECTION for an action that needs a record, and frees `rows`. Returns the code. */
 int result_rows_fail_empty(struct glint *g, struct glint_rows *rows, const char *action);
 /* Sets PROTOCOL: the result of a task cannot be decoded. Returns the code. */
-int result_set_malformed(struct glint *g, const struct op *op);
+int set_malformed_result_error(struct glint *g, const struct op *op);
 
 #endif

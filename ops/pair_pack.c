@@ -22,7 +22,8 @@ static int pair_pack_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "pair_pack of other types");
 }
 
-static bool append_cell(struct pair_pack_state *s, enum glint_type type, const union glint_value *v)
+static bool append_packed_cell(struct pair_pack_state *s, enum glint_type type,
+                               const union glint_value *v)
 {
     const bool is_bytes = codec_type_is_bytes(type);
     if (is_bytes && !msgpack_cell_check(s->task, type, v->bytes)) return false;
@@ -51,7 +52,8 @@ static enum flow pair_pack_push(void *state, const struct glint_batch *batch,
             error_no_memory(&s->task->error);
             return FLOW_FAIL;
         }
-        if (!append_cell(s, s->schema.key, &r.key) || !append_cell(s, s->schema.value, &r.value))
+        if (!append_packed_cell(s, s->schema.key, &r.key) ||
+            !append_packed_cell(s, s->schema.value, &r.value))
             return FLOW_FAIL;
         glint_emit(out, &(struct glint_record){.value.bytes = {s->bytes.data, s->bytes.size}});
     }

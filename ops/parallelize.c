@@ -35,8 +35,8 @@ static enum flow parallelize_run(void *state, struct glint_slice split, struct g
 /* ---- Driver side */
 
 /* Adds a split of records [first, end). */
-static bool add_split(struct glint_rdd *rdd, const struct glint_record *records, uint64_t first,
-                      uint64_t end)
+static bool add_parallelize_split(struct glint_rdd *rdd, const struct glint_record *records,
+                                  uint64_t first, uint64_t end)
 {
     struct buffer rows = {NULL, 0, 0};
     bool ok = true;
@@ -70,7 +70,7 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
     uint64_t first = 0;
     for (uint32_t p = 0; p < partitions; p++) {
         const uint64_t end = (uint64_t)((unsigned __int128)count * (p + 1) / partitions);
-        if (!add_split(rdd, records, first, end)) return NULL;
+        if (!add_parallelize_split(rdd, records, first, end)) return NULL;
         first = end;
     }
     assert(first == count && rdd->partitions == partitions);

@@ -17,7 +17,7 @@ struct pipe_state {
 /* ---- The executor half */
 
 /* Texts of a msgpack array, as a list that ends with NULL; NULL with the task's error set. */
-static char **decode_texts(struct glint_task *task, struct unpacker *u)
+static char **decode_text_list(struct glint_task *task, struct unpacker *u)
 {
     struct unpacker texts = unpack_array(u);
     char **out = task_alloc(task, sizeof *out * (texts.count + 1));
@@ -33,12 +33,12 @@ static char **decode_texts(struct glint_task *task, struct unpacker *u)
     return out;
 }
 
-static int decode_command(struct glint_task *task, struct glint_slice params,
-                          struct pipe_command *out)
+static int decode_pipe_command(struct glint_task *task, struct glint_slice params,
+                               struct pipe_command *out)
 {
     struct unpacker u = unpack_begin(params);
-    out->words = decode_texts(task, &u);
-    out->variables = out->words != NULL ? decode_texts(task, &u) : NULL;
+    out->words = decode_text_list(task, &u);
+    out->variables = out->words != NULL ? decode_text_list(task, &u) : NULL;
     if (out->variables == NULL) return task->error.code;
     struct unpacker ok = unpack_array(&u);
     while (!ok.failed && ok.next < ok.count) out->ok[unpack_u64(&ok, 255)] = true;
@@ -53,7 +53,7 @@ static int decode_command(struct glint_task *task, struct glint_slice params,
 static int pipe_open(void *state, const struct op_open *o)
 {
     struct pipe_state *s = state;
-    int r = decode_command(o->task, o->params, &s->command);
+    int r = decode_pipe_command(o->task, o->params, &s->command);
     if (r != 0) return r;
     pipe_process_init(&s->process, o->task, &s->command);
     if (o->task->options->allow_commands) return 0;
@@ -63,7 +63,7 @@ static int pipe_open(void *state, const struct op_open *o)
                      "this executor may not run %s", s->process.text);
 }
 
-static enum flow flush_input(struct pipe_state *s)
+static enum flow write_pipe_input(struct pipe_state *s)
 {
     enum flow flow = pipe_process_write(&s->process, s->input.data, s->input.size);
     s->input.size = 0;
@@ -71,8 +71,8 @@ static enum flow flush_input(struct pipe_state *s)
 }
 
 /* Appends the line of a record. Returns its size; 0 with the task's error set. */
-static uint64_t append_line(struct pipe_state *s, struct buffer *b, const struct glint_batch *batch,
-                            uint32_t row)
+static uint64_t append_record_line(struct pipe_state *s, struct buffer *b,
+                                   const struct glint_batch *batch, uint32_t row)
 {
     const struct glint_slice lf = {(const uint8_t *)"\n", 1}, tab = {(const uint8_t *)"\t", 1};
     const struct glint_record r = glint_batch_record(batch, row);
@@ -91,16 +91,16 @@ static enum flow write_rows_to_command(struct pipe_state *s, const struct glint_
 {
     enum flow flow = FLOW_MORE;
     for (uint32_t row = 0; flow == FLOW_MORE && row < batch->rows; row++) {
-        if (append_line(s, &s->input, batch, row) == 0) return FLOW_FAIL;
-        if (s->input.size >= INPUT_BYTES) flow = flush_input(s);
+        if (append_record_line(s, &s->input, batch, row) == 0) return FLOW_FAIL;
+        if (s->input.size >= INPUT_BYTES) flow = write_pipe_input(s);
     }
-    return flow == FLOW_MORE ? flush_input(s) : flow;
+    return flow == FLOW_MORE ? write_pipe_input(s) : flow;
 }
 
 /* ---- Combine */
 
 /* Runs the command on the lines collected so far, sorted. */
-static enum flow run_combiner(struct pipe_state *s, struct glint_emitter *out)
+static enum flow run_combine_command(struct pipe_state *s, struct glint_emitter *out)
 {
     enum flow flow = FLOW_MORE;
     if (s->sorted.count == 0) return FLOW_MORE;
@@ -115,34 +115,34 @@ static enum flow run_combiner(struct pipe_state *s, struct glint_emitter *out)
             error_no_memory(&s->process.task->error);
             return FLOW_FAIL;
         }
-        if (s->input.size >= INPUT_BYTES) flow = flush_input(s);
+        if (s->input.size >= INPUT_BYTES) flow = write_pipe_input(s);
     }
-    if (flow == FLOW_MORE) flow = flush_input(s);
+    if (flow == FLOW_MORE) flow = write_pipe_input(s);
     if (flow == FLOW_MORE) flow = pipe_process_finish(&s->process);
     pipe_sort_clear(&s->sorted);
     return flow;
 }
 
-static enum flow collect_rows(struct pipe_state *s, const struct glint_batch *batch,
-                              struct glint_emitter *out)
+static enum flow collect_rows_to_combine(struct pipe_state *s, const struct glint_batch *batch,
+                                         struct glint_emitter *out)
 {
     enum flow flow = FLOW_MORE;
     for (uint32_t row = 0; flow == FLOW_MORE && row < batch->rows; row++) {
-        uint64_t size = append_line(s, &s->sorted.bytes, batch, row);
+        uint64_t size = append_record_line(s, &s->sorted.bytes, batch, row);
         if (size == 0) return FLOW_FAIL;
         if (!pipe_sort_add(&s->sorted, glint_column_slice(&batch->key, row).size, size)) {
             error_no_memory(&s->process.task->error);
             return FLOW_FAIL;
         }
         if (pipe_sort_is_full(&s->sorted, s->process.task->options->memory_bytes))
-            flow = run_combiner(s, out);
+            flow = run_combine_command(s, out);
     }
     return flow;
 }
 
 /* ---- Records in, lines out */
 
-static bool start_once(struct pipe_state *s, struct glint_emitter *out)
+static bool start_command_once(struct pipe_state *s, struct glint_emitter *out)
 {
     if (s->started) return true;
     s->started = true;
@@ -153,8 +153,8 @@ static enum flow pipe_push(void *state, const struct glint_batch *batch, struct 
 {
     struct pipe_state *s = state;
     const struct glint_column *c = &batch->value;
-    if (s->command.combine) return collect_rows(s, batch, out);
-    if (!start_once(s, out)) return FLOW_FAIL;
+    if (s->command.combine) return collect_rows_to_combine(s, batch, out);
+    if (!start_command_once(s, out)) return FLOW_FAIL;
     bool consecutive = batch->key.type == GLINT_NONE && c->lines != NULL && c->lines == c->start;
     if (!consecutive) return write_rows_to_command(s, batch);
     return pipe_process_write(&s->process, c->base + c->start[0],
@@ -166,8 +166,8 @@ static enum flow pipe_finish(void *state, struct glint_emitter *out)
 {
     struct pipe_state *s = state;
     if (out->flow != FLOW_MORE) return out->flow;
-    if (s->command.combine) return run_combiner(s, out);
-    return start_once(s, out) ? pipe_process_finish(&s->process) : FLOW_FAIL;
+    if (s->command.combine) return run_combine_command(s, out);
+    return start_command_once(s, out) ? pipe_process_finish(&s->process) : FLOW_FAIL;
 }
 
 static void pipe_close(void *state)
@@ -182,7 +182,7 @@ static void pipe_close(void *state)
 
 extern const struct op op_pipe;
 
-static void pack_texts(struct packer *p, const char *const *texts)
+static void pack_text_list(struct packer *p, const char *const *texts)
 {
     uint32_t count = 0;
     while (texts != NULL && texts[count] != NULL) count++;
@@ -191,7 +191,7 @@ static void pack_texts(struct packer *p, const char *const *texts)
         pack_bytes(p, (struct glint_slice){(const uint8_t *)texts[i], strlen(texts[i])});
 }
 
-static void pack_statuses(struct packer *p, const int *ok)
+static void pack_exit_statuses(struct packer *p, const int *ok)
 {
     static const int success[] = {0, -1};
     uint32_t count = 0;
@@ -202,7 +202,7 @@ static void pack_statuses(struct packer *p, const int *ok)
 }
 
 /* Returns why the command cannot be one; NULL: no reason. */
-static const char *find_mistake(const struct glint_rdd *rdd, const struct glint_command *c)
+static const char *find_command_mistake(const struct glint_rdd *rdd, const struct glint_command *c)
 {
     const struct glint_schema in = rdd->schema;
     bool key = in.key == GLINT_NONE || in.key == GLINT_TEXT || in.key == GLINT_BYTES;
@@ -218,7 +218,7 @@ static const char *find_mistake(const struct glint_rdd *rdd, const struct glint_
 }
 
 /* Whether its stage reads an input, and not a shuffle. */
-static bool is_map_side(const struct glint_rdd *rdd)
+static bool is_in_map_stage(const struct glint_rdd *rdd)
 {
     while (rdd->parent_count > 0 && rdd->op->kind != OP_WIDE) rdd = rdd->parents[0];
     return rdd->op->kind != OP_WIDE;
@@ -227,17 +227,17 @@ static bool is_map_side(const struct glint_rdd *rdd)
 struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command)
 {
     if (rdd == NULL) return rdd_fail_null("pipe");
-    const char *mistake = find_mistake(rdd, command);
+    const char *mistake = find_command_mistake(rdd, command);
     if (mistake != NULL) return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "pipe: %s", mistake);
     const struct rdd_spec spec = {
         .op = &op_pipe, .parents = {rdd}, .schema = {GLINT_NONE, GLINT_TEXT}};
     struct packer p = {.failed = false};
     pack_array(&p, 6);
-    pack_texts(&p, command->argv);
-    pack_texts(&p, command->env);
-    pack_statuses(&p, command->ok);
+    pack_text_list(&p, command->argv);
+    pack_text_list(&p, command->env);
+    pack_exit_statuses(&p, command->ok);
     pack_u64(&p, command->combine);
-    pack_u64(&p, is_map_side(rdd));
+    pack_u64(&p, is_in_map_stage(rdd));
     pack_u64(&p, glint_job_id(rdd->g));
     if (p.out.size <= ARGS_BYTES_MAX) return rdd_create_packed(rdd->g, &spec, &p);
     packer_fini(&p);

@@ -10,7 +10,7 @@
 #define TAIL     "; the end of its standard error:\n"
 
 /* Appends to the end, and drops what is before the last bytes. */
-static void keep_end(struct pipe_errors *e, const char *bytes, uint32_t size)
+static void keep_last_stderr_bytes(struct pipe_errors *e, const char *bytes, uint32_t size)
 {
     assert(size <= sizeof e->end && e->end_size <= sizeof e->end);
     uint32_t kept = (uint32_t)sizeof e->end - size;
@@ -21,7 +21,7 @@ static void keep_end(struct pipe_errors *e, const char *bytes, uint32_t size)
 }
 
 /* GROUP,COUNTER,AMOUNT: what is not of this form is ignored, as in Hadoop. */
-static int count_reported(struct glint_task *task, struct glint_slice text)
+static int add_reported_counter(struct glint_task *task, struct glint_slice text)
 {
     struct glint_slice field[3], none;
     char name[NAME_BYTES_MAX];
@@ -49,7 +49,7 @@ static bool starts_with(const struct pipe_errors *e, const char *prefix)
 }
 
 /* `whole`: the line has its LF, or the process has ended. */
-static int end_error_line(struct pipe_errors *e, struct glint_task *task, bool whole)
+static int end_stderr_line(struct pipe_errors *e, struct glint_task *task, bool whole)
 {
     const uint32_t prefix = sizeof COUNTER - 1;
     int r = 0;
@@ -57,9 +57,10 @@ static int end_error_line(struct pipe_errors *e, struct glint_task *task, bool w
     if (starts_with(e, COUNTER)) {
         uint32_t size = e->line_size - prefix;
         if (size > 0 && e->line[e->line_size - 1] == '\n') size--;
-        r = count_reported(task, (struct glint_slice){(const uint8_t *)e->line + prefix, size});
+        r = add_reported_counter(task,
+                                 (struct glint_slice){(const uint8_t *)e->line + prefix, size});
     } else if (!starts_with(e, REPORTER)) {
-        keep_end(e, e->line, e->line_size);
+        keep_last_stderr_bytes(e, e->line, e->line_size);
     }
     e->is_rest = !whole;
     e->line_size = 0;
@@ -80,14 +81,14 @@ int pipe_errors_add(struct pipe_errors *e, struct glint_task *task, const char *
         bytes += n;
         size -= n;
         bool whole = e->line[e->line_size - 1] == '\n';
-        if (whole || e->line_size == sizeof e->line) r = end_error_line(e, task, whole);
+        if (whole || e->line_size == sizeof e->line) r = end_stderr_line(e, task, whole);
     }
     return r;
 }
 
 int pipe_errors_finish(struct pipe_errors *e, struct glint_task *task)
 {
-    return e->line_size > 0 ? end_error_line(e, task, true) : 0;
+    return e->line_size > 0 ? end_stderr_line(e, task, true) : 0;
 }
 
 int pipe_errors_fail(const struct pipe_errors *e, struct glint_task *task, enum glint_code code,

@@ -54,7 +54,8 @@ int64_t pipe_output_reserve(struct pipe_output *o)
 }
 
 /* Emits one line, buffer[line, line_end), by reference. */
-static enum flow emit_line(struct pipe_output *o, uint64_t line_end, struct glint_emitter *out)
+static enum flow emit_output_line(struct pipe_output *o, uint64_t line_end,
+                                  struct glint_emitter *out)
 {
     const uint64_t size = line_end - o->line;
     if (size > o->task->options->line_bytes_max) {
@@ -82,13 +83,13 @@ static enum flow emit_long_line(struct pipe_output *o, struct glint_emitter *out
     o->scanned = o->fill;
     if (lf == NULL) return FLOW_MORE;
     uint64_t at = (uint64_t)(lf - o->buffer);
-    enum flow flow = emit_line(o, at, out);
+    enum flow flow = emit_output_line(o, at, out);
     o->line = o->scanned = at + 1;
     return flow;
 }
 
 /* Needed only for limits below a batch's size. */
-static bool lengths_are_allowed(const struct pipe_output *o, uint32_t rows)
+static bool are_line_lengths_allowed(const struct pipe_output *o, uint32_t rows)
 {
     const uint64_t max = o->task->options->line_bytes_max;
     for (uint32_t i = 0; max < BATCH_BYTES_MAX && i < rows; i++)
@@ -96,7 +97,7 @@ static bool lengths_are_allowed(const struct pipe_output *o, uint32_t rows)
     return true;
 }
 
-static enum flow emit_lines(struct pipe_output *o, struct glint_emitter *out)
+static enum flow emit_output_lines(struct pipe_output *o, struct glint_emitter *out)
 {
     const uint64_t base_at = o->line & ~(uint64_t)(ALIGN - 1);
     const uint8_t *base = o->buffer + base_at;
@@ -109,7 +110,7 @@ static enum flow emit_lines(struct pipe_output *o, struct glint_emitter *out)
     if (found.count == 0) return FLOW_MORE;
     const uint64_t next = base_at + o->start[found.count];
     o->start[0] = (uint32_t)(o->line - base_at);
-    if (!lengths_are_allowed(o, found.count)) {
+    if (!are_line_lengths_allowed(o, found.count)) {
         set_line_too_long(o);
         return FLOW_FAIL;
     }
@@ -132,9 +133,9 @@ enum flow pipe_output_emit(struct pipe_output *o, bool last, struct glint_emitte
     const struct glint_origin *origin = o->task->origin;
     enum flow flow = FLOW_MORE;
     o->task->origin = NULL;
-    while (flow == FLOW_MORE && o->scanned < o->fill) flow = emit_lines(o, out);
+    while (flow == FLOW_MORE && o->scanned < o->fill) flow = emit_output_lines(o, out);
     if (flow == FLOW_MORE && last && o->line < o->fill) {
-        flow = emit_line(o, o->fill, out);
+        flow = emit_output_line(o, o->fill, out);
         o->line = o->scanned = o->fill;
     }
     o->task->origin = origin;

@@ -32,7 +32,7 @@ void pipe_process_init(struct pipe_process *p, struct glint_task *task,
 /* ---- Start */
 
 /* Returns the path of the program, NULL with the task's error set. */
-static const char *find_command(struct pipe_process *p)
+static const char *find_command_path(struct pipe_process *p)
 {
     const char *name = p->command->words[0];
     char file[PATH_MAX];
@@ -82,7 +82,7 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
     assert(!p->running && p->output.buffer == NULL);
     if (pipe_output_init(&p->output, p->task, p->text) != 0) return p->task->error.code;
     char **variables = pipe_variables(p->task, p->command);
-    const char *path = variables != NULL ? find_command(p) : NULL;
+    const char *path = variables != NULL ? find_command_path(p) : NULL;
     p->cancelled = -1;
     if (path != NULL && p->task->cancel_file != NULL) p->cancelled = p->task->cancel_file(p->task);
     if (p->task->error.code != GLINT_OK) return p->task->error.code;
@@ -99,19 +99,19 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
 
 /* ---- Input and output */
 
-static void close_file(struct pipe_process *p, int *file)
+static void close_pipe_file(struct pipe_process *p, int *file)
 {
     if (*file >= 0) p->task->env->close(p->task->env, *file);
     *file = -1;
 }
 
-static enum flow set_failed(struct pipe_process *p, int error, const char *operation)
+static enum flow set_pipe_system_error(struct pipe_process *p, int error, const char *operation)
 {
     error_set_system(&p->task->error, GLINT_E_SYSTEM, error, operation, p->text);
     return FLOW_FAIL;
 }
 
-static enum flow read_output(struct pipe_process *p)
+static enum flow read_command_stdout(struct pipe_process *p)
 {
     struct env *env = p->task->env;
     struct pipe_output *o = &p->output;
@@ -119,29 +119,29 @@ static enum flow read_output(struct pipe_process *p)
     if (room < 0) return FLOW_FAIL;
     int64_t n = env->read(env, p->child.output, o->buffer + o->fill, (size_t)room);
     if (n == -EAGAIN) return FLOW_MORE;
-    if (n < 0) return set_failed(p, (int)n, "read the output of");
-    if (n == 0) close_file(p, &p->child.output);
+    if (n < 0) return set_pipe_system_error(p, (int)n, "read the output of");
+    if (n == 0) close_pipe_file(p, &p->child.output);
     o->fill += (uint64_t)n;
     return pipe_output_emit(o, n == 0, p->out);
 }
 
 /* Returns how many bytes it has read, or a code. */
-static int64_t read_errors(struct pipe_process *p)
+static int64_t read_command_stderr(struct pipe_process *p)
 {
     char bytes[PIPE_ERRORS_BYTES];
     struct env *env = p->task->env;
     int64_t n = env->read(env, p->child.errors, bytes, sizeof bytes);
     if (n == -EAGAIN) return 0;
-    if (n < 0) set_failed(p, (int)n, "read the standard error of");
+    if (n < 0) set_pipe_system_error(p, (int)n, "read the standard error of");
     if (n < 0) return p->task->error.code;
-    if (n == 0) close_file(p, &p->child.errors);
+    if (n == 0) close_pipe_file(p, &p->child.errors);
     int r = pipe_errors_add(&p->errors, p->task, bytes, (uint64_t)n);
     return r < 0 ? r : n;
 }
 
 /* How long to wait. The command may take any time; once it has exited, another process may have its
  * output open, which may still be writing, or run forever. */
-static int wait_ms(const struct pipe_process *p)
+static int pipe_wait_ms(const struct pipe_process *p)
 {
     struct env *env = p->task->env;
     const uint64_t quiet_ns = env->now_ns(env) - p->active_ns;
@@ -149,9 +149,9 @@ static int wait_ms(const struct pipe_process *p)
     return quiet_ns < REST_NS ? (int)((REST_NS - quiet_ns + MS_NS - 1) / MS_NS) : 0;
 }
 
-static enum flow check_rest(struct pipe_process *p)
+static enum flow check_exited_with_open_pipes(struct pipe_process *p)
 {
-    if (!p->exited || wait_ms(p) > 0) return FLOW_MORE;
+    if (!p->exited || pipe_wait_ms(p) > 0) return FLOW_MORE;
     pipe_errors_fail(&p->errors, p->task, GLINT_E_COMMAND_FAILED,
                      "let the command wait for the processes that it starts, or redirect their "
                      "output",
@@ -160,7 +160,7 @@ static enum flow check_rest(struct pipe_process *p)
 }
 
 /* Waits until something can be read or written, and reads. */
-static enum flow serve_pipes(struct pipe_process *p)
+static enum flow poll_command_pipes(struct pipe_process *p)
 {
     struct env *env = p->task->env;
     struct pollfd files[] = {{.fd = p->child.output, .events = POLLIN},
@@ -172,14 +172,14 @@ static enum flow serve_pipes(struct pipe_process *p)
         error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
         return FLOW_FAIL;
     }
-    int ready = env->poll(env, files, sizeof files / sizeof files[0], wait_ms(p));
-    if (ready < 0) return set_failed(p, ready, "wait for");
-    if (ready == 0) return check_rest(p);
+    int ready = env->poll(env, files, sizeof files / sizeof files[0], pipe_wait_ms(p));
+    if (ready < 0) return set_pipe_system_error(p, ready, "wait for");
+    if (ready == 0) return check_exited_with_open_pipes(p);
     if (files[4].revents != 0) return FLOW_MORE; /* the next call sees that it is cancelled */
     p->exited = p->exited || files[2].revents != 0;
     p->active_ns = env->now_ns(env);
-    enum flow flow = files[0].revents != 0 ? read_output(p) : FLOW_MORE;
-    if (flow == FLOW_MORE && files[1].revents != 0 && read_errors(p) < 0) flow = FLOW_FAIL;
+    enum flow flow = files[0].revents != 0 ? read_command_stdout(p) : FLOW_MORE;
+    if (flow == FLOW_MORE && files[1].revents != 0 && read_command_stderr(p) < 0) flow = FLOW_FAIL;
     return flow;
 }
 
@@ -190,9 +190,9 @@ enum flow pipe_process_write(struct pipe_process *p, const uint8_t *data, uint64
         int64_t n = env->write(env, p->child.input, data, size);
         /* It reads no more, as head does; only its exit status counts. */
         if (n == -EPIPE) return pipe_process_finish(p);
-        if (n < 0 && n != -EAGAIN) return set_failed(p, (int)n, "write the input of");
+        if (n < 0 && n != -EAGAIN) return set_pipe_system_error(p, (int)n, "write the input of");
         if (n < 0) {
-            enum flow flow = serve_pipes(p);
+            enum flow flow = poll_command_pipes(p);
             if (flow != FLOW_MORE) return flow;
             continue;
         }
@@ -205,11 +205,11 @@ enum flow pipe_process_write(struct pipe_process *p, const uint8_t *data, uint64
 
 /* ---- End */
 
-static enum flow check_status(struct pipe_process *p, int status)
+static enum flow check_exit_status(struct pipe_process *p, int status)
 {
     if (status >= 0 && WIFEXITED(status) && p->command->ok[WEXITSTATUS(status)]) return FLOW_MORE;
     if (status < 0)
-        set_failed(p, status, "determine the exit status of");
+        set_pipe_system_error(p, status, "determine the exit status of");
     else if (WIFSIGNALED(status))
         pipe_errors_fail(&p->errors, p->task, GLINT_E_COMMAND_KILLED,
                          WTERMSIG(status) == SIGKILL
@@ -226,14 +226,14 @@ static enum flow check_status(struct pipe_process *p, int status)
 }
 
 /* Kills what is left of it. Returns its status as from waitpid. */
-static int end_process(struct pipe_process *p)
+static int kill_and_reap_command(struct pipe_process *p)
 {
     int status = p->task->env->reap(p->task->env, p->child.pid);
     assert(p->running);
-    close_file(p, &p->child.input);
-    close_file(p, &p->child.output);
-    close_file(p, &p->child.errors);
-    close_file(p, &p->child.exited);
+    close_pipe_file(p, &p->child.input);
+    close_pipe_file(p, &p->child.output);
+    close_pipe_file(p, &p->child.errors);
+    close_pipe_file(p, &p->child.exited);
     p->running = false;
     pipe_output_fini(&p->output);
     return status;
@@ -243,21 +243,21 @@ enum flow pipe_process_finish(struct pipe_process *p)
 {
     enum flow flow = FLOW_MORE;
     if (!p->running) return FLOW_MORE;
-    close_file(p, &p->child.input);
-    while (flow == FLOW_MORE && (p->child.output >= 0 || !p->exited)) flow = serve_pipes(p);
+    close_pipe_file(p, &p->child.input);
+    while (flow == FLOW_MORE && (p->child.output >= 0 || !p->exited)) flow = poll_command_pipes(p);
     if (flow != FLOW_MORE) return flow;
     /* Bounded: another process may write on. */
     for (uint32_t i = 0; i < ERRORS_READS && p->child.errors >= 0; i++) {
-        int64_t n = read_errors(p);
+        int64_t n = read_command_stderr(p);
         if (n < 0) return FLOW_FAIL;
         if (n == 0) break;
     }
     if (pipe_errors_finish(&p->errors, p->task) != 0) return FLOW_FAIL;
-    return check_status(p, end_process(p));
+    return check_exit_status(p, kill_and_reap_command(p));
 }
 
 void pipe_process_close(struct pipe_process *p)
 {
-    if (p->running) end_process(p);
+    if (p->running) kill_and_reap_command(p);
     pipe_output_fini(&p->output);
 }

@@ -18,7 +18,7 @@ bool pipe_sort_is_full(const struct pipe_sort *s, uint64_t memory_bytes)
     return s->bytes.size + s->count * each >= memory_bytes / MEMORY_SHARE;
 }
 
-static struct glint_slice key_of(const void *arg, uint64_t reference)
+static struct glint_slice pipe_sort_key_of(const void *arg, uint64_t reference)
 {
     const struct pipe_sort *s = arg;
     const struct pipe_sort_line *line = &s->lines[reference];
@@ -32,9 +32,9 @@ bool pipe_sort_run(struct pipe_sort *s)
     s->entries = mem_alloc(s->count * sizeof *s->entries);
     bool ok = scratch != NULL && s->entries != NULL;
     for (uint64_t i = 0; ok && i < s->count; i++)
-        s->entries[i] =
-            (struct sort_entry){sort_key_prefix(key_of(s, i), 0, false), sort_pack_reference(0, i)};
-    const struct sort_keys keys = {.get = key_of, .arg = s};
+        s->entries[i] = (struct sort_entry){sort_key_prefix(pipe_sort_key_of(s, i), 0, false),
+                                            sort_pack_reference(0, i)};
+    const struct sort_keys keys = {.get = pipe_sort_key_of, .arg = s};
     if (ok) sort_entries(s->entries, scratch, s->count, false, &keys);
     mem_free(scratch);
     return ok;

@@ -19,7 +19,7 @@ static bool is_same_variable(const char *a, const char *b)
 }
 
 /* Adds a variable, or replaces the one of the same name. NULL: out of memory. */
-static void set_variable(struct variables *v, char *variable)
+static void add_or_replace_variable(struct variables *v, char *variable)
 {
     uint32_t at = 0;
     if (variable == NULL) v->failed = true;
@@ -31,17 +31,18 @@ static void set_variable(struct variables *v, char *variable)
 }
 
 /* Sets a variable and its old name; `value` NULL: not known. */
-static void set_of_hadoop(struct variables *v, const char *name, const char *old, const char *value)
+static void set_hadoop_variable(struct variables *v, const char *name, const char *old,
+                                const char *value)
 {
     if (value == NULL) return;
-    set_variable(v, arena_format(&v->task->arena, "%s=%s", name, value));
-    set_variable(v, arena_format(&v->task->arena, "%s=%s", old, value));
+    add_or_replace_variable(v, arena_format(&v->task->arena, "%s=%s", name, value));
+    add_or_replace_variable(v, arena_format(&v->task->arena, "%s=%s", old, value));
 }
 
 #define HADOOP_VARIABLES 12u
 
 /* Ids have Hadoop's form: some scripts take the number from them. */
-static void set_all_of_hadoop(struct variables *v, const struct pipe_command *c)
+static void set_hadoop_variables(struct variables *v, const struct pipe_command *c)
 {
     struct arena *arena = &v->task->arena;
     const char *const id = arena_format(arena, "%016llx_0001", (unsigned long long)c->job);
@@ -50,14 +51,16 @@ static void set_all_of_hadoop(struct variables *v, const struct pipe_command *c)
         arena_format(arena, "%s_%c_%06u", id, c->is_map ? 'm' : 'r', v->task->partition);
     v->failed = v->failed || id == NULL || number == NULL || task == NULL;
     if (v->failed) return;
-    set_of_hadoop(v, "mapreduce_job_id", "mapred_job_id", arena_format(arena, "job_%s", id));
-    set_of_hadoop(v, "mapreduce_task_id", "mapred_tip_id", arena_format(arena, "task_%s", task));
-    set_of_hadoop(v, "mapreduce_task_attempt_id", "mapred_task_id",
-                  arena_format(arena, "attempt_%s_%u", task, v->task->attempt));
-    set_of_hadoop(v, "mapreduce_task_partition", "mapred_task_partition", number);
-    set_of_hadoop(v, "mapreduce_task_ismap", "mapred_task_is_map", c->is_map ? "true" : "false");
-    set_of_hadoop(v, "mapreduce_map_input_file", "map_input_file",
-                  c->is_map ? v->task->input_path : NULL);
+    set_hadoop_variable(v, "mapreduce_job_id", "mapred_job_id", arena_format(arena, "job_%s", id));
+    set_hadoop_variable(v, "mapreduce_task_id", "mapred_tip_id",
+                        arena_format(arena, "task_%s", task));
+    set_hadoop_variable(v, "mapreduce_task_attempt_id", "mapred_task_id",
+                        arena_format(arena, "attempt_%s_%u", task, v->task->attempt));
+    set_hadoop_variable(v, "mapreduce_task_partition", "mapred_task_partition", number);
+    set_hadoop_variable(v, "mapreduce_task_ismap", "mapred_task_is_map",
+                        c->is_map ? "true" : "false");
+    set_hadoop_variable(v, "mapreduce_map_input_file", "map_input_file",
+                        c->is_map ? v->task->input_path : NULL);
 }
 
 char **pipe_variables(struct glint_task *task, const struct pipe_command *command)
@@ -67,9 +70,9 @@ char **pipe_variables(struct glint_task *task, const struct pipe_command *comman
     for (char **at = command->variables; *at != NULL; at++) v.capacity++;
     v.all = task_alloc(task, sizeof *v.all * (v.capacity + 1));
     if (v.all == NULL) return NULL;
-    for (char **at = environ; *at != NULL; at++) set_variable(&v, *at);
-    set_all_of_hadoop(&v, command);
-    for (char **at = command->variables; *at != NULL; at++) set_variable(&v, *at);
+    for (char **at = environ; *at != NULL; at++) add_or_replace_variable(&v, *at);
+    set_hadoop_variables(&v, command);
+    for (char **at = command->variables; *at != NULL; at++) add_or_replace_variable(&v, *at);
     v.all[v.count] = NULL;
     if (!v.failed) return v.all;
     error_no_memory(&task->error);

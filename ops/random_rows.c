@@ -17,7 +17,7 @@ bool multiplicity_fraction_is_valid(double fraction, bool with_replacement)
 }
 
 /* A share of all numbers is below the bound. Returns false for shares of about 1. */
-static bool bound_of_share(long double share, uint64_t *out)
+static bool random_bound_of_share(long double share, uint64_t *out)
 {
     const long double scaled = ldexpl(share, 64);
     if (scaled >= 18446744073709551615.0L) return false;
@@ -33,7 +33,7 @@ void multiplicity_pack(struct packer *p, double fraction, bool with_replacement)
     assert(multiplicity_fraction_is_valid(fraction, with_replacement));
     if (!with_replacement) {
         /* Once, if the number is not below the share that is left out. */
-        if (fraction > 0 && bound_of_share(1 - (long double)fraction, &bound))
+        if (fraction > 0 && random_bound_of_share(1 - (long double)fraction, &bound))
             put_le64(bytes + BOUND_BYTES * count++, bound);
     } else if (fraction > 0) {
         /* P(X <= k) is the bound from which a row is there more than k times. */
@@ -41,7 +41,7 @@ void multiplicity_pack(struct packer *p, double fraction, bool with_replacement)
         long double below = 0;
         for (uint32_t k = 0; k < BOUNDS_MAX; k++) {
             below += expl(k * log_mean - mean - lgammal(k + 1.0L));
-            if (!bound_of_share(below, &bound)) break;
+            if (!random_bound_of_share(below, &bound)) break;
             put_le64(bytes + BOUND_BYTES * count++, bound);
         }
     }

@@ -26,7 +26,7 @@ struct random_split_state {
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
-static int split_open(void *state, const struct op_open *o)
+static int random_split_open(void *state, const struct op_open *o)
 {
     struct random_split_state *s = state;
     struct unpacker u = unpack_begin(o->params);
@@ -42,7 +42,7 @@ static int split_open(void *state, const struct op_open *o)
 }
 
 /* Writes every row number and advances only for kept rows: no branch to mispredict. */
-static uint32_t choose_rows(struct random_split_state *s, uint32_t rows)
+static uint32_t select_random_rows(struct random_split_state *s, uint32_t rows)
 {
     const uint64_t first = s->range.first, size = s->range.count;
     uint64_t next = s->next;
@@ -58,7 +58,8 @@ static uint32_t choose_rows(struct random_split_state *s, uint32_t rows)
     return count;
 }
 
-static enum flow split_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow random_split_push(void *state, const struct glint_batch *batch,
+                                   struct glint_emitter *out)
 {
     struct random_split_state *s = state;
     assert(!s->range.all || s->range.first == 0);
@@ -67,7 +68,7 @@ static enum flow split_push(void *state, const struct glint_batch *batch, struct
         glint_emit_batch(out, batch);
         return out->flow;
     }
-    const uint32_t count = choose_rows(s, batch->rows);
+    const uint32_t count = select_random_rows(s, batch->rows);
     return selection_emit(&s->selection, batch, s->rows, count, out);
 }
 
@@ -80,7 +81,7 @@ struct random_key_state {
     int64_t keys[BATCH_ROWS_MAX];
 };
 
-static int key_open(void *state, const struct op_open *o)
+static int random_key_open(void *state, const struct op_open *o)
 {
     struct random_key_state *s = state;
     struct unpacker u = unpack_begin(o->params);
@@ -96,7 +97,8 @@ static int key_open(void *state, const struct op_open *o)
                      "cannot decode the parameters of a split");
 }
 
-static enum flow key_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow random_key_push(void *state, const struct glint_batch *batch,
+                                 struct glint_emitter *out)
 {
     struct random_key_state *s = state;
     assert(batch->rows <= BATCH_ROWS_MAX && batch->key.type == GLINT_NONE);
@@ -118,7 +120,7 @@ static enum flow key_push(void *state, const struct glint_batch *batch, struct g
 
 /* Converts a share to a bound: a `share` of all numbers is below *out. Returns false for share 1,
  * whose bound, 2^64, does not fit. */
-static bool random_bound(double share, uint64_t *out)
+static bool random_bound_below_share(double share, uint64_t *out)
 {
     *out = 0;
     if (share >= 1) return false;
@@ -127,20 +129,20 @@ static bool random_bound(double share, uint64_t *out)
 }
 
 /* The range of numbers between two shares. */
-static struct random_range range_make(double from, double to)
+static struct random_range random_range_of_shares(double from, double to)
 {
     assert(from >= 0 && from <= to && to <= 1);
     struct random_range r = {.count = 0};
     uint64_t end;
-    if (!random_bound(from, &r.first)) return r;
-    const bool ends = random_bound(to, &end);
+    if (!random_bound_below_share(from, &r.first)) return r;
+    const bool ends = random_bound_below_share(to, &end);
     r.count = end - r.first; /* up to share 1 this wraps around to 2^64 - first, as intended */
     r.all = !ends && r.first == 0;
     return r;
 }
 
-static struct glint_rdd *range_rdd(struct glint_rdd *rdd, const struct op *op, uint64_t seed,
-                                   struct random_range range)
+static struct glint_rdd *random_range_rdd(struct glint_rdd *rdd, const struct op *op, uint64_t seed,
+                                          struct random_range range)
 {
     struct packer p = {.failed = false};
     pack_array(&p, 4);
@@ -166,11 +168,12 @@ struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t 
                   "sample: a fraction of %g", fraction);
         return NULL;
     }
-    return range_rdd(rdd, &op_sample, seed, range_make(0, fraction));
+    return random_range_rdd(rdd, &op_sample, seed, random_range_of_shares(0, fraction));
 }
 
 /* Returns the sum of the weights, or -1 with the error set if they are not valid. */
-static double weights_sum(struct glint *g, const double *weights, uint32_t count, const char *call)
+static double sum_valid_weights(struct glint *g, const double *weights, uint32_t count,
+                                const char *call)
 {
     double sum = 0;
     for (uint32_t i = 0; i < count && sum >= 0; i++) sum = weights[i] >= 0 ? sum + weights[i] : -1;
@@ -189,14 +192,14 @@ void glint_random_split(struct glint_rdd *rdd, const double *weights, uint32_t c
         rdd_null_error("randomSplit");
         return;
     }
-    const double sum = weights_sum(rdd->g, weights, count, "randomSplit");
+    const double sum = sum_valid_weights(rdd->g, weights, count, "randomSplit");
     if (sum < 0) return;
     double before = 0, from = 0;
     for (uint32_t i = 0; i < count; i++) {
         before += weights[i];
         /* Computed in the same order as `sum`, so the last child ends at exactly 1. */
         const double to = before / sum;
-        out[i] = range_rdd(rdd, &op_random_split, seed, range_make(from, to));
+        out[i] = random_range_rdd(rdd, &op_random_split, seed, random_range_of_shares(from, to));
         from = to;
     }
     assert(from == 1);
@@ -206,7 +209,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
                                             uint32_t count, uint64_t seed)
 {
     if (rdd == NULL) return rdd_fail_null("keyByRandomSplit");
-    const double sum = weights_sum(rdd->g, weights, count, "keyByRandomSplit");
+    const double sum = sum_valid_weights(rdd->g, weights, count, "keyByRandomSplit");
     if (sum < 0) return NULL;
     if (rdd_is_pair(rdd))
         return rdd_fail(rdd, GLINT_E_PLAN_TYPE,
@@ -217,7 +220,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     for (uint32_t i = 0; i + 1 < count; i++) {
         before += weights[i];
         /* Bounds at share 1 do not exist: children after them get no records. */
-        bounds += random_bound(before / sum, &bound);
+        bounds += random_bound_below_share(before / sum, &bound);
     }
     struct packer p = {.failed = false};
     pack_array(&p, 2);
@@ -226,7 +229,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
     before = 0;
     for (uint32_t i = 0; i < bounds; i++) {
         before += weights[i];
-        random_bound(before / sum, &bound);
+        random_bound_below_share(before / sum, &bound);
         pack_u64(&p, bound);
     }
     const struct rdd_spec spec = {
@@ -237,7 +240,7 @@ struct glint_rdd *glint_key_by_random_split(struct glint_rdd *rdd, const double 
 #define SPLIT_OP(op_name)                                                                          \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW, .state_size = sizeof(struct random_split_state),       \
-        .open = split_open, .push = split_push                                                     \
+        .open = random_split_open, .push = random_split_push                                       \
     }
 
 const struct op op_random_split = SPLIT_OP("randomSplit");
@@ -245,5 +248,5 @@ const struct op op_sample = SPLIT_OP("sample");
 const struct op op_key_by_random_split = {.name = "keyByRandomSplit",
                                           .kind = OP_NARROW,
                                           .state_size = sizeof(struct random_key_state),
-                                          .open = key_open,
-                                          .push = key_push};
+                                          .open = random_key_open,
+                                          .push = random_key_push};

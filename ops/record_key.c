@@ -10,7 +10,7 @@
 #define SIZE_BYTES 4
 
 /* True if one column is empty: the other one is the key of the shuffle without any packing. */
-static bool is_single(struct glint_schema schema)
+static bool has_one_column(struct glint_schema schema)
 {
     return schema.key == GLINT_NONE || schema.value == GLINT_NONE;
 }
@@ -28,7 +28,7 @@ struct pack_state {
     struct buffer bytes;
 };
 
-static int pack_open(void *state, const struct op_open *o)
+static int record_key_pack_open(void *state, const struct op_open *o)
 {
     struct pack_state *s = state;
     s->task = o->task;
@@ -43,7 +43,7 @@ static int pack_open(void *state, const struct op_open *o)
     return 0;
 }
 
-static enum flow pack_flush(struct pack_state *s, struct glint_emitter *out)
+static enum flow record_key_pack_flush(struct pack_state *s, struct glint_emitter *out)
 {
     struct glint_batch batch = {.rows = s->rows,
                                 .key = {.type = GLINT_BYTES,
@@ -61,8 +61,8 @@ static enum flow pack_flush(struct pack_state *s, struct glint_emitter *out)
     return out->flow;
 }
 
-static bool append_cells(struct buffer *out, enum glint_type key_type, struct glint_slice key,
-                         struct glint_slice value)
+static bool append_record_cells(struct buffer *out, enum glint_type key_type,
+                                struct glint_slice key, struct glint_slice value)
 {
     const uint32_t size = (uint32_t)key.size;
     return buffer_append(out, key.data, key.size) && buffer_append(out, value.data, value.size) &&
@@ -73,23 +73,23 @@ bool record_key_append(struct buffer *out, struct glint_schema schema,
                        const struct glint_record *record)
 {
     uint8_t key[CODEC_NUMBER_BYTES], value[CODEC_NUMBER_BYTES];
-    return append_cells(out, schema.key, codec_encode(schema.key, &record->key, key),
-                        codec_encode(schema.value, &record->value, value));
+    return append_record_cells(out, schema.key, codec_encode(schema.key, &record->key, key),
+                               codec_encode(schema.value, &record->value, value));
 }
 
-static bool pack_row(struct pack_state *s, struct glint_slice key, struct glint_slice value)
+static bool pack_record_row(struct pack_state *s, struct glint_slice key, struct glint_slice value)
 {
     uint64_t start = s->bytes.size;
     assert(s->rows < BATCH_ROWS_MAX && start <= BATCH_BYTES_MAX);
-    if (!append_cells(&s->bytes, s->in.key, key, value)) return false;
+    if (!append_record_cells(&s->bytes, s->in.key, key, value)) return false;
     s->start[s->rows] = (uint32_t)start;
     s->end[s->rows] = (uint32_t)s->bytes.size;
     s->rows++;
     return true;
 }
 
-static enum flow pack_pairs(struct pack_state *s, const struct glint_batch *batch,
-                            struct glint_emitter *out)
+static enum flow pack_pair_rows(struct pack_state *s, const struct glint_batch *batch,
+                                struct glint_emitter *out)
 {
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
@@ -105,18 +105,19 @@ static enum flow pack_pairs(struct pack_state *s, const struct glint_batch *batc
             return FLOW_FAIL;
         }
         bool full = s->rows > 0 && s->bytes.size + size > BATCH_BYTES_MAX;
-        if (full && pack_flush(s, out) != FLOW_MORE) return out->flow;
-        if (pack_row(s, key, value)) continue;
+        if (full && record_key_pack_flush(s, out) != FLOW_MORE) return out->flow;
+        if (pack_record_row(s, key, value)) continue;
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
     }
-    return pack_flush(s, out);
+    return record_key_pack_flush(s, out);
 }
 
-static enum flow pack_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow record_key_pack_push(void *state, const struct glint_batch *batch,
+                                      struct glint_emitter *out)
 {
     struct pack_state *s = state;
-    if (!is_single(s->in)) return pack_pairs(s, batch, out);
+    if (!has_one_column(s->in)) return pack_pair_rows(s, batch, out);
     struct glint_batch moved = *batch;
     if (s->in.key == GLINT_NONE) moved.key = batch->value;
     moved.value = s->value;
@@ -124,7 +125,7 @@ static enum flow pack_push(void *state, const struct glint_batch *batch, struct 
     return out->flow;
 }
 
-static void pack_close(void *state)
+static void record_key_pack_close(void *state)
 {
     buffer_fini(&((struct pack_state *)state)->bytes);
 }
@@ -132,9 +133,9 @@ static void pack_close(void *state)
 const struct op op_record_pack = {.name = "record.pack",
                                   .kind = OP_NARROW,
                                   .state_size = sizeof(struct pack_state),
-                                  .open = pack_open,
-                                  .push = pack_push,
-                                  .close = pack_close};
+                                  .open = record_key_pack_open,
+                                  .push = record_key_pack_push,
+                                  .close = record_key_pack_close};
 
 /* ---- Reduce side */
 
@@ -152,7 +153,7 @@ struct unpack_state {
     struct unpack_column key, value;
 };
 
-static int unpack_open(void *state, const struct op_open *o)
+static int record_key_unpack_open(void *state, const struct op_open *o)
 {
     struct unpack_state *s = state;
     s->task = o->task;
@@ -162,8 +163,8 @@ static int unpack_open(void *state, const struct op_open *o)
 
 /* Sets cell `row` to `cell`, a slice of `packed`. Returns false if its size does not fit the
  * type. */
-static bool unpack_cell(struct unpack_column *c, enum glint_type type, uint32_t row,
-                        struct glint_slice cell, const struct glint_column *packed)
+static bool unpack_key_cell(struct unpack_column *c, enum glint_type type, uint32_t row,
+                            struct glint_slice cell, const struct glint_column *packed)
 {
     union glint_value v = {.i64 = 0};
     if (!codec_decode(type, cell, &v)) return false;
@@ -178,7 +179,8 @@ static bool unpack_cell(struct unpack_column *c, enum glint_type type, uint32_t 
     return true;
 }
 
-static bool unpack_row(struct unpack_state *s, const struct glint_column *packed, uint32_t row)
+static bool unpack_record_row(struct unpack_state *s, const struct glint_column *packed,
+                              uint32_t row)
 {
     struct glint_slice all = glint_column_slice(packed, row);
     /* A number as key has a fixed size, which is not stored. */
@@ -190,8 +192,8 @@ static bool unpack_row(struct unpack_state *s, const struct glint_column *packed
     }
     if (size > all.size) return false;
     struct glint_slice key = {all.data, size}, value = {all.data + size, all.size - size};
-    return unpack_cell(&s->key, s->out.key, row, key, packed) &&
-           unpack_cell(&s->value, s->out.value, row, value, packed);
+    return unpack_key_cell(&s->key, s->out.key, row, key, packed) &&
+           unpack_key_cell(&s->value, s->out.value, row, value, packed);
 }
 
 static struct glint_column make_unpacked_column(const struct unpack_column *c, enum glint_type type,
@@ -211,13 +213,13 @@ static struct glint_column make_unpacked_column(const struct unpack_column *c, e
     return out;
 }
 
-static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *batch,
-                              struct glint_emitter *out)
+static enum flow unpack_pair_rows(struct unpack_state *s, const struct glint_batch *batch,
+                                  struct glint_emitter *out)
 {
     const struct glint_column *packed = batch->key.type != GLINT_NONE ? &batch->key : &batch->value;
     assert(packed->size <= UINT32_MAX); /* at most KEY_BYTES_MAX, or a batch */
     for (uint32_t row = 0; row < batch->rows; row++) {
-        if (unpack_row(s, packed, row)) continue;
+        if (unpack_record_row(s, packed, row)) continue;
         error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
                   "cannot decode a record from a key");
         return FLOW_FAIL;
@@ -229,11 +231,11 @@ static enum flow unpack_pairs(struct unpack_state *s, const struct glint_batch *
     return out->flow;
 }
 
-static enum flow unpack_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow record_key_unpack_push(void *state, const struct glint_batch *batch,
+                                        struct glint_emitter *out)
 {
     struct unpack_state *s = state;
-    if (!is_single(s->out)) return unpack_pairs(s, batch, out);
+    if (!has_one_column(s->out)) return unpack_pair_rows(s, batch, out);
     struct glint_batch moved = *batch;
     if (s->out.key == GLINT_NONE) {
         moved.key = batch->value;
@@ -246,15 +248,15 @@ static enum flow unpack_push(void *state, const struct glint_batch *batch,
 const struct op op_record_unpack = {.name = "record.unpack",
                                     .kind = OP_NARROW,
                                     .state_size = sizeof(struct unpack_state),
-                                    .open = unpack_open,
-                                    .push = unpack_push};
+                                    .open = record_key_unpack_open,
+                                    .push = record_key_unpack_push};
 
 /* ---- Driver side */
 
 static struct glint_schema packed_schema(struct glint_schema schema, int64_t mark)
 {
     enum glint_type key = schema.key == GLINT_NONE ? schema.value : schema.key;
-    if (!is_single(schema)) key = GLINT_BYTES;
+    if (!has_one_column(schema)) key = GLINT_BYTES;
     return (struct glint_schema){key, mark == 0 ? GLINT_NONE : GLINT_I64};
 }
 

@@ -9,7 +9,7 @@
 #define WASTE_BYTES_MIN (64 * KIB) /* less is not worth compacting */
 
 /* Copies the bytes in use into a new buffer of twice the size, so that compaction is rare. */
-static bool compact_bytes(struct record_pool *k, uint64_t extra)
+static bool record_pool_compact(struct record_pool *k, uint64_t extra)
 {
     struct buffer fresh = {NULL, 0, 0};
     if (!buffer_reserve(&fresh, 2 * k->used + extra)) return false;
@@ -29,11 +29,11 @@ static bool compact_bytes(struct record_pool *k, uint64_t extra)
 }
 
 /* Allocates memory even if `size` is 0: empty records also point into it. */
-static bool reserve_bytes(struct record_pool *k, uint64_t size)
+static bool record_pool_reserve(struct record_pool *k, uint64_t size)
 {
     if (k->bytes.data != NULL && size <= k->bytes.capacity - k->bytes.size) return true;
     uint64_t waste = k->bytes.size - k->used;
-    if (waste > WASTE_BYTES_MIN && waste > k->used) return compact_bytes(k, size);
+    if (waste > WASTE_BYTES_MIN && waste > k->used) return record_pool_compact(k, size);
     return buffer_reserve(&k->bytes, size + 1);
 }
 
@@ -44,7 +44,7 @@ bool record_pool_set(struct record_pool *k, uint64_t i, struct glint_slice key,
     uint64_t size = key.size + value.size;
     if (!array_reserve(&k->items, &k->capacity, i + 1, sizeof *k->items)) return false;
     if (i == k->count || size > k->items[i].room) {
-        if (!reserve_bytes(k, size)) return false;
+        if (!record_pool_reserve(k, size)) return false;
         if (i == k->count) k->items[k->count++] = (struct record_pool_item){.at = 0};
         k->used += size - k->items[i].room;
         k->items[i].at = k->bytes.size;

@@ -15,7 +15,7 @@
 #include <assert.h>
 
 /* The parameters are [zero], or [] for reduce. */
-static int start_from_zero(struct reduce_state *s, struct glint_slice params)
+static int reduce_init_from_zero(struct reduce_state *s, struct glint_slice params)
 {
     struct unpacker u = unpack_begin(params);
     int r = 0;
@@ -52,12 +52,12 @@ int reduce_open(void *state, const struct op_open *o)
                               .key = GLINT_NONE,
                               .value = o->in.value,
                               .acc = reduce_accumulator_type(o->function, o->in.value)};
-    return start_from_zero(s, o->params);
+    return reduce_init_from_zero(s, o->params);
 }
 
 /* For i64 columns: the first value starts the accumulator, all others are merged in one call.
  * Returns 0 or the function's error. */
-static int push_column(struct combiner *c, const int64_t *values, uint32_t rows)
+static int reduce_i64_column(struct combiner *c, const int64_t *values, uint32_t rows)
 {
     static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is only one accumulator */
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
@@ -77,7 +77,7 @@ enum flow reduce_push(void *state, const struct glint_batch *batch, struct glint
     struct reduce_state *s = state;
     struct combiner *c = &s->combiner;
     if (aggregator_merges_columns(&s->spec))
-        return push_column(c, batch->value.i64, batch->rows) == 0 ? FLOW_MORE : FLOW_FAIL;
+        return reduce_i64_column(c, batch->value.i64, batch->rows) == 0 ? FLOW_MORE : FLOW_FAIL;
     for (uint32_t row = 0; row < batch->rows; row++) {
         union glint_value value = glint_column_value(&batch->value, row);
         int r = c->started ? aggregator_merge_value(&c->aggregator, &c->acc, &value, true)
@@ -141,7 +141,7 @@ static int reduce_on_result(void *arg, uint32_t partition, struct glint_slice re
     /* An empty partition has no result in reduce, where no value starts the accumulator. */
     if (result.size == 0) return 0;
     if (!result_rows_next(result, &at, schema, &part) || at != result.size)
-        return result_set_malformed(d->rdd->g, d->op);
+        return set_malformed_result_error(d->rdd->g, d->op);
     int r = combiner_add_value(&d->state.combiner, codec_encode(schema.value, &part.value, scratch),
                                false);
     return r;
@@ -183,9 +183,10 @@ int reduce_run(const struct action *action, struct glint_rows *out)
 }
 
 /* `zero` may be NULL: then the first value starts. */
-static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union glint_value *zero,
-                         const struct glint_function *function, struct glint_args *args,
-                         struct glint_rows *out)
+static int run_reduce_with_zero(struct glint_rdd *rdd, const struct op *op,
+                                const union glint_value *zero,
+                                const struct glint_function *function, struct glint_args *args,
+                                struct glint_rows *out)
 {
     *out = (struct glint_rows){.count = 0};
     if (rdd == NULL) return rdd_null_error(op->name);
@@ -210,19 +211,19 @@ static int reduce_values(struct glint_rdd *rdd, const struct op *op, const union
 int glint_reduce(struct glint_rdd *rdd, const struct glint_function *function,
                  struct glint_args *args, struct glint_rows *out)
 {
-    int r = reduce_values(rdd, &op_reduce, NULL, function, args, out);
+    int r = run_reduce_with_zero(rdd, &op_reduce, NULL, function, args, out);
     return r == 0 && out->count == 0 ? result_rows_fail_empty(rdd->g, out, "reduce") : r;
 }
 
 int glint_fold(struct glint_rdd *rdd, union glint_value zero, const struct glint_function *function,
                struct glint_args *args, struct glint_rows *out)
 {
-    return reduce_values(rdd, &op_fold, &zero, function, args, out);
+    return run_reduce_with_zero(rdd, &op_fold, &zero, function, args, out);
 }
 
 int glint_aggregate(struct glint_rdd *rdd, union glint_value zero,
                     const struct glint_function *function, struct glint_args *args,
                     struct glint_rows *out)
 {
-    return reduce_values(rdd, &op_aggregate, &zero, function, args, out);
+    return run_reduce_with_zero(rdd, &op_aggregate, &zero, function, args, out);
 }

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static bool append_cell(struct buffer *out, enum glint_type type, struct glint_slice s)
+static bool append_result_cell(struct buffer *out, enum glint_type type, struct glint_slice s)
 {
     if (type == GLINT_NONE) return true;
     if (!buffer_reserve(out, s.size + 10)) return false;
@@ -17,7 +17,7 @@ static bool append_cell(struct buffer *out, enum glint_type type, struct glint_s
 bool result_rows_append_bytes(struct buffer *out, struct glint_schema schema,
                               struct glint_slice key, struct glint_slice value)
 {
-    return append_cell(out, schema.key, key) && append_cell(out, schema.value, value);
+    return append_result_cell(out, schema.key, key) && append_result_cell(out, schema.value, value);
 }
 
 bool result_rows_append(struct buffer *out, struct glint_schema schema,
@@ -61,8 +61,8 @@ void result_rows_state_close(void *state)
     buffer_fini(&((struct result_rows_state *)state)->bytes);
 }
 
-static bool next_cell(struct glint_slice result, uint64_t *at, enum glint_type type,
-                      union glint_value *out)
+static bool next_result_cell(struct glint_slice result, uint64_t *at, enum glint_type type,
+                             union glint_value *out)
 {
     if (type == GLINT_NONE) return true;
     uint64_t size;
@@ -77,8 +77,8 @@ bool result_rows_next(struct glint_slice result, uint64_t *at, struct glint_sche
                       struct glint_record *out)
 {
     if (*at >= result.size) return false;
-    return next_cell(result, at, schema.key, &out->key) &&
-           next_cell(result, at, schema.value, &out->value);
+    return next_result_cell(result, at, schema.key, &out->key) &&
+           next_result_cell(result, at, schema.value, &out->value);
 }
 
 int record_compare(struct glint_schema schema, const struct glint_record *a,
@@ -122,7 +122,7 @@ int result_rows_add_partition(struct glint *g, struct glint_rows *rows, struct g
 }
 
 /* Reads the encoded key of the row at `offset`; the rows were validated when added. */
-static struct glint_slice row_key(const void *arg, uint64_t offset)
+static struct glint_slice result_row_key(const void *arg, uint64_t offset)
 {
     const struct glint_rows *rows = arg;
     const uint8_t *at = rows->data + offset;
@@ -142,10 +142,11 @@ int result_rows_sort(struct glint *g, struct glint_rows *rows)
     struct sort_entry *entries = mem_alloc(2 * count * sizeof *entries);
     if (entries == NULL) return error_no_memory(&g->error);
     for (uint64_t i = 0; i < count; i++)
-        entries[i] = (struct sort_entry){sort_key_prefix(row_key(rows, rows->offsets[i]), 0, false),
-                                         sort_pack_reference(0, rows->offsets[i])};
+        entries[i] =
+            (struct sort_entry){sort_key_prefix(result_row_key(rows, rows->offsets[i]), 0, false),
+                                sort_pack_reference(0, rows->offsets[i])};
     bool number = rows->schema.key == GLINT_I64 || rows->schema.key == GLINT_F64;
-    const struct sort_keys keys = {.get = row_key, .arg = rows};
+    const struct sort_keys keys = {.get = result_row_key, .arg = rows};
     sort_entries(entries, entries + count, count, false, number ? NULL : &keys);
     for (uint64_t i = 0; i < count; i++) rows->offsets[i] = sort_entry_reference(&entries[i]);
     mem_free(entries);
@@ -159,7 +160,7 @@ int result_rows_fail_empty(struct glint *g, struct glint_rows *rows, const char 
                        action);
 }
 
-int result_set_malformed(struct glint *g, const struct op *op)
+int set_malformed_result_error(struct glint *g, const struct op *op)
 {
     return error_set(&g->error, GLINT_E_PROTOCOL, NULL, "cannot decode a task's result of %s",
                      op->name);

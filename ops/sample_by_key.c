@@ -21,7 +21,7 @@ struct strata_state {
     struct repeated_rows rows;
 };
 
-static int strata_open(void *state, const struct op_open *o)
+static int sample_by_key_open(void *state, const struct op_open *o)
 {
     struct strata_state *s = state;
     s->task = o->task;
@@ -45,7 +45,8 @@ static int strata_open(void *state, const struct op_open *o)
                      "cannot decode the parameters of sampleByKey");
 }
 
-static const struct multiplicity *find_stratum(const struct strata_state *s, struct glint_slice key)
+static const struct multiplicity *find_key_fraction(const struct strata_state *s,
+                                                    struct glint_slice key)
 {
     uint32_t low = 0, high = s->count;
     while (low < high) {
@@ -73,14 +74,15 @@ static enum flow set_no_fraction(struct strata_state *s, const union glint_value
     return FLOW_FAIL;
 }
 
-static enum flow strata_push(void *state, const struct glint_batch *batch,
-                             struct glint_emitter *out)
+static enum flow sample_by_key_push(void *state, const struct glint_batch *batch,
+                                    struct glint_emitter *out)
 {
     struct strata_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->next += RANDOM_ROW_STEP) {
         uint8_t scratch[CODEC_NUMBER_BYTES];
         const union glint_value key = glint_column_value(&batch->key, row);
-        const struct multiplicity *times = find_stratum(s, codec_encode(s->type, &key, scratch));
+        const struct multiplicity *times =
+            find_key_fraction(s, codec_encode(s->type, &key, scratch));
         if (times == NULL) return set_no_fraction(s, &key);
         repeated_rows_add(&s->rows, batch, row, multiplicity_of(times, hash_mix(s->next)), out);
     }
@@ -90,8 +92,8 @@ static enum flow strata_push(void *state, const struct glint_batch *batch,
 const struct op op_sample_by_key = {.name = "sampleByKey",
                                     .kind = OP_NARROW,
                                     .state_size = sizeof(struct strata_state),
-                                    .open = strata_open,
-                                    .push = strata_push};
+                                    .open = sample_by_key_open,
+                                    .push = sample_by_key_push};
 
 /* ---- Driver side */
 
@@ -102,14 +104,14 @@ struct keyed_fraction {
     uint8_t number[CODEC_NUMBER_BYTES];
 };
 
-static int by_key(const void *a, const void *b)
+static int compare_fraction_keys(const void *a, const void *b)
 {
     const struct keyed_fraction *x = *(struct keyed_fraction *const *)a;
     const struct keyed_fraction *y = *(struct keyed_fraction *const *)b;
     return codec_compare(x->key, y->key);
 }
 
-static int fail_fractions(struct glint_rdd *rdd, const char *what, double fraction)
+static int set_fraction_error(struct glint_rdd *rdd, const char *what, double fraction)
 {
     return error_set(&rdd->g->error, GLINT_E_BAD_VALUE,
                      "use one fraction per key, from 0 to 1; with replacement up to 1000",
@@ -117,16 +119,16 @@ static int fail_fractions(struct glint_rdd *rdd, const char *what, double fracti
 }
 
 /* Sorts pointers, because the keys may point into the items. Returns 0 or the context's code. */
-static int pack_strata(struct glint_rdd *rdd, struct packer *p, struct keyed_fraction **sorted,
-                       uint32_t count, bool with_replacement)
+static int pack_key_fractions(struct glint_rdd *rdd, struct packer *p,
+                              struct keyed_fraction **sorted, uint32_t count, bool with_replacement)
 {
-    qsort(sorted, count, sizeof *sorted, by_key);
+    qsort(sorted, count, sizeof *sorted, compare_fraction_keys);
     pack_array(p, 2 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
         if (!multiplicity_fraction_is_valid(sorted[i]->fraction, with_replacement))
-            return fail_fractions(rdd, "a fraction is not valid", sorted[i]->fraction);
+            return set_fraction_error(rdd, "a fraction is not valid", sorted[i]->fraction);
         if (i > 0 && codec_compare(sorted[i - 1]->key, sorted[i]->key) == 0)
-            return fail_fractions(rdd, "a key has two fractions", sorted[i]->fraction);
+            return set_fraction_error(rdd, "a key has two fractions", sorted[i]->fraction);
         pack_bytes(p, sorted[i]->key);
         multiplicity_pack(p, sorted[i]->fraction, with_replacement);
     }
@@ -153,7 +155,7 @@ struct glint_rdd *glint_sample_by_key(struct glint_rdd *rdd, bool with_replaceme
         items[i].key = codec_encode(rdd->schema.key, &fractions[i].key, items[i].number);
         sorted[i] = &items[i];
     }
-    if (r == 0) r = pack_strata(rdd, &p, sorted, count, with_replacement);
+    if (r == 0) r = pack_key_fractions(rdd, &p, sorted, count, with_replacement);
     const struct rdd_spec spec = {.op = &op_sample_by_key,
                                   .parents = {rdd},
                                   .schema = rdd->schema,

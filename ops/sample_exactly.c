@@ -23,19 +23,19 @@ struct exact_state {
     struct selection selection;
 };
 
-static uint32_t bucket_of(uint64_t number)
+static uint32_t random_number_bucket(uint64_t number)
 {
     return (uint32_t)(number >> (64 - BUCKET_BITS));
 }
 
 /* The random number of a record is hash_mix of its state; the next one's is RANDOM_ROW_STEP more.
  */
-static uint64_t first_state(uint64_t seed, uint64_t index)
+static uint64_t random_state_of_record(uint64_t seed, uint64_t index)
 {
     return random_rows_begin(seed, 0) + index * RANDOM_ROW_STEP;
 }
 
-static int exact_open(void *state, const struct op_open *o)
+static int sample_exactly_open(void *state, const struct op_open *o)
 {
     struct exact_state *s = state;
     const uint64_t at = (uint64_t)INDEX_BYTES * o->task->partition;
@@ -46,11 +46,12 @@ static int exact_open(void *state, const struct op_open *o)
     if (!unpack_is_complete(&u) || firsts.size < at + INDEX_BYTES)
         return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
                          "cannot decode the parameters of a sample");
-    s->next = first_state(seed, get_le64(firsts.data + at));
+    s->next = random_state_of_record(seed, get_le64(firsts.data + at));
     return 0;
 }
 
-static enum flow exact_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow sample_exactly_push(void *state, const struct glint_batch *batch,
+                                     struct glint_emitter *out)
 {
     struct exact_state *s = state;
     uint32_t count = 0;
@@ -65,8 +66,8 @@ static enum flow exact_push(void *state, const struct glint_batch *batch, struct
 const struct op op_sample_exactly = {.name = "sampleExactly",
                                      .kind = OP_NARROW,
                                      .state_size = sizeof(struct exact_state),
-                                     .open = exact_open,
-                                     .push = exact_push};
+                                     .open = sample_exactly_open,
+                                     .push = sample_exactly_push};
 
 /* ---- Driver side */
 
@@ -81,12 +82,13 @@ static int compare_numbers(const void *a, const void *b)
 static bool find_in_bucket(uint64_t seed, uint64_t total, uint32_t bucket, uint64_t size,
                            uint64_t rank, uint64_t *out)
 {
-    uint64_t *numbers = mem_alloc(size * sizeof *numbers), found = 0, state = first_state(seed, 0);
+    uint64_t *numbers = mem_alloc(size * sizeof *numbers), found = 0,
+             state = random_state_of_record(seed, 0);
     assert(rank > 0 && rank <= size);
     if (numbers == NULL) return false;
     for (uint64_t i = 0; i < total; i++, state += RANDOM_ROW_STEP) {
         const uint64_t number = hash_mix(state);
-        if (bucket_of(number) == bucket) numbers[found++] = number;
+        if (random_number_bucket(number) == bucket) numbers[found++] = number;
     }
     assert(found == size);
     qsort(numbers, size, sizeof *numbers, compare_numbers);
@@ -97,14 +99,14 @@ static bool find_in_bucket(uint64_t seed, uint64_t total, uint32_t bucket, uint6
 
 /* Sets *out to the largest number of a sample of `count` of `total` records. Returns false when out
  * of memory. */
-static bool find_bound(uint64_t seed, uint64_t total, uint64_t count, uint64_t *out)
+static bool find_sample_bound(uint64_t seed, uint64_t total, uint64_t count, uint64_t *out)
 {
     *out = UINT64_MAX;
     if (count >= total) return true;
-    uint64_t *sizes = mem_zalloc(BUCKETS * sizeof *sizes), state = first_state(seed, 0);
+    uint64_t *sizes = mem_zalloc(BUCKETS * sizeof *sizes), state = random_state_of_record(seed, 0);
     if (sizes == NULL) return false;
     for (uint64_t i = 0; i < total; i++, state += RANDOM_ROW_STEP)
-        sizes[bucket_of(hash_mix(state))]++;
+        sizes[random_number_bucket(hash_mix(state))]++;
     uint32_t bucket = 0;
     for (; count > sizes[bucket]; bucket++) count -= sizes[bucket];
     const bool ok = find_in_bucket(seed, total, bucket, sizes[bucket], count, out);
@@ -117,7 +119,7 @@ struct exact_request {
     uint64_t seed, count;
 };
 
-static int exact_prepare(struct glint_rdd *rdd)
+static int sample_exactly_prepare(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     struct exact_request request;
@@ -129,7 +131,7 @@ static int exact_prepare(struct glint_rdd *rdd)
     memcpy(&request, rdd->params.data, sizeof request);
     if (firsts == NULL) return error_no_memory(&g->error);
     int r = first_indexes_count(rdd->parents[0], rdd->partitions, firsts);
-    if (r == 0 && !find_bound(request.seed, get_le64(firsts + size), request.count, &bound))
+    if (r == 0 && !find_sample_bound(request.seed, get_le64(firsts + size), request.count, &bound))
         r = error_no_memory(&g->error);
     if (r == 0) {
         pack_array(&p, 3);
@@ -159,6 +161,6 @@ struct glint_rdd *glint_sample_exactly(struct glint_rdd *rdd, uint64_t count, ui
                                   .grouped = rdd->grouped,
                                   .key_partitioned = rdd->key_partitioned};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
-    if (out != NULL) out->prepare = exact_prepare;
+    if (out != NULL) out->prepare = sample_exactly_prepare;
     return out;
 }

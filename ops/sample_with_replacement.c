@@ -10,7 +10,7 @@ struct replacement_state {
     struct repeated_rows rows;
 };
 
-static int replacement_open(void *state, const struct op_open *o)
+static int sample_with_replacement_open(void *state, const struct op_open *o)
 {
     struct replacement_state *s = state;
     struct unpacker u = unpack_begin(o->params);
@@ -20,8 +20,8 @@ static int replacement_open(void *state, const struct op_open *o)
                      "cannot decode the parameters of a sample");
 }
 
-static enum flow replacement_push(void *state, const struct glint_batch *batch,
-                                  struct glint_emitter *out)
+static enum flow sample_with_replacement_push(void *state, const struct glint_batch *batch,
+                                              struct glint_emitter *out)
 {
     struct replacement_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->next += RANDOM_ROW_STEP) {
@@ -34,8 +34,8 @@ static enum flow replacement_push(void *state, const struct glint_batch *batch,
 const struct op op_sample_with_replacement = {.name = "sampleWithReplacement",
                                               .kind = OP_NARROW,
                                               .state_size = sizeof(struct replacement_state),
-                                              .open = replacement_open,
-                                              .push = replacement_push};
+                                              .open = sample_with_replacement_open,
+                                              .push = sample_with_replacement_push};
 
 struct glint_rdd *glint_sample_with_replacement(struct glint_rdd *rdd, double fraction,
                                                 uint64_t seed)

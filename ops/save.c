@@ -14,33 +14,33 @@
 
 #define SAVE_BUFFER_BYTES (256 * KIB)
 
-static bool save_path(const struct save *s, char *out, size_t capacity)
+static bool format_attempt_path(const struct save *s, char *out, size_t capacity)
 {
     return text_format(out, capacity, "%s/%s", s->dir, s->name);
 }
 
-static int save_write(void *arg, const void *data, uint64_t size)
+static int write_to_attempt_file(void *arg, const void *data, uint64_t size)
 {
     struct save *s = arg;
     char path[PATH_MAX];
     s->bytes += size;
     int r = env_write_all(s->task->env, s->file, data, size);
     if (r == 0) return 0;
-    save_path(s, path, sizeof path);
+    format_attempt_path(s, path, sizeof path);
     return error_set_write(&s->task->error, GLINT_E_OUTPUT_IO, r, path, s->bytes - size, size);
 }
 
-static int save_compress(struct save *s, const void *data, uint64_t size)
+static int compress_and_write(struct save *s, const void *data, uint64_t size)
 {
     if (s->gzip != NULL) return gzip_writer_write(s->gzip, data, size);
     if (s->zstd != NULL) return zstd_writer_write(s->zstd, data, size);
-    return save_write(s, data, size);
+    return write_to_attempt_file(s, data, size);
 }
 
 /* Writes the buffer to the file, through the compressor if there is one. */
-static bool save_flush(struct save *s)
+static bool flush_save_buffer(struct save *s)
 {
-    int r = s->buffer.size == 0 ? 0 : save_compress(s, s->buffer.data, s->buffer.size);
+    int r = s->buffer.size == 0 ? 0 : compress_and_write(s, s->buffer.data, s->buffer.size);
     s->buffer.size = 0;
     return r == 0;
 }
@@ -48,8 +48,8 @@ static bool save_flush(struct save *s)
 /* Returns false when out of memory. */
 static bool create_compressor(struct save *s, enum compression compression)
 {
-    if (compression == COMPRESSION_GZIP) s->gzip = gzip_writer_create(save_write, s);
-    if (compression == COMPRESSION_ZSTD) s->zstd = zstd_writer_create(save_write, s);
+    if (compression == COMPRESSION_GZIP) s->gzip = gzip_writer_create(write_to_attempt_file, s);
+    if (compression == COMPRESSION_ZSTD) s->zstd = zstd_writer_create(write_to_attempt_file, s);
     return compression == COMPRESSION_NONE || s->gzip != NULL || s->zstd != NULL;
 }
 
@@ -80,7 +80,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     /* The attempt number keeps concurrent and repeated attempts of a task apart. */
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
                             suffixes[compression], o->task->attempt) &&
-                save_path(s, path, sizeof path);
+                format_attempt_path(s, path, sizeof path);
     assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)
         return error_set(&s->task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
@@ -121,7 +121,7 @@ int save_text_run(struct action *a)
 bool save_reserve(struct save *s, uint64_t size)
 {
     if (s->buffer.size + size <= SAVE_BUFFER_BYTES) return true;
-    if (!save_flush(s)) return false;
+    if (!flush_save_buffer(s)) return false;
     if (buffer_reserve(&s->buffer, size)) return true;
     error_no_memory(&s->task->error);
     return false;
@@ -136,14 +136,14 @@ bool save_write_bytes(struct save *s, struct glint_slice bytes)
         s->buffer.size += bytes.size;
         return true;
     }
-    if (!save_flush(s)) return false;
-    return save_compress(s, bytes.data, bytes.size) == 0;
+    if (!flush_save_buffer(s)) return false;
+    return compress_and_write(s, bytes.data, bytes.size) == 0;
 }
 
 enum flow save_finish(struct save *s)
 {
     char path[PATH_MAX];
-    bool ok = save_flush(s);
+    bool ok = flush_save_buffer(s);
     if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
     if (ok && s->zstd != NULL) ok = zstd_writer_finish(s->zstd) == 0;
     struct env *env = s->task->env;
@@ -153,7 +153,7 @@ enum flow save_finish(struct save *s)
         /* Sync here, in parallel on all executors, and not when the driver commits. */
         int synced = s->task->options->no_sync ? 0 : env->sync_file(env, file);
         int closed = env->close(env, file);
-        save_path(s, path, sizeof path);
+        format_attempt_path(s, path, sizeof path);
         if (synced != 0)
             error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, synced, "sync", path);
         else if (closed != 0)
@@ -176,7 +176,7 @@ void save_close(struct save *s)
 {
     char path[PATH_MAX];
     if (s->file >= 0) s->task->env->close(s->task->env, s->file);
-    if (!s->finished && s->name[0] != '\0' && save_path(s, path, sizeof path))
+    if (!s->finished && s->name[0] != '\0' && format_attempt_path(s, path, sizeof path))
         s->task->env->remove(s->task->env, ENV_CWD, path, false);
     gzip_writer_destroy(s->gzip);
     zstd_writer_destroy(s->zstd);

@@ -9,17 +9,17 @@
 #include <assert.h>
 #include <string.h>
 
-static int text_open(void *state, const struct op_open *o)
+static int save_text_open(void *state, const struct op_open *o)
 {
     return save_open(state, o, 0, COMPRESSION_NONE);
 }
 
-static int gzip_open(void *state, const struct op_open *o)
+static int save_gzip_open(void *state, const struct op_open *o)
 {
     return save_open(state, o, 0, COMPRESSION_GZIP);
 }
 
-static int zstd_open(void *state, const struct op_open *o)
+static int save_zstd_open(void *state, const struct op_open *o)
 {
     return save_open(state, o, 0, COMPRESSION_ZSTD);
 }
@@ -56,12 +56,12 @@ static bool write_lines(struct save *s, const struct glint_batch *batch)
 
 /* Whether the column's cells are text, or numbers of a known maximum size, and not one large
  * value. */
-static bool is_plain(const struct glint_column *c)
+static bool is_text_or_number_column(const struct glint_column *c)
 {
     return c->type == GLINT_I64 || (is_text(c->type) && c->start != NULL);
 }
 
-static uint64_t plain_bytes_max(const struct glint_column *c, uint32_t rows)
+static uint64_t column_text_bytes_max(const struct glint_column *c, uint32_t rows)
 {
     uint64_t size = 0;
     if (c->type == GLINT_I64) return (uint64_t)rows * TEXT_NUMBER_MAX;
@@ -70,7 +70,7 @@ static uint64_t plain_bytes_max(const struct glint_column *c, uint32_t rows)
 }
 
 /* Writes a cell, for which there is slack as in write_lines. Returns where it ends. */
-static inline uint8_t *write_plain(uint8_t *out, const struct glint_column *c, uint32_t row)
+static inline uint8_t *write_cell_text(uint8_t *out, const struct glint_column *c, uint32_t row)
 {
     if (c->type == GLINT_I64) return out + text_format_i64((char *)out, c->i64[row]);
     const uint8_t *cell = c->base + c->start[row];
@@ -82,17 +82,18 @@ static inline uint8_t *write_plain(uint8_t *out, const struct glint_column *c, u
     return out + n;
 }
 
-static bool write_plain_pairs(struct save *s, const struct glint_batch *batch)
+static bool write_pairs_text(struct save *s, const struct glint_batch *batch)
 {
-    const uint64_t size = plain_bytes_max(&batch->key, batch->rows) +
-                          plain_bytes_max(&batch->value, batch->rows) + 2 * (uint64_t)batch->rows;
+    const uint64_t size = column_text_bytes_max(&batch->key, batch->rows) +
+                          column_text_bytes_max(&batch->value, batch->rows) +
+                          2 * (uint64_t)batch->rows;
     if (!save_reserve(s, size + READ_SLACK)) return false;
     assert(s->buffer.capacity - s->buffer.size >= size + READ_SLACK);
     uint8_t *out = s->buffer.data + s->buffer.size;
     for (uint32_t row = 0; row < batch->rows; row++) {
-        out = write_plain(out, &batch->key, row);
+        out = write_cell_text(out, &batch->key, row);
         *out++ = '\t';
-        out = write_plain(out, &batch->value, row);
+        out = write_cell_text(out, &batch->value, row);
         *out++ = '\n';
     }
     s->buffer.size = (uint64_t)(out - s->buffer.data);
@@ -127,7 +128,7 @@ static bool write_text_cell(struct save *s, enum glint_type type, const union gl
     return false;
 }
 
-static bool write_byte(struct save *s, char byte)
+static bool save_write_byte(struct save *s, char byte)
 {
     if (!save_reserve(s, 1)) return false;
     s->buffer.data[s->buffer.size++] = (uint8_t)byte;
@@ -137,9 +138,9 @@ static bool write_byte(struct save *s, char byte)
 static bool write_text_record(struct save *s, const struct glint_record *r)
 {
     if (s->schema.key != GLINT_NONE &&
-        (!write_text_cell(s, s->schema.key, &r->key) || !write_byte(s, '\t')))
+        (!write_text_cell(s, s->schema.key, &r->key) || !save_write_byte(s, '\t')))
         return false;
-    return write_text_cell(s, s->schema.value, &r->value) && write_byte(s, '\n');
+    return write_text_cell(s, s->schema.value, &r->value) && save_write_byte(s, '\n');
 }
 
 bool save_write_lines(struct save *s, const struct glint_batch *batch)
@@ -149,8 +150,9 @@ bool save_write_lines(struct save *s, const struct glint_batch *batch)
     if (s->schema.key == GLINT_NONE && batch->value.start != NULL &&
         (type == GLINT_BYTES || (type == GLINT_TEXT && s->csv == 0)))
         return write_lines(s, batch);
-    if (s->csv == 0 && is_plain(&batch->key) && is_plain(&batch->value))
-        return write_plain_pairs(s, batch);
+    if (s->csv == 0 && is_text_or_number_column(&batch->key) &&
+        is_text_or_number_column(&batch->value))
+        return write_pairs_text(s, batch);
     for (uint32_t row = 0; row < batch->rows; row++) {
         struct glint_record r = glint_batch_record(batch, row);
         if (!write_text_record(s, &r)) return false;
@@ -158,24 +160,25 @@ bool save_write_lines(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
-static enum flow text_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow save_text_push(void *state, const struct glint_batch *batch,
+                                struct glint_emitter *out)
 {
     (void)out;
     return save_write_lines(state, batch) ? FLOW_MORE : FLOW_FAIL;
 }
 
-static enum flow text_finish(void *state, struct glint_emitter *out)
+static enum flow save_text_finish(void *state, struct glint_emitter *out)
 {
     (void)out;
     return save_finish(state);
 }
 
-static int text_result(void *state, struct buffer *out)
+static int save_text_result(void *state, struct buffer *out)
 {
     return save_result(state, out);
 }
 
-static void text_close(void *state)
+static void save_text_close(void *state)
 {
     save_close(state);
 }
@@ -183,14 +186,15 @@ static void text_close(void *state)
 #define TEXT_OP(op_name, open_)                                                                    \
     {                                                                                              \
         .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct save), .open = open_,      \
-        .push = text_push, .finish = text_finish, .close = text_close, .result = text_result       \
+        .push = save_text_push, .finish = save_text_finish, .close = save_text_close,              \
+        .result = save_text_result                                                                 \
     }
 
-const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", text_open);
-const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", gzip_open);
-const struct op op_save_as_zstd_text_file = TEXT_OP("saveAsTextFile(zstd)", zstd_open);
+const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", save_text_open);
+const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", save_gzip_open);
+const struct op op_save_as_zstd_text_file = TEXT_OP("saveAsTextFile(zstd)", save_zstd_open);
 
-static int save_run(struct glint_rdd *rdd, const struct op *op, const char *path)
+static int run_save_as_text(struct glint_rdd *rdd, const struct op *op, const char *path)
 {
     if (rdd == NULL) return rdd_null_error(op->name);
     if (save_check_paths(rdd, op->name, &path, 1) != 0) return rdd->g->error.code;
@@ -204,10 +208,10 @@ int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)
         [COMPRESSION_NONE] = &op_save_as_text_file,
         [COMPRESSION_GZIP] = &op_save_as_gzip_text_file,
         [COMPRESSION_ZSTD] = &op_save_as_zstd_text_file};
-    return save_run(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path);
+    return run_save_as_text(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path);
 }
 
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path)
 {
-    return save_run(rdd, &op_save_as_gzip_text_file, path);
+    return run_save_as_text(rdd, &op_save_as_gzip_text_file, path);
 }

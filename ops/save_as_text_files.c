@@ -35,22 +35,22 @@ static int open_outputs(void *state, const struct op_open *o, enum compression c
     return r;
 }
 
-static int files_open(void *state, const struct op_open *o)
+static int save_text_files_open(void *state, const struct op_open *o)
 {
     return open_outputs(state, o, COMPRESSION_NONE);
 }
 
-static int gzip_files_open(void *state, const struct op_open *o)
+static int save_gzip_files_open(void *state, const struct op_open *o)
 {
     return open_outputs(state, o, COMPRESSION_GZIP);
 }
 
-static int zstd_files_open(void *state, const struct op_open *o)
+static int save_zstd_files_open(void *state, const struct op_open *o)
 {
     return open_outputs(state, o, COMPRESSION_ZSTD);
 }
 
-static bool reject_number(struct text_files *s, int64_t number)
+static bool reject_number_key(struct text_files *s, int64_t number)
 {
     error_set(&s->task->error, GLINT_E_FUNCTION_FAILED,
               "the key of a record is the number of its output, from 0",
@@ -60,13 +60,13 @@ static bool reject_number(struct text_files *s, int64_t number)
 }
 
 /* Counting sort of the row numbers by output; stable. */
-static bool sort_rows(struct text_files *s, const int64_t *numbers, uint32_t rows)
+static bool sort_rows_by_key(struct text_files *s, const int64_t *numbers, uint32_t rows)
 {
     uint32_t next[ACTION_OUTPUTS_MAX] = {0};
     assert(rows <= BATCH_ROWS_MAX);
     for (uint32_t row = 0; row < rows; row++) {
         /* Also true for negative numbers. */
-        if ((uint64_t)numbers[row] >= s->count) return reject_number(s, numbers[row]);
+        if ((uint64_t)numbers[row] >= s->count) return reject_number_key(s, numbers[row]);
         next[numbers[row]]++;
     }
     uint32_t first = 0;
@@ -80,12 +80,13 @@ static bool sort_rows(struct text_files *s, const int64_t *numbers, uint32_t row
     return true;
 }
 
-static enum flow files_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow save_text_files_push(void *state, const struct glint_batch *batch,
+                                      struct glint_emitter *out)
 {
     (void)out;
     struct text_files *s = state;
     assert(batch->key.type == GLINT_I64);
-    if (!sort_rows(s, batch->key.i64, batch->rows)) return FLOW_FAIL;
+    if (!sort_rows_by_key(s, batch->key.i64, batch->rows)) return FLOW_FAIL;
     struct glint_batch lines = {.key = {.type = GLINT_NONE}, .origin = batch->origin};
     for (uint32_t i = 0; i < s->count; i++) {
         lines.rows = s->first[i + 1] - s->first[i];
@@ -97,7 +98,7 @@ static enum flow files_push(void *state, const struct glint_batch *batch, struct
     return FLOW_MORE;
 }
 
-static enum flow files_finish(void *state, struct glint_emitter *out)
+static enum flow save_text_files_finish(void *state, struct glint_emitter *out)
 {
     (void)out;
     struct text_files *s = state;
@@ -106,7 +107,7 @@ static enum flow files_finish(void *state, struct glint_emitter *out)
     return flow;
 }
 
-static int files_result(void *state, struct buffer *out)
+static int save_text_files_result(void *state, struct buffer *out)
 {
     struct text_files *s = state;
     /* All outputs use the same file name. */
@@ -114,7 +115,7 @@ static int files_result(void *state, struct buffer *out)
 }
 
 /* If any file is not finished, removes all: a failed attempt leaves no files. */
-static void files_close(void *state)
+static void save_text_files_close(void *state)
 {
     struct text_files *s = state;
     bool finished = s->opened == s->count;
@@ -155,10 +156,12 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
 #define FILES_OP(op_name, open_)                                                                   \
     {                                                                                              \
         .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct text_files),               \
-        .open = open_, .push = files_push, .finish = files_finish, .close = files_close,           \
-        .result = files_result                                                                     \
+        .open = open_, .push = save_text_files_push, .finish = save_text_files_finish,             \
+        .close = save_text_files_close, .result = save_text_files_result                           \
     }
 
-const struct op op_save_as_text_files = FILES_OP("saveAsTextFiles", files_open);
-const struct op op_save_as_gzip_text_files = FILES_OP("saveAsTextFiles(gzip)", gzip_files_open);
-const struct op op_save_as_zstd_text_files = FILES_OP("saveAsTextFiles(zstd)", zstd_files_open);
+const struct op op_save_as_text_files = FILES_OP("saveAsTextFiles", save_text_files_open);
+const struct op op_save_as_gzip_text_files =
+    FILES_OP("saveAsTextFiles(gzip)", save_gzip_files_open);
+const struct op op_save_as_zstd_text_files =
+    FILES_OP("saveAsTextFiles(zstd)", save_zstd_files_open);

@@ -19,7 +19,7 @@ struct side_state {
     struct buffer bytes;
 };
 
-static int side_open(void *state, const struct op_open *o)
+static int side_tag_open(void *state, const struct op_open *o)
 {
     struct side_state *s = state;
     s->task = o->task;
@@ -33,7 +33,7 @@ static int side_open(void *state, const struct op_open *o)
 }
 
 /* Returns the column from row `first` on, by reference. */
-static struct glint_column column_part(const struct glint_column *c, uint32_t first)
+static struct glint_column column_from_row(const struct glint_column *c, uint32_t first)
 {
     struct glint_column part = *c;
     /* A part of the lines is not consecutive from base[0], as `lines` would claim. */
@@ -48,12 +48,12 @@ static struct glint_column column_part(const struct glint_column *c, uint32_t fi
 }
 
 /* Emits the written rows, which are the last rows of `in` before `end`. */
-static enum flow side_flush(struct side_state *s, const struct glint_batch *in, uint32_t end,
-                            struct glint_emitter *out)
+static enum flow side_tag_flush(struct side_state *s, const struct glint_batch *in, uint32_t end,
+                                struct glint_emitter *out)
 {
     assert(s->rows <= end && end <= in->rows);
     struct glint_batch batch = {.rows = s->rows,
-                                .key = column_part(&in->key, end - s->rows),
+                                .key = column_from_row(&in->key, end - s->rows),
                                 .value = {.type = GLINT_MSGPACK,
                                           .base = s->bytes.data,
                                           .start = s->start,
@@ -69,7 +69,7 @@ static enum flow side_flush(struct side_state *s, const struct glint_batch *in, 
 }
 
 /* Writes one value; the caller has reserved room. */
-static void put_side_value(struct side_state *s, const union glint_value *v)
+static void write_side_tagged_value(struct side_state *s, const union glint_value *v)
 {
     uint8_t *out = s->bytes.data + s->bytes.size;
     s->start[s->rows] = (uint32_t)s->bytes.size;
@@ -84,7 +84,8 @@ static void put_side_value(struct side_state *s, const union glint_value *v)
     s->end[s->rows++] = (uint32_t)s->bytes.size;
 }
 
-static enum flow side_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow side_tag_push(void *state, const struct glint_batch *batch,
+                               struct glint_emitter *out)
 {
     struct side_state *s = state;
     assert(s->rows == 0 && s->bytes.size == 0);
@@ -97,17 +98,17 @@ static enum flow side_push(void *state, const struct glint_batch *batch, struct 
             size += v.bytes.size;
         }
         bool full = s->rows > 0 && s->bytes.size + size > BATCH_BYTES_MAX;
-        if (full && side_flush(s, batch, row, out) != FLOW_MORE) return out->flow;
+        if (full && side_tag_flush(s, batch, row, out) != FLOW_MORE) return out->flow;
         if (!buffer_reserve(&s->bytes, size)) {
             error_no_memory(&s->task->error);
             return FLOW_FAIL;
         }
-        put_side_value(s, &v);
+        write_side_tagged_value(s, &v);
     }
-    return side_flush(s, batch, batch->rows, out);
+    return side_tag_flush(s, batch, batch->rows, out);
 }
 
-static void side_close(void *state)
+static void side_tag_close(void *state)
 {
     buffer_fini(&((struct side_state *)state)->bytes);
 }
@@ -115,9 +116,9 @@ static void side_close(void *state)
 const struct op op_side = {.name = "side",
                            .kind = OP_NARROW,
                            .state_size = sizeof(struct side_state),
-                           .open = side_open,
-                           .push = side_push,
-                           .close = side_close};
+                           .open = side_tag_open,
+                           .push = side_tag_push,
+                           .close = side_tag_close};
 
 /* ---- Reduce side */
 
@@ -151,7 +152,7 @@ bool side_group_begin(struct side_group *g, struct glint_slice key)
 
 /* ---- Driver side */
 
-struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only)
+struct glint_rdd *side_tagged_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only)
 {
     if (rdd == NULL) return NULL;
     struct packer p = {.failed = false};
@@ -179,7 +180,7 @@ struct glint_rdd *sides_union(struct glint_rdd *const *sides, uint32_t count)
     return all;
 }
 
-struct glint_rdd *sides_rdd(const struct sides_spec *spec)
+struct glint_rdd *side_tagged_union_rdd(const struct sides_spec *spec)
 {
     struct glint_rdd *left = spec->left, *right = spec->right;
     const char *name = spec->shuffle_op->name;
@@ -189,8 +190,8 @@ struct glint_rdd *sides_rdd(const struct sides_spec *spec)
     if (left->schema.key != right->schema.key)
         return rdd_fail(left, GLINT_E_PLAN_TYPE, "%s of keys of type %s and keys of type %s", name,
                         codec_type_name(left->schema.key), codec_type_name(right->schema.key));
-    left = side_rdd(left, SIDE_LEFT, false);
-    right = side_rdd(right, SIDE_RIGHT, spec->keys_only);
+    left = side_tagged_rdd(left, SIDE_LEFT, false);
+    right = side_tagged_rdd(right, SIDE_RIGHT, spec->keys_only);
     /* The order of the parents in the union decides which side comes first in each group. */
     bool left_first = spec->first == SIDE_LEFT;
     struct glint_rdd *const sides[] = {left_first ? left : right, left_first ? right : left};

@@ -18,7 +18,7 @@
 enum side { SIDE_LEFT, SIDE_RIGHT };
 #define SIDES_MAX 127u /* of groupWith: a side is one byte of msgpack */
 
-/* The parameters of sides_rdd. */
+/* The parameters of side_tagged_union_rdd. */
 struct sides_spec {
     const struct op *shuffle_op; /* the wide operator; its name is used in errors */
     struct glint_rdd *left, *right;
@@ -28,13 +28,13 @@ struct sides_spec {
 };
 /* Replaces each value by [side, value]; `keys_only`: by [side, nil]. Returns NULL with the error
  * set. */
-struct glint_rdd *side_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only);
+struct glint_rdd *side_tagged_rdd(struct glint_rdd *rdd, uint32_t side, bool keys_only);
 /* Creates the input of the shuffle: all of the sides, in this order. `count` is at least 1; NULLs
  * are allowed. Returns NULL with the error set. */
 struct glint_rdd *sides_union(struct glint_rdd *const *sides, uint32_t count);
 /* Creates the shuffle RDD: (key, msgpack). Returns NULL with the error set: PLAN_TYPE if a side has
  * no keys, or the key types differ. */
-struct glint_rdd *sides_rdd(const struct sides_spec *spec);
+struct glint_rdd *side_tagged_union_rdd(const struct sides_spec *spec);
 
 /* Splits [side, value]; *out_value is msgpack and points into `pair`. Returns 0, or SHUFFLE_CORRUPT
  * with the task's error set. */

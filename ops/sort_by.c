@@ -12,7 +12,7 @@ struct keys_state {
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
 };
 
-static int keys_open(void *state, const struct op_open *o)
+static int sort_by_keys_open(void *state, const struct op_open *o)
 {
     ((struct keys_state *)state)->in = o->in;
     return function_op_open(state, o);
@@ -20,7 +20,8 @@ static int keys_open(void *state, const struct op_open *o)
 
 /* Packs the rows from `first`, up to the size of a batch. Returns how many; 0 with the task's error
  * set. */
-static uint32_t pack_rows(struct keys_state *s, const struct glint_batch *batch, uint32_t first)
+static uint32_t pack_rows_as_values(struct keys_state *s, const struct glint_batch *batch,
+                                    uint32_t first)
 {
     struct glint_task *task = s->function.call.task;
     uint32_t rows = 0;
@@ -46,13 +47,15 @@ static uint32_t pack_rows(struct keys_state *s, const struct glint_batch *batch,
     return rows;
 }
 
-static enum flow keys_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow sort_by_keys_push(void *state, const struct glint_batch *batch,
+                                   struct glint_emitter *out)
 {
     struct keys_state *s = state;
     /* The emitter takes the value of each row from the packed batch. */
     out->keep_value = true;
     for (uint32_t first = 0; first < batch->rows;) {
-        struct glint_batch packed = {.rows = pack_rows(s, batch, first), .origin = batch->origin};
+        struct glint_batch packed = {.rows = pack_rows_as_values(s, batch, first),
+                                     .origin = batch->origin};
         if (packed.rows == 0) return FLOW_FAIL;
         packed.value = (struct glint_column){.type = GLINT_BYTES,
                                              .base = s->bytes.data,
@@ -66,7 +69,7 @@ static enum flow keys_push(void *state, const struct glint_batch *batch, struct 
     return FLOW_MORE;
 }
 
-static void keys_close(void *state)
+static void sort_by_keys_close(void *state)
 {
     buffer_fini(&((struct keys_state *)state)->bytes);
     function_op_close(state);
@@ -84,8 +87,9 @@ static const struct glint_rdd *check_key_function(struct glint_rdd *rdd,
 extern const struct op op_sort_by_keys;
 
 /* (key of the sort, packed pair) */
-static struct glint_rdd *key_pairs(struct glint_rdd *rdd, const struct glint_function *function,
-                                   struct glint_args *args)
+static struct glint_rdd *map_to_sort_key_pairs(struct glint_rdd *rdd,
+                                               const struct glint_function *function,
+                                               struct glint_args *args)
 {
     if (check_key_function(rdd, function) == NULL) return NULL;
     struct rdd_spec spec = {.op = &op_sort_by_keys,
@@ -105,7 +109,7 @@ struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_functi
     if (rdd == NULL) return rdd_fail_null("sortBy");
     const bool pairs = rdd_is_pair(rdd) && rdd->schema.value != GLINT_NONE;
     struct glint_rdd *keyed =
-        pairs ? key_pairs(rdd, function, args) : glint_key_by(rdd, function, args);
+        pairs ? map_to_sort_key_pairs(rdd, function, args) : glint_key_by(rdd, function, args);
     struct glint_rdd *sorted = glint_sort_by_key(keyed, ascending);
     struct glint_rdd *out = glint_values(sorted);
     if (out != NULL && pairs) return record_key_unpack(out, rdd->schema, sorted);
@@ -118,6 +122,6 @@ const struct op op_sort_by_keys = {.name = "sortBy.keys",
                                    .kind = OP_NARROW,
                                    .function_kinds = 1u << GLINT_KIND_MAP,
                                    .state_size = sizeof(struct keys_state),
-                                   .open = keys_open,
-                                   .push = keys_push,
-                                   .close = keys_close};
+                                   .open = sort_by_keys_open,
+                                   .push = sort_by_keys_push,
+                                   .close = sort_by_keys_close};

@@ -11,7 +11,7 @@
 #define SAMPLE_KEYS          1000000u
 #define SAMPLE_OVERSIZE      3u
 
-static uint32_t keys_of_each(uint32_t partitions, uint32_t maps)
+static uint32_t sample_keys_per_map(uint32_t partitions, uint32_t maps)
 {
     uint64_t all = (uint64_t)partitions * SAMPLE_PER_PARTITION;
     if (all > SAMPLE_KEYS) all = SAMPLE_KEYS;
@@ -19,14 +19,14 @@ static uint32_t keys_of_each(uint32_t partitions, uint32_t maps)
     return each < SAMPLE_KEYS_MAX ? (uint32_t)each : SAMPLE_KEYS_MAX;
 }
 
-static int sort_prepare(struct glint_rdd *rdd)
+static int prepare_sort_bounds(struct glint_rdd *rdd)
 {
     struct glint_rdd *in = rdd->parents[0];
     assert(rdd->counted && in->counted && rdd->dependency.partitioner == PARTITION_RANGE);
     /* One range needs no bounds, so the input is not read twice. */
     if (rdd->partitions <= 1 || in->partitions == 0) return 0;
     struct key_sample s = {.weights = NULL};
-    int r = key_sample_collect(in, keys_of_each(rdd->partitions, in->partitions), &s);
+    int r = key_sample_collect(in, sample_keys_per_map(rdd->partitions, in->partitions), &s);
     if (r == 0)
         r = key_sample_choose_bounds(rdd, &s, rdd->partitions, &rdd->dependency.bounds,
                                      &rdd->dependency.bound_count);
@@ -47,7 +47,7 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
         .key_partitioned = true,
         .dependency = {.partitioner = PARTITION_RANGE, .descending = !ascending}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
-    if (out != NULL) out->prepare = sort_prepare;
+    if (out != NULL) out->prepare = prepare_sort_bounds;
     return out;
 }
 

@@ -113,7 +113,7 @@ static int stats_on_result(void *arg, uint32_t partition, struct glint_slice res
     part.min = unpack_f64(&u);
     part.max = unpack_f64(&u);
     if (!unpack_is_complete(&u) || part.count > INT64_MAX - a->moments.count)
-        return result_set_malformed(a->g, &op_stats);
+        return set_malformed_result_error(a->g, &op_stats);
     moments_merge(&a->moments, &part);
     return 0;
 }

@@ -14,8 +14,8 @@ struct left_state {
     struct selection_column key;
 };
 
-static enum flow left_flush(struct left_state *s, const struct glint_batch *batch,
-                            struct glint_emitter *out)
+static enum flow subtract_flush_left(struct left_state *s, const struct glint_batch *batch,
+                                     struct glint_emitter *out)
 {
     struct glint_batch left = {.rows = s->rows,
                                .key = selection_copy_column(&s->key, &batch->key, s->row, s->rows),
@@ -28,7 +28,8 @@ static enum flow left_flush(struct left_state *s, const struct glint_batch *batc
 
 /* Emits each record as often as it was counted, by reference. Batches are limited by total size,
  * since a consumer may copy every row. */
-static enum flow left_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow subtract_push_left(void *state, const struct glint_batch *batch,
+                                    struct glint_emitter *out)
 {
     struct left_state *s = state;
     bool numbers = batch->key.type == GLINT_I64 || batch->key.type == GLINT_F64;
@@ -37,18 +38,19 @@ static enum flow left_push(void *state, const struct glint_batch *batch, struct 
         uint64_t size = numbers ? 0 : glint_column_slice(&batch->key, row).size;
         for (int64_t n = batch->value.i64[row]; n > 0; n--) {
             bool full = s->rows == BATCH_ROWS_MAX || s->weight + size > EMIT_BUFFER_BYTES;
-            if (s->rows > 0 && full && left_flush(s, batch, out) != FLOW_MORE) return out->flow;
+            if (s->rows > 0 && full && subtract_flush_left(s, batch, out) != FLOW_MORE)
+                return out->flow;
             s->row[s->rows++] = (uint16_t)row;
             s->weight += size;
         }
     }
-    return left_flush(s, batch, out);
+    return subtract_flush_left(s, batch, out);
 }
 
 const struct op op_subtract_left = {.name = "subtract.left",
                                     .kind = OP_NARROW,
                                     .state_size = sizeof(struct left_state),
-                                    .push = left_push};
+                                    .push = subtract_push_left};
 
 /* ---- Driver side */
 

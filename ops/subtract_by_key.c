@@ -79,8 +79,8 @@ static int keep_unmatched_row(struct subtract_state *s, const struct glint_batch
 }
 
 /* The column of the original values. */
-static struct glint_column value_column(const struct subtract_state *s,
-                                        const struct glint_column *in)
+static struct glint_column original_value_column(const struct subtract_state *s,
+                                                 const struct glint_column *in)
 {
     struct glint_column c = {.type = s->type};
     if (s->type == GLINT_I64) {
@@ -113,7 +113,7 @@ static enum flow subtract_push(void *state, const struct glint_batch *batch,
     /* No value was decoded then: the column would be undefined. */
     if (count == 0) return FLOW_MORE;
     struct glint_batch values = {
-        .rows = batch->rows, .key = batch->key, .value = value_column(s, &batch->value)};
+        .rows = batch->rows, .key = batch->key, .value = original_value_column(s, &batch->value)};
     return selection_emit(&s->selection, &values, s->rows, count, out);
 }
 
@@ -140,7 +140,7 @@ struct glint_rdd *glint_subtract_by_key(struct glint_rdd *rdd, struct glint_rdd 
                                .right = other,
                                .first = SIDE_RIGHT,
                                .keys_only = true};
-    struct glint_rdd *groups = sides_rdd(&sides);
+    struct glint_rdd *groups = side_tagged_union_rdd(&sides);
     if (groups == NULL) return NULL;
     struct rdd_spec spec = {.op = &op_subtract_by_key_left,
                             .parents = {groups},

@@ -78,14 +78,14 @@ static int sum_on_result(void *arg, uint32_t partition, struct glint_slice resul
     struct sum part = {0, 0.0};
     const bool is_integer = s->rdd->schema.value == GLINT_I64;
     if (result.size != (is_integer ? sizeof part.i : sizeof part.f))
-        return result_set_malformed(s->rdd->g, &op_sum);
+        return set_malformed_result_error(s->rdd->g, &op_sum);
     memcpy(is_integer ? (void *)&part.i : (void *)&part.f, result.data, result.size);
     s->sum.i = (__int128)((unsigned __int128)s->sum.i + (unsigned __int128)part.i);
     s->sum.f += part.f;
     return 0;
 }
 
-static int add_all(struct glint_rdd *rdd, struct sum *out)
+static int run_sum_action(struct glint_rdd *rdd, struct sum *out)
 {
     struct summing s = {.rdd = rdd};
     struct action a = {.op = &op_sum, .rdd = rdd, .on_result = sum_on_result, .arg = &s};
@@ -103,7 +103,7 @@ int glint_sum(struct glint_rdd *rdd, union glint_value *out)
         rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sum needs numbers, but the values are %s",
                  codec_type_name(type));
     struct sum sum = {0, 0.0};
-    int r = add_all(rdd, &sum);
+    int r = run_sum_action(rdd, &sum);
     if (r == 0 && type == GLINT_I64 && sum.i != (int64_t)sum.i)
         return glint_abort(rdd->g, GLINT_E_VALUE_LIMIT, "glint_wide_sum has the exact sum",
                            "sum: it is not between -2^63 and 2^63 - 1");
@@ -120,7 +120,7 @@ int glint_wide_sum(struct glint_rdd *rdd, struct glint_wide_sum *out)
         rdd_fail(rdd, GLINT_E_PLAN_TYPE, "a wide sum needs values of i64, which are %s",
                  codec_type_name(rdd->schema.value));
     struct sum sum = {0, 0.0};
-    int r = add_all(rdd, &sum);
+    int r = run_sum_action(rdd, &sum);
     if (r == 0) *out = (struct glint_wide_sum){(int64_t)(sum.i >> 64), (uint64_t)sum.i};
     return r;
 }

@@ -64,12 +64,13 @@ static int take_on_result(void *arg, uint32_t partition, struct glint_slice resu
     uint64_t at = 0, left = t->want - t->rows->count;
     while (left > 0 && result_rows_next(result, &at, t->rows->schema, &r)) left--;
     /* More rows than needed are dropped; fewer must end exactly at the end of the result. */
-    if (left > 0 && at < result.size) return result_set_malformed(t->g, &op_take);
+    if (left > 0 && at < result.size) return set_malformed_result_error(t->g, &op_take);
     return result_rows_add_partition(t->g, t->rows, (struct glint_slice){result.data, at});
 }
 
 /* Returns how many partitions the next scan reads. */
-static uint32_t next_scan_size(uint32_t scanned, uint32_t all, uint64_t found, uint64_t want)
+static uint32_t next_scan_partition_count(uint32_t scanned, uint32_t all, uint64_t found,
+                                          uint64_t want)
 {
     assert(scanned < all && found < want);
     if (scanned == 0) return 1;
@@ -81,8 +82,8 @@ static uint32_t next_scan_size(uint32_t scanned, uint32_t all, uint64_t found, u
     return next < all - scanned ? (uint32_t)next : all - scanned;
 }
 
-static int run_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
-                    uint32_t count)
+static int run_take_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t *partitions,
+                         uint32_t count)
 {
     struct packer p = {.failed = false};
     pack_array(&p, 1);
@@ -112,8 +113,8 @@ int glint_take(struct glint_rdd *rdd, uint64_t count, struct glint_rows *out)
     struct taking t = {rdd->g, out, count};
     int r = 0;
     for (uint32_t scanned = 0; r == 0 && scanned < all && out->count < count;) {
-        uint32_t n = next_scan_size(scanned, all, out->count, count);
-        r = run_scan(rdd, &t, partitions + scanned, n);
+        uint32_t n = next_scan_partition_count(scanned, all, out->count, count);
+        r = run_take_scan(rdd, &t, partitions + scanned, n);
         scanned += n;
         if (rdd_is_explain_only(rdd)) break; /* the number of further scans is unknown */
     }

@@ -26,7 +26,7 @@ struct sample_heap {
     struct record_pool records;
 };
 
-static void heap_swap(struct sample_heap *h, uint64_t i, uint64_t j)
+static void sample_heap_swap(struct sample_heap *h, uint64_t i, uint64_t j)
 {
     const uint64_t number = h->numbers[i];
     h->numbers[i] = h->numbers[j];
@@ -34,57 +34,57 @@ static void heap_swap(struct sample_heap *h, uint64_t i, uint64_t j)
     record_pool_swap(&h->records, i, j);
 }
 
-static void heap_up(struct sample_heap *h, uint64_t i)
+static void sample_heap_sift_up(struct sample_heap *h, uint64_t i)
 {
     for (uint64_t up; i > 0 && h->numbers[i] > h->numbers[up = (i - 1) / 2]; i = up)
-        heap_swap(h, i, up);
+        sample_heap_swap(h, i, up);
 }
 
-static void heap_down(struct sample_heap *h, uint64_t i, uint64_t count)
+static void sample_heap_sift_down(struct sample_heap *h, uint64_t i, uint64_t count)
 {
     for (uint64_t down; (down = 2 * i + 1) < count; i = down) {
         if (down + 1 < count && h->numbers[down + 1] > h->numbers[down]) down++;
         if (h->numbers[down] <= h->numbers[i]) return;
-        heap_swap(h, i, down);
+        sample_heap_swap(h, i, down);
     }
 }
 
 /* Whether a record with this number would be kept. */
-static bool heap_takes(const struct sample_heap *h, uint64_t number)
+static bool sample_heap_accepts(const struct sample_heap *h, uint64_t number)
 {
     return h->records.count < h->limit || number < h->numbers[0];
 }
 
 /* Returns false when out of memory. */
-static bool heap_add(struct sample_heap *h, uint64_t number, struct glint_slice key,
-                     struct glint_slice value)
+static bool sample_heap_add(struct sample_heap *h, uint64_t number, struct glint_slice key,
+                            struct glint_slice value)
 {
-    assert(heap_takes(h, number) && h->records.count <= h->limit);
+    assert(sample_heap_accepts(h, number) && h->records.count <= h->limit);
     const uint64_t count = h->records.count;
     if (count < h->limit) {
         if (!array_reserve(&h->numbers, &h->capacity, count + 1, sizeof *h->numbers) ||
             !record_pool_set(&h->records, count, key, value))
             return false;
         h->numbers[count] = number;
-        heap_up(h, count);
+        sample_heap_sift_up(h, count);
         return true;
     }
     if (!record_pool_set(&h->records, 0, key, value)) return false;
     h->numbers[0] = number;
-    heap_down(h, 0, count);
+    sample_heap_sift_down(h, 0, count);
     return true;
 }
 
 /* Heap sort: orders the records by their numbers. */
-static void heap_sort(struct sample_heap *h)
+static void sample_heap_sort(struct sample_heap *h)
 {
     for (uint64_t left = h->records.count; left > 1;) {
-        heap_swap(h, 0, --left);
-        heap_down(h, 0, left);
+        sample_heap_swap(h, 0, --left);
+        sample_heap_sift_down(h, 0, left);
     }
 }
 
-static void heap_fini(struct sample_heap *h)
+static void sample_heap_fini(struct sample_heap *h)
 {
     record_pool_fini(&h->records);
     mem_free(h->numbers);
@@ -119,11 +119,11 @@ static enum flow take_sample_push(void *state, const struct glint_batch *batch,
     s->rows += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++, s->next += RANDOM_ROW_STEP) {
         const uint64_t number = hash_mix(s->next);
-        if (!heap_takes(&s->heap, number)) continue;
+        if (!sample_heap_accepts(&s->heap, number)) continue;
         uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
         const struct glint_record r = glint_batch_record(batch, row);
-        if (heap_add(&s->heap, number, codec_encode(s->heap.schema.key, &r.key, key_number),
-                     codec_encode(s->heap.schema.value, &r.value, value_number)))
+        if (sample_heap_add(&s->heap, number, codec_encode(s->heap.schema.key, &r.key, key_number),
+                            codec_encode(s->heap.schema.value, &r.value, value_number)))
             continue;
         error_no_memory(&s->task->error);
         return FLOW_FAIL;
@@ -151,7 +151,7 @@ static int take_sample_result(void *state, struct buffer *out)
 
 static void take_sample_close(void *state)
 {
-    heap_fini(&((struct take_sample_state *)state)->heap);
+    sample_heap_fini(&((struct take_sample_state *)state)->heap);
 }
 
 const struct op op_take_sample = {.name = "takeSample",
@@ -177,7 +177,8 @@ static int take_sample_on_result(void *arg, uint32_t partition, struct glint_sli
     struct sample_heap *h = &s->heap;
     uint64_t rows, found = 0;
     uint64_t at = codec_get_varint(result.data, result.data + result.size, &rows);
-    if (at == 0 || rows > INT64_MAX - s->rows) return result_set_malformed(s->g, &op_take_sample);
+    if (at == 0 || rows > INT64_MAX - s->rows)
+        return set_malformed_result_error(s->g, &op_take_sample);
     s->rows += rows;
     for (; at < result.size && result.size - at >= NUMBER_BYTES; found++) {
         const uint64_t number = get_le64(result.data + at);
@@ -185,50 +186,52 @@ static int take_sample_on_result(void *arg, uint32_t partition, struct glint_sli
         struct glint_record r;
         at += NUMBER_BYTES;
         if (!result_rows_next(result, &at, h->schema, &r))
-            return result_set_malformed(s->g, &op_take_sample);
-        if (heap_takes(h, number) &&
-            !heap_add(h, number, codec_encode(h->schema.key, &r.key, key_number),
-                      codec_encode(h->schema.value, &r.value, value_number)))
+            return set_malformed_result_error(s->g, &op_take_sample);
+        if (sample_heap_accepts(h, number) &&
+            !sample_heap_add(h, number, codec_encode(h->schema.key, &r.key, key_number),
+                             codec_encode(h->schema.value, &r.value, value_number)))
             return error_no_memory(&s->g->error);
     }
     if (h->records.used > s->g->config.result_bytes_max) return result_rows_set_action_limit(s->g);
     const uint64_t expected = rows < h->limit ? rows : h->limit;
-    return at == result.size && found == expected ? 0 : result_set_malformed(s->g, &op_take_sample);
+    return at == result.size && found == expected
+               ? 0
+               : set_malformed_result_error(s->g, &op_take_sample);
 }
 
-static bool append_row(const struct sample_heap *h, uint64_t i, struct buffer *out)
+static bool append_sampled_row(const struct sample_heap *h, uint64_t i, struct buffer *out)
 {
     return result_rows_append_bytes(out, h->schema, record_pool_key(&h->records, i),
                                     record_pool_value(&h->records, i));
 }
 
 /* Appends what `draws` draws with replacement give. */
-static bool append_draws(const struct sampling_rows *s, uint64_t draws, uint64_t seed,
-                         struct buffer *out)
+static bool append_draws_with_replacement(const struct sampling_rows *s, uint64_t draws,
+                                          uint64_t seed, struct buffer *out)
 {
     const struct sample_heap *h = &s->heap;
     uint64_t different = 0, next = random_rows_begin(~seed, 0); /* not the numbers of rows */
     bool ok = true;
     for (uint64_t i = 0; ok && i < draws && s->rows > 0; i++, next += RANDOM_ROW_STEP) {
         const uint64_t drawn = random_below(hash_mix(next), s->rows);
-        ok = append_row(h, drawn < different ? drawn : different++, out) &&
+        ok = append_sampled_row(h, drawn < different ? drawn : different++, out) &&
              out->size <= s->g->config.result_bytes_max;
     }
     assert(different <= h->records.count);
     return ok;
 }
 
-static int sample_rows(struct sampling_rows *s, bool with_replacement, uint64_t seed,
-                       struct glint_rows *out)
+static int build_sampled_rows(struct sampling_rows *s, bool with_replacement, uint64_t seed,
+                              struct glint_rows *out)
 {
     struct buffer rows = {NULL, 0, 0};
     bool ok = true;
-    heap_sort(&s->heap);
+    sample_heap_sort(&s->heap);
     if (with_replacement)
-        ok = append_draws(s, s->heap.limit, seed, &rows);
+        ok = append_draws_with_replacement(s, s->heap.limit, seed, &rows);
     else
         for (uint64_t i = 0; ok && i < s->heap.records.count; i++)
-            ok = append_row(&s->heap, i, &rows);
+            ok = append_sampled_row(&s->heap, i, &rows);
     int r = 0;
     if (!ok && rows.size > s->g->config.result_bytes_max)
         r = result_rows_set_action_limit(s->g);
@@ -259,8 +262,8 @@ int glint_take_sample(struct glint_rdd *rdd, bool with_replacement, uint64_t cou
                              .arg = &s};
     int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
     packer_fini(&p);
-    if (r == 0) r = sample_rows(&s, with_replacement, seed, out);
-    heap_fini(&s.heap);
+    if (r == 0) r = build_sampled_rows(&s, with_replacement, seed, out);
+    sample_heap_fini(&s.heap);
     if (r != 0) glint_rows_free(out);
     return r;
 }

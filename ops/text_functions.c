@@ -31,8 +31,8 @@ static int pair_with_one(struct glint_task *task, void *state, const struct glin
     return 0;
 }
 
-static int key_value(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int split_key_value(struct glint_task *task, void *state, const struct glint_record *in,
+                           struct glint_emitter *out)
 {
     struct glint_slice rest = in->value.bytes;
     struct glint_record record = {.value.bytes = {NULL, 0}};
@@ -72,8 +72,9 @@ const struct glint_function GLINT_SPLIT_WORDS = GLINT_FLAT_MAP(
 const struct glint_function GLINT_PAIR_WITH_ONE =
     GLINT_MAP("glint.pair_with_one", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_I64),
               pair_with_one);
-const struct glint_function GLINT_KEY_VALUE = GLINT_MAP(
-    "glint.key_value", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT), key_value);
+const struct glint_function GLINT_KEY_VALUE =
+    GLINT_MAP("glint.key_value", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
+              split_key_value);
 const struct glint_function GLINT_PARSE_I64 =
     GLINT_FLAT_MAP("glint.parse_i64", GLINT_PAIRS(GLINT_ANY, GLINT_TEXT),
                    GLINT_PAIRS(GLINT_SAME, GLINT_I64), parse_i64);

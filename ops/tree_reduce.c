@@ -22,7 +22,7 @@ struct tree_state {
 };
 
 /* The parameters are [partitions, groups, parameters of reduce]. */
-static int tree_open(void *state, const struct op_open *o)
+static int tree_reduce_open(void *state, const struct op_open *o)
 {
     struct tree_state *s = state;
     struct op_open of_reduce = *o;
@@ -40,7 +40,8 @@ static int tree_open(void *state, const struct op_open *o)
 }
 
 /* Merges the accumulators of a batch. */
-static enum flow merge_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow tree_reduce_push(void *state, const struct glint_batch *batch,
+                                  struct glint_emitter *out)
 {
     (void)out;
     struct reduce_state *s = state;
@@ -54,7 +55,7 @@ static enum flow merge_push(void *state, const struct glint_batch *batch, struct
 }
 
 /* Emits (group, accumulator), or nothing if there were no values. */
-static enum flow tree_finish(void *state, struct glint_emitter *out)
+static enum flow tree_reduce_finish(void *state, struct glint_emitter *out)
 {
     struct tree_state *s = state;
     struct glint_slice bytes;
@@ -72,8 +73,8 @@ static enum flow tree_finish(void *state, struct glint_emitter *out)
 #define TREE_OP(op_name, op_kind)                                                                  \
     {                                                                                              \
         .name = op_name, .kind = OP_NARROW, .function_kinds = 1u << op_kind,                       \
-        .state_size = sizeof(struct tree_state), .open = tree_open, .push = reduce_push,           \
-        .finish = tree_finish, .close = reduce_close                                               \
+        .state_size = sizeof(struct tree_state), .open = tree_reduce_open, .push = reduce_push,    \
+        .finish = tree_reduce_finish, .close = reduce_close                                        \
     }
 
 const struct op op_tree_reduce = TREE_OP("treeReduce", GLINT_KIND_REDUCE);
@@ -83,9 +84,9 @@ const struct op op_tree_merge = {.name = "treeMerge",
                                  .function_kinds = TREE_FUNCTIONS,
                                  .takes_accumulators = true,
                                  .state_size = sizeof(struct tree_state),
-                                 .open = tree_open,
-                                 .push = merge_push,
-                                 .finish = tree_finish,
+                                 .open = tree_reduce_open,
+                                 .push = tree_reduce_push,
+                                 .finish = tree_reduce_finish,
                                  .close = reduce_close};
 const struct op op_tree_shuffle = {.name = "treeShuffle", .kind = OP_WIDE};
 const struct op op_tree_result = {.name = "treeResult",
@@ -94,7 +95,7 @@ const struct op op_tree_result = {.name = "treeResult",
                                   .takes_accumulators = true,
                                   .state_size = sizeof(struct reduce_state),
                                   .open = reduce_open,
-                                  .push = merge_push,
+                                  .push = tree_reduce_push,
                                   .close = reduce_close,
                                   .result = reduce_result};
 
@@ -108,7 +109,7 @@ struct tree {
     uint32_t depth;
 };
 
-static void pack_zero(struct packer *p, const struct tree *t, enum glint_type type)
+static void pack_zero_value(struct packer *p, const struct tree *t, enum glint_type type)
 {
     uint8_t scratch[CODEC_NUMBER_BYTES];
     pack_array(p, t->zero != NULL);
@@ -116,12 +117,13 @@ static void pack_zero(struct packer *p, const struct tree *t, enum glint_type ty
 }
 
 /* The accumulators of `partitions` partitions, keyed by which of `groups` they belong to. */
-static struct glint_rdd *make_groups(struct glint_rdd *rdd, const struct tree *t,
-                                     const struct op *op, uint32_t partitions, uint32_t groups)
+static struct glint_rdd *key_accumulators_by_group(struct glint_rdd *rdd, const struct tree *t,
+                                                   const struct op *op, uint32_t partitions,
+                                                   uint32_t groups)
 {
     const enum glint_type type = reduce_accumulator_type(t->function, rdd->schema.value);
     struct packer zero = {.failed = false}, p = {.failed = false};
-    pack_zero(&zero, t, type); /* neutral, so each level may start from it, as in Spark */
+    pack_zero_value(&zero, t, type); /* neutral, so each level may start from it, as in Spark */
     pack_array(&p, 3);
     pack_u64(&p, partitions);
     pack_u64(&p, groups);
@@ -137,7 +139,7 @@ static struct glint_rdd *make_groups(struct glint_rdd *rdd, const struct tree *t
 }
 
 /* Group i becomes partition i: the bounds are 0, 1, ..., groups - 2. */
-static struct glint_rdd *shuffle_groups(struct glint_rdd *keyed, uint32_t groups)
+static struct glint_rdd *shuffle_tree_groups(struct glint_rdd *keyed, uint32_t groups)
 {
     if (keyed == NULL) return NULL;
     struct glint *g = keyed->g;
@@ -156,11 +158,11 @@ static struct glint_rdd *shuffle_groups(struct glint_rdd *keyed, uint32_t groups
     return out != NULL ? glint_with_partitions(out, groups) : NULL;
 }
 
-static int run_result(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out)
+static int run_final_reduce(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out)
 {
     struct glint *g = rdd->g;
     struct packer p = {.failed = false};
-    pack_zero(&p, t, rdd->schema.value);
+    pack_zero_value(&p, t, rdd->schema.value);
     struct action a = {.op = &op_tree_result,
                        .rdd = rdd,
                        .fn = t->function,
@@ -174,7 +176,7 @@ static int run_result(struct glint_rdd *rdd, const struct tree *t, struct glint_
 
 /* As many levels as `depth` says, of equal ratio, while a level spares the driver work; as in
  * Spark. Returns 0 or a code; -1 without running anything if there would be no level. */
-static int run_tree(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out)
+static int run_tree_reduce(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out)
 {
     const struct op *op = t->op;
     uint32_t partitions = rdd_partition_count(rdd);
@@ -182,17 +184,18 @@ static int run_tree(struct glint_rdd *rdd, const struct tree *t, struct glint_ro
     if (ratio < 2) ratio = 2;
     while (rdd != NULL && partitions > ratio + partitions / ratio) {
         const uint32_t groups = partitions / ratio;
-        rdd = shuffle_groups(make_groups(rdd, t, op, partitions, groups), groups);
+        rdd =
+            shuffle_tree_groups(key_accumulators_by_group(rdd, t, op, partitions, groups), groups);
         partitions = groups;
         op = &op_tree_merge;
     }
-    return rdd != NULL && op == &op_tree_merge ? run_result(rdd, t, out) : -1;
+    return rdd != NULL && op == &op_tree_merge ? run_final_reduce(rdd, t, out) : -1;
 }
 
 /* Returns whether the tree was run, with its result in *result; else reduce and aggregate do the
  * same. */
-static bool try_tree(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out,
-                     int *result)
+static bool try_tree_reduce(struct glint_rdd *rdd, const struct tree *t, struct glint_rows *out,
+                            int *result)
 {
     *out = (struct glint_rows){.count = 0};
     if (rdd == NULL) {
@@ -204,7 +207,7 @@ static bool try_tree(struct glint_rdd *rdd, const struct tree *t, struct glint_r
         error_set(&g->error, GLINT_E_BAD_VALUE, "use a depth of 2, or more", "%s: a depth of 0",
                   t->op->name);
     if (!context_failed(g)) plan_check_function(g, t->op, t->function, rdd->schema);
-    if (!context_failed(g)) *result = run_tree(rdd, t, out);
+    if (!context_failed(g)) *result = run_tree_reduce(rdd, t, out);
     if (context_failed(g)) *result = g->error.code;
     return context_failed(g) || *result == 0;
 }
@@ -214,7 +217,7 @@ int glint_tree_reduce(struct glint_rdd *rdd, const struct glint_function *functi
 {
     const struct tree t = {function, args, NULL, &op_tree_reduce, depth};
     int r = 0;
-    if (!try_tree(rdd, &t, out, &r)) return glint_reduce(rdd, function, args, out);
+    if (!try_tree_reduce(rdd, &t, out, &r)) return glint_reduce(rdd, function, args, out);
     return r == 0 && out->count == 0 ? result_rows_fail_empty(rdd->g, out, "treeReduce") : r;
 }
 
@@ -224,5 +227,5 @@ int glint_tree_aggregate(struct glint_rdd *rdd, union glint_value zero,
 {
     const struct tree t = {function, args, &zero, &op_tree_aggregate, depth};
     int r = 0;
-    return try_tree(rdd, &t, out, &r) ? r : glint_aggregate(rdd, zero, function, args, out);
+    return try_tree_reduce(rdd, &t, out, &r) ? r : glint_aggregate(rdd, zero, function, args, out);
 }

@@ -51,7 +51,7 @@ static int content_reserve(struct whole_files_state *s, const char *path, uint64
     return buffer_reserve(&s->content, left) ? 0 : error_no_memory(&s->task->error);
 }
 
-static int read_content(struct whole_files_state *s, struct input_stream *in)
+static int read_file_content(struct whole_files_state *s, struct input_stream *in)
 {
     while (!in->ended) {
         const bool known = in->decompressor == NULL;
@@ -75,7 +75,7 @@ static enum flow read_whole_file(struct whole_files_state *s, struct input_ahead
     struct input_stream in;
     s->content.size = 0;
     int r = input_stream_open_next(&in, s->task, ahead, index);
-    if (r == 0) r = read_content(s, &in);
+    if (r == 0) r = read_file_content(s, &in);
     if (r == 0) {
         const struct glint_record file = {
             .key.bytes = {(const uint8_t *)piece->path, strlen(piece->path)},
@@ -89,7 +89,7 @@ static enum flow read_whole_file(struct whole_files_state *s, struct input_ahead
 }
 
 /* Files as they are on disk. */
-static int ignore_compression(struct glint_task *task, struct split *split)
+static int clear_split_compression(struct glint_task *task, struct split *split)
 {
     struct split_piece *pieces = task_alloc(task, split->count * sizeof *pieces);
     if (pieces == NULL) return GLINT_E_NO_MEMORY;
@@ -107,7 +107,7 @@ static enum flow whole_files_run(void *state, struct glint_slice bytes, struct g
     struct whole_files_state *s = state;
     struct split split;
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
-    if (s->raw && ignore_compression(s->task, &split) != 0) return FLOW_FAIL;
+    if (s->raw && clear_split_compression(s->task, &split) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     struct input_ahead ahead = {.split = &split};
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)

@@ -19,7 +19,7 @@ static int zip_pairs_open(void *state, const struct op_open *o)
 }
 
 /* Returns 1 with the next right value, 0 after the last one, or a code. */
-static int next_right(struct zip_pairs_state *s, union glint_value *out)
+static int next_right_value(struct zip_pairs_state *s, union glint_value *out)
 {
     if (!s->rewound) {
         s->rewound = true;
@@ -46,7 +46,7 @@ static enum flow zip_pairs_push(void *state, const struct glint_batch *batch,
     out->in = batch; /* left values are passed on by reference */
     for (uint32_t row = 0; row < batch->rows && out->flow == FLOW_MORE; row++) {
         struct glint_record pair = {.key = glint_column_value(&batch->value, row)};
-        const int r = next_right(s, &pair.value);
+        const int r = next_right_value(s, &pair.value);
         if (r < 0) return FLOW_FAIL;
         if (r == 0) return set_counts_differ(s, "left");
         glint_emit(out, &pair);
@@ -61,7 +61,7 @@ static enum flow zip_pairs_finish(void *state, struct glint_emitter *out)
     struct zip_pairs_state *s = state;
     union glint_value value;
     if (out->flow != FLOW_MORE) return out->flow; /* nothing more was wanted */
-    const int r = next_right(s, &value);
+    const int r = next_right_value(s, &value);
     if (r > 0) return set_counts_differ(s, "right");
     return r == 0 ? FLOW_MORE : FLOW_FAIL;
 }

@@ -25,8 +25,8 @@ struct glint_rdd *glint_zip_partitions(struct glint_rdd *a, struct glint_rdd *b,
     if (a == NULL || b == NULL) return rdd_fail_null("zipPartitions");
     if (a->schema.key != b->schema.key)
         return rdd_fail(a, GLINT_E_PLAN_TYPE, "zipPartitions needs keys of one type, or no keys");
-    a = side_rdd(a, SIDE_LEFT, false);
-    b = side_rdd(b, SIDE_RIGHT, false);
+    a = side_tagged_rdd(a, SIDE_LEFT, false);
+    b = side_tagged_rdd(b, SIDE_RIGHT, false);
     if (a == NULL || b == NULL) return NULL;
     const struct rdd_spec spec = {.op = &op_zip_partitions, .parents = {b, a}, .schema = a->schema};
     struct glint_rdd *both = rdd_create(a->g, &spec);

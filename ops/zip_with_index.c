@@ -16,7 +16,7 @@ struct zip_state {
     int64_t index[BATCH_ROWS_MAX];
 };
 
-static int zip_open(void *state, const struct op_open *o)
+static int zip_with_index_open(void *state, const struct op_open *o)
 {
     struct zip_state *s = state;
     struct unpacker u = unpack_begin(o->params);
@@ -29,7 +29,8 @@ static int zip_open(void *state, const struct op_open *o)
                      "zipWithIndex: the first index is missing");
 }
 
-static enum flow zip_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)
+static enum flow zip_with_index_push(void *state, const struct glint_batch *batch,
+                                     struct glint_emitter *out)
 {
     struct zip_state *s = state;
     assert(batch->key.type == GLINT_NONE && batch->rows <= BATCH_ROWS_MAX);
@@ -45,8 +46,8 @@ static enum flow zip_push(void *state, const struct glint_batch *batch, struct g
 const struct op op_zip_with_index = {.name = "zipWithIndex",
                                      .kind = OP_NARROW,
                                      .state_size = sizeof(struct zip_state),
-                                     .open = zip_open,
-                                     .push = zip_push};
+                                     .open = zip_with_index_open,
+                                     .push = zip_with_index_push};
 
 /* ---- Driver side */
 
@@ -58,13 +59,13 @@ struct index_counting {
     uint64_t rows; /* so far */
 };
 
-static int count_on_result(void *arg, uint32_t partition, struct glint_slice result)
+static int index_count_on_result(void *arg, uint32_t partition, struct glint_slice result)
 {
     struct index_counting *c = arg;
     uint64_t rows;
     unsigned n = codec_get_varint(result.data, result.data + result.size, &rows);
     if (n == 0 || n != result.size || rows > INT64_MAX - c->rows)
-        return result_set_malformed(c->g, &op_count);
+        return set_malformed_result_error(c->g, &op_count);
     c->rows += rows;
     /* Results arrive in order of partitions, so `rows` is the first index of the next one. */
     put_le64(c->firsts + INDEX_BYTES * ((uint64_t)partition + 1), c->rows);
@@ -84,14 +85,14 @@ int first_indexes_count(struct glint_rdd *in, uint32_t count, uint8_t *firsts)
                        .partitions = partitions,
                        .partition_count = count,
                        .internal = true,
-                       .on_result = count_on_result,
+                       .on_result = index_count_on_result,
                        .arg = &c};
     int r = run_action_of_rdd(&a);
     mem_free(partitions);
     return r;
 }
 
-static int zip_prepare(struct glint_rdd *rdd)
+static int prepare_first_indexes(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     uint64_t size = INDEX_BYTES * (uint64_t)rdd->partitions;
@@ -121,6 +122,6 @@ struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
         .op = &op_zip_with_index, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     /* Counting is an action, so it is delayed until an action needs the result. */
-    if (out != NULL) out->prepare = zip_prepare;
+    if (out != NULL) out->prepare = prepare_first_indexes;
     return out;
 }
