@@ -1,7 +1,7 @@
 /* empty-tasks: runs tasks that do nothing, to measure the cost of a task. */
 #include "jobs/jobs.h"
 
-static int nothing_each(struct glint_task *task, void *state, const struct glint_record *in,
+static int emit_nothing(struct glint_task *task, void *state, const struct glint_record *in,
                         struct glint_emitter *out)
 {
     (void)task, (void)state, (void)in, (void)out;
@@ -12,7 +12,7 @@ static const struct glint_function nothing = {.name = "empty.nothing",
                                               .kind = GLINT_KIND_FLAT_MAP,
                                               .in = {GLINT_ANY, GLINT_ANY},
                                               .out = {GLINT_SAME, GLINT_SAME},
-                                              .each = nothing_each};
+                                              .each = emit_nothing};
 
 static int empty_run(struct glint *g, const struct glint_job_args *args)
 {

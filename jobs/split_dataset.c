@@ -15,12 +15,12 @@ struct differs_state {
     struct glint_slice header;
 };
 
-static int differs_open(struct glint_task *task, void *state)
+static int header_filter_init(struct glint_task *task, void *state)
 {
     return glint_arg_slice(task, "header", &((struct differs_state *)state)->header);
 }
 
-static int differs_keep(struct glint_task *task, void *state, const struct glint_record *in)
+static int differs_from_header(struct glint_task *task, void *state, const struct glint_record *in)
 {
     (void)task;
     const struct glint_slice *header = &((struct differs_state *)state)->header;
@@ -28,14 +28,15 @@ static int differs_keep(struct glint_task *task, void *state, const struct glint
     return line->size != header->size || memcmp(line->data, header->data, line->size) != 0;
 }
 
-static int differs_keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                              uint16_t *out_rows, uint32_t *out_count)
+static int select_non_header_rows(struct glint_task *task, void *state,
+                                  const struct glint_batch *in, uint16_t *out_rows,
+                                  uint32_t *out_count)
 {
     uint32_t count = 0;
     for (uint32_t row = 0; row < in->rows; row++) {
         struct glint_record record = {.value = {.bytes = glint_column_slice(&in->value, row)}};
         out_rows[count] = (uint16_t)row;
-        count += (uint32_t)differs_keep(task, state, &record);
+        count += (uint32_t)differs_from_header(task, state, &record);
     }
     assert(count <= in->rows);
     *out_count = count;
@@ -47,9 +48,9 @@ static const struct glint_function differs = {.name = "split.differs",
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .state_size = sizeof(struct differs_state),
-                                              .open = differs_open,
-                                              .keep = differs_keep,
-                                              .keep_batch = differs_keep_batch};
+                                              .open = header_filter_init,
+                                              .keep = differs_from_header,
+                                              .keep_batch = select_non_header_rows};
 int ratio_parse(struct glint *g, const char *text, double out[2])
 {
     const char *slash = strchr(text, '/');

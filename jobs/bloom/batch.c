@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* The filters of the rows are numbers from the caller's table, never from untrusted input. */
-static bool filters_exist(const struct bloom_set *set, const struct bloom_rows *rows)
+static bool row_filters_exist(const struct bloom_set *set, const struct bloom_rows *rows)
 {
     uint16_t largest = 0;
     for (uint32_t i = 0; i < rows->rows; i++)
@@ -20,9 +20,9 @@ void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set)
     adder->done = 0;
 }
 
-void bloom_adder_rows(struct bloom_adder *adder, const struct bloom_rows *rows)
+void bloom_adder_add_rows(struct bloom_adder *adder, const struct bloom_rows *rows)
 {
-    assert(filters_exist(adder->set, rows));
+    assert(row_filters_exist(adder->set, rows));
     adder->set->kernel->add(adder, rows);
 }
 
@@ -32,24 +32,24 @@ void bloom_adder_flush(struct bloom_adder *adder)
     for (; adder->done < adder->hashed; adder->done++) {
         const struct bloom_hashed *group = &adder->ring[adder->done % BLOOM_RING];
         if (bloom_has_blocks(adder->set->layout)) {
-            bloom_block_drain(adder->set, group);
+            bloom_block_add_group(adder->set, group);
             continue;
         }
         for (uint32_t row = 0; row < group->rows; row++)
-            hashed_set(group, row, adder->set->k, wide);
+            group_set_row_bits(group, row, adder->set->k, wide);
     }
 }
 
 void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
                              uint8_t *out_hit)
 {
-    assert(filters_exist(set, rows));
+    assert(row_filters_exist(set, rows));
     set->kernel->contains(set, rows, out_hit);
 }
 
 /* One filter after the other. */
-static void contains_each(const struct bloom_set *set, const struct bloom_rows *rows,
-                          uint8_t *out_hit, uint64_t stride)
+static void contains_filter_by_filter(const struct bloom_set *set, const struct bloom_rows *rows,
+                                      uint8_t *out_hit, uint64_t stride)
 {
     uint16_t filter[BLOOM_ALL_ROWS];
     struct bloom_rows same = *rows;
@@ -73,22 +73,22 @@ void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows
                                   left < BLOOM_ALL_ROWS ? left : BLOOM_ALL_ROWS};
         if (kernel->contains_all == NULL ||
             !kernel->contains_all(set, &part, out_hit + first, stride))
-            contains_each(set, &part, out_hit + first, stride);
+            contains_filter_by_filter(set, &part, out_hit + first, stride);
     }
 }
 
-void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
-                      uint32_t *out_indexes)
+void bloom_hash_rows_to_indexes(const struct bloom_set *set, const struct bloom_rows *rows,
+                                uint32_t *out_indexes)
 {
     assert(!set->wide);
-    assert(filters_exist(set, rows));
+    assert(row_filters_exist(set, rows));
     set->kernel->indexes(set, rows, out_indexes);
 }
 
-void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,
-                           uint64_t *out_indexes)
+void bloom_hash_rows_to_indexes_wide(const struct bloom_set *set, const struct bloom_rows *rows,
+                                     uint64_t *out_indexes)
 {
-    assert(filters_exist(set, rows));
+    assert(row_filters_exist(set, rows));
     for (uint32_t i = 0; i < rows->rows; i++) {
         struct bloom_filter filter = bloom_set_filter(set, rows->filter[i]);
         uint64_t indexes[BLOOM_K_MAX];

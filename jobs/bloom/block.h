@@ -24,7 +24,7 @@ static inline uint64_t block_hash(enum bloom_scheme scheme, const void *id, uint
     return XXH3_128bits(id, size).low64;
 }
 
-static inline uint32_t block_log(enum bloom_layout layout)
+static inline uint32_t block_bits_log2(enum bloom_layout layout)
 {
     return layout == BLOOM_BLOCK512 ? BLOCK_LOG_512 : BLOCK_LOG_SPLIT;
 }
@@ -32,19 +32,19 @@ static inline uint32_t block_log(enum bloom_layout layout)
 /* Offset of the block from the filter's start, in bytes. */
 static inline uint64_t block_offset(enum bloom_layout layout, uint64_t hash, uint64_t blocks)
 {
-    return ((hash >> 32) * blocks >> 32) << block_log(layout);
+    return ((hash >> 32) * blocks >> 32) << block_bits_log2(layout);
 }
 
-static inline uint64_t block_word(const uint8_t *at)
+static inline uint64_t block_load_word(const uint8_t *at)
 {
     uint64_t word;
     memcpy(&word, at, sizeof word);
     return word;
 }
 
-static inline void block_or(uint8_t *at, uint64_t bits)
+static inline void block_or_word(uint8_t *at, uint64_t bits)
 {
-    uint64_t word = block_word(at) | bits;
+    uint64_t word = block_load_word(at) | bits;
     memcpy(at, &word, sizeof word);
 }
 
@@ -68,36 +68,37 @@ blocks_hash_each(const struct bloom_set *set, const struct bloom_rows *rows, uin
 static inline void block512_put(uint8_t *block, uint32_t x, uint32_t k)
 {
     for (uint32_t i = 0; i < k; i++, x *= BLOCK_GOLDEN)
-        block_or(block + (x >> 29) * 8, 1ull << (x >> 23) % 64);
+        block_or_word(block + (x >> 29) * 8, 1ull << (x >> 23) % 64);
 }
 
 static inline bool block512_test(const uint8_t *block, uint32_t x, uint32_t k)
 {
     uint64_t all = 1;
     for (uint32_t i = 0; i < k; i++, x *= BLOCK_GOLDEN)
-        all &= block_word(block + (x >> 29) * 8) >> (x >> 23) % 64;
+        all &= block_load_word(block + (x >> 29) * 8) >> (x >> 23) % 64;
     return all & 1;
 }
 
 /* ---- split-block ---- */
 
 /* Words 2 i and 2 i + 1 as one of 64 bits. */
-static inline uint64_t split_pair(uint32_t x, uint32_t i)
+static inline uint64_t split_block_pair_mask(uint32_t x, uint32_t i)
 {
     return 1ull << (x * block_salts[2 * i] >> 27) |
            1ull << (32 + (x * block_salts[2 * i + 1] >> 27));
 }
 
-static inline void split_put(uint8_t *block, uint32_t x)
+static inline void split_block_put(uint8_t *block, uint32_t x)
 {
-    for (uint32_t i = 0; i < BLOOM_K_SPLIT / 2; i++) block_or(block + 8 * i, split_pair(x, i));
+    for (uint32_t i = 0; i < BLOOM_K_SPLIT / 2; i++)
+        block_or_word(block + 8 * i, split_block_pair_mask(x, i));
 }
 
-static inline bool split_test(const uint8_t *block, uint32_t x)
+static inline bool split_block_test(const uint8_t *block, uint32_t x)
 {
     uint64_t missing = 0;
     for (uint32_t i = 0; i < BLOOM_K_SPLIT / 2; i++)
-        missing |= split_pair(x, i) & ~block_word(block + 8 * i);
+        missing |= split_block_pair_mask(x, i) & ~block_load_word(block + 8 * i);
     return missing == 0;
 }
 

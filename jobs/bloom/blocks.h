@@ -13,7 +13,7 @@
 enum { BLOCKS_DELAY = 2 }; /* groups; hashing one takes less time than a cache miss */
 static_assert(BLOCKS_DELAY < (int)BLOOM_RING, "a group is used before its slot is reused");
 
-BLOCKS_FN uint32_t blocks_group_rows(const struct bloom_rows *rows, uint32_t first)
+BLOCKS_FN uint32_t blocks_rows_of_group(const struct bloom_rows *rows, uint32_t first)
 {
     uint32_t left = rows->rows - first;
     return left < BLOOM_GROUP ? left : BLOOM_GROUP;
@@ -29,8 +29,8 @@ BLOCKS_FN void blocks_put_group(enum bloom_layout layout, const struct bloom_has
 }
 
 /* Prefetches the younger group and sets the bits of the older one. */
-BLOCKS_FN void blocks_turn(enum bloom_layout layout, const struct bloom_hashed *young,
-                           const struct bloom_hashed *old, uint32_t k)
+BLOCKS_FN void blocks_prefetch_and_set(enum bloom_layout layout, const struct bloom_hashed *young,
+                                       const struct bloom_hashed *old, uint32_t k)
 {
     if (young->rows == BLOOM_GROUP && old->rows == BLOOM_GROUP) {
         for (uint32_t r = 0; r < BLOOM_GROUP; r++) {
@@ -43,14 +43,14 @@ BLOCKS_FN void blocks_turn(enum bloom_layout layout, const struct bloom_hashed *
     blocks_put_group(layout, old, k);
 }
 
-BLOCKS_FN void blocks_add_under(enum bloom_layout layout, struct bloom_adder *adder,
-                                const struct bloom_rows *rows)
+BLOCKS_FN void blocks_add_with_layout(enum bloom_layout layout, struct bloom_adder *adder,
+                                      const struct bloom_rows *rows)
 {
     static const struct bloom_hashed nothing = {.rows = 0};
     const struct bloom_set *set = adder->set;
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
         struct bloom_hashed *young = &adder->ring[adder->hashed % BLOOM_RING];
-        young->rows = blocks_group_rows(rows, first);
+        young->rows = blocks_rows_of_group(rows, first);
         blocks_hash(set, rows, first, young->rows, young->base, young->index.narrow[0]);
         adder->hashed++;
         if (set->table->small) {
@@ -60,7 +60,8 @@ BLOCKS_FN void blocks_add_under(enum bloom_layout layout, struct bloom_adder *ad
         }
         bool due = adder->hashed - adder->done > BLOCKS_DELAY;
         assert(adder->hashed - adder->done <= BLOCKS_DELAY + 1);
-        blocks_turn(layout, young, due ? &adder->ring[adder->done % BLOOM_RING] : &nothing, set->k);
+        blocks_prefetch_and_set(layout, young,
+                                due ? &adder->ring[adder->done % BLOOM_RING] : &nothing, set->k);
         adder->done += due;
     }
 }
@@ -68,10 +69,10 @@ BLOCKS_FN void blocks_add_under(enum bloom_layout layout, struct bloom_adder *ad
 BLOCKS_KERNEL void blocks_add(struct bloom_adder *adder, const struct bloom_rows *rows)
 {
     if (adder->set->layout == BLOOM_SPLIT_BLOCK) {
-        blocks_add_under(BLOOM_SPLIT_BLOCK, adder, rows);
+        blocks_add_with_layout(BLOOM_SPLIT_BLOCK, adder, rows);
     } else {
         assert(adder->set->layout == BLOOM_BLOCK512);
-        blocks_add_under(BLOOM_BLOCK512, adder, rows);
+        blocks_add_with_layout(BLOOM_BLOCK512, adder, rows);
     }
 }
 
@@ -82,15 +83,15 @@ struct blocks_query {
     uint32_t x[BLOOM_GROUP];
 };
 
-BLOCKS_FN void blocks_query_hits(enum bloom_layout layout, const struct blocks_query *query,
+BLOCKS_FN void blocks_test_query(enum bloom_layout layout, const struct blocks_query *query,
                                  uint32_t count, uint32_t k, uint8_t *out_hit)
 {
     for (uint32_t r = 0; r < count; r++)
         out_hit[r] = blocks_test(layout, query->block[r], query->x[r], k);
 }
 
-BLOCKS_FN void blocks_contains_under(enum bloom_layout layout, const struct bloom_set *set,
-                                     const struct bloom_rows *rows, uint8_t *out_hit)
+BLOCKS_FN void blocks_contains_with_layout(enum bloom_layout layout, const struct bloom_set *set,
+                                           const struct bloom_rows *rows, uint8_t *out_hit)
 {
     struct blocks_query ring[BLOOM_RING];
     uint32_t groups = (rows->rows + BLOOM_GROUP - 1) / BLOOM_GROUP;
@@ -98,14 +99,14 @@ BLOCKS_FN void blocks_contains_under(enum bloom_layout layout, const struct bloo
     for (uint32_t t = 0; t < groups + delay; t++) {
         struct blocks_query *young = &ring[t % BLOOM_RING];
         if (t < groups) {
-            uint32_t first = t * BLOOM_GROUP, count = blocks_group_rows(rows, first);
+            uint32_t first = t * BLOOM_GROUP, count = blocks_rows_of_group(rows, first);
             blocks_hash(set, rows, first, count, young->block, young->x);
             for (uint32_t r = 0; delay > 0 && r < count; r++) __builtin_prefetch(young->block[r]);
         }
         if (t < delay) continue;
         uint32_t first = (t - delay) * BLOOM_GROUP;
-        blocks_query_hits(layout, &ring[(t - delay) % BLOOM_RING], blocks_group_rows(rows, first),
-                          set->k, out_hit + first);
+        blocks_test_query(layout, &ring[(t - delay) % BLOOM_RING],
+                          blocks_rows_of_group(rows, first), set->k, out_hit + first);
     }
 }
 
@@ -113,9 +114,9 @@ BLOCKS_KERNEL void blocks_contains(const struct bloom_set *set, const struct blo
                                    uint8_t *out_hit)
 {
     if (set->layout == BLOOM_SPLIT_BLOCK) {
-        blocks_contains_under(BLOOM_SPLIT_BLOCK, set, rows, out_hit);
+        blocks_contains_with_layout(BLOOM_SPLIT_BLOCK, set, rows, out_hit);
     } else {
         assert(set->layout == BLOOM_BLOCK512);
-        blocks_contains_under(BLOOM_BLOCK512, set, rows, out_hit);
+        blocks_contains_with_layout(BLOOM_BLOCK512, set, rows, out_hit);
     }
 }

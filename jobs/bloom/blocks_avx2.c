@@ -18,7 +18,7 @@ BLOCKS_FN void blocks_hash(const struct bloom_set *set, const struct bloom_rows 
 BLOCKS_FN void blocks_put(enum bloom_layout layout, uint8_t *block, uint32_t x, uint32_t k)
 {
     if (layout == BLOOM_SPLIT_BLOCK)
-        split_put_avx2(block, x);
+        split_block_put_avx2(block, x);
     else
         block512_put(block, x, k);
 }
@@ -45,7 +45,7 @@ BLOCKS_FN bool block512_test_avx2(const uint8_t *block, uint32_t x, uint32_t k)
 }
 BLOCKS_FN bool blocks_test(enum bloom_layout layout, const uint8_t *block, uint32_t x, uint32_t k)
 {
-    return layout == BLOOM_SPLIT_BLOCK ? split_test_avx2(block, x)
+    return layout == BLOOM_SPLIT_BLOCK ? split_block_test_avx2(block, x)
                                        : block512_test_avx2(block, x, k);
 }
 

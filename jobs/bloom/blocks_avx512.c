@@ -19,17 +19,17 @@ enum { LANES = 8, VECTOR_ID_MIN = 8, VECTOR_ID_MAX = 15 };
 #define XXH64_4 0x85EBCA77C2B2AE63u
 #define XXH64_5 0x27D4EB2F165667C5u
 
-BLOCKS_FN __m512i set64(uint64_t x)
+BLOCKS_FN __m512i broadcast_u64_avx512(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
-BLOCKS_FN __m512i times(__m512i x, uint64_t by)
+BLOCKS_FN __m512i multiply_u64_avx512(__m512i x, uint64_t by)
 {
-    return _mm512_mullo_epi64(x, set64(by));
+    return _mm512_mullo_epi64(x, broadcast_u64_avx512(by));
 }
 
 /* The 16 bytes of rows r, r + 2, r + 4 and r + 6. */
-BLOCKS_FN __m512i every_second(const uint8_t *base, const uint32_t *start)
+BLOCKS_FN __m512i load_every_second_row(const uint8_t *base, const uint32_t *start)
 {
     const uint8_t *a = base + start[0], *b = base + start[2];
     const uint8_t *c = base + start[4], *d = base + start[6];
@@ -41,36 +41,40 @@ BLOCKS_FN __m512i every_second(const uint8_t *base, const uint32_t *start)
 
 /* XXH64 with seed 0 of eight ids: a round for 8 bytes, one for 4 bytes if there are as many, and
  * one for each remaining byte. */
-BLOCKS_FN __m512i xxh64(const uint8_t *base, const uint32_t *start, __m512i size)
+BLOCKS_FN __m512i xxh64_avx512(const uint8_t *base, const uint32_t *start, __m512i size)
 {
-    __m512i even = every_second(base, start), odd = every_second(base, start + 1);
+    __m512i even = load_every_second_row(base, start), odd = load_every_second_row(base, start + 1);
     __m512i word = _mm512_unpacklo_epi64(even, odd), rest = _mm512_unpackhi_epi64(even, odd);
-    __m512i h = _mm512_add_epi64(size, set64(XXH64_5));
-    h = _mm512_xor_si512(h, times(_mm512_rol_epi64(times(word, XXH64_2), 31), XXH64_1));
-    h = _mm512_add_epi64(times(_mm512_rol_epi64(h, 27), XXH64_1), set64(XXH64_4));
-    __mmask8 four = _mm512_test_epi64_mask(size, set64(4));
+    __m512i h = _mm512_add_epi64(size, broadcast_u64_avx512(XXH64_5));
+    h = _mm512_xor_si512(
+        h, multiply_u64_avx512(_mm512_rol_epi64(multiply_u64_avx512(word, XXH64_2), 31), XXH64_1));
+    h = _mm512_add_epi64(multiply_u64_avx512(_mm512_rol_epi64(h, 27), XXH64_1),
+                         broadcast_u64_avx512(XXH64_4));
+    __mmask8 four = _mm512_test_epi64_mask(size, broadcast_u64_avx512(4));
     if (four != 0) {
-        __m512i half = _mm512_and_si512(rest, set64(UINT32_MAX));
-        __m512i g = _mm512_xor_si512(h, times(half, XXH64_1));
-        g = _mm512_add_epi64(times(_mm512_rol_epi64(g, 23), XXH64_2), set64(XXH64_3));
+        __m512i half = _mm512_and_si512(rest, broadcast_u64_avx512(UINT32_MAX));
+        __m512i g = _mm512_xor_si512(h, multiply_u64_avx512(half, XXH64_1));
+        g = _mm512_add_epi64(multiply_u64_avx512(_mm512_rol_epi64(g, 23), XXH64_2),
+                             broadcast_u64_avx512(XXH64_3));
         h = _mm512_mask_mov_epi64(h, four, g);
         rest = _mm512_mask_srli_epi64(rest, four, rest, 32);
     }
-    __m512i bytes = _mm512_and_si512(size, set64(3));
+    __m512i bytes = _mm512_and_si512(size, broadcast_u64_avx512(3));
     for (uint64_t i = 0; i < 3; i++, rest = _mm512_srli_epi64(rest, 8)) {
-        __mmask8 more = _mm512_cmpgt_epu64_mask(bytes, set64(i));
+        __mmask8 more = _mm512_cmpgt_epu64_mask(bytes, broadcast_u64_avx512(i));
         if (more == 0) break;
-        __m512i g = times(_mm512_and_si512(rest, set64(0xFF)), XXH64_5);
-        g = times(_mm512_rol_epi64(_mm512_xor_si512(h, g), 11), XXH64_1);
+        __m512i g =
+            multiply_u64_avx512(_mm512_and_si512(rest, broadcast_u64_avx512(0xFF)), XXH64_5);
+        g = multiply_u64_avx512(_mm512_rol_epi64(_mm512_xor_si512(h, g), 11), XXH64_1);
         h = _mm512_mask_mov_epi64(h, more, g);
     }
-    h = times(_mm512_xor_si512(h, _mm512_srli_epi64(h, 33)), XXH64_2);
-    h = times(_mm512_xor_si512(h, _mm512_srli_epi64(h, 29)), XXH64_3);
+    h = multiply_u64_avx512(_mm512_xor_si512(h, _mm512_srli_epi64(h, 33)), XXH64_2);
+    h = multiply_u64_avx512(_mm512_xor_si512(h, _mm512_srli_epi64(h, 29)), XXH64_3);
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
 }
 
 /* column[filter] of eight rows; `few`: the column is one vector. */
-BLOCKS_FN __m512i column(const uint32_t *column, __m256i filter, bool few)
+BLOCKS_FN __m512i gather_filter_column(const uint32_t *column, __m256i filter, bool few)
 {
     __m256i found = few ? _mm512_castsi512_si256(_mm512_permutexvar_epi32(
                               _mm512_castsi256_si512(filter), _mm512_load_si512(column)))
@@ -79,8 +83,8 @@ BLOCKS_FN __m512i column(const uint32_t *column, __m256i filter, bool few)
 }
 
 /* Returns false if an id is too short or too long. */
-BLOCKS_FN bool hash_eight(const struct bloom_set *set, const struct bloom_rows *rows,
-                          uint32_t first, uint8_t **out_block, uint32_t *out_x)
+BLOCKS_FN bool hash_eight_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                               uint32_t first, uint8_t **out_block, uint32_t *out_x)
 {
     const uint32_t *start = rows->start + first;
     __m256i begin = _mm256_loadu_si256((const __m256i *)(const void *)start);
@@ -89,16 +93,17 @@ BLOCKS_FN bool hash_eight(const struct bloom_set *set, const struct bloom_rows *
     __m256i above = _mm256_sub_epi32(size, _mm256_set1_epi32(VECTOR_ID_MIN));
     const __m256i most = _mm256_set1_epi32(VECTOR_ID_MAX - VECTOR_ID_MIN);
     if (_mm256_cmpgt_epu32_mask(above, most) != 0) return false;
-    __m512i h = xxh64(rows->base, start, _mm512_cvtepu32_epi64(size));
+    __m512i h = xxh64_avx512(rows->base, start, _mm512_cvtepu32_epi64(size));
     __m256i filter = _mm256_cvtepu16_epi32(
         _mm_loadu_si128((const __m128i *)(const void *)(rows->filter + first)));
     bool few = set->count <= 16;
-    __m512i blocks = column(set->table->m, filter, few);
+    __m512i blocks = gather_filter_column(set->table->m, filter, few);
     __m512i block = _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(h, 32), blocks), 32);
-    block = _mm512_sllv_epi64(block, set64(block_log(set->layout)));
-    __m512i unit = _mm512_slli_epi64(column(set->table->word, filter, few), 5);
+    block = _mm512_sllv_epi64(block, broadcast_u64_avx512(block_bits_log2(set->layout)));
+    __m512i unit = _mm512_slli_epi64(gather_filter_column(set->table->word, filter, few), 5);
     static_assert(BLOOM_BLOCK_UNIT == 1 << 5, "the column counts units");
-    __m512i at = _mm512_add_epi64(_mm512_add_epi64(unit, block), set64((uintptr_t)set->bits));
+    __m512i at =
+        _mm512_add_epi64(_mm512_add_epi64(unit, block), broadcast_u64_avx512((uintptr_t)set->bits));
     _mm512_storeu_si512(out_block, at);
     _mm256_storeu_si256((__m256i *)(void *)out_x, _mm512_cvtepi64_epi32(h));
     return true;
@@ -113,14 +118,14 @@ BLOCKS_FN void blocks_hash(const struct bloom_set *set, const struct bloom_rows 
         return;
     }
     for (uint32_t r = 0; r < BLOOM_GROUP; r += LANES)
-        if (!hash_eight(set, rows, first + r, out_block + r, out_x + r))
+        if (!hash_eight_rows(set, rows, first + r, out_block + r, out_x + r))
             blocks_hash_each(set, rows, first + r, LANES, out_block + r, out_x + r);
 }
 
 BLOCKS_FN void blocks_put(enum bloom_layout layout, uint8_t *block, uint32_t x, uint32_t k)
 {
     if (layout == BLOOM_SPLIT_BLOCK)
-        split_put_avx2(block, x);
+        split_block_put_avx2(block, x);
     else
         block512_put(block, x, k);
 }
@@ -142,7 +147,7 @@ BLOCKS_FN bool block512_test_avx512(const uint8_t *block, uint32_t x, uint32_t k
 }
 BLOCKS_FN bool blocks_test(enum bloom_layout layout, const uint8_t *block, uint32_t x, uint32_t k)
 {
-    if (layout == BLOOM_SPLIT_BLOCK) return split_test_avx2(block, x);
+    if (layout == BLOOM_SPLIT_BLOCK) return split_block_test_avx2(block, x);
     return block512_test_avx512(block, x, k);
 }
 

@@ -18,21 +18,21 @@ static const uint32_t block_powers[32] = {
 static_assert(BLOOM_K_MAX_512 <= sizeof block_powers / sizeof *block_powers, "a power per hash");
 
 /* The bits of a hash in the eight words. */
-BLOCKS_AVX2 __m256i split_mask_avx2(uint32_t x)
+BLOCKS_AVX2 __m256i split_block_mask_avx2(uint32_t x)
 {
     __m256i salts = _mm256_loadu_si256((const __m256i *)(const void *)block_salts);
     __m256i at = _mm256_srli_epi32(_mm256_mullo_epi32(_mm256_set1_epi32((int)x), salts), 27);
     return _mm256_sllv_epi32(_mm256_set1_epi32(1), at);
 }
-BLOCKS_AVX2 void split_put_avx2(uint8_t *block, uint32_t x)
+BLOCKS_AVX2 void split_block_put_avx2(uint8_t *block, uint32_t x)
 {
     __m256i *at = (__m256i *)(void *)block;
-    _mm256_storeu_si256(at, _mm256_or_si256(_mm256_loadu_si256(at), split_mask_avx2(x)));
+    _mm256_storeu_si256(at, _mm256_or_si256(_mm256_loadu_si256(at), split_block_mask_avx2(x)));
 }
-BLOCKS_AVX2 bool split_test_avx2(const uint8_t *block, uint32_t x)
+BLOCKS_AVX2 bool split_block_test_avx2(const uint8_t *block, uint32_t x)
 {
     __m256i found = _mm256_loadu_si256((const __m256i *)(const void *)block);
-    return _mm256_testc_si256(found, split_mask_avx2(x));
+    return _mm256_testc_si256(found, split_block_mask_avx2(x));
 }
 
 #endif

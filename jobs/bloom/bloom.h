@@ -394,7 +394,7 @@ struct bloom_adder {
 
 void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set);
 /* The memory of the rows may be freed after the call. */
-void bloom_adder_rows(struct bloom_adder *adder, const struct bloom_rows *rows);
+void bloom_adder_add_rows(struct bloom_adder *adder, const struct bloom_rows *rows);
 void bloom_adder_flush(struct bloom_adder *adder); /* more rows may follow */
 
 /* out_hit[i] = 1 if filter[i] may contain row i, else 0. */
@@ -409,10 +409,10 @@ void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows
 /* out_indexes[i * k + j] = index j of row i in its filter; a filter with fewer hashes than the
  * set's k repeats its first index after its own. The first function is for 32-bit indexes, the
  * second for all. */
-void bloom_index_rows(const struct bloom_set *set, const struct bloom_rows *rows,
-                      uint32_t *out_indexes);
-void bloom_index_rows_wide(const struct bloom_set *set, const struct bloom_rows *rows,
-                           uint64_t *out_indexes);
+void bloom_hash_rows_to_indexes(const struct bloom_set *set, const struct bloom_rows *rows,
+                                uint32_t *out_indexes);
+void bloom_hash_rows_to_indexes_wide(const struct bloom_set *set, const struct bloom_rows *rows,
+                                     uint64_t *out_indexes);
 
 /* Sets the listed bits of filter `f`. Returns false if an index is m or more (lists may be
  * untrusted): then the bits before it are set and none after it. */

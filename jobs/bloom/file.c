@@ -31,7 +31,7 @@ static_assert(1 + MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + 9 + 9 + 5 +
                   BLOOM_HEADER_MAX,
               "a header with the longest names and all seeds fits");
 
-static uint8_t version_of(const struct bloom_params *params)
+static uint8_t header_version_of(const struct bloom_params *params)
 {
     if (params->seeds != NULL) return SEEDS_VERSION;
     return params->layout == BLOOM_CLASSIC ? CLASSIC_VERSION : LAYOUT_VERSION;
@@ -39,14 +39,14 @@ static uint8_t version_of(const struct bloom_params *params)
 
 uint32_t bloom_header_size(const struct bloom_params *params)
 {
-    const uint8_t version = version_of(params);
+    const uint8_t version = header_version_of(params);
     uint64_t names = 1 + strlen(bloom_scheme_name(params->scheme));
     if (version != CLASSIC_VERSION) names += 1 + strlen(bloom_layout_name(params->layout));
     const uint64_t seeds = version == SEEDS_VERSION ? 5 + params->k * BLOOM_SEED_BYTES : 0;
     return (uint32_t)(1 + MAGIC_SIZE + 1 + names + 9 + 9 + 5 + seeds + 9 + 5);
 }
 
-static uint8_t *put_seeds(uint8_t *at, const struct bloom_params *params)
+static uint8_t *put_header_seeds(uint8_t *at, const struct bloom_params *params)
 {
     const uint32_t size = params->k * BLOOM_SEED_BYTES;
     at = coding_put(at, CODING_BIN32, size, 4);
@@ -57,7 +57,7 @@ static uint8_t *put_seeds(uint8_t *at, const struct bloom_params *params)
 uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOOM_HEADER_MAX])
 {
     const struct bloom_params *params = &filter->params;
-    uint8_t *at = out, version = version_of(params);
+    uint8_t *at = out, version = header_version_of(params);
     assert(bloom_bytes(params->m) <= UINT32_MAX);
     *at++ = (uint8_t)(CODING_ARRAY | (FIELDS + version));
     memcpy(at, MAGIC, MAGIC_SIZE);
@@ -68,7 +68,7 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
     at = coding_put(at, CODING_UINT64, params->n, 8);
     at = coding_put(at, CODING_UINT64, params->m, 8);
     at = coding_put(at, CODING_UINT32, params->k, 4);
-    if (version == SEEDS_VERSION) at = put_seeds(at, params);
+    if (version == SEEDS_VERSION) at = put_header_seeds(at, params);
     at = coding_put(at, CODING_UINT64,
                     coding_checksum(out, (uint64_t)(at - out), filter->bits, params->m), 8);
     at = coding_put(at, CODING_BIN32, bloom_bytes(params->m), 4);
@@ -77,7 +77,7 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
 }
 
 /* Reads the version; returns 0 if it is invalid. The array's length must match the version. */
-static uint8_t get_version(struct coding_reader *reader)
+static uint8_t get_header_version(struct coding_reader *reader)
 {
     const uint8_t *start = reader->at;
     uint64_t left = (uint64_t)(reader->end - start),
@@ -97,14 +97,14 @@ static uint8_t get_version(struct coding_reader *reader)
 }
 
 /* A classic filter without seeds has no layout field: every filter has only one encoding. */
-static void get_layout(struct coding_reader *reader, uint8_t version, enum bloom_layout *out)
+static void get_header_layout(struct coding_reader *reader, uint8_t version, enum bloom_layout *out)
 {
     coding_get_layout(reader, out);
     if (reader->result == BLOOM_OK && (*out == BLOOM_CLASSIC) != (version == SEEDS_VERSION))
         reader->result = BLOOM_ERR_LAYOUT;
 }
 
-static const uint8_t *get_seeds(struct coding_reader *reader, uint32_t k)
+static const uint8_t *get_header_seeds(struct coding_reader *reader, uint32_t k)
 {
     const uint64_t size = coding_get(reader, CODING_BIN32, 4);
     if (reader->result == BLOOM_OK && (k > BLOOM_K_MAX || size != k * BLOOM_SEED_BYTES))
@@ -121,13 +121,13 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     if (bloom_is_segment(data, size)) return BLOOM_ERR_SEGMENT;
     struct coding_reader reader = {.at = data, .end = data + size};
     struct bloom_params params = {.layout = BLOOM_CLASSIC};
-    uint8_t version = get_version(&reader);
+    uint8_t version = get_header_version(&reader);
     coding_get_scheme(&reader, &params.scheme);
-    if (version > CLASSIC_VERSION) get_layout(&reader, version, &params.layout);
+    if (version > CLASSIC_VERSION) get_header_layout(&reader, version, &params.layout);
     params.n = coding_get(&reader, CODING_UINT64, 8);
     params.m = coding_get(&reader, CODING_UINT64, 8);
     params.k = (uint32_t)coding_get(&reader, CODING_UINT32, 4);
-    if (version == SEEDS_VERSION) params.seeds = get_seeds(&reader, params.k);
+    if (version == SEEDS_VERSION) params.seeds = get_header_seeds(&reader, params.k);
     uint64_t header_size = (uint64_t)(reader.at - data);
     uint64_t checksum = coding_get(&reader, CODING_UINT64, 8);
     uint64_t length = coding_get(&reader, CODING_BIN32, 4);

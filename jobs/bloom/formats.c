@@ -28,14 +28,14 @@ static const char *const no_bits = "the number of bits is not positive";
 
 /* ---- Numbers */
 
-static uint32_t put_big(uint8_t *out, uint64_t value, uint32_t size)
+static uint32_t put_big_endian_bytes(uint8_t *out, uint64_t value, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> 8 * (size - 1 - i));
     return size;
 }
 
 /* Reads the next `size` bytes; false: the file ends before. */
-static bool get_big(struct head *head, uint32_t size, uint64_t *out)
+static bool get_big_endian_bytes(struct head *head, uint32_t size, uint64_t *out)
 {
     *out = 0;
     head->at = head->end;
@@ -48,15 +48,15 @@ static bool get_big(struct head *head, uint32_t size, uint64_t *out)
     return true;
 }
 
-static bool get_int(struct head *head, int64_t *out)
+static bool get_java_int(struct head *head, int64_t *out)
 {
     uint64_t value;
-    bool there = get_big(head, 4, &value);
+    bool there = get_big_endian_bytes(head, 4, &value);
     *out = (int32_t)(uint32_t)value;
     return there;
 }
 
-static const char *check_k(int64_t k, struct bloom_params *params)
+static const char *check_hash_count(int64_t k, struct bloom_params *params)
 {
     if (k < 1) return "the number of hashes is not positive";
     if (k > BLOOM_K_MAX) return "there are more than 64 hashes, the limit";
@@ -64,16 +64,16 @@ static const char *check_k(int64_t k, struct bloom_params *params)
     return NULL;
 }
 
-static const char *get_k(struct head *head, struct bloom_params *params)
+static const char *get_hash_count(struct head *head, struct bloom_params *params)
 {
     int64_t k;
-    return get_int(head, &k) ? check_k(k, params) : truncated;
+    return get_java_int(head, &k) ? check_hash_count(k, params) : truncated;
 }
 
-static const char *get_words(struct head *head, struct bloom_params *params)
+static const char *get_bits_as_words(struct head *head, struct bloom_params *params)
 {
     int64_t words;
-    if (!get_int(head, &words)) return truncated;
+    if (!get_java_int(head, &words)) return truncated;
     params->m = words > 0 ? (uint64_t)words * 64 : 0;
     return words > 0 ? NULL : no_bits;
 }
@@ -84,40 +84,40 @@ enum { SPARK_V1 = 1, SPARK_V2 = 2 };
 
 static uint32_t spark_encode(const struct bloom_params *params, uint8_t *out)
 {
-    uint32_t size = put_big(out, SPARK_V1, 4);
-    size += put_big(out + size, params->k, 4);
-    return size + put_big(out + size, params->m / 64, 4);
+    uint32_t size = put_big_endian_bytes(out, SPARK_V1, 4);
+    size += put_big_endian_bytes(out + size, params->k, 4);
+    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
 }
 
 static const char *spark_decode(struct head *head, struct bloom_params *params)
 {
     int64_t version;
-    if (!get_int(head, &version)) return truncated;
+    if (!get_java_int(head, &version)) return truncated;
     if (version == SPARK_V2) return "it has version 2: use --format spark-v2";
     if (version != SPARK_V1) return "its version is unknown";
-    const char *wrong = get_k(head, params);
-    return wrong != NULL ? wrong : get_words(head, params);
+    const char *wrong = get_hash_count(head, params);
+    return wrong != NULL ? wrong : get_bits_as_words(head, params);
 }
 
 static uint32_t spark_v2_encode(const struct bloom_params *params, uint8_t *out)
 {
-    uint32_t size = put_big(out, SPARK_V2, 4);
-    size += put_big(out + size, params->k, 4);
-    size += put_big(out + size, 0, 4);
-    return size + put_big(out + size, params->m / 64, 4);
+    uint32_t size = put_big_endian_bytes(out, SPARK_V2, 4);
+    size += put_big_endian_bytes(out + size, params->k, 4);
+    size += put_big_endian_bytes(out + size, 0, 4);
+    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
 }
 
 static const char *spark_v2_decode(struct head *head, struct bloom_params *params)
 {
     int64_t version, seed;
-    if (!get_int(head, &version)) return truncated;
+    if (!get_java_int(head, &version)) return truncated;
     if (version == SPARK_V1) return "it has version 1: use --format spark";
     if (version != SPARK_V2) return "its version is unknown";
-    const char *wrong = get_k(head, params);
+    const char *wrong = get_hash_count(head, params);
     if (wrong != NULL) return wrong;
-    if (!get_int(head, &seed)) return truncated;
+    if (!get_java_int(head, &seed)) return truncated;
     return seed != 0 ? "its seed is not 0, the only one that is supported"
-                     : get_words(head, params);
+                     : get_bits_as_words(head, params);
 }
 
 /* ---- Hadoop: org.apache.hadoop.util.bloom.BloomFilter */
@@ -126,26 +126,26 @@ enum { HADOOP_VERSION = -1, HADOOP_JENKINS = 0, HADOOP_MURMUR = 1 };
 
 static uint32_t hadoop_encode(const struct bloom_params *params, uint8_t *out)
 {
-    uint32_t size = put_big(out, (uint64_t)HADOOP_VERSION, 4);
-    size += put_big(out + size, params->k, 4);
-    size += put_big(out + size, HADOOP_MURMUR, 1);
-    return size + put_big(out + size, params->m, 4);
+    uint32_t size = put_big_endian_bytes(out, (uint64_t)HADOOP_VERSION, 4);
+    size += put_big_endian_bytes(out + size, params->k, 4);
+    size += put_big_endian_bytes(out + size, HADOOP_MURMUR, 1);
+    return size + put_big_endian_bytes(out + size, params->m, 4);
 }
 
 static const char *hadoop_decode(struct head *head, struct bloom_params *params)
 {
     int64_t version, m;
     uint64_t hash;
-    if (!get_int(head, &version)) return truncated;
+    if (!get_java_int(head, &version)) return truncated;
     if (version > 0)
         return "it has the old version, whose hash is Jenkins; only Murmur is supported";
     if (version != HADOOP_VERSION) return "its version is unknown";
-    const char *wrong = get_k(head, params);
+    const char *wrong = get_hash_count(head, params);
     if (wrong != NULL) return wrong;
-    if (!get_big(head, 1, &hash)) return truncated;
+    if (!get_big_endian_bytes(head, 1, &hash)) return truncated;
     if (hash == HADOOP_JENKINS) return "its hash is Jenkins; only Murmur is supported";
     if (hash != HADOOP_MURMUR) return "its hash is unknown; only Murmur is supported";
-    if (!get_int(head, &m)) return truncated;
+    if (!get_java_int(head, &m)) return truncated;
     params->m = m > 0 ? (uint64_t)m : 0;
     return m > 0 ? NULL : no_bits;
 }
@@ -156,21 +156,21 @@ enum { GUAVA_MITZ_32 = 0, GUAVA_MITZ_64 = 1 };
 
 static uint32_t guava_encode(const struct bloom_params *params, uint8_t *out)
 {
-    uint32_t size = put_big(out, GUAVA_MITZ_64, 1);
-    size += put_big(out + size, params->k, 1);
-    return size + put_big(out + size, params->m / 64, 4);
+    uint32_t size = put_big_endian_bytes(out, GUAVA_MITZ_64, 1);
+    size += put_big_endian_bytes(out + size, params->k, 1);
+    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
 }
 
 static const char *guava_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t strategy, k;
-    if (!get_big(head, 1, &strategy)) return truncated;
+    if (!get_big_endian_bytes(head, 1, &strategy)) return truncated;
     if (strategy == GUAVA_MITZ_32)
         return "its strategy is MURMUR128_MITZ_32; only MURMUR128_MITZ_64 is supported";
     if (strategy != GUAVA_MITZ_64) return "its strategy is unknown";
-    if (!get_big(head, 1, &k)) return truncated;
-    const char *wrong = check_k((int64_t)k, params);
-    return wrong != NULL ? wrong : get_words(head, params);
+    if (!get_big_endian_bytes(head, 1, &k)) return truncated;
+    const char *wrong = check_hash_count((int64_t)k, params);
+    return wrong != NULL ? wrong : get_bits_as_words(head, params);
 }
 
 /* ---- Parquet: BloomFilterHeader of parquet.thrift, in Thrift's compact protocol */
@@ -194,16 +194,16 @@ static uint32_t parquet_encode(const struct bloom_params *params, uint8_t *out)
 static const char *parquet_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t byte = 0x80, zigzag = 0;
-    if (!get_big(head, 1, &byte)) return truncated;
+    if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
     if (byte != PARQUET_BYTES_FIELD) return "the header does not begin with the number of bytes";
     const uint64_t at = head->end;
     for (uint32_t shift = 0; byte >= 0x80 || shift == 0; shift += 7) {
-        if (!get_big(head, 1, &byte)) return truncated;
+        if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
         if (shift > 28 || (shift > 0 && byte == 0)) return "the number of bytes is invalid";
         zigzag |= (byte & 0x7f) << shift;
     }
     for (uint32_t i = 0; i < sizeof parquet_kinds; i++) {
-        if (!get_big(head, 1, &byte)) return truncated;
+        if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
         if (byte != parquet_kinds[i])
             return "only the algorithm BLOCK, the hash XXHASH, and no compression are supported";
     }
@@ -226,9 +226,9 @@ static uint32_t rbloom_encode(const struct bloom_params *params, uint8_t *out)
 static const char *rbloom_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t k;
-    if (!get_big(head, 8, &k)) return truncated;
+    if (!get_big_endian_bytes(head, 8, &k)) return truncated;
     k = __builtin_bswap64(k);
-    const char *wrong = check_k(k > BLOOM_K_MAX ? BLOOM_K_MAX + 1 : (int64_t)k, params);
+    const char *wrong = check_hash_count(k > BLOOM_K_MAX ? BLOOM_K_MAX + 1 : (int64_t)k, params);
     if (wrong != NULL) return wrong;
     head->at = head->size;
     params->m = (head->size - head->end) * 8;
@@ -237,14 +237,14 @@ static const char *rbloom_decode(struct head *head, struct bloom_params *params)
 
 /* ---- Arrays of bits */
 
-static uint32_t bits_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t raw_bits_encode(const struct bloom_params *params, uint8_t *out)
 {
     (void)params;
     (void)out;
     return 0;
 }
 
-static const char *bits_decode(struct head *head, struct bloom_params *params)
+static const char *raw_bits_decode(struct head *head, struct bloom_params *params)
 {
     head->at = head->size;
     if (params->m == 0) params->m = head->size * 8;
@@ -255,7 +255,7 @@ static const char *bits_decode(struct head *head, struct bloom_params *params)
 
 static const struct format formats[BLOOM_FORMATS] = {
     [BLOOM_FORMAT_BITS] = {"bits", "a raw array of bits", BLOOM_SCHEMES, BLOOM_CLASSIC, false,
-                           BLOOM_M_MAX, bits_encode, bits_decode},
+                           BLOOM_M_MAX, raw_bits_encode, raw_bits_decode},
     [BLOOM_FORMAT_SPARK] = {"spark", "Spark's BloomFilter, version 1", BLOOM_SPARK_BLOOM,
                             BLOOM_CLASSIC, true, INT32_MAX, spark_encode, spark_decode},
     [BLOOM_FORMAT_SPARK_V2] = {"spark-v2", "Spark's BloomFilter, version 2", BLOOM_SPARK_BLOOM_V2,
@@ -271,7 +271,7 @@ static const struct format formats[BLOOM_FORMATS] = {
                              BLOOM_M_MAX, rbloom_encode, rbloom_decode},
 };
 
-static const struct format *format_of(enum bloom_format format)
+static const struct format *bloom_format_row(enum bloom_format format)
 {
     assert((unsigned)format < BLOOM_FORMATS);
     return &formats[format];
@@ -279,12 +279,12 @@ static const struct format *format_of(enum bloom_format format)
 
 const char *bloom_format_name(enum bloom_format format)
 {
-    return format_of(format)->name;
+    return bloom_format_row(format)->name;
 }
 
 const char *bloom_format_program(enum bloom_format format)
 {
-    return format_of(format)->program;
+    return bloom_format_row(format)->program;
 }
 
 bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_format)
@@ -300,31 +300,31 @@ bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_
 enum bloom_scheme bloom_format_scheme(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return format_of(format)->scheme;
+    return bloom_format_row(format)->scheme;
 }
 
 enum bloom_layout bloom_format_layout(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return format_of(format)->layout;
+    return bloom_format_row(format)->layout;
 }
 
 bool bloom_format_fits(enum bloom_format format, const struct bloom_params *params)
 {
-    const struct format *f = format_of(format);
+    const struct format *f = bloom_format_row(format);
     return format == BLOOM_FORMAT_BITS ||
            (params->scheme == f->scheme && params->layout == f->layout);
 }
 
 uint64_t bloom_format_m_max(enum bloom_format format)
 {
-    return format_of(format)->m_max;
+    return bloom_format_row(format)->m_max;
 }
 
 uint32_t bloom_format_encode_head(enum bloom_format format, const struct bloom_params *params,
                                   uint8_t out[BLOOM_FORMAT_HEAD_MAX])
 {
-    const struct format *f = format_of(format);
+    const struct format *f = bloom_format_row(format);
     assert(bloom_format_fits(format, params) && params->m > 0 && params->m <= f->m_max);
     assert(!f->words || params->m % 64 == 0);
     uint32_t size = f->encode(params, out);
@@ -334,7 +334,7 @@ uint32_t bloom_format_encode_head(enum bloom_format format, const struct bloom_p
 
 void bloom_format_convert(enum bloom_format format, uint8_t *bits, uint64_t size)
 {
-    if (!format_of(format)->words) return;
+    if (!bloom_format_row(format)->words) return;
     assert(size % BLOOM_FORMAT_WORD == 0);
     for (uint64_t at = 0; at < size; at += BLOOM_FORMAT_WORD) {
         uint64_t word;
@@ -348,7 +348,7 @@ const char *bloom_format_decode_head(enum bloom_format format, const uint8_t *da
                                      struct bloom_params *params, uint32_t *out_head,
                                      uint64_t *out_at)
 {
-    const struct format *f = format_of(format);
+    const struct format *f = bloom_format_row(format);
     struct head head = {.data = data, .size = size};
     if (format != BLOOM_FORMAT_BITS)
         *params = (struct bloom_params){.scheme = f->scheme, .n = params->n, .layout = f->layout};

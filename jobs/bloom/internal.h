@@ -64,7 +64,7 @@ void bloom_indexes_in_block(const struct bloom_params *params, const void *id, u
 void bloom_block_add(struct bloom_filter *filter, const void *id, uint64_t size);
 bool bloom_block_contains(const struct bloom_filter *filter, const void *id, uint64_t size);
 /* Sets the bits of a group in the ring that has not been processed. */
-void bloom_block_drain(const struct bloom_set *set, const struct bloom_hashed *group);
+void bloom_block_add_group(const struct bloom_set *set, const struct bloom_hashed *group);
 
 static inline bool bloom_has_blocks(enum bloom_layout layout)
 {

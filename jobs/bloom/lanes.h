@@ -6,11 +6,11 @@
  *   LANES_FN           attributes of every function: inline, and the instruction set
  *   LANES_KERNEL       the same for functions that are called through the table
  *   lanes, lanes_mask  the vector of uint32_t, and a boolean per lane
- *   l_*                arithmetic, as each name says; l_signs is -1 where x < 0, else 0
- *   l_column           table[lane] from a column padded to 16; `few`: it is not longer than 16
- *   l_words            the 16 bytes at base + start[lane] + offset, as word 0..3 of every lane
- *   l_gather           the word at base[lane]; lanes outside `mask` are not read
- *   l_pack             stores the lanes of `mask` without gaps; writes a whole vector
+ *   l_*                arithmetic, as each name says; vec_signs is -1 where x < 0, else 0
+ *   vec_column           table[lane] from a column padded to 16; `few`: it is not longer than 16
+ *   vec_words            the 16 bytes at base + start[lane] + offset, as word 0..3 of every lane
+ *   vec_gather           the word at base[lane]; lanes outside `mask` are not read
+ *   vec_pack             stores the lanes of `mask` without gaps; writes a whole vector
  *
  * Ids of 8 to 11 bytes (two words and a tail) have a separate fast path; lengths up to 63 bytes may
  * be mixed; rows with longer ids are processed by the scalar kernel, in place. */
@@ -47,10 +47,10 @@ LANES_FN void lane_rows_load(struct lane_rows *out, const struct bloom_rows *row
     assert(first < rows->rows);
     out->count = left < LANES ? left : LANES;
     if (left >= LANES) {
-        lanes start = l_load(rows->start + first);
-        l_store(out->start, start);
-        out->size = l_sub(l_load(rows->end + first), start);
-        out->filter = l_load_u16(rows->filter + first);
+        lanes start = vec_load(rows->start + first);
+        vec_store(out->start, start);
+        out->size = vec_sub(vec_load(rows->end + first), start);
+        out->filter = vec_load_u16(rows->filter + first);
         return;
     }
     uint32_t size[LANES], filter[LANES];
@@ -60,177 +60,181 @@ LANES_FN void lane_rows_load(struct lane_rows *out, const struct bloom_rows *row
         size[i] = rows->end[row] - rows->start[row];
         filter[i] = rows->filter[row];
     }
-    out->size = l_load(size);
-    out->filter = l_load(filter);
+    out->size = vec_load(size);
+    out->filter = vec_load(filter);
 }
 
-LANES_FN lanes mix(enum bloom_scheme scheme, lanes word)
+LANES_FN lanes murmur_mix_words(enum bloom_scheme scheme, lanes word)
 {
     if (scheme != BLOOM_HADOOP)
-        return l_mul(l_rotl(l_mul(word, l_set(MURMUR3_C1)), 15), l_set(MURMUR3_C2));
-    word = l_mul(word, l_set(MURMUR2_M));
-    return l_mul(l_xor(word, l_srl(word, 24)), l_set(MURMUR2_M));
+        return vec_mul(vec_rotl(vec_mul(word, vec_set(MURMUR3_C1)), 15), vec_set(MURMUR3_C2));
+    word = vec_mul(word, vec_set(MURMUR2_M));
+    return vec_mul(vec_xor(word, vec_srl(word, 24)), vec_set(MURMUR2_M));
 }
 
 /* The word after the whole ones, in the form that the hash adds. */
-LANES_FN lanes mix_tail(enum bloom_scheme scheme, lanes word, lanes size)
+LANES_FN lanes murmur_mix_tails(enum bloom_scheme scheme, lanes word, lanes size)
 {
-    lanes bits = l_sll(l_and(size, l_set(3)), 3);
-    lanes tail = l_and(word, l_sub(l_sllv(l_set(1), bits), l_set(1)));
-    if (scheme != BLOOM_HADOOP) return mix(scheme, tail);
+    lanes bits = vec_sll(vec_and(size, vec_set(3)), 3);
+    lanes tail = vec_and(word, vec_sub(vec_sllv(vec_set(1), bits), vec_set(1)));
+    if (scheme != BLOOM_HADOOP) return murmur_mix_words(scheme, tail);
     /* As in Java: the last byte is the lowest, and a byte above 127 flips all bits above its own.
      */
-    tail = l_srlv(l_byteswap(tail), l_sub(l_set(32), bits));
-    lanes last = l_sll(l_and(tail, l_set(0x80)), 1);
-    lanes middle = l_sll(l_and(tail, l_set(0x8000)), 1);
-    lanes top = l_sll(l_and(tail, l_set(0x800000)), 1);
-    lanes flips =
-        l_xor(l_sub(l_set(0), last), l_xor(l_sub(l_set(0), middle), l_sub(l_set(0), top)));
-    return l_xor(tail, flips);
+    tail = vec_srlv(vec_byteswap(tail), vec_sub(vec_set(32), bits));
+    lanes last = vec_sll(vec_and(tail, vec_set(0x80)), 1);
+    lanes middle = vec_sll(vec_and(tail, vec_set(0x8000)), 1);
+    lanes top = vec_sll(vec_and(tail, vec_set(0x800000)), 1);
+    lanes flips = vec_xor(vec_sub(vec_set(0), last),
+                          vec_xor(vec_sub(vec_set(0), middle), vec_sub(vec_set(0), top)));
+    return vec_xor(tail, flips);
 }
 
 LANES_FN bool all_have_two_words(lanes size)
 {
-    return l_all(l_equal(l_and(size, l_set(~3u)), l_set(8)));
+    return vec_all(vec_equal(vec_and(size, vec_set(~3u)), vec_set(8)));
 }
 
-LANES_FN void ids_load_two(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
-                           const struct lane_rows *rows)
+LANES_FN void load_two_word_ids(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
+                                const struct lane_rows *rows)
 {
     lanes word[4];
-    l_words(base, rows->start, 0, word);
+    vec_words(base, rows->start, 0, word);
     ids->size = rows->size;
-    ids->mixed[0] = mix(scheme, word[0]);
-    ids->mixed[1] = mix(scheme, word[1]);
-    ids->tail = mix_tail(scheme, word[2], rows->size);
+    ids->mixed[0] = murmur_mix_words(scheme, word[0]);
+    ids->mixed[1] = murmur_mix_words(scheme, word[1]);
+    ids->tail = murmur_mix_tails(scheme, word[2], rows->size);
 }
 
 /* Rows of more than LANES_ID_MAX bytes get undefined values; no more than that many bytes are read.
  */
-LANES_FN void ids_load_any(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
-                           const struct lane_rows *rows)
+LANES_FN void load_ids_any_size(enum bloom_scheme scheme, struct ids *ids, const uint8_t *base,
+                                const struct lane_rows *rows)
 {
     ids->size = rows->size;
-    ids->whole = l_srl(rows->size, 2);
+    ids->whole = vec_srl(rows->size, 2);
     ids->words = 0;
-    while (ids->words < LANES_WORDS && !l_none(l_less(l_set(ids->words), ids->whole))) ids->words++;
-    lanes tail = l_set(0);
+    while (ids->words < LANES_WORDS && !vec_none(vec_less(vec_set(ids->words), ids->whole)))
+        ids->words++;
+    lanes tail = vec_set(0);
     for (uint32_t first = 0; first <= ids->words; first += 4) {
         lanes word[4];
-        l_words(base, rows->start, 4 * first, word);
+        vec_words(base, rows->start, 4 * first, word);
         for (uint32_t w = first; w < first + 4; w++) {
-            tail = l_select(l_equal(l_set(w), ids->whole), word[w - first], tail);
-            if (w < LANES_WORDS) ids->mixed[w] = mix(scheme, word[w - first]);
+            tail = vec_select(vec_equal(vec_set(w), ids->whole), word[w - first], tail);
+            if (w < LANES_WORDS) ids->mixed[w] = murmur_mix_words(scheme, word[w - first]);
         }
     }
-    ids->tail = mix_tail(scheme, tail, rows->size);
+    ids->tail = murmur_mix_tails(scheme, tail, rows->size);
 }
 
 /* ---- hashing ---- */
 
 /* `two`: every id has two whole words and needs no mask. */
-LANES_FN lanes murmur3(const struct ids *ids, uint32_t seed, bool two)
+LANES_FN lanes murmur3_of_ids(const struct ids *ids, uint32_t seed, bool two)
 {
-    lanes h = l_set(seed);
+    lanes h = vec_set(seed);
     uint32_t words = two ? 2 : ids->words;
     for (uint32_t w = 0; w < words; w++) {
-        lanes next = l_rotl(l_xor(h, ids->mixed[w]), 13);
-        next = l_add(l_add(next, l_sll(next, 2)), l_set(MURMUR3_ADD));
-        h = two ? next : l_select(l_less(l_set(w), ids->whole), next, h);
+        lanes next = vec_rotl(vec_xor(h, ids->mixed[w]), 13);
+        next = vec_add(vec_add(next, vec_sll(next, 2)), vec_set(MURMUR3_ADD));
+        h = two ? next : vec_select(vec_less(vec_set(w), ids->whole), next, h);
     }
-    h = l_xor(h, l_xor(ids->tail, ids->size));
-    h = l_mul(l_xor(h, l_srl(h, 16)), l_set(MURMUR3_F1));
-    h = l_mul(l_xor(h, l_srl(h, 13)), l_set(MURMUR3_F2));
-    return l_xor(h, l_srl(h, 16));
+    h = vec_xor(h, vec_xor(ids->tail, ids->size));
+    h = vec_mul(vec_xor(h, vec_srl(h, 16)), vec_set(MURMUR3_F1));
+    h = vec_mul(vec_xor(h, vec_srl(h, 13)), vec_set(MURMUR3_F2));
+    return vec_xor(h, vec_srl(h, 16));
 }
 
-LANES_FN lanes murmur2(const struct ids *ids, uint32_t seed, bool two)
+LANES_FN lanes murmur2_of_ids(const struct ids *ids, uint32_t seed, bool two)
 {
-    lanes h = l_xor(l_set(seed), ids->size);
+    lanes h = vec_xor(vec_set(seed), ids->size);
     uint32_t words = two ? 2 : ids->words;
     for (uint32_t w = 0; w < words; w++) {
-        lanes next = l_xor(l_mul(h, l_set(MURMUR2_M)), ids->mixed[w]);
-        h = two ? next : l_select(l_less(l_set(w), ids->whole), next, h);
+        lanes next = vec_xor(vec_mul(h, vec_set(MURMUR2_M)), ids->mixed[w]);
+        h = two ? next : vec_select(vec_less(vec_set(w), ids->whole), next, h);
     }
-    lanes_mask no_tail = l_equal(l_and(ids->size, l_set(3)), l_set(0));
-    h = l_select(no_tail, h, l_mul(l_xor(h, ids->tail), l_set(MURMUR2_M)));
-    h = l_mul(l_xor(h, l_srl(h, 13)), l_set(MURMUR2_M));
-    return l_xor(h, l_srl(h, 15));
+    lanes_mask no_tail = vec_equal(vec_and(ids->size, vec_set(3)), vec_set(0));
+    h = vec_select(no_tail, h, vec_mul(vec_xor(h, ids->tail), vec_set(MURMUR2_M)));
+    h = vec_mul(vec_xor(h, vec_srl(h, 13)), vec_set(MURMUR2_M));
+    return vec_xor(h, vec_srl(h, 15));
 }
 
 /* ---- modulo ---- */
 
-LANES_FN struct divisors divisors_load(const struct bloom_table *table, lanes filter, bool few)
+LANES_FN struct divisors load_filter_divisors(const struct bloom_table *table, lanes filter,
+                                              bool few)
 {
-    return (struct divisors){.m = l_column(table->m, filter, few),
-                             .magic = l_column(table->magic, filter, few),
-                             .shift = l_column(table->shift, filter, few)};
+    return (struct divisors){.m = vec_column(table->m, filter, few),
+                             .magic = vec_column(table->magic, filter, few),
+                             .shift = vec_column(table->shift, filter, few)};
 }
 
 /* n mod m for n <= 2^31: the magic number ceil(2^(32 + shift) / m) is exact for these. */
-LANES_FN lanes mod_31(lanes n, const struct divisors *by)
+LANES_FN lanes mod_31_bits(lanes n, const struct divisors *by)
 {
-    lanes quotient = l_srlv(l_mulhi(n, by->magic), by->shift);
-    return l_sub(n, l_mul(quotient, by->m));
+    lanes quotient = vec_srlv(vec_mulhi(n, by->magic), by->shift);
+    return vec_sub(n, vec_mul(quotient, by->m));
 }
 
 /* n mod m for all n, with a magic number of 33 bits, whose top bit is added separately. */
-LANES_FN lanes mod_32(lanes n, const struct divisors *by)
+LANES_FN lanes mod_32_bits(lanes n, const struct divisors *by)
 {
-    lanes high = l_mulhi(n, by->magic);
-    lanes quotient = l_srlv(l_add(high, l_srl(l_sub(n, high), 1)), by->shift);
-    return l_sub(n, l_mul(quotient, by->m));
+    lanes high = vec_mulhi(n, by->magic);
+    lanes quotient = vec_srlv(vec_add(high, vec_srl(vec_sub(n, high), 1)), by->shift);
+    return vec_sub(n, vec_mul(quotient, by->m));
 }
 
-LANES_FN lanes hash_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed, bool two)
+LANES_FN lanes hash_ids_by_scheme(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
+                                  bool two)
 {
-    return scheme == BLOOM_HADOOP ? murmur2(ids, seed, two) : murmur3(ids, seed, two);
+    return scheme == BLOOM_HADOOP ? murmur2_of_ids(ids, seed, two) : murmur3_of_ids(ids, seed, two);
 }
 
-LANES_FN lanes index_of(enum bloom_scheme scheme, lanes h, const struct divisors *by)
+LANES_FN lanes index_of_hashes(enum bloom_scheme scheme, lanes h, const struct divisors *by)
 {
-    if (scheme == BLOOM_HADOOP) return mod_31(l_abs(h), by);
-    if (scheme == BLOOM_PLAIN) return mod_32(h, by);
-    lanes sign = l_signs(h); /* floor modulo of a negative h is m - 1 - (~h mod m) */
-    return l_add(l_xor(mod_31(l_xor(h, sign), by), sign), l_and(sign, by->m));
+    if (scheme == BLOOM_HADOOP) return mod_31_bits(vec_abs(h), by);
+    if (scheme == BLOOM_PLAIN) return mod_32_bits(h, by);
+    lanes sign = vec_signs(h); /* floor modulo of a negative h is m - 1 - (~h mod m) */
+    return vec_add(vec_xor(mod_31_bits(vec_xor(h, sign), by), sign), vec_and(sign, by->m));
 }
 
-LANES_FN lanes index_under(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
-                           const struct divisors *by, bool two)
+LANES_FN lanes index_of_ids(enum bloom_scheme scheme, const struct ids *ids, uint32_t seed,
+                            const struct divisors *by, bool two)
 {
-    return index_of(scheme, hash_under(scheme, ids, seed, two), by);
+    return index_of_hashes(scheme, hash_ids_by_scheme(scheme, ids, seed, two), by);
 }
 
 /* ---- add and indexes ---- */
 
-LANES_FN bool any_long(lanes size)
+LANES_FN bool is_any_id_long(lanes size)
 {
-    return !l_all(l_less(size, l_set(LANES_ID_MAX + 1)));
+    return !vec_all(vec_less(size, vec_set(LANES_ID_MAX + 1)));
 }
 
 /* The k indexes plus `add` of rows first .. first + LANES - 1: hash i of row r at out[i *
  * BLOOM_GROUP + r]. */
-LANES_FN void hash_lanes(enum bloom_scheme scheme, const struct bloom_set *set,
-                         const struct bloom_rows *rows, uint32_t first, bool absolute,
-                         uint32_t *out)
+LANES_FN void hash_vector_of_rows(enum bloom_scheme scheme, const struct bloom_set *set,
+                                  const struct bloom_rows *rows, uint32_t first, bool absolute,
+                                  uint32_t *out)
 {
     struct lane_rows lane;
     struct ids ids;
     lane_rows_load(&lane, rows, first);
     bool few = set->count <= 16;
-    struct divisors by = divisors_load(set->table, lane.filter, few);
-    lanes add = l_set(0);
-    if (absolute) add = l_sll(l_column(set->table->word, lane.filter, few), 5);
+    struct divisors by = load_filter_divisors(set->table, lane.filter, few);
+    lanes add = vec_set(0);
+    if (absolute) add = vec_sll(vec_column(set->table->word, lane.filter, few), 5);
     if (all_have_two_words(lane.size)) {
-        ids_load_two(scheme, &ids, rows->base, &lane);
+        load_two_word_ids(scheme, &ids, rows->base, &lane);
         for (uint32_t i = 0; i < set->k; i++)
-            l_store(out + i * BLOOM_GROUP, l_add(add, index_under(scheme, &ids, i, &by, true)));
+            vec_store(out + i * BLOOM_GROUP,
+                      vec_add(add, index_of_ids(scheme, &ids, i, &by, true)));
         return;
     }
-    ids_load_any(scheme, &ids, rows->base, &lane);
+    load_ids_any_size(scheme, &ids, rows->base, &lane);
     for (uint32_t i = 0; i < set->k; i++)
-        l_store(out + i * BLOOM_GROUP, l_add(add, index_under(scheme, &ids, i, &by, false)));
-    for (uint32_t r = 0; any_long(lane.size) && r < lane.count; r++) {
+        vec_store(out + i * BLOOM_GROUP, vec_add(add, index_of_ids(scheme, &ids, i, &by, false)));
+    for (uint32_t r = 0; is_any_id_long(lane.size) && r < lane.count; r++) {
         uint32_t row = first + r;
         if (rows->end[row] - rows->start[row] <= LANES_ID_MAX) continue;
         uint32_t offset = absolute ? set->table->word[rows->filter[row]] << 5 : 0;
@@ -238,12 +242,12 @@ LANES_FN void hash_lanes(enum bloom_scheme scheme, const struct bloom_set *set,
     }
 }
 
-LANES_FN void hash_group_under(enum bloom_scheme scheme, const struct bloom_set *set,
-                               const struct bloom_rows *rows, uint32_t first, bool absolute,
-                               uint32_t *out)
+LANES_FN void hash_group_by_scheme(enum bloom_scheme scheme, const struct bloom_set *set,
+                                   const struct bloom_rows *rows, uint32_t first, bool absolute,
+                                   uint32_t *out)
 {
     for (uint32_t at = first; at < first + BLOOM_GROUP && at < rows->rows; at += LANES)
-        hash_lanes(scheme, set, rows, at, absolute, out + (at - first));
+        hash_vector_of_rows(scheme, set, rows, at, absolute, out + (at - first));
 }
 
 /* Processes up to 16 rows from `first` on; returns how many. Not inline: the callers would contain
@@ -254,27 +258,27 @@ LANES_KERNEL __attribute__((noinline)) uint32_t hash_group(const struct bloom_se
                                                            uint32_t *out)
 {
     switch (set->scheme) {
-    case BLOOM_SPARK: hash_group_under(BLOOM_SPARK, set, rows, first, absolute, out); break;
-    case BLOOM_HADOOP: hash_group_under(BLOOM_HADOOP, set, rows, first, absolute, out); break;
+    case BLOOM_SPARK: hash_group_by_scheme(BLOOM_SPARK, set, rows, first, absolute, out); break;
+    case BLOOM_HADOOP: hash_group_by_scheme(BLOOM_HADOOP, set, rows, first, absolute, out); break;
     default:
         assert(set->scheme == BLOOM_PLAIN);
-        hash_group_under(BLOOM_PLAIN, set, rows, first, absolute, out);
+        hash_group_by_scheme(BLOOM_PLAIN, set, rows, first, absolute, out);
     }
     uint32_t left = rows->rows - first;
     return left < BLOOM_GROUP ? left : BLOOM_GROUP;
 }
 
-LANES_FN void add_k(struct bloom_adder *adder, const struct bloom_rows *rows, uint32_t k)
+LANES_FN void add_rows_with_k(struct bloom_adder *adder, const struct bloom_rows *rows, uint32_t k)
 {
     const struct bloom_set *set = adder->set;
     bool absolute = set->bytes <= UINT32_MAX / 8; /* bit numbers in the whole area fit in a lane */
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
-        struct bloom_hashed *group = adder_next(adder);
+        struct bloom_hashed *group = adder_next_group(adder);
         group->rows = hash_group(set, rows, first, absolute, group->index.narrow[0]);
         for (uint32_t r = 0; r < BLOOM_GROUP; r++) group->base[r] = set->bits;
         for (uint32_t r = 0; !absolute && r < group->rows; r++)
             group->base[r] += set->table->slot[rows->filter[first + r]].offset;
-        adder_turn(adder, k, false);
+        adder_push_group(adder, k, false);
     }
 }
 
@@ -282,11 +286,11 @@ LANES_FN void add_k(struct bloom_adder *adder, const struct bloom_rows *rows, ui
 LANES_KERNEL void lanes_add(struct bloom_adder *adder, const struct bloom_rows *rows)
 {
     switch (adder->set->k) {
-    case 4: add_k(adder, rows, 4); return;
-    case 5: add_k(adder, rows, 5); return;
-    case 7: add_k(adder, rows, 7); return;
-    case 10: add_k(adder, rows, 10); return;
-    default: add_k(adder, rows, adder->set->k);
+    case 4: add_rows_with_k(adder, rows, 4); return;
+    case 5: add_rows_with_k(adder, rows, 5); return;
+    case 7: add_rows_with_k(adder, rows, 7); return;
+    case 10: add_rows_with_k(adder, rows, 10); return;
+    default: add_rows_with_k(adder, rows, adder->set->k);
     }
 }
 
@@ -320,17 +324,17 @@ struct survivors {
     uint32_t count;
 };
 
-LANES_FN lanes who_filter(lanes who)
+LANES_FN lanes survivor_filter(lanes who)
 {
-    return l_srl(who, WHO_FILTER);
+    return vec_srl(who, WHO_FILTER);
 }
 
 LANES_FN lanes_mask bits_are_set(const struct bloom_set *set, lanes index, lanes word,
                                  lanes_mask mask)
 {
-    lanes found = l_gather(set->bits, l_add(word, l_srl(index, 5)), mask);
-    lanes bit = l_sllv(l_set(1), l_and(index, l_set(31)));
-    return l_mask_and(mask, l_test(found, bit));
+    lanes found = vec_gather(set->bits, vec_add(word, vec_srl(index, 5)), mask);
+    lanes bit = vec_sllv(vec_set(1), vec_and(index, vec_set(31)));
+    return vec_mask_and(mask, vec_test(found, bit));
 }
 
 /* All rows of a vector start as survivors; `row` is the first one's number in the block. */
@@ -338,12 +342,12 @@ LANES_FN void survivors_start(struct survivors *alive, uint32_t row, const struc
                               const struct lane_rows *lane)
 {
     uint32_t at = alive->count;
-    lanes who = l_add(l_set(row), l_numbers());
-    who = l_add(who, l_sll(ids->size, WHO_SIZE));
-    l_store(alive->who + at, l_add(who, l_sll(lane->filter, WHO_FILTER)));
-    l_store(alive->tail + at, ids->tail);
-    l_store(alive->mixed[0] + at, ids->mixed[0]);
-    l_store(alive->mixed[1] + at, ids->mixed[1]);
+    lanes who = vec_add(vec_set(row), vec_numbers());
+    who = vec_add(who, vec_sll(ids->size, WHO_SIZE));
+    vec_store(alive->who + at, vec_add(who, vec_sll(lane->filter, WHO_FILTER)));
+    vec_store(alive->tail + at, ids->tail);
+    vec_store(alive->mixed[0] + at, ids->mixed[0]);
+    vec_store(alive->mixed[1] + at, ids->mixed[1]);
     alive->count += lane->count;
     assert(alive->count <= BLOCK);
 }
@@ -352,13 +356,13 @@ LANES_FN lanes survivors_index(enum bloom_scheme scheme, const struct bloom_set 
                                const struct survivors *alive, uint32_t at, uint32_t seed, bool few)
 {
     struct ids ids;
-    lanes who = l_load(alive->who + at);
-    ids.size = l_and(l_srl(who, WHO_SIZE), l_set((1u << (WHO_FILTER - WHO_SIZE)) - 1));
-    ids.tail = l_load(alive->tail + at);
-    ids.mixed[0] = l_load(alive->mixed[0] + at);
-    ids.mixed[1] = l_load(alive->mixed[1] + at);
-    struct divisors by = divisors_load(set->table, who_filter(who), few);
-    return index_under(scheme, &ids, seed, &by, true);
+    lanes who = vec_load(alive->who + at);
+    ids.size = vec_and(vec_srl(who, WHO_SIZE), vec_set((1u << (WHO_FILTER - WHO_SIZE)) - 1));
+    ids.tail = vec_load(alive->tail + at);
+    ids.mixed[0] = vec_load(alive->mixed[0] + at);
+    ids.mixed[1] = vec_load(alive->mixed[1] + at);
+    struct divisors by = load_filter_divisors(set->table, survivor_filter(who), few);
+    return index_of_ids(scheme, &ids, seed, &by, true);
 }
 
 LANES_FN void survivors_prefetch(const struct survivors *alive, uint32_t at, uint32_t count,
@@ -375,19 +379,19 @@ LANES_FN void survivors_keep(struct survivors *alive, const struct bloom_set *se
 {
     uint32_t to = *kept;
     assert(to <= at);
-    lanes who = l_load(alive->who + at);
-    lanes word = l_column(set->table->word, who_filter(who), few);
-    lanes_mask mask = bits_are_set(set, index, word, l_first(alive->count - at));
-    l_pack(alive->who + to, who, mask);
-    l_pack(alive->tail + to, l_load(alive->tail + at), mask);
-    l_pack(alive->mixed[0] + to, l_load(alive->mixed[0] + at), mask);
-    l_pack(alive->mixed[1] + to, l_load(alive->mixed[1] + at), mask);
-    *kept += l_count(mask);
+    lanes who = vec_load(alive->who + at);
+    lanes word = vec_column(set->table->word, survivor_filter(who), few);
+    lanes_mask mask = bits_are_set(set, index, word, vec_first(alive->count - at));
+    vec_pack(alive->who + to, who, mask);
+    vec_pack(alive->tail + to, vec_load(alive->tail + at), mask);
+    vec_pack(alive->mixed[0] + to, vec_load(alive->mixed[0] + at), mask);
+    vec_pack(alive->mixed[1] + to, vec_load(alive->mixed[1] + at), mask);
+    *kept += vec_count(mask);
 }
 
 /* Tests one more hash of all survivors; removes those whose bit is not set. */
-LANES_FN void sieve_near(enum bloom_scheme scheme, const struct bloom_set *set,
-                         struct survivors *alive, uint32_t seed, bool few)
+LANES_FN void test_survivors(enum bloom_scheme scheme, const struct bloom_set *set,
+                             struct survivors *alive, uint32_t seed, bool few)
 {
     uint32_t kept = 0;
     for (uint32_t at = 0; at < alive->count; at += LANES)
@@ -398,38 +402,38 @@ LANES_FN void sieve_near(enum bloom_scheme scheme, const struct bloom_set *set,
 
 /* If the set is larger than the L2 cache, prefetches a bit while the bits of earlier rows are
  * tested. */
-LANES_FN void sieve_far(enum bloom_scheme scheme, const struct bloom_set *set,
-                        struct survivors *alive, uint32_t seed, bool few)
+LANES_FN void test_survivors_with_prefetch(enum bloom_scheme scheme, const struct bloom_set *set,
+                                           struct survivors *alive, uint32_t seed, bool few)
 {
     uint32_t count = alive->count, kept = 0;
     for (uint32_t next = 0; next < count + ROWS_AHEAD; next += LANES) {
         if (next < count) {
-            l_store(alive->index + next, survivors_index(scheme, set, alive, next, seed, few));
+            vec_store(alive->index + next, survivors_index(scheme, set, alive, next, seed, few));
             survivors_prefetch(alive, next, count, set);
         }
         if (next < ROWS_AHEAD || next - ROWS_AHEAD >= count) continue;
         uint32_t at = next - ROWS_AHEAD;
-        survivors_keep(alive, set, l_load(alive->index + at), at, &kept, few);
+        survivors_keep(alive, set, vec_load(alive->index + at), at, &kept, few);
     }
     alive->count = kept;
 }
 
 /* Rows of other lengths: tests all hashes at once, until every lane has failed. */
-LANES_FN void contains_any(enum bloom_scheme scheme, const struct bloom_set *set,
-                           const struct bloom_rows *rows, uint32_t first,
-                           const struct lane_rows *lane, uint8_t *out_hit)
+LANES_FN void contains_ids_any_size(enum bloom_scheme scheme, const struct bloom_set *set,
+                                    const struct bloom_rows *rows, uint32_t first,
+                                    const struct lane_rows *lane, uint8_t *out_hit)
 {
     bool few = set->count <= 16;
-    struct divisors by = divisors_load(set->table, lane->filter, few);
-    lanes word = l_column(set->table->word, lane->filter, few);
+    struct divisors by = load_filter_divisors(set->table, lane->filter, few);
+    lanes word = vec_column(set->table->word, lane->filter, few);
     struct ids ids;
-    ids_load_any(scheme, &ids, rows->base, lane);
-    lanes_mask mask = l_first(lane->count);
-    for (uint32_t i = 0; i < set->k && !l_none(mask); i++)
-        mask = bits_are_set(set, index_under(scheme, &ids, i, &by, false), word, mask);
-    uint32_t hits = l_bits(mask);
+    load_ids_any_size(scheme, &ids, rows->base, lane);
+    lanes_mask mask = vec_first(lane->count);
+    for (uint32_t i = 0; i < set->k && !vec_none(mask); i++)
+        mask = bits_are_set(set, index_of_ids(scheme, &ids, i, &by, false), word, mask);
+    uint32_t hits = vec_bits(mask);
     for (uint32_t r = 0; r < lane->count; r++) out_hit[first + r] = hits >> r & 1;
-    for (uint32_t r = 0; any_long(lane->size) && r < lane->count; r++) {
+    for (uint32_t r = 0; is_any_id_long(lane->size) && r < lane->count; r++) {
         uint32_t row = first + r, size = rows->end[row] - rows->start[row];
         if (size <= LANES_ID_MAX) continue;
         struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
@@ -437,9 +441,9 @@ LANES_FN void contains_any(enum bloom_scheme scheme, const struct bloom_set *set
     }
 }
 
-LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *set,
-                             const struct bloom_rows *rows, uint32_t first, uint32_t end,
-                             uint8_t *out_hit)
+LANES_FN void contains_row_block(enum bloom_scheme scheme, const struct bloom_set *set,
+                                 const struct bloom_rows *rows, uint32_t first, uint32_t end,
+                                 uint8_t *out_hit)
 {
     struct survivors alive;
     alive.count = 0;
@@ -447,33 +451,34 @@ LANES_FN void contains_block(enum bloom_scheme scheme, const struct bloom_set *s
         struct lane_rows lane;
         lane_rows_load(&lane, rows, at);
         if (!all_have_two_words(lane.size)) {
-            contains_any(scheme, set, rows, at, &lane, out_hit);
+            contains_ids_any_size(scheme, set, rows, at, &lane, out_hit);
             continue;
         }
         struct ids ids;
-        ids_load_two(scheme, &ids, rows->base, &lane);
+        load_two_word_ids(scheme, &ids, rows->base, &lane);
         survivors_start(&alive, at - first, &ids, &lane);
     }
     bool few = set->count <= 16, near = set->table->small;
     for (uint32_t i = 0; i < set->k && alive.count > 0; i++) {
         if (near && few)
-            sieve_near(scheme, set, &alive, i, true);
+            test_survivors(scheme, set, &alive, i, true);
         else if (near)
-            sieve_near(scheme, set, &alive, i, false);
+            test_survivors(scheme, set, &alive, i, false);
         else
-            sieve_far(scheme, set, &alive, i, few);
+            test_survivors_with_prefetch(scheme, set, &alive, i, few);
     }
     for (uint32_t i = 0; i < alive.count; i++)
         out_hit[first + (alive.who[i] & ((1u << WHO_SIZE) - 1))] = 1;
 }
 
-LANES_FN void contains_under(enum bloom_scheme scheme, const struct bloom_set *set,
-                             const struct bloom_rows *rows, uint8_t *out_hit)
+LANES_FN void contains_by_scheme(enum bloom_scheme scheme, const struct bloom_set *set,
+                                 const struct bloom_rows *rows, uint8_t *out_hit)
 {
     memset(out_hit, 0, rows->rows);
     for (uint32_t first = 0; first < rows->rows; first += BLOCK) {
         uint32_t left = rows->rows - first;
-        contains_block(scheme, set, rows, first, first + (left < BLOCK ? left : BLOCK), out_hit);
+        contains_row_block(scheme, set, rows, first, first + (left < BLOCK ? left : BLOCK),
+                           out_hit);
     }
 }
 
@@ -481,8 +486,10 @@ LANES_KERNEL void lanes_contains(const struct bloom_set *set, const struct bloom
                                  uint8_t *out_hit)
 {
     switch (set->scheme) {
-    case BLOOM_SPARK: contains_under(BLOOM_SPARK, set, rows, out_hit); return;
-    case BLOOM_HADOOP: contains_under(BLOOM_HADOOP, set, rows, out_hit); return;
-    default: assert(set->scheme == BLOOM_PLAIN); contains_under(BLOOM_PLAIN, set, rows, out_hit);
+    case BLOOM_SPARK: contains_by_scheme(BLOOM_SPARK, set, rows, out_hit); return;
+    case BLOOM_HADOOP: contains_by_scheme(BLOOM_HADOOP, set, rows, out_hit); return;
+    default:
+        assert(set->scheme == BLOOM_PLAIN);
+        contains_by_scheme(BLOOM_PLAIN, set, rows, out_hit);
     }
 }

@@ -27,7 +27,7 @@ static uint32_t rotate_left(uint32_t x, uint32_t by)
 }
 
 /* The function of round i / 16 and the message word of step i. */
-static uint32_t round_function(uint32_t i, const uint32_t s[4], uint32_t *out_word)
+static uint32_t md5_round_function(uint32_t i, const uint32_t s[4], uint32_t *out_word)
 {
     switch (i / 16) {
     case 0: *out_word = i; return (s[1] & s[2]) | (~s[1] & s[3]);
@@ -37,13 +37,13 @@ static uint32_t round_function(uint32_t i, const uint32_t s[4], uint32_t *out_wo
     }
 }
 
-static void take_chunk(uint32_t state[4], const uint8_t chunk[CHUNK])
+static void md5_add_chunk(uint32_t state[4], const uint8_t chunk[CHUNK])
 {
     uint32_t words[16], s[4];
     memcpy(words, chunk, sizeof words);
     memcpy(s, state, sizeof s);
     for (uint32_t i = 0; i < 64; i++) {
-        uint32_t word, f = round_function(i, s, &word);
+        uint32_t word, f = md5_round_function(i, s, &word);
         uint32_t sum = s[0] + f + sines[i] + words[word % 16];
         s[0] = s[3];
         s[3] = s[2];
@@ -59,13 +59,13 @@ void bloom_md5(const void *data, uint64_t size, uint8_t out[BLOOM_MD5_BYTES])
     uint32_t state[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
     const uint8_t *at = data;
     uint64_t left = size, bits = size * 8;
-    for (; left >= CHUNK; left -= CHUNK, at += CHUNK) take_chunk(state, at);
+    for (; left >= CHUNK; left -= CHUNK, at += CHUNK) md5_add_chunk(state, at);
     uint8_t last[2 * CHUNK] = {0};
     if (left > 0) memcpy(last, at, left);
     last[left] = 0x80;
     uint64_t chunks = left < AT_LENGTH ? 1 : 2;
     assert(left < CHUNK && left + 1 + sizeof bits <= chunks * CHUNK);
     memcpy(last + chunks * CHUNK - sizeof bits, &bits, sizeof bits);
-    for (uint64_t i = 0; i < chunks; i++) take_chunk(state, last + i * CHUNK);
+    for (uint64_t i = 0; i < chunks; i++) md5_add_chunk(state, last + i * CHUNK);
     memcpy(out, state, BLOOM_MD5_BYTES);
 }

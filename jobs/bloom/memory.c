@@ -9,7 +9,7 @@
 enum { HUGE_PAGE = 2 << 20 };
 
 /* mmap aligns only to 4 KiB: maps one huge page more, then unmaps both ends. */
-static uint8_t *map_huge(uint64_t bytes)
+static uint8_t *map_huge_pages(uint64_t bytes)
 {
     uint64_t mapped = bloom_round_up(bytes, HUGE_PAGE) + HUGE_PAGE;
     if (mapped < bytes || mapped > SIZE_MAX) return NULL;
@@ -27,7 +27,7 @@ static uint8_t *map_huge(uint64_t bytes)
 uint8_t *bloom_area_create(uint64_t bytes)
 {
     assert(bytes > 0);
-    if (bytes >= HUGE_PAGE) return map_huge(bytes);
+    if (bytes >= HUGE_PAGE) return map_huge_pages(bytes);
     uint64_t padded = bloom_round_up(bytes, BLOOM_ALIGNMENT);
     uint8_t *area = aligned_alloc(BLOOM_ALIGNMENT, padded);
     if (area != NULL) memset(area, 0, padded);

@@ -25,17 +25,17 @@ enum {
 
 static const uint8_t magic[8] = "glntset2";
 
-static uint64_t head_bytes(uint32_t count, uint32_t seeds)
+static uint64_t blob_header_bytes(uint32_t count, uint32_t seeds)
 {
     return bloom_round_up(AT_PARAMS + (uint64_t)count * PARAMS_BYTES + seeds, BLOOM_ALIGNMENT);
 }
 
-static uint32_t seeds_bytes(const struct bloom_params *params)
+static uint32_t blob_seeds_bytes(const struct bloom_params *params)
 {
     return params->seeds != NULL ? params->k * BLOOM_SEED_BYTES : 0;
 }
 
-static uint64_t checksum_of(const uint8_t *blob, uint64_t size)
+static uint64_t blob_checksum(const uint8_t *blob, uint64_t size)
 {
     return XXH3_64bits_withSeed(blob + AT_PARAMS, size - AT_PARAMS, XXH3_64bits(blob, AT_CHECKSUM));
 }
@@ -64,9 +64,9 @@ static uint64_t get64(const uint8_t *at)
 }
 
 /* The whole header except the params of the filters after the first one. */
-static void put_head(uint8_t *out, const struct bloom_params *first, uint32_t count)
+static void put_blob_header(uint8_t *out, const struct bloom_params *first, uint32_t count)
 {
-    const uint32_t seeds = seeds_bytes(first);
+    const uint32_t seeds = blob_seeds_bytes(first);
     memcpy(out, magic, sizeof magic);
     put32(out + AT_SCHEME, first->scheme);
     put32(out + AT_SEEDS, seeds);
@@ -75,7 +75,7 @@ static void put_head(uint8_t *out, const struct bloom_params *first, uint32_t co
     if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, first->seeds, seeds);
 }
 
-static void put_params(uint8_t *out, uint32_t f, const struct bloom_params *params)
+static void put_blob_params(uint8_t *out, uint32_t f, const struct bloom_params *params)
 {
     uint8_t *at = out + AT_PARAMS + (uint64_t)f * PARAMS_BYTES;
     put64(at, params->n);
@@ -86,7 +86,7 @@ static void put_params(uint8_t *out, uint32_t f, const struct bloom_params *para
 uint64_t bloom_set_pack_size(const struct bloom_set *set)
 {
     const struct bloom_filter first = bloom_set_filter(set, 0);
-    return head_bytes(set->count, seeds_bytes(&first.params)) + set->bytes;
+    return blob_header_bytes(set->count, blob_seeds_bytes(&first.params)) + set->bytes;
 }
 
 void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
@@ -95,16 +95,16 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
     memset(out, 0, head);
     for (uint32_t f = 0; f < set->count; f++) {
         const struct bloom_filter filter = bloom_set_filter(set, f);
-        if (f == 0) put_head(out, &filter.params, set->count);
-        put_params(out, f, &filter.params);
+        if (f == 0) put_blob_header(out, &filter.params, set->count);
+        put_blob_params(out, f, &filter.params);
     }
     memcpy(out + head, set->bits, set->bytes);
-    put64(out + AT_CHECKSUM, checksum_of(out, head + set->bytes));
+    put64(out + AT_CHECKSUM, blob_checksum(out, head + set->bytes));
 }
 
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
 {
-    uint64_t size = head_bytes(count, seeds_bytes(params));
+    uint64_t size = blob_header_bytes(count, blob_seeds_bytes(params));
     for (uint32_t f = 0; f < count; f++) size += bloom_area_bytes(params[f].m);
     return size;
 }
@@ -114,15 +114,15 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
     enum bloom_result result = bloom_set_check(params, count);
     if (result != BLOOM_OK) return result;
     memset(out, 0, bloom_blob_size(params, count));
-    put_head(out, &params[0], count);
-    for (uint32_t f = 0; f < count; f++) put_params(out, f, &params[f]);
+    put_blob_header(out, &params[0], count);
+    for (uint32_t f = 0; f < count; f++) put_blob_params(out, f, &params[f]);
     return BLOOM_OK;
 }
 
 /* Offset of filter f; f = count: end of the blob. */
-static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
+static uint64_t blob_filter_offset(const uint8_t *blob, uint32_t f)
 {
-    uint64_t at = head_bytes(get32(blob + AT_COUNT), get32(blob + AT_SEEDS));
+    uint64_t at = blob_header_bytes(get32(blob + AT_COUNT), get32(blob + AT_SEEDS));
     for (uint32_t i = 0; i < f; i++)
         at += bloom_area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
     return at;
@@ -131,15 +131,16 @@ static uint64_t blob_offset(const uint8_t *blob, uint32_t f)
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f)
 {
     assert(f < get32(blob + AT_COUNT));
-    return blob + blob_offset(blob, f);
+    return blob + blob_filter_offset(blob, f);
 }
 
 void bloom_blob_seal(uint8_t *blob)
 {
-    put64(blob + AT_CHECKSUM, checksum_of(blob, blob_offset(blob, get32(blob + AT_COUNT))));
+    put64(blob + AT_CHECKSUM,
+          blob_checksum(blob, blob_filter_offset(blob, get32(blob + AT_COUNT))));
 }
 
-static bool all_zero(const uint8_t *at, const uint8_t *end)
+static bool is_all_zero(const uint8_t *at, const uint8_t *end)
 {
     while (at < end)
         if (*at++ != 0) return false;
@@ -154,22 +155,22 @@ static bool padding_is_zero(const struct bloom_set *set)
         const uint8_t *bits = set->bits + slot->offset;
         uint64_t end = f + 1 < set->count ? set->table->slot[f + 1].offset : set->bytes;
         if (slot->m % 8 != 0 && bits[slot->m / 8] >> slot->m % 8 != 0) return false;
-        if (!all_zero(bits + bloom_bytes(slot->m), set->bits + end)) return false;
+        if (!is_all_zero(bits + bloom_bytes(slot->m), set->bits + end)) return false;
     }
     return true;
 }
 
 static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *data, uint64_t size)
 {
-    if (get64(data + AT_CHECKSUM) != checksum_of(data, size)) return BLOOM_ERR_CHECKSUM;
+    if (get64(data + AT_CHECKSUM) != blob_checksum(data, size)) return BLOOM_ERR_CHECKSUM;
     const uint8_t *behind =
         data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get32(data + AT_SEEDS);
-    if (!all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
+    if (!is_all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
     return BLOOM_OK;
 }
 
-static enum bloom_result read_params(const uint8_t *data, uint32_t count,
-                                     struct bloom_params *params)
+static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
+                                          struct bloom_params *params)
 {
     uint32_t scheme = get32(data + AT_SCHEME);
     uint32_t layout = get32(data + AT_LAYOUT), seeds = get32(data + AT_SEEDS);
@@ -199,11 +200,11 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
     const uint32_t seeds = get32(data + AT_SEEDS);
     if (seeds > BLOOM_K_MAX * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
-    const uint64_t head = head_bytes(count, seeds);
+    const uint64_t head = blob_header_bytes(count, seeds);
     if (size < head) return BLOOM_ERR_TRUNCATED;
     struct bloom_params *params = malloc(count * sizeof *params);
     if (params == NULL) return BLOOM_ERR_MEMORY;
-    enum bloom_result result = read_params(data, count, params);
+    enum bloom_result result = read_blob_params(data, count, params);
     if (result == BLOOM_OK)
         result = bloom_set_over(set, params, count, (uint8_t *)(uintptr_t)data + head);
     set->read_only = true;

@@ -163,7 +163,7 @@ bool bloom_scheme_is_seeded(enum bloom_scheme scheme)
     return scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD;
 }
 
-static bool seeds_fit(const struct bloom_params *params)
+static bool are_seeds_valid(const struct bloom_params *params)
 {
     if (!bloom_scheme_is_seeded(params->scheme)) return false;
     for (uint32_t i = 0; params->scheme == BLOOM_POLY_MOD && i < params->k; i++)
@@ -171,16 +171,16 @@ static bool seeds_fit(const struct bloom_params *params)
     return true;
 }
 
-static enum bloom_result check_classic(const struct bloom_params *params)
+static enum bloom_result check_classic_params(const struct bloom_params *params)
 {
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
-    if (params->seeds != NULL && !seeds_fit(params)) return BLOOM_ERR_SEEDED;
+    if (params->seeds != NULL && !are_seeds_valid(params)) return BLOOM_ERR_SEEDED;
     if (params->seeds == NULL && params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
     if (params->m > bloom_m_max(params)) return BLOOM_ERR_M;
     return params->m % schemes[params->scheme].word_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
 }
 
-static enum bloom_result check_blocks(const struct bloom_params *params)
+static enum bloom_result check_block_params(const struct bloom_params *params)
 {
     if (params->seeds != NULL) return BLOOM_ERR_SEEDED;
     bool split = params->layout == BLOOM_SPLIT_BLOCK;
@@ -197,7 +197,8 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (result != BLOOM_OK) return result;
     if (params->n == 0) return BLOOM_ERR_N;
     if (params->m == 0) return BLOOM_ERR_M;
-    return bloom_has_blocks(params->layout) ? check_blocks(params) : check_classic(params);
+    return bloom_has_blocks(params->layout) ? check_block_params(params)
+                                            : check_classic_params(params);
 }
 
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k)

@@ -77,8 +77,8 @@ static struct glint_bloom_params params_to_public(const struct bloom_params *par
 }
 
 /* Computes the size for `ids` ids, if `result` is no error. */
-static int size_of(int result, const struct bloom_sizing *sizing, uint64_t ids,
-                   struct glint_bloom_params *out_params)
+static int params_of_sizing(int result, const struct bloom_sizing *sizing, uint64_t ids,
+                            struct glint_bloom_params *out_params)
 {
     struct bloom_params params = {0};
     if (result == 0) result = bloom_sizing_params(sizing, ids, &params);
@@ -92,7 +92,7 @@ int glint_bloom_size_by_rate(enum glint_bloom_scheme scheme, enum glint_bloom_la
     struct bloom_sizing sizing;
     int result =
         bloom_sizing_for_rate((enum bloom_scheme)scheme, (enum bloom_layout)layout, rate, &sizing);
-    return size_of(result, &sizing, ids, out_params);
+    return params_of_sizing(result, &sizing, ids, out_params);
 }
 
 int glint_bloom_size_by_bits(enum glint_bloom_scheme scheme, enum glint_bloom_layout layout,
@@ -102,7 +102,7 @@ int glint_bloom_size_by_bits(enum glint_bloom_scheme scheme, enum glint_bloom_la
     struct bloom_sizing sizing;
     int result = bloom_sizing_for_bits((enum bloom_scheme)scheme, (enum bloom_layout)layout,
                                        bits_per_id, &sizing);
-    return size_of(result, &sizing, ids, out_params);
+    return params_of_sizing(result, &sizing, ids, out_params);
 }
 
 int glint_bloom_check(const struct glint_bloom_params *params)
@@ -145,7 +145,7 @@ int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **ou
 }
 
 /* The seeds are in the memory or file of the original, so a copy needs its own. */
-static int own_seeds(glint_bloom *filter)
+static int copy_seeds_of_filter(glint_bloom *filter)
 {
     struct bloom_params *params = &filter->filter.params;
     if (params->seeds == NULL) return GLINT_BLOOM_OK;
@@ -162,7 +162,7 @@ int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter)
     int result = filter_create(&filter->filter.params, out_filter);
     if (result != 0) return result;
     memcpy((*out_filter)->filter.bits, filter->filter.bits, bloom_bytes(filter->filter.params.m));
-    result = own_seeds(*out_filter);
+    result = copy_seeds_of_filter(*out_filter);
     if (result == 0) return result;
     glint_bloom_destroy(*out_filter);
     *out_filter = NULL;

@@ -25,7 +25,7 @@ struct glint_bloom_file {
 
 enum { PAIR = 0x92, NUMBER_MAX = 9 };
 
-static uint64_t big_endian(const uint8_t *at, uint32_t bytes)
+static uint64_t load_big_endian_number(const uint8_t *at, uint32_t bytes)
 {
     uint64_t value = 0;
     for (uint32_t i = 0; i < bytes; i++) value = value << 8 | at[i];
@@ -33,9 +33,9 @@ static uint64_t big_endian(const uint8_t *at, uint32_t bytes)
 }
 
 /* Decodes a number of `bytes` bytes at data[1]. */
-static int key_number(const uint8_t *data, uint32_t bytes, struct glint_bloom_entry *entry)
+static int decode_key_number(const uint8_t *data, uint32_t bytes, struct glint_bloom_entry *entry)
 {
-    uint64_t value = big_endian(data + 1, bytes);
+    uint64_t value = load_big_endian_number(data + 1, bytes);
     bool is_signed = data[0] >= 0xd0;
     uint32_t spare = 64 - 8 * bytes;
     if (data[0] == 0xcb) {
@@ -65,8 +65,8 @@ static uint32_t number_bytes(uint8_t tag)
     return 0;
 }
 
-static int key_text(const uint8_t *data, uint64_t left, uint64_t head, uint64_t size,
-                    struct glint_bloom_entry *entry, uint64_t *out_size)
+static int decode_key_text(const uint8_t *data, uint64_t left, uint64_t head, uint64_t size,
+                           struct glint_bloom_entry *entry, uint64_t *out_size)
 {
     if (left < head || left - head < size) return GLINT_BLOOM_ERR_TRUNCATED;
     entry->kind = GLINT_BLOOM_KEY_TEXT;
@@ -76,8 +76,8 @@ static int key_text(const uint8_t *data, uint64_t left, uint64_t head, uint64_t 
     return GLINT_BLOOM_OK;
 }
 
-static int key_read(const uint8_t *data, uint64_t left, struct glint_bloom_entry *entry,
-                    uint64_t *out_size)
+static int decode_key(const uint8_t *data, uint64_t left, struct glint_bloom_entry *entry,
+                      uint64_t *out_size)
 {
     if (left == 0) return GLINT_BLOOM_ERR_TRUNCATED;
     uint8_t tag = data[0];
@@ -87,17 +87,20 @@ static int key_read(const uint8_t *data, uint64_t left, struct glint_bloom_entry
         entry->number = (int8_t)tag;
         return GLINT_BLOOM_OK;
     }
-    if (tag >= 0xa0 && tag <= 0xbf) return key_text(data, left, 1, tag & 0x1f, entry, out_size);
+    if (tag >= 0xa0 && tag <= 0xbf)
+        return decode_key_text(data, left, 1, tag & 0x1f, entry, out_size);
     uint32_t length = text_length_bytes(tag), number = number_bytes(tag);
     if (length == 0 && number == 0) return GLINT_BLOOM_ERR_KEY;
     if (left - 1 < length + number) return GLINT_BLOOM_ERR_TRUNCATED;
     if (length > 0)
-        return key_text(data, left, 1 + length, big_endian(data + 1, length), entry, out_size);
+        return decode_key_text(data, left, 1 + length, load_big_endian_number(data + 1, length),
+                               entry, out_size);
     *out_size = 1 + number;
-    return key_number(data, number, entry);
+    return decode_key_number(data, number, entry);
 }
 
-static uint32_t key_put(uint8_t out[NUMBER_MAX], uint8_t tag, uint64_t value, uint32_t bytes)
+static uint32_t encode_key_number(uint8_t out[NUMBER_MAX], uint8_t tag, uint64_t value,
+                                  uint32_t bytes)
 {
     out[0] = tag;
     for (uint32_t i = 0; i < bytes; i++) out[1 + i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
@@ -106,36 +109,40 @@ static uint32_t key_put(uint8_t out[NUMBER_MAX], uint8_t tag, uint64_t value, ui
 
 /* Encodes the header of a string, or a whole number, in the shortest form. Returns its size, 0: not
  * a key. */
-static uint32_t key_head(const struct glint_bloom_entry *entry, uint8_t out[NUMBER_MAX])
+static uint32_t encode_key_head(const struct glint_bloom_entry *entry, uint8_t out[NUMBER_MAX])
 {
     uint64_t size = entry->text_size, bits;
     int64_t number = entry->number;
     switch (entry->kind) {
     case GLINT_BLOOM_KEY_TEXT:
-        if (size < 32) return key_put(out, (uint8_t)(0xa0 | size), 0, 0);
-        if (size <= UINT8_MAX) return key_put(out, 0xd9, size, 1);
-        if (size <= UINT16_MAX) return key_put(out, 0xda, size, 2);
-        return size <= UINT32_MAX ? key_put(out, 0xdb, size, 4) : 0;
+        if (size < 32) return encode_key_number(out, (uint8_t)(0xa0 | size), 0, 0);
+        if (size <= UINT8_MAX) return encode_key_number(out, 0xd9, size, 1);
+        if (size <= UINT16_MAX) return encode_key_number(out, 0xda, size, 2);
+        return size <= UINT32_MAX ? encode_key_number(out, 0xdb, size, 4) : 0;
     case GLINT_BLOOM_KEY_INT:
-        if (number >= -32 && number <= INT8_MAX) return key_put(out, (uint8_t)number, 0, 0);
-        if (number > 0 && number <= UINT8_MAX) return key_put(out, 0xcc, (uint64_t)number, 1);
-        if (number > 0 && number <= UINT16_MAX) return key_put(out, 0xcd, (uint64_t)number, 2);
-        if (number > 0 && number <= UINT32_MAX) return key_put(out, 0xce, (uint64_t)number, 4);
-        if (number > 0) return key_put(out, 0xcf, (uint64_t)number, 8);
-        if (number >= INT8_MIN) return key_put(out, 0xd0, (uint64_t)number, 1);
-        if (number >= INT16_MIN) return key_put(out, 0xd1, (uint64_t)number, 2);
-        if (number >= INT32_MIN) return key_put(out, 0xd2, (uint64_t)number, 4);
-        return key_put(out, 0xd3, (uint64_t)number, 8);
+        if (number >= -32 && number <= INT8_MAX)
+            return encode_key_number(out, (uint8_t)number, 0, 0);
+        if (number > 0 && number <= UINT8_MAX)
+            return encode_key_number(out, 0xcc, (uint64_t)number, 1);
+        if (number > 0 && number <= UINT16_MAX)
+            return encode_key_number(out, 0xcd, (uint64_t)number, 2);
+        if (number > 0 && number <= UINT32_MAX)
+            return encode_key_number(out, 0xce, (uint64_t)number, 4);
+        if (number > 0) return encode_key_number(out, 0xcf, (uint64_t)number, 8);
+        if (number >= INT8_MIN) return encode_key_number(out, 0xd0, (uint64_t)number, 1);
+        if (number >= INT16_MIN) return encode_key_number(out, 0xd1, (uint64_t)number, 2);
+        if (number >= INT32_MIN) return encode_key_number(out, 0xd2, (uint64_t)number, 4);
+        return encode_key_number(out, 0xd3, (uint64_t)number, 8);
     case GLINT_BLOOM_KEY_DOUBLE:
         memcpy(&bits, &entry->real, sizeof bits);
-        return key_put(out, 0xcb, bits, 8);
+        return encode_key_number(out, 0xcb, bits, 8);
     default: return 0;
     }
 }
 
 /* ---- reading ---- */
 
-static bool reserve_filter(struct glint_bloom_file *file)
+static bool reserve_filter_entry(struct glint_bloom_file *file)
 {
     if (file->count < file->capacity) return true;
     size_t capacity = file->capacity > 0 ? 2 * file->capacity : 16;
@@ -150,17 +157,17 @@ static bool reserve_filter(struct glint_bloom_file *file)
 }
 
 /* Reads the next pair, or a filter without a key, which must be the only entry. */
-static int read_entry(struct glint_bloom_file *file, uint64_t *at)
+static int read_filter_entry(struct glint_bloom_file *file, uint64_t *at)
 {
     const uint8_t *data = file->data + *at;
     uint64_t left = file->size - *at, key = 0, used;
-    if (!reserve_filter(file)) return GLINT_BLOOM_ERR_MEMORY;
+    if (!reserve_filter_entry(file)) return GLINT_BLOOM_ERR_MEMORY;
     struct glint_bloom_entry *entry = &file->entries[file->count];
     struct glint_bloom *filter = &file->filters[file->count];
     *entry = (struct glint_bloom_entry){.kind = GLINT_BLOOM_KEY_NONE};
     bool pair = data[0] == PAIR;
     if (pair) {
-        int result = key_read(data + 1, left - 1, entry, &key);
+        int result = decode_key(data + 1, left - 1, entry, &key);
         if (result != 0) return result;
         key++;
     } else if (*at > 0) {
@@ -175,10 +182,10 @@ static int read_entry(struct glint_bloom_file *file, uint64_t *at)
     return !pair && *at < file->size ? GLINT_BLOOM_ERR_TRAILING : GLINT_BLOOM_OK;
 }
 
-static int read_entries(struct glint_bloom_file *file)
+static int read_filter_entries(struct glint_bloom_file *file)
 {
     int result = GLINT_BLOOM_OK;
-    for (uint64_t at = 0; result == 0 && at < file->size;) result = read_entry(file, &at);
+    for (uint64_t at = 0; result == 0 && at < file->size;) result = read_filter_entry(file, &at);
     for (size_t i = 0; i < file->count; i++) file->entries[i].filter = &file->filters[i];
     return result;
 }
@@ -226,7 +233,7 @@ int glint_bloom_open(const char *path, enum glint_bloom_open_mode mode, glint_bl
     file->mapped = mode == GLINT_BLOOM_MAP;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a FIFO must not block */
     int result = fd < 0 ? GLINT_BLOOM_ERR_IO : read_file_bytes(file, fd);
-    if (result == 0) result = read_entries(file);
+    if (result == 0) result = read_filter_entries(file);
     int why = errno;
     if (fd >= 0) close(fd);
     if (result == 0)
@@ -299,7 +306,7 @@ static int write_entry(int fd, const struct glint_bloom_entry *entry)
     uint8_t start[1 + NUMBER_MAX] = {PAIR}, header[BLOOM_HEADER_MAX];
     int result = GLINT_BLOOM_OK;
     if (entry->kind != GLINT_BLOOM_KEY_NONE)
-        result = write_all_bytes(fd, start, 1 + key_head(entry, start + 1));
+        result = write_all_bytes(fd, start, 1 + encode_key_head(entry, start + 1));
     if (result == 0 && entry->kind == GLINT_BLOOM_KEY_TEXT)
         result = write_all_bytes(fd, entry->text, entry->text_size);
     const struct bloom_filter *filter = &entry->filter->filter;
@@ -308,12 +315,12 @@ static int write_entry(int fd, const struct glint_bloom_entry *entry)
     return result;
 }
 
-static bool keys_fit(const struct glint_bloom_entry *entries, size_t count)
+static bool are_keys_encodable(const struct glint_bloom_entry *entries, size_t count)
 {
     uint8_t head[NUMBER_MAX];
     for (size_t i = 0; i < count; i++) {
         bool alone = entries[i].kind == GLINT_BLOOM_KEY_NONE && count == 1;
-        if (!alone && key_head(&entries[i], head) == 0) return false;
+        if (!alone && encode_key_head(&entries[i], head) == 0) return false;
     }
     return true;
 }
@@ -330,7 +337,7 @@ static int write_entries(int fd, const struct glint_bloom_entry *entries, size_t
 int glint_bloom_write(const char *path, const struct glint_bloom_entry *entries, size_t count)
 {
     char temporary[PATH_MAX];
-    if (!keys_fit(entries, count)) return GLINT_BLOOM_ERR_KEY;
+    if (!are_keys_encodable(entries, count)) return GLINT_BLOOM_ERR_KEY;
     int size = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     if (size < 0 || (size_t)size >= sizeof temporary) {
         errno = ENAMETOOLONG;

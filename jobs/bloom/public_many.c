@@ -21,12 +21,12 @@ struct id {
     uint64_t size;
 };
 
-static bool is_there(const struct glint_bloom_column *ids, uint64_t i)
+static bool is_id_valid(const struct glint_bloom_column *ids, uint64_t i)
 {
     return ids->valid == NULL || (ids->valid[i / 8] >> i % 8 & 1) != 0;
 }
 
-static uint64_t offset_at(const struct glint_bloom_column *ids, uint64_t i)
+static uint64_t id_offset_of_row(const struct glint_bloom_column *ids, uint64_t i)
 {
     if (ids->kind == GLINT_BLOOM_OFFSETS_32) return (uint64_t)((const int32_t *)ids->offsets)[i];
     return (uint64_t)((const int64_t *)ids->offsets)[i];
@@ -40,7 +40,7 @@ static uint64_t unpadded_size(const uint8_t *id, uint64_t width)
 }
 
 /* A view is the size, 4 bytes, and either the id or its first 4 bytes, buffer and offset. */
-static struct id id_of_view(const struct glint_bloom_column *ids, uint64_t i)
+static struct id id_of_string_view(const struct glint_bloom_column *ids, uint64_t i)
 {
     const uint8_t *view = (const uint8_t *)ids->offsets + i * VIEW_BYTES;
     int32_t at[4]; /* size, prefix, buffer, offset */
@@ -54,16 +54,16 @@ static struct id id_of_view(const struct glint_bloom_column *ids, uint64_t i)
     return (struct id){buffers[at[2]] + at[3], (uint64_t)at[0]};
 }
 
-static struct id id_at(const struct glint_bloom_column *ids, uint64_t i)
+static struct id id_of_row(const struct glint_bloom_column *ids, uint64_t i)
 {
     static const uint8_t empty[1];
     const uint8_t *data = ids->data;
     uint64_t start, end;
     switch (ids->kind) {
-    case GLINT_BLOOM_VIEWS: return id_of_view(ids, i);
+    case GLINT_BLOOM_VIEWS: return id_of_string_view(ids, i);
     case GLINT_BLOOM_FIXED:
     case GLINT_BLOOM_PADDED: start = i * ids->width, end = start + ids->width; break;
-    default: start = offset_at(ids, i), end = offset_at(ids, i + 1);
+    default: start = id_offset_of_row(ids, i), end = id_offset_of_row(ids, i + 1);
     }
     if (start > end || end > ids->data_size) return (struct id){NULL, 0};
     if (start == end) return (struct id){empty, 0};
@@ -96,7 +96,7 @@ static bool piece_offsets(struct piece *piece, const struct glint_bloom_column *
 }
 
 /* Finds the ends of separated ids. Returns false if there are not as many. */
-static bool piece_separated(struct piece *piece, const struct glint_bloom_column *ids)
+static bool piece_find_separated_ids(struct piece *piece, const struct glint_bloom_column *ids)
 {
     const uint8_t *data = ids->data;
     if (ids->data_size > UINT32_MAX) return false;
@@ -114,7 +114,7 @@ static bool piece_separated(struct piece *piece, const struct glint_bloom_column
 }
 
 /* Lets the kernels have the ids after which they may read BLOOM_ID_SLACK bytes. */
-static void piece_set_batch(struct piece *piece, uint64_t readable)
+static void piece_limit_batch(struct piece *piece, uint64_t readable)
 {
     piece->batch = piece->count;
     while (piece->batch > 0 && piece->end[piece->batch - 1] + (uint64_t)BLOOM_ID_SLACK > readable)
@@ -122,21 +122,22 @@ static void piece_set_batch(struct piece *piece, uint64_t readable)
 }
 
 /* Fills `piece` with the next ids, from `first` on. Returns false if one is outside the data. */
-static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids, uint64_t first)
+static bool piece_load_ids(struct piece *piece, const struct glint_bloom_column *ids,
+                           uint64_t first)
 {
     const uint64_t left = ids->first + ids->count - first;
     piece->count = left < PIECE_ROWS ? (uint32_t)left : PIECE_ROWS;
     piece->batch = 0;
     if (ids->kind == GLINT_BLOOM_VIEWS) return true;
     if (ids->kind == GLINT_BLOOM_SEPARATED) {
-        if (!piece_separated(piece, ids)) return false;
-        piece_set_batch(piece, ids->data_size);
+        if (!piece_find_separated_ids(piece, ids)) return false;
+        piece_limit_batch(piece, ids->data_size);
         return true;
     }
     const bool fixed = ids->kind == GLINT_BLOOM_FIXED || ids->kind == GLINT_BLOOM_PADDED;
     const uint64_t last = first + piece->count;
-    const uint64_t begin = fixed ? first * ids->width : offset_at(ids, first);
-    const uint64_t end = fixed ? last * ids->width : offset_at(ids, last);
+    const uint64_t begin = fixed ? first * ids->width : id_offset_of_row(ids, first);
+    const uint64_t end = fixed ? last * ids->width : id_offset_of_row(ids, last);
     if (begin > end || end > ids->data_size) return false;
     if (end - begin > UINT32_MAX) return true;
     piece->base = (const uint8_t *)ids->data + begin;
@@ -148,7 +149,7 @@ static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids
         piece->start[i] = start;
         piece->end[i] = start + (uint32_t)size;
     }
-    piece_set_batch(piece, ids->data_size - begin);
+    piece_limit_batch(piece, ids->data_size - begin);
     return true;
 }
 
@@ -156,7 +157,7 @@ static bool piece_fill(struct piece *piece, const struct glint_bloom_column *ids
 static struct id piece_id(const struct piece *piece, const struct glint_bloom_column *ids,
                           uint64_t first, uint32_t i)
 {
-    if (ids->kind != GLINT_BLOOM_SEPARATED) return id_at(ids, first + i);
+    if (ids->kind != GLINT_BLOOM_SEPARATED) return id_of_row(ids, first + i);
     return (struct id){piece->base + piece->start[i], piece->end[i] - piece->start[i]};
 }
 
@@ -171,7 +172,7 @@ static struct bloom_rows piece_rows(const struct piece *piece)
 }
 
 /* The batch functions need a set; this one has only the filter. */
-static int set_of(const glint_bloom *filter, struct bloom_set *set)
+static int set_of_one_filter(const glint_bloom *filter, struct bloom_set *set)
 {
     const struct bloom_params *params = &filter->filter.params;
     int result = bloom_set_over(set, params, 1, filter->filter.bits);
@@ -187,14 +188,14 @@ static int set_of(const glint_bloom *filter, struct bloom_set *set)
 /* ---- add ---- */
 
 /* Removes the ids of the batch that are not there. */
-static void piece_remove_absent(struct piece *piece, const struct glint_bloom_column *ids,
+static void piece_drop_null_ids(struct piece *piece, const struct glint_bloom_column *ids,
                                 uint64_t first)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < piece->batch; i++) {
         piece->start[kept] = piece->start[i];
         piece->end[kept] = piece->end[i];
-        kept += is_there(ids, first + i);
+        kept += is_id_valid(ids, first + i);
     }
     piece->batch = kept;
 }
@@ -202,13 +203,13 @@ static void piece_remove_absent(struct piece *piece, const struct glint_bloom_co
 static int add_ids_piece(glint_bloom *filter, struct bloom_adder *adder, struct piece *piece,
                          const struct glint_bloom_column *ids, uint64_t first)
 {
-    if (!piece_fill(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
+    if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
     const uint32_t singly = piece->batch;
-    if (ids->valid != NULL) piece_remove_absent(piece, ids, first);
+    if (ids->valid != NULL) piece_drop_null_ids(piece, ids, first);
     const struct bloom_rows rows = piece_rows(piece);
-    bloom_adder_rows(adder, &rows);
+    bloom_adder_add_rows(adder, &rows);
     for (uint32_t i = singly; i < piece->count; i++) {
-        if (!is_there(ids, first + i)) continue;
+        if (!is_id_valid(ids, first + i)) continue;
         const struct id id = piece_id(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         bloom_add(&filter->filter, id.data, id.size);
@@ -222,7 +223,7 @@ int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *i
     struct piece piece = {.next = 0};
     struct bloom_adder adder;
     if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
-    int result = set_of(filter, &set);
+    int result = set_of_one_filter(filter, &set);
     if (result != 0) return result;
     bloom_adder_init(&adder, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
@@ -238,18 +239,18 @@ static int contains_piece(const glint_bloom *filter, const struct bloom_set *set
                           struct piece *piece, const struct glint_bloom_column *ids, uint64_t first,
                           uint8_t *out_hit)
 {
-    if (!piece_fill(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
+    if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
     const struct bloom_rows rows = piece_rows(piece);
     bloom_set_contains_rows(set, &rows, out_hit);
     for (uint32_t i = piece->batch; i < piece->count; i++) {
         out_hit[i] = 0;
-        if (!is_there(ids, first + i)) continue;
+        if (!is_id_valid(ids, first + i)) continue;
         const struct id id = piece_id(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         out_hit[i] = bloom_contains(&filter->filter, id.data, id.size);
     }
     for (uint32_t i = 0; ids->valid != NULL && i < piece->batch; i++)
-        out_hit[i] &= is_there(ids, first + i);
+        out_hit[i] &= is_id_valid(ids, first + i);
     return GLINT_BLOOM_OK;
 }
 
@@ -262,7 +263,7 @@ int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloo
         memset(out_hit, 0, ids->count);
         return GLINT_BLOOM_OK;
     }
-    int result = set_of(filter, &set);
+    int result = set_of_one_filter(filter, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
         result = contains_piece(filter, &set, &piece, ids, ids->first + done, out_hit + done);
     bloom_set_fini(&set);

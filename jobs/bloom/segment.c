@@ -133,7 +133,7 @@ enum bloom_result bloom_segment_decode_header(const uint8_t *data, uint64_t size
     return decode_segment(data, size, false, out_view);
 }
 
-static bool of_one_build(const struct bloom_segment *a, const struct bloom_segment *b)
+static bool are_segments_of_one_build(const struct bloom_segment *a, const struct bloom_segment *b)
 {
     const struct bloom_params *p = &a->params, *q = &b->params;
     return a->build == b->build && a->size == b->size && p->scheme == q->scheme &&
@@ -149,7 +149,7 @@ enum bloom_result bloom_segment_follows(const struct bloom_segment *before,
                    ? BLOOM_OK
                    : BLOOM_ERR_MISSING;
     if (before == NULL) return next->index == 0 ? BLOOM_OK : BLOOM_ERR_MISSING;
-    if (!of_one_build(before, next)) return BLOOM_ERR_MIXED;
+    if (!are_segments_of_one_build(before, next)) return BLOOM_ERR_MIXED;
     if (before->index == next->index) return BLOOM_ERR_TWICE;
     assert(before->index < next->index);
     return before->index + 1 == next->index ? BLOOM_OK : BLOOM_ERR_MISSING;

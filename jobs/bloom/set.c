@@ -9,7 +9,7 @@
 /* Below this, bits are in the L2 cache and prefetching costs more than it saves. */
 enum { SMALL_SET = 2 << 20 };
 
-static uint32_t log2_up(uint64_t m)
+static uint32_t log2_rounded_up(uint64_t m)
 {
     return m <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(m - 1);
 }
@@ -17,10 +17,10 @@ static uint32_t log2_up(uint64_t m)
 /* The columns' constants for a division by m >= 2 (Warren, Hacker's Delight, chapter 10): plain
  * divides 32-bit numbers and needs a magic number of 33 bits, whose top bit is implied; the others
  * divide numbers up to 2^31, for which 32 bits are enough. */
-static uint32_t lanes_magic(enum bloom_scheme scheme, uint64_t m)
+static uint32_t magic_of_division(enum bloom_scheme scheme, uint64_t m)
 {
     assert(m >= 2 && m <= INT32_MAX);
-    uint32_t log = log2_up(m);
+    uint32_t log = log2_rounded_up(m);
     uint64_t magic = scheme == BLOOM_PLAIN
                          ? ((((1ull << log) - m) << 32) / m) + 1
                          : (1ull << (31 + log)) / m + ((1ull << (31 + log)) % m != 0);
@@ -28,13 +28,13 @@ static uint32_t lanes_magic(enum bloom_scheme scheme, uint64_t m)
     return (uint32_t)magic;
 }
 
-static bool scheme_has_lanes(enum bloom_scheme scheme)
+static bool scheme_has_simd_kernel(enum bloom_scheme scheme)
 {
     return scheme == BLOOM_SPARK || scheme == BLOOM_HADOOP || scheme == BLOOM_PLAIN;
 }
 
 /* After the columns: memory for the set's seeds. */
-static struct bloom_table *table_create(uint32_t count, uint8_t **out_seeds)
+static struct bloom_table *filter_table_create(uint32_t count, uint8_t **out_seeds)
 {
     uint64_t head = bloom_round_up(sizeof(struct bloom_table), BLOOM_ALIGNMENT);
     uint64_t slots = bloom_round_up(count * sizeof(struct bloom_slot), BLOOM_ALIGNMENT);
@@ -56,7 +56,7 @@ static struct bloom_table *table_create(uint32_t count, uint8_t **out_seeds)
 }
 
 /* Fills the columns of block layouts. */
-static void table_fill_blocks(struct bloom_set *set)
+static void filter_table_fill_blocks(struct bloom_set *set)
 {
     struct bloom_table *table = set->table;
     for (uint32_t f = 0; f < set->count; f++) {
@@ -69,10 +69,11 @@ static void table_fill_blocks(struct bloom_set *set)
 }
 
 /* Assigns offsets to the filters and fills the columns; sets set->bytes to the size of the area. */
-static void table_fill(struct bloom_set *set, const struct bloom_params *params)
+static void filter_table_fill(struct bloom_set *set, const struct bloom_params *params)
 {
     struct bloom_table *table = set->table;
-    table->lanes = scheme_has_lanes(set->scheme) && !bloom_has_blocks(set->layout) && !set->mixed;
+    table->lanes =
+        scheme_has_simd_kernel(set->scheme) && !bloom_has_blocks(set->layout) && !set->mixed;
     for (uint32_t f = 0; f < set->count; f++) {
         uint64_t m = params[f].m;
         table->slot[f] = (struct bloom_slot){.n = params[f].n,
@@ -88,11 +89,11 @@ static void table_fill(struct bloom_set *set, const struct bloom_params *params)
     for (uint32_t f = 0; table->lanes && f < set->count; f++) {
         const struct bloom_slot *slot = &table->slot[f];
         table->m[f] = (uint32_t)slot->m;
-        table->magic[f] = lanes_magic(set->scheme, slot->m);
-        table->shift[f] = log2_up(slot->m) - 1;
+        table->magic[f] = magic_of_division(set->scheme, slot->m);
+        table->shift[f] = log2_rounded_up(slot->m) - 1;
         table->word[f] = (uint32_t)(slot->offset / 4);
     }
-    if (bloom_has_blocks(set->layout)) table_fill_blocks(set);
+    if (bloom_has_blocks(set->layout)) filter_table_fill_blocks(set);
 }
 
 bool bloom_level_available(enum bloom_level level)
@@ -140,14 +141,14 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
 }
 
 /* Initializes everything except the bits. */
-static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_params *params,
-                                      uint32_t count)
+static enum bloom_result set_init_without_bits(struct bloom_set *set,
+                                               const struct bloom_params *params, uint32_t count)
 {
     *set = (struct bloom_set){0};
     enum bloom_result result = bloom_set_check(params, count);
     if (result != BLOOM_OK) return result;
     uint8_t *seeds;
-    set->table = table_create(count, &seeds);
+    set->table = filter_table_create(count, &seeds);
     if (set->table == NULL) return BLOOM_ERR_MEMORY;
     for (uint32_t f = 0; f < count; f++) {
         set->mixed = set->mixed || params[f].k != params[0].k;
@@ -161,7 +162,7 @@ static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_
     set->layout = params[0].layout;
     set->wide = bloom_indexes_are_wide(&params[0]);
     set->count = count;
-    table_fill(set, params);
+    filter_table_fill(set, params);
     enum bloom_level best = BLOOM_LEVELS - 1;
     while (!bloom_level_available(best)) best--;
     bloom_force_level(set, best);
@@ -171,7 +172,7 @@ static enum bloom_result set_describe(struct bloom_set *set, const struct bloom_
 enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count)
 {
-    enum bloom_result result = set_describe(set, params, count);
+    enum bloom_result result = set_init_without_bits(set, params, count);
     if (result != BLOOM_OK) return result;
     set->bits = bloom_area_create(set->bytes);
     if (set->bits != NULL) return BLOOM_OK;
@@ -182,7 +183,7 @@ enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_param
 enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
                                  uint32_t count, uint8_t *bits)
 {
-    enum bloom_result result = set_describe(set, params, count);
+    enum bloom_result result = set_init_without_bits(set, params, count);
     if (result != BLOOM_OK) return result;
     set->bits = bits;
     set->borrowed = true;

@@ -38,7 +38,7 @@ struct filling {
  * double. */
 enum { LOAD_MAX = 1 << 16, HASHES_MAX = 48 * 512 };
 
-static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
+static struct mixture mixture_of_block_layout(enum bloom_layout layout, uint32_t k)
 {
     struct mixture mix = {.distinct = {1}};
     assert(k >= 1 && k <= BLOOM_K_MAX_512 && bloom_has_blocks(layout));
@@ -53,7 +53,7 @@ static struct mixture mixture_of(enum bloom_layout layout, uint32_t k)
 }
 
 /* Adds an id to the block; returns the probability that all bits of another id are set. */
-static double fill_block(const struct mixture *mix, struct filling *f)
+static double add_id_to_block(const struct mixture *mix, struct filling *f)
 {
     f->ids++;
     if (mix->k == 0) {
@@ -73,7 +73,7 @@ static double fill_block(const struct mixture *mix, struct filling *f)
 /* The probabilities of the loads are those of the Poisson distribution times a factor, which also
  * multiplies their sum: e^-load may be too small for a double. Loads after the last one in the sum
  * are too rare to change it. */
-static double mixture_rate(const struct mixture *mix, double load)
+static double false_positive_rate_of_load(const struct mixture *mix, double load)
 {
     struct filling block = {.set = {1}, .clear = 1};
     double chance = 1, chances = 1, sum = 0;
@@ -82,7 +82,7 @@ static double mixture_rate(const struct mixture *mix, double load)
     for (uint32_t ids = 1; ids <= load || chance > sum * 0x1p-60; ids++) {
         chance *= load / ids;
         chances += chance;
-        sum += chance * fill_block(mix, &block);
+        sum += chance * add_id_to_block(mix, &block);
         if (chances < 0x1p500) continue;
         chance *= 0x1p-500;
         chances *= 0x1p-500;
@@ -94,14 +94,14 @@ static double mixture_rate(const struct mixture *mix, double load)
 
 /* The largest load from `least` on with a rate of at most p; the rate grows with the load. 0: none.
  */
-static double load_for_rate(const struct mixture *mix, double p, double least)
+static double largest_load_for_rate(const struct mixture *mix, double p, double least)
 {
-    if (mixture_rate(mix, least) > p) return 0;
+    if (false_positive_rate_of_load(mix, least) > p) return 0;
     double low = least, high = 2 * least;
-    for (; high < LOAD_MAX && mixture_rate(mix, high) <= p; high *= 2) low = high;
+    for (; high < LOAD_MAX && false_positive_rate_of_load(mix, high) <= p; high *= 2) low = high;
     for (int i = 0; i < 100 && high - low > low * 1e-13; i++) {
         double middle = low + (high - low) / 2;
-        *(mixture_rate(mix, middle) <= p ? &low : &high) = middle;
+        *(false_positive_rate_of_load(mix, middle) <= p ? &low : &high) = middle;
     }
     return low;
 }
@@ -116,8 +116,8 @@ static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
     if (sizing->p < RATE_MIN) return BLOOM_ERR_P_LAYOUT;
     for (uint32_t k = split ? BLOOM_K_SPLIT : 1; k <= (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512);
          k++) {
-        struct mixture mix = mixture_of(sizing->layout, k);
-        double load = load_for_rate(&mix, sizing->p, best > 0 ? best : 1);
+        struct mixture mix = mixture_of_block_layout(sizing->layout, k);
+        double load = largest_load_for_rate(&mix, sizing->p, best > 0 ? best : 1);
         if (load <= best) continue;
         best = load;
         sizing->k = k;
@@ -128,12 +128,12 @@ static enum bloom_result blocks_for_rate(struct bloom_sizing *sizing)
     return BLOOM_OK;
 }
 
-static void best_k_of_512(struct bloom_sizing *sizing)
+static void best_hash_count_of_block512(struct bloom_sizing *sizing)
 {
     double best = 2;
     for (uint32_t k = 1; k <= BLOOM_K_MAX_512; k++) {
-        struct mixture mix = mixture_of(BLOOM_BLOCK512, k);
-        double rate = mixture_rate(&mix, 512 / sizing->bits);
+        struct mixture mix = mixture_of_block_layout(BLOOM_BLOCK512, k);
+        double rate = false_positive_rate_of_load(&mix, 512 / sizing->bits);
         if (rate >= best) continue;
         best = rate;
         sizing->k = k;
@@ -156,7 +156,7 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
     return BLOOM_OK;
 }
 
-static uint32_t best_k(double bits, double most)
+static uint32_t best_hash_count(double bits, double most)
 {
     const double k = round(bits * log(2));
     return (uint32_t)(k < 1 ? 1 : k > most ? most : k);
@@ -171,9 +171,9 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
     if (result != BLOOM_OK) return result;
     *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .bits = bits};
     if (layout == BLOOM_SPLIT_BLOCK) out_sizing->k = BLOOM_K_SPLIT;
-    if (layout == BLOOM_BLOCK512) best_k_of_512(out_sizing);
+    if (layout == BLOOM_BLOCK512) best_hash_count_of_block512(out_sizing);
     if (bloom_has_blocks(layout)) return BLOOM_OK;
-    out_sizing->k = best_k(bits, bloom_scheme_k_max(scheme));
+    out_sizing->k = best_hash_count(bits, bloom_scheme_k_max(scheme));
     return BLOOM_OK;
 }
 
@@ -182,13 +182,13 @@ enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *
     if (!bloom_scheme_is_seeded(sizing->scheme)) return BLOOM_ERR_SEEDED;
     sizing->seeded = true;
     memcpy(sizing->seeds, seeds, sizeof sizing->seeds);
-    if (sizing->bits > 0) sizing->k = best_k(sizing->bits, BLOOM_K_MAX);
+    if (sizing->bits > 0) sizing->k = best_hash_count(sizing->bits, BLOOM_K_MAX);
     return BLOOM_OK;
 }
 
 /* Evaluates the same operations as Python, in the same order, so that no m differs by one. The
  * formula is that of Bloom (1970): the smallest m for n and p, and the k for it. */
-static double classic_bits(double n, double p)
+static double bits_for_ids_and_rate(double n, double p)
 {
     const double ln2 = log(2);
     return ceil(-n * log(p) / (ln2 * ln2));
@@ -199,7 +199,8 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
 {
     if (n == 0) return BLOOM_ERR_N;
     const uint32_t unit = bloom_unit_bits(sizing->scheme, sizing->layout);
-    double m = sizing->p > 0 ? classic_bits((double)n, sizing->p) : (double)n * sizing->bits;
+    double m =
+        sizing->p > 0 ? bits_for_ids_and_rate((double)n, sizing->p) : (double)n * sizing->bits;
     m = ceil(m / unit) * unit;
     assert(m >= 1);
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
@@ -227,16 +228,16 @@ double bloom_expected_rate(const struct bloom_params *params)
 {
     assert(params->m > 0 && params->k > 0);
     if (bloom_has_blocks(params->layout)) {
-        struct mixture mix = mixture_of(params->layout, params->k);
+        struct mixture mix = mixture_of_block_layout(params->layout, params->k);
         uint64_t blocks = params->m / bloom_block_bits(params->layout);
-        return mixture_rate(&mix, (double)params->n / (double)blocks);
+        return false_positive_rate_of_load(&mix, (double)params->n / (double)blocks);
     }
     double fill = 1 - exp(-(double)params->k * (double)params->n / (double)params->m);
     return pow(fill, params->k);
 }
 
 /* How many hash values the index is a remainder of: of |h| each is there twice, so half of them. */
-static double hash_range(enum bloom_scheme scheme)
+static double hash_value_count(enum bloom_scheme scheme)
 {
     switch (scheme) {
     case BLOOM_SPARK:
@@ -263,14 +264,14 @@ static double collision_rate(const struct bloom_params *params)
  * probed, that many times as often. */
 void bloom_predict_rate(const struct bloom_params *params, double *out_least, double *out_most)
 {
-    const double range = hash_range(params->scheme), m = (double)params->m;
+    const double range = hash_value_count(params->scheme), m = (double)params->m;
     *out_least = *out_most = bloom_expected_rate(params);
     if (range == 0 || bloom_has_blocks(params->layout)) return;
     const double q = floor(range / m), more = range - q * m; /* bits of q + 1 values */
     const double load = params->k * (double)params->n / range;
-    const double set = (more * (q + 1) * (1 - exp(-load * (q + 1))) +
-                        (m - more) * q * (1 - exp(-load * q))) /
-                       range;
+    const double set =
+        (more * (q + 1) * (1 - exp(-load * (q + 1))) + (m - more) * q * (1 - exp(-load * q))) /
+        range;
     *out_least = pow(set, params->k);
     *out_most = *out_least + collision_rate(params);
 }
@@ -281,7 +282,7 @@ double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set
     return pow((double)bits_set / (double)params->m, params->k);
 }
 
-static double rate_of_split(const uint8_t *block)
+static double rate_of_split_block(const uint8_t *block)
 {
     double rate = 1;
     for (uint32_t word = 0; word < BLOOM_K_SPLIT; word++)
@@ -299,7 +300,7 @@ double bloom_rate_from_bits(const struct bloom_filter *filter)
     for (uint64_t at = 0; at < bytes; at += step) {
         const uint8_t *block = filter->bits + at;
         sum += params->layout == BLOOM_SPLIT_BLOCK
-                   ? rate_of_split(block)
+                   ? rate_of_split_block(block)
                    : pow((double)bloom_count_bits(block, step) / 512, params->k);
     }
     return sum / (double)(bytes / step);

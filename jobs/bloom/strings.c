@@ -17,7 +17,7 @@ struct lead {
     uint8_t second_min, second_max;
 };
 
-static struct lead lead_of(uint8_t byte)
+static struct lead utf8_lead_of(uint8_t byte)
 {
     if (byte < 0x80) return (struct lead){1, byte, 0, 0};
     if (byte < 0xC2 || byte > 0xF4) return (struct lead){0};
@@ -30,7 +30,7 @@ static struct lead lead_of(uint8_t byte)
 static uint32_t utf8_next(const uint8_t **at, const uint8_t *end)
 {
     assert(*at < end);
-    struct lead lead = lead_of(*(*at)++);
+    struct lead lead = utf8_lead_of(*(*at)++);
     if (lead.length == 0) return REPLACEMENT;
     uint32_t character = lead.bits;
     for (uint32_t i = 1; i < lead.length; i++) {
@@ -104,17 +104,17 @@ void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const
 
 /* java.util.Random, whose algorithm is specified by its documentation: 48 bits of state, next()
  * gives 31. */
-static uint32_t random_next(uint64_t *state)
+static uint32_t java_random_next(uint64_t *state)
 {
     *state = (*state * 0x5DEECE66Du + 0xB) & ((1ull << 48) - 1);
     return (uint32_t)(*state >> 17);
 }
 
-static uint32_t random_below(uint64_t *state, uint32_t m)
+static uint32_t java_random_below(uint64_t *state, uint32_t m)
 {
-    if ((m & (m - 1)) == 0) return (uint32_t)(((uint64_t)m * random_next(state)) >> 31);
+    if ((m & (m - 1)) == 0) return (uint32_t)(((uint64_t)m * java_random_next(state)) >> 31);
     for (;;) {
-        uint32_t bits = random_next(state);
+        uint32_t bits = java_random_next(state);
         uint32_t value = bits % m;
         if (bits - value + (m - 1) <= INT32_MAX)
             return value; /* bits is in a complete range of m */
@@ -129,5 +129,5 @@ void bloom_md5_random(const void *id, uint64_t size, uint64_t m, uint32_t k, uin
     uint64_t seed = 0;
     memcpy(&seed, digest, 6);
     uint64_t state = seed ^ 0x5DEECE66Du; /* below 2^48 already */
-    for (uint32_t i = 0; i < k; i++) out_indexes[i] = random_below(&state, (uint32_t)m);
+    for (uint32_t i = 0; i < k; i++) out_indexes[i] = java_random_below(&state, (uint32_t)m);
 }

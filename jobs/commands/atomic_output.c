@@ -57,7 +57,7 @@ int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char 
     return error_set_system(error, GLINT_E_OUTPUT_CREATE, code, "create", b->path);
 }
 
-static int sync_names(struct env *env, const char *path)
+static int sync_output_directory(struct env *env, const char *path)
 {
     int dir = env->open(env, ENV_CWD, path, ENV_DIR);
     if (dir < 0) return dir;
@@ -73,13 +73,13 @@ static int sync_parent(const struct atomic_output *b, struct env *env)
     text_format(parent, sizeof parent, "%.*s",
                 slash == NULL ? 1 : (int)(slash - b->path) + (slash == b->path),
                 slash == NULL ? "." : b->path);
-    return sync_names(env, parent);
+    return sync_output_directory(env, parent);
 }
 
 int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
                             struct glint_error *error)
 {
-    int failed = code == 0 ? sync_names(env, b->hidden) : 0;
+    int failed = code == 0 ? sync_output_directory(env, b->hidden) : 0;
     if (failed != 0) code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync", b->path);
     if (code == 0) code = atomic_output_publish(b, env, ENV_RENAME_NOREPLACE, error);
     if (code == 0) {

@@ -12,7 +12,7 @@
 enum { COPY_BYTES = 1 << 20 };
 
 /* Copies one part, which must not change since the parts were listed. */
-static int copy_bytes(struct output_file *out, struct input_stream *part, uint8_t *data)
+static int write_part_bytes(struct output_file *out, struct input_stream *part, uint8_t *data)
 {
     while (!part->ended) {
         const int64_t n = input_stream_read(part, data, COPY_BYTES);
@@ -25,23 +25,23 @@ static int copy_bytes(struct output_file *out, struct input_stream *part, uint8_
     return input_stream_check_unchanged(part);
 }
 
-static int copy_part(struct output_file *out, const struct input_file *from, uint8_t *data)
+static int cat_part(struct output_file *out, const struct input_file *from, uint8_t *data)
 {
     struct input_stream part;
     const struct split_piece whole = split_whole_file(from);
     int code = input_stream_open(&part, out->env, &whole, 0, out->error);
-    if (code == 0) code = copy_bytes(out, &part, data);
+    if (code == 0) code = write_part_bytes(out, &part, data);
     input_stream_close(&part);
     return code;
 }
 
-static int copy_all(struct output_file *out, const struct input_list *parts)
+static int cat_all_parts(struct output_file *out, const struct input_list *parts)
 {
     uint8_t *data = mem_alloc(COPY_BYTES);
     if (data == NULL) return error_no_memory(out->error);
     int code = 0;
     for (uint64_t i = 0; code == 0 && i < parts->count; i++)
-        code = copy_part(out, &parts->files[i], data);
+        code = cat_part(out, &parts->files[i], data);
     mem_free(data);
     return code;
 }
@@ -61,7 +61,7 @@ static void cat_parts(const struct cli_line *line, struct glint_error *error)
         code =
             output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
                              cli_line_flag(line, "overwrite"), error);
-    if (code == 0) output_file_close(&out, copy_all(&out, &parts));
+    if (code == 0) output_file_close(&out, cat_all_parts(&out, &parts));
     input_list_fini(&parts);
 }
 

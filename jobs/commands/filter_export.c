@@ -32,7 +32,7 @@ static_assert(COPY_BYTES % BLOOM_FORMAT_WORD == 0, "a piece is a whole number of
 
 /* Percent-encodes as RFC 3986, and also a leading dot, because it would hide the file. Returns
  * false if the buffer is too small. */
-static bool encode_key(const struct filter_key *key, char *out, size_t capacity)
+static bool percent_encode_key(const struct filter_key *key, char *out, size_t capacity)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~.";
@@ -92,8 +92,8 @@ static int write_contents(struct export *x, int file, const struct bloom_filter 
 }
 
 /* Writes either the filter or its segments. */
-static int write_export(struct export *x, const char *path, const struct bloom_filter *filter,
-                        const struct filter_whole *whole)
+static int write_filter_file(struct export *x, const char *path, const struct bloom_filter *filter,
+                             const struct filter_whole *whole)
 {
     struct env *env = x->env;
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
@@ -107,8 +107,8 @@ static int write_export(struct export *x, const char *path, const struct bloom_f
 
 /* Adds the number of a filter's bits, which the file itself does not say. Returns false when out of
  * memory. */
-static bool list_size(struct export *x, const char *name, const struct bloom_filter *filter,
-                      const struct filter_whole *whole)
+static bool add_size_line(struct export *x, const char *name, const struct bloom_filter *filter,
+                          const struct filter_whole *whole)
 {
     const uint64_t m = filter != NULL ? filter->params.m : whole->first->segment.params.m;
     char line[512];
@@ -131,30 +131,30 @@ static int export_filter(struct export *x, const struct filter_key *key, const c
     assert((filter == NULL) != (whole == NULL));
     if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "interrupted by a signal");
     const char *format = bloom_format_name(x->format);
-    if (!encode_key(key, name, sizeof name - strlen(format) - 2) ||
+    if (!percent_encode_key(key, name, sizeof name - strlen(format) - 2) ||
         !text_format(path, sizeof path, "%s/%s.%s", x->dir.hidden, name, format))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL,
                          "%s: the key is too long for the name of a file", from);
     if (x->env->stat(x->env, path, &stat) == 0)
         return error_set(&x->error, GLINT_E_FILTER_INVALID, NULL, "%s: duplicate key (%s)", from,
                          name);
-    return x->format == BLOOM_FORMAT_BITS && !list_size(x, name, filter, whole)
+    return x->format == BLOOM_FORMAT_BITS && !add_size_line(x, name, filter, whole)
                ? error_no_memory(&x->error)
-               : write_export(x, path, filter, whole);
+               : write_filter_file(x, path, filter, whole);
 }
 
-static int compare_lines(const void *a, const void *b)
+static int compare_size_lines(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* In the order of the names, whatever the parts of FILTERS are. */
-static int write_sizes(struct export *x)
+static int write_size_lines(struct export *x)
 {
     struct env *env = x->env;
     char path[PATH_MAX];
     if (x->size_count == 0) return GLINT_OK;
-    qsort(x->sizes, x->size_count, sizeof *x->sizes, compare_lines);
+    qsort(x->sizes, x->size_count, sizeof *x->sizes, compare_size_lines);
     if (!text_format(path, sizeof path, "%s/" FILTER_SIZES_FILE, x->dir.hidden))
         return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL, "the output path is too long");
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
@@ -192,7 +192,7 @@ static int check_export_format(struct export *x, const struct filter_record *rec
                      bloom_layout_name(bloom_format_layout(x->format)));
 }
 
-static int export_record(void *arg, struct filter_record *record)
+static int export_filter_record(void *arg, struct filter_record *record)
 {
     struct export *x = arg;
     char from[PATH_MAX + 32];
@@ -204,7 +204,7 @@ static int export_record(void *arg, struct filter_record *record)
     return code;
 }
 
-static int export_parts(struct export *x)
+static int export_segmented_filters(struct export *x)
 {
     struct filter_whole whole;
     int code = filter_parts_check(&x->parts, &x->error);
@@ -214,7 +214,7 @@ static int export_parts(struct export *x)
     return code;
 }
 
-static int export_all(struct export *x, const struct cli_line *line)
+static int read_and_export_filters(struct export *x, const struct cli_line *line)
 {
     const char *format = cli_line_option(line, "format"), *output = cli_line_option(line, "output");
     bloom_format_parse(format, strlen(format), &x->format);
@@ -222,9 +222,10 @@ static int export_all(struct export *x, const struct cli_line *line)
         return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter export needs --output DIR");
     int code = atomic_output_open_dir(&x->dir, x->env, output, &x->error);
     if (code != 0) return code;
-    code = filter_each(x->env, line->arguments, line->argument_count, export_record, x, &x->error);
-    if (code == 0) code = export_parts(x);
-    if (code == 0) code = write_sizes(x);
+    code = filter_each(x->env, line->arguments, line->argument_count, export_filter_record, x,
+                       &x->error);
+    if (code == 0) code = export_segmented_filters(x);
+    if (code == 0) code = write_size_lines(x);
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
@@ -232,7 +233,7 @@ static void export_filters(const struct cli_line *line, struct glint_error *erro
 {
     struct export x = {.env = env_real(), .parts.env = env_real()};
     signals_start("a hidden directory next to the output remains");
-    export_all(&x, line);
+    read_and_export_filters(&x, line);
     *error = x.error;
     filter_parts_fini(&x.parts);
     for (uint64_t i = 0; i < x.size_count; i++) mem_free(x.sizes[i]);

@@ -58,7 +58,7 @@ static int invalid_filter_file(const struct filter_file *f, uint64_t offset, con
 }
 
 /* Makes the window `wanted` bytes, starting at f->at. */
-static int widen_window(struct filter_file *f, uint64_t wanted)
+static int grow_read_window(struct filter_file *f, uint64_t wanted)
 {
     struct buffer *window = &f->window;
     assert(f->used <= window->size && f->at + wanted <= f->size);
@@ -79,7 +79,7 @@ static int widen_window(struct filter_file *f, uint64_t wanted)
 }
 
 /* Moves the `size` bytes after f->used to the record. */
-static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
+static int move_window_to_record(struct filter_file *f, uint64_t size, struct buffer *out)
 {
     if (f->used == 0 && size > WINDOW_FIRST / 2) {
         *out = f->window;
@@ -96,7 +96,7 @@ static int take_record(struct filter_file *f, uint64_t size, struct buffer *out)
 }
 
 /* Reads the record at f->at, and nothing after it. */
-static int read_record(struct filter_file *f, struct buffer *out)
+static int read_filter_record(struct filter_file *f, struct buffer *out)
 {
     uint64_t left = f->size - f->at, bytes_max = left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX;
     uint64_t wanted = WINDOW_FIRST, size = 0;
@@ -104,17 +104,17 @@ static int read_record(struct filter_file *f, struct buffer *out)
         const uint64_t have = f->window.size - f->used;
         if (have > 0 && msgpack_validate(f->window.data + f->used, have, &size)) {
             assert(size > 0 && size <= have);
-            return take_record(f, size, out);
+            return move_window_to_record(f, size, out);
         }
         if (have >= bytes_max) return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
         while (wanted <= have) wanted *= 2;
-        int failed = widen_window(f, wanted < bytes_max ? wanted : bytes_max);
+        int failed = grow_read_window(f, wanted < bytes_max ? wanted : bytes_max);
         if (failed != 0) return failed;
     }
 }
 
-static int key_number(const struct filter_file *f, struct filter_key *key,
-                      const struct msgpack_head *head)
+static int decode_number_key(const struct filter_file *f, struct filter_key *key,
+                             const struct msgpack_head *head)
 {
     key->text = mem_alloc(TEXT_NUMBER_MAX);
     if (key->text == NULL) return error_no_memory(f->error);
@@ -131,8 +131,8 @@ static int key_number(const struct filter_file *f, struct filter_key *key,
     return GLINT_OK;
 }
 
-static int key_text(const struct filter_file *f, struct filter_key *key, const uint8_t *data,
-                    uint64_t size)
+static int decode_text_key(const struct filter_file *f, struct filter_key *key, const uint8_t *data,
+                           uint64_t size)
 {
     if (size > KEY_BYTES_MAX) return invalid_filter_file(f, f->at, "the key is too large");
     key->text = mem_alloc(size + 1);
@@ -157,9 +157,9 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
     int failed;
     if (head.kind == MSGPACK_KIND_UINT || head.kind == MSGPACK_KIND_INT ||
         head.kind == MSGPACK_KIND_FLOAT)
-        failed = key_number(f, &record->key, &head);
+        failed = decode_number_key(f, &record->key, &head);
     else if (head.kind == MSGPACK_KIND_STR || head.kind == MSGPACK_KIND_BIN)
-        failed = key_text(f, &record->key, data + at + head.head_size, head.size);
+        failed = decode_text_key(f, &record->key, data + at + head.head_size, head.size);
     else
         failed = invalid_filter_file(f, f->at + at, "the key is neither a string nor a number");
     if (failed != 0) return failed;
@@ -171,13 +171,13 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
                               : invalid_filter_file(f, f->at + at, bloom_strerror(result));
 }
 
-static int walk_file(struct filter_file *f, int (*each)(void *arg, struct filter_record *record),
-                     void *arg)
+static int each_filter_record(struct filter_file *f,
+                              int (*each)(void *arg, struct filter_record *record), void *arg)
 {
     int result = 0;
     while (result == 0 && f->at < f->size) {
         struct filter_record record = {.path = f->path, .offset = f->at};
-        result = read_record(f, &record.bytes);
+        result = read_filter_record(f, &record.bytes);
         uint64_t size = record.bytes.size;
         if (result == 0) result = decode_record(f, &record);
         if (result == 0) result = each(arg, &record);
@@ -202,7 +202,7 @@ static int open_and_walk(struct env *env, const char *path,
         result = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     } else {
         f.size = stat.size;
-        result = walk_file(&f, each, arg);
+        result = each_filter_record(&f, each, arg);
         buffer_fini(&f.window);
     }
     env->close(env, f.file);

@@ -69,7 +69,7 @@ static bool decode_percents(char *text, uint64_t *size)
 }
 
 /* True if the key is an integer and prints the same: 07 is a text. */
-static bool key_is_number(const struct filter_key *key)
+static bool is_number_key(const struct filter_key *key)
 {
     int64_t number;
     char again[TEXT_NUMBER_MAX];
@@ -79,12 +79,12 @@ static bool key_is_number(const struct filter_key *key)
 
 /* Keys are numbers, like the ratings of bloom-build, only if all of them are: a job reads keys of
  * one type. */
-static int type_keys(struct import *x)
+static int choose_key_type(struct import *x)
 {
     const bool text = x->key_type != NULL && strcmp(x->key_type, "text") == 0;
     const struct source_file *other = NULL; /* whose key is no number */
     for (uint64_t i = 0; i < x->count && other == NULL; i++)
-        if (!key_is_number(&x->sources[i].key)) other = &x->sources[i];
+        if (!is_number_key(&x->sources[i].key)) other = &x->sources[i];
     if (x->key_type != NULL && !text && other != NULL)
         return error_set(&x->error, GLINT_E_BAD_VALUE, "use --key-type text",
                          "--key-type int: the key of %s is not a number: \"%s\"", other->path,
@@ -98,7 +98,7 @@ static int type_keys(struct import *x)
     return GLINT_OK;
 }
 
-static int make_key(struct import *x, const char *path, struct filter_key *out)
+static int make_filter_key(struct import *x, const char *path, struct filter_key *out)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const char *text = x->key != NULL ? x->key : name;
@@ -114,22 +114,23 @@ static int make_key(struct import *x, const char *path, struct filter_key *out)
     return GLINT_OK;
 }
 
-static int add_source(struct import *x, const char *path)
+static int add_import_source(struct import *x, const char *path)
 {
     if (!array_reserve(&x->sources, &x->capacity, x->count + 1, sizeof *x->sources))
         return error_no_memory(&x->error);
     struct source_file *source = &x->sources[x->count++];
     *source = (struct source_file){.path = mem_strdup(path)};
     if (source->path == NULL) return error_no_memory(&x->error);
-    return make_key(x, path, &source->key);
+    return make_filter_key(x, path, &source->key);
 }
 
-static int add_listed(void *arg, const char *name)
+static int add_listed_source(void *arg, const char *name)
 {
     struct import *x = arg;
     char path[PATH_MAX];
     if (!ends_with(name, x->ending)) return 0;
-    if (text_format(path, sizeof path, "%s/%s", x->listing, name)) return add_source(x, path);
+    if (text_format(path, sizeof path, "%s/%s", x->listing, name))
+        return add_import_source(x, path);
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s/%s: the path is too long",
                      x->listing, name);
 }
@@ -142,9 +143,9 @@ static int add_import_path(struct import *x, const char *path)
     int failed = x->env->stat(x->env, path, &stat);
     if (failed != 0)
         return error_set_system(&x->error, input_error_code(failed), failed, "open", path);
-    if (stat.kind != ENV_DIRECTORY) return add_source(x, path);
+    if (stat.kind != ENV_DIRECTORY) return add_import_source(x, path);
     x->listing = path;
-    failed = env_list_dir(x->env, path, add_listed, x);
+    failed = env_list_dir(x->env, path, add_listed_source, x);
     if (x->error.code != GLINT_OK) return x->error.code;
     if (failed != 0)
         return error_set_system(&x->error, input_error_code(failed), failed, "list", path);
@@ -166,7 +167,7 @@ static int list_sources(struct import *x, const struct cli_line *line)
     int code = GLINT_OK;
     for (uint32_t i = 0; code == 0 && i < line->argument_count; i++)
         code = add_import_path(x, line->arguments[i]);
-    if (code == 0) code = type_keys(x);
+    if (code == 0) code = choose_key_type(x);
     if (code != 0) return code;
     assert(x->count > 0);
     qsort(x->sources, x->count, sizeof *x->sources, compare_sources);
@@ -190,7 +191,8 @@ static int invalid_file(struct import *x, const char *path, uint64_t at, const c
 }
 
 /* Reads [0, size) of the file. */
-static int read_bits(struct import *x, int file, const char *path, uint8_t *out, uint64_t size)
+static int read_filter_bits(struct import *x, int file, const char *path, uint8_t *out,
+                            uint64_t size)
 {
     const int64_t n = env_read_full(x->env, file, out, size, 0);
     if (n < 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, (int)n, "read", path);
@@ -222,14 +224,14 @@ static int read_import_sizes(struct import *x, const char *path)
                    ? GLINT_OK
                    : error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is no file", list);
     if (code == 0 && !buffer_reserve(&x->sizes, stat.size)) code = error_no_memory(&x->error);
-    if (code == 0) code = read_bits(x, file, list, x->sizes.data + 1, stat.size);
+    if (code == 0) code = read_filter_bits(x, file, list, x->sizes.data + 1, stat.size);
     if (code == 0) x->sizes.size += stat.size;
     x->env->close(x->env, file);
     return code;
 }
 
 /* Raw bits do not contain their number: it is in the list that export writes, a line NAME TAB M. */
-static int find_m(struct import *x, const char *path, uint64_t *out)
+static int find_listed_bit_count(struct import *x, const char *path, uint64_t *out)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     char line[PATH_MAX];
@@ -263,24 +265,26 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "stat", path);
     if (stat.kind != ENV_FILE)
         return error_set(&x->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
-    int code = read_bits(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
+    int code =
+        read_filter_bits(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
     struct bloom_params params = x->params;
-    if (x->format == BLOOM_FORMAT_BITS && params.m == 0) code = find_m(x, path, &params.m);
+    if (x->format == BLOOM_FORMAT_BITS && params.m == 0)
+        code = find_listed_bit_count(x, path, &params.m);
     if (code != 0) return code;
     out->params = params;
     const char *wrong =
         bloom_format_decode_head(x->format, head, stat.size, &out->params, &head_size, &at);
     if (wrong != NULL) return invalid_file(x, path, at, wrong);
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
-    code = read_bits(x, file, path, bytes->data, stat.size);
+    code = read_filter_bits(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
     bytes->size = stat.size;
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
     return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong);
 }
 
-static int set_n(struct import *x, const char *path, struct bloom_filter *filter)
+static int estimate_missing_n(struct import *x, const char *path, struct bloom_filter *filter)
 {
     if (filter->params.n > 0) return GLINT_OK;
     const uint64_t bits_set = bloom_bits_set(filter);
@@ -338,7 +342,7 @@ static int import_source(struct import *x, int file, const struct source_file *s
         return error_set_system(&x->error, input_error_code(from), from, "open", source->path);
     int code = read_filter(x, from, source->path, &bytes, &filter);
     x->env->close(x->env, from);
-    if (code == 0) code = set_n(x, source->path, &filter);
+    if (code == 0) code = estimate_missing_n(x, source->path, &filter);
     if (code == 0) code = check_params(x, source->path, &filter.params);
     if (code == 0) code = write_filter_record(x, file, &source->key, &filter);
     buffer_fini(&bytes);
@@ -346,7 +350,7 @@ static int import_source(struct import *x, int file, const struct source_file *s
 }
 
 /* Creates a file of the output; `filled`: writes the filters to it. */
-static int write_imported(struct import *x, const char *name, bool filled)
+static int write_imported_file(struct import *x, const char *name, bool filled)
 {
     struct env *env = x->env;
     char path[PATH_MAX];
@@ -398,7 +402,7 @@ static int read_bits_options(struct import *x, const struct cli_line *line)
     return GLINT_OK;
 }
 
-static int read_options(struct import *x, const struct cli_line *line)
+static int read_import_options(struct import *x, const struct cli_line *line)
 {
     const char *format = cli_line_option(line, "format");
     bloom_format_parse(format, strlen(format), &x->format);
@@ -412,15 +416,15 @@ static int read_options(struct import *x, const struct cli_line *line)
     return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter import needs --output DIR");
 }
 
-static int import_all(struct import *x, const struct cli_line *line)
+static int read_and_import_filters(struct import *x, const struct cli_line *line)
 {
-    int code = read_options(x, line);
+    int code = read_import_options(x, line);
     if (code == 0) code = list_sources(x, line);
     if (code == 0)
         code = atomic_output_open_dir(&x->dir, x->env, cli_line_option(line, "output"), &x->error);
     if (code != 0) return code;
-    code = write_imported(x, "part-00000", true);
-    if (code == 0) code = write_imported(x, "_SUCCESS", false);
+    code = write_imported_file(x, "part-00000", true);
+    if (code == 0) code = write_imported_file(x, "_SUCCESS", false);
     return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
 }
 
@@ -428,7 +432,7 @@ static void import_filters(const struct cli_line *line, struct glint_error *erro
 {
     struct import x = {.env = env_real()};
     signals_start("a hidden directory next to the output remains");
-    import_all(&x, line);
+    read_and_import_filters(&x, line);
     *error = x.error;
     for (uint64_t i = 0; i < x.count; i++) {
         mem_free(x.sources[i].path);

@@ -45,7 +45,7 @@ static int add_listing_row(struct filter_listing *info, const struct filter_key 
 }
 
 /* Copies the seeds, because the record is freed. */
-static int keep_seeds(struct filter_listing *info, struct info_row *row)
+static int copy_row_seeds(struct filter_listing *info, struct info_row *row)
 {
     const size_t size = row->params.k * BLOOM_SEED_BYTES;
     if (row->params.seeds == NULL) return 0;
@@ -56,7 +56,7 @@ static int keep_seeds(struct filter_listing *info, struct info_row *row)
     return 0;
 }
 
-static int take_record(void *arg, struct filter_record *record)
+static int add_listed_record(void *arg, struct filter_record *record)
 {
     struct filter_listing *info = arg;
     if (filter_record_is_segment(record))
@@ -64,14 +64,14 @@ static int take_record(void *arg, struct filter_record *record)
     struct info_row row = {.params = record->filter.params,
                            .bits_set = bloom_bits_set(&record->filter),
                            .fill_rate = bloom_rate_from_bits(&record->filter)};
-    int code = keep_seeds(info, &row);
+    int code = copy_row_seeds(info, &row);
     if (code == 0) code = add_listing_row(info, &record->key, &row);
     if (code == 0) filter_record_fini(record);
     return code;
 }
 
 /* Adds a row for each filter in segments. */
-static int add_up_parts(struct filter_listing *info)
+static int add_rows_of_segments(struct filter_listing *info)
 {
     struct filter_whole whole;
     int code = filter_parts_check(&info->parts, &info->error);
@@ -92,7 +92,7 @@ static int compare_rows(const void *a, const void *b)
                               &((const struct info_row *)b)->key);
 }
 
-static double fill_of(const struct info_row *row)
+static double fill_ratio(const struct info_row *row)
 {
     return (double)row->bits_set / (double)row->params.m;
 }
@@ -112,7 +112,7 @@ static int print_key(FILE *out, const struct filter_key *key)
     return width;
 }
 
-static void print_table(const struct filter_listing *info)
+static void print_listing_table(const struct filter_listing *info)
 {
     static const char title[] = "KEY";
     int width = (int)sizeof title - 1, scheme = 10;
@@ -132,7 +132,7 @@ static void print_table(const struct filter_listing *info)
         printf("%*s %12llu %13llu %3u  %-*s  %-11s %13llu %6.2f%%  ", gap > 0 ? gap : 0, "",
                (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
                scheme, bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
-               (unsigned long long)row->bits_set, 100 * fill_of(row));
+               (unsigned long long)row->bits_set, 100 * fill_ratio(row));
         if (segments) printf("%8llu  ", (unsigned long long)row->segments);
         printf("%-13.6g  ", bloom_expected_rate(&row->params));
         if (isnan(row->fill_rate))
@@ -143,7 +143,7 @@ static void print_table(const struct filter_listing *info)
 }
 
 /* Says which filters cannot keep their rate because of their scheme's hashes. */
-static void print_notes(const struct filter_listing *info)
+static void print_rate_notes(const struct filter_listing *info)
 {
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
@@ -160,7 +160,7 @@ static void print_notes(const struct filter_listing *info)
     }
 }
 
-static void put_seeds(struct json *j, const struct info_row *row)
+static void put_json_seeds(struct json *j, const struct info_row *row)
 {
     json_begin(j, "seeds", '[');
     for (uint32_t i = 0; i < row->params.k; i++) {
@@ -181,9 +181,9 @@ static void put_listing_row(struct json *j, const struct info_row *row)
     json_u64(j, "k", row->params.k);
     json_cstring(j, "scheme", bloom_scheme_name(row->params.scheme));
     json_cstring(j, "layout", bloom_layout_name(row->params.layout));
-    if (row->params.seeds != NULL) put_seeds(j, row);
+    if (row->params.seeds != NULL) put_json_seeds(j, row);
     json_u64(j, "bits_set", row->bits_set);
-    json_f64(j, "fill", fill_of(row));
+    json_f64(j, "fill", fill_ratio(row));
     json_f64(j, "expected_rate", bloom_expected_rate(&row->params));
     double least, most;
     bloom_predict_rate(&row->params, &least, &most);
@@ -222,14 +222,14 @@ static bool print_listing_json(const struct filter_listing *info)
 static void list_filters(const struct cli_line *line, struct glint_error *error)
 {
     struct filter_listing info = {.parts.env = env_real()};
-    int code = filter_each(env_real(), line->arguments, line->argument_count, take_record, &info,
-                           &info.error);
-    if (code == 0) code = add_up_parts(&info);
+    int code = filter_each(env_real(), line->arguments, line->argument_count, add_listed_record,
+                           &info, &info.error);
+    if (code == 0) code = add_rows_of_segments(&info);
     if (code == 0) {
         if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);
-        print_notes(&info);
+        print_rate_notes(&info);
         if (!cli_line_flag(line, "json"))
-            print_table(&info);
+            print_listing_table(&info);
         else if (!print_listing_json(&info))
             error_no_memory(&info.error);
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Finds the number of a record's file, nearly always that of the previous record. */
-static bool find_file(struct filter_parts *p, const char *path, uint32_t *out)
+static bool find_part_file(struct filter_parts *p, const char *path, uint32_t *out)
 {
     for (uint32_t i = p->file_count; i > 0; i--) {
         *out = i - 1;
@@ -26,7 +26,7 @@ int filter_parts_add(struct filter_parts *p, struct filter_record *record,
 {
     assert(filter_record_is_segment(record) && record->segment.bits != NULL);
     struct filter_part part = {.segment = record->segment};
-    if (!find_file(p, record->path, &part.file) ||
+    if (!find_part_file(p, record->path, &part.file) ||
         !array_reserve(&p->items, &p->capacity, p->count + 1, sizeof *p->items))
         return error_no_memory(error);
     struct bloom_filter bits = {.params = {.m = bloom_segment_bits(&part.segment)},
@@ -49,8 +49,8 @@ static int compare_parts(const void *a, const void *b)
     return (x->segment.index > y->segment.index) - (x->segment.index < y->segment.index);
 }
 
-static int part_fail(const struct filter_parts *p, const struct filter_part *part,
-                     enum bloom_result result, struct glint_error *error)
+static int set_filter_part_error(const struct filter_parts *p, const struct filter_part *part,
+                                 enum bloom_result result, struct glint_error *error)
 {
     const bool mixed = result == BLOOM_ERR_MIXED;
     return error_set(error, mixed ? GLINT_E_FILTER_MISMATCH : GLINT_E_FILTER_INVALID,
@@ -68,16 +68,16 @@ int filter_parts_check(struct filter_parts *p, struct glint_error *error)
     for (uint64_t i = 0; i < p->count; i++) {
         const struct filter_part *part = &p->items[i], *before = i > 0 ? part - 1 : NULL;
         if (before != NULL && part->segment.build != before->segment.build)
-            return part_fail(p, part, BLOOM_ERR_MIXED, error);
+            return set_filter_part_error(p, part, BLOOM_ERR_MIXED, error);
         const bool first = before == NULL || filter_key_compare(&before->key, &part->key) != 0;
         if (first && before != NULL) result = bloom_segment_follows(&before->segment, NULL);
-        if (result != BLOOM_OK) return part_fail(p, before, result, error);
+        if (result != BLOOM_OK) return set_filter_part_error(p, before, result, error);
         result = bloom_segment_follows(first ? NULL : &before->segment, &part->segment);
-        if (result != BLOOM_OK) return part_fail(p, part, result, error);
+        if (result != BLOOM_OK) return set_filter_part_error(p, part, result, error);
     }
     const struct filter_part *last = &p->items[p->count - 1];
     result = bloom_segment_follows(&last->segment, NULL);
-    return result == BLOOM_OK ? 0 : part_fail(p, last, result, error);
+    return result == BLOOM_OK ? 0 : set_filter_part_error(p, last, result, error);
 }
 
 bool filter_parts_next(const struct filter_parts *p, uint64_t *at, struct filter_whole *out)

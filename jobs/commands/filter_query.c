@@ -37,7 +37,7 @@ struct query {
     struct glint_error error;
 };
 
-static int add_filter(struct query *q, const struct query_filter *filter)
+static int add_query_filter(struct query *q, const struct query_filter *filter)
 {
     if (!array_reserve(&q->filters, &q->capacity, q->count + 1, sizeof *q->filters))
         return error_no_memory(&q->error);
@@ -46,7 +46,8 @@ static int add_filter(struct query *q, const struct query_filter *filter)
 }
 
 /* Copies bits and seeds. Returns false when out of memory. */
-static bool copy_filter(struct query *q, const struct bloom_filter *from, struct bloom_filter *out)
+static bool copy_filter_bits(struct query *q, const struct bloom_filter *from,
+                             struct bloom_filter *out)
 {
     const uint64_t bits = bloom_bytes(from->params.m), seeds = from->params.k * BLOOM_SEED_BYTES;
     *out = *from;
@@ -60,17 +61,17 @@ static bool copy_filter(struct query *q, const struct bloom_filter *from, struct
     return copy != NULL;
 }
 
-static int keep_record(void *arg, struct filter_record *record)
+static int keep_filter_record(void *arg, struct filter_record *record)
 {
     struct query *q = arg;
     if (filter_record_is_segment(record)) return filter_parts_add(&q->parts, record, &q->error);
     struct query_filter f = {.filter = record->filter};
     const bool kept = record->bytes.size > RECORD_BYTES_COPIED;
     if (!filter_key_copy(&q->arena, &record->key, &f.key) ||
-        (!kept && !copy_filter(q, &record->filter, &f.filter)))
+        (!kept && !copy_filter_bits(q, &record->filter, &f.filter)))
         return error_no_memory(&q->error);
     if (kept) f.memory = record->bytes.data;
-    int code = add_filter(q, &f);
+    int code = add_query_filter(q, &f);
     if (code != 0) return code;
     if (kept) record->bytes = (struct buffer){NULL, 0, 0};
     filter_record_fini(record);
@@ -86,11 +87,11 @@ static int compare_filters(const void *a, const void *b)
 static int read_filters(struct query *q, const char *const *paths)
 {
     struct query_filter filter = {.memory = NULL};
-    int code = filter_each(env_real(), paths, 1, keep_record, q, &q->error);
+    int code = filter_each(env_real(), paths, 1, keep_filter_record, q, &q->error);
     if (code == 0) code = filter_parts_check(&q->parts, &q->error);
     for (uint64_t at = 0; code == 0 && filter_parts_next(&q->parts, &at, &filter.whole);) {
         filter.key = filter.whole.first->key;
-        code = add_filter(q, &filter);
+        code = add_query_filter(q, &filter);
     }
     if (code == 0 && q->count > 0) qsort(q->filters, q->count, sizeof *q->filters, compare_filters);
     return code;
@@ -117,7 +118,7 @@ static int contains_in_parts(struct query *q, const struct filter_whole *whole, 
 
 /* Percent-encodes commas, % and bytes that are unsafe for a terminal, so that a list of keys is
  * unambiguous; % is the empty key, since nothing is no key. */
-static void print_key(const struct filter_key *key)
+static void print_encoded_key(const struct filter_key *key)
 {
     if (key->size == 0) putchar('%');
     const uint8_t *at = (const uint8_t *)key->text, *end = at + key->size;
@@ -143,7 +144,7 @@ static int print_matches(struct query *q, const uint8_t *id, uint64_t size)
         if (hit < 0) return hit;
         if (hit == 0) continue;
         fputs(before, stdout);
-        print_key(&f->key);
+        print_encoded_key(&f->key);
         before = ",";
     }
     fputs(before[0] == '\t' ? "\t\n" : "\n", stdout);
@@ -152,7 +153,7 @@ static int print_matches(struct query *q, const uint8_t *id, uint64_t size)
 
 /* Looks up the complete lines of `b`, removes them, and keeps the beginning of the next one.
  * *scanned: number of bytes known to contain no line end. */
-static int query_lines(struct query *q, struct buffer *b, uint64_t *scanned)
+static int query_complete_lines(struct query *q, struct buffer *b, uint64_t *scanned)
 {
     uint64_t start = 0;
     int code = 0;
@@ -171,7 +172,7 @@ static int query_lines(struct query *q, struct buffer *b, uint64_t *scanned)
     return code;
 }
 
-static int query_stream(struct query *q, struct buffer *b)
+static int query_standard_input(struct query *q, struct buffer *b)
 {
     uint64_t scanned = 0;
     for (;;) {
@@ -182,7 +183,7 @@ static int query_stream(struct query *q, struct buffer *b)
             return error_set_system(&q->error, GLINT_E_INPUT_IO, -errno, "read", "standard input");
         if (n == 0) break;
         b->size += (uint64_t)n;
-        int code = query_lines(q, b, &scanned);
+        int code = query_complete_lines(q, b, &scanned);
         if (code != 0) return code;
         if (b->size > LINE_BYTES_MAX_DEFAULT)
             return error_set(&q->error, GLINT_E_LINE_TOO_LONG, NULL,
@@ -201,7 +202,7 @@ static void query_filters(const struct cli_line *line, struct glint_error *error
     int code = read_filters(&q, line->arguments);
     for (uint32_t i = 1; code == 0 && i < line->argument_count; i++)
         code = print_matches(&q, (const uint8_t *)line->arguments[i], strlen(line->arguments[i]));
-    if (code == 0 && line->argument_count == 1) query_stream(&q, &input);
+    if (code == 0 && line->argument_count == 1) query_standard_input(&q, &input);
     *error = q.error;
     for (uint64_t i = 0; i < q.count; i++) mem_free(q.filters[i].memory);
     mem_free(q.filters);

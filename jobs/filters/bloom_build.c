@@ -55,7 +55,8 @@ static struct estimate estimate_costs(const struct build_plan *p, struct glint_r
         .memory = {[BUILD_INDEXES] = bloom_largest_bytes(s), [BUILD_PARTIALS] = s->bits_bytes * 2}};
 }
 
-static void explain_strategy(const struct build_plan *p, const struct estimate *e, uint64_t memory)
+static void note_strategy_estimate(const struct build_plan *p, const struct estimate *e,
+                                   uint64_t memory)
 {
     glint_note(p->g, "filters: %u keys, %llu rows, %llu bytes in total", p->sizes.count,
                (unsigned long long)p->sizes.rows, (unsigned long long)p->sizes.bits_bytes);
@@ -94,10 +95,10 @@ static int strategy_option(struct build_plan *p)
 
 /* Uses strategy ids if the sizes are too many to be broadcast: the driver does not read the rest of
  * them. */
-static int choose_ids(struct build_plan *p)
+static int choose_ids_strategy(struct build_plan *p)
 {
     if (!p->chosen && p->strategy != BUILD_IDS)
-        return sizes_too_many(p->g, &p->source, strategy_names[p->strategy]);
+        return sizes_set_too_many_error(p->g, &p->source, strategy_names[p->strategy]);
     if (glint_explaining(p->g) && p->chosen)
         glint_note(
             p->g,
@@ -114,7 +115,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     const struct estimate e = estimate_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
-    if (glint_explaining(p->g)) explain_strategy(p, &e, memory);
+    if (glint_explaining(p->g)) note_strategy_estimate(p, &e, memory);
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
@@ -131,7 +132,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 }
 
 /* Reads --coding: how strategy indexes encodes an index. */
-static void choose_coding(struct build_plan *p, const char *name)
+static void read_coding_option(struct build_plan *p, const char *name)
 {
     static const struct {
         const char *name;
@@ -145,7 +146,7 @@ static void choose_coding(struct build_plan *p, const char *name)
 /* Computes a number that separates the segments of this build from those of others: a hash of the
  * sizes and of what is cheap to read of the rows, but not of paths. Returns 0 or the context's
  * code. */
-static int build_number(const struct build_plan *p, struct glint_rdd *lines, uint64_t *out)
+static int compute_build_number(const struct build_plan *p, struct glint_rdd *lines, uint64_t *out)
 {
     static const char *const columns[] = {"id-column", "key-column", "delimiter", "key"};
     struct glint_rows rows = {.count = 0};
@@ -165,13 +166,13 @@ static int build_number(const struct build_plan *p, struct glint_rdd *lines, uin
     return r;
 }
 
-static struct glint_rdd *filters_of(struct build_plan *p, struct glint_rdd *lines)
+static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == BUILD_SEGMENTS)
-        return build_number(p, lines, &build) == 0
+        return compute_build_number(p, lines, &build) == 0
                    ? segments_pipeline(lines, &p->sizes, &p->fields, p->log2, build)
                    : NULL;
     if (p->strategy == BUILD_INDEXES) return bloom_pipeline(lines, &p->sizes, p->lists, &p->fields);
@@ -179,13 +180,13 @@ static struct glint_rdd *filters_of(struct build_plan *p, struct glint_rdd *line
     return bloom_pipeline(lines, &p->sizes, BLOOM_PARTIALS, &p->fields);
 }
 
-static int64_t rows_taken(const struct glint *g)
+static int64_t good_row_count(const struct glint *g)
 {
     return glint_counter_value(g, "rows read") - glint_counter_value(g, "bad rows");
 }
 
 /* Each surplus row may be a new id, for which the filter is not sized. */
-static void note_surplus(const struct build_plan *p, int64_t rows)
+static void note_surplus_rows(const struct build_plan *p, int64_t rows)
 {
     const char *what = "if all ids differ, the filters are fuller than P allows; run",
                *job = p->source.params ? "params" : "count-keys";
@@ -238,17 +239,17 @@ static int build_run(struct glint *g, const struct glint_job_args *args)
         choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
         strategy_option(&p) != 0)
         return glint_error(g)->code;
-    choose_coding(&p, glint_job_option(args, "coding"));
+    read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
     int r = SIZES_TOO_MANY;
     if (p.chosen || p.strategy != BUILD_IDS)
         r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
     if (r == 0) sizes_note_rates(g, &p.sizes);
-    r = r == SIZES_TOO_MANY ? choose_ids(&p) : r == 0 ? choose_strategy(&p, lines) : r;
-    struct glint_rdd *filters = r == 0 ? filters_of(&p, lines) : NULL;
-    const int64_t before = rows_taken(g);
+    r = r == SIZES_TOO_MANY ? choose_ids_strategy(&p) : r == 0 ? choose_strategy(&p, lines) : r;
+    struct glint_rdd *filters = r == 0 ? build_filters_rdd(&p, lines) : NULL;
+    const int64_t before = good_row_count(g);
     if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)
-        note_surplus(&p, rows_taken(g) - before);
+        note_surplus_rows(&p, good_row_count(g) - before);
     if (glint_error(g)->code == GLINT_OK) filter_report_saved(g, p.paths[1], &p.sizes);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;

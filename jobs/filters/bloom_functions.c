@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity)
+void bloom_format_key(bool text, const union glint_value *key, char *out, size_t capacity)
 {
     if (text)
         text_format(out, capacity, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
@@ -51,7 +51,7 @@ int bloom_input_open(struct glint_task *task, struct bloom_input *in)
 }
 
 /* Sets an error that names the key that has no count. */
-static int missing_count(struct bloom_input *in, struct glint_task *task, uint32_t row)
+static int set_missing_count_error(struct bloom_input *in, struct glint_task *task, uint32_t row)
 {
     const struct fields *f = &in->fields;
     struct glint_slice id = {f->base + f->id_start[row], f->id_end[row] - f->id_start[row]};
@@ -60,11 +60,11 @@ static int missing_count(struct bloom_input *in, struct glint_task *task, uint32
     if (in->sizes.text)
         key.bytes = (struct glint_slice){f->base + f->text_start[row],
                                          f->text_end[row] - f->text_start[row]};
-    bloom_show_key(in->sizes.text, &key, shown, sizeof shown);
+    bloom_format_key(in->sizes.text, &key, shown, sizeof shown);
     return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);
 }
 
-static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
+static void move_input_row(struct bloom_input *in, uint32_t from, uint32_t to)
 {
     struct fields *f = &in->fields;
     in->filter[to] = in->filter[from];
@@ -76,17 +76,17 @@ static void move_row(struct bloom_input *in, uint32_t from, uint32_t to)
 }
 
 /* Drops rows whose key has no count, or fails at the first one. */
-static int drop_missing(struct bloom_input *in, struct glint_task *task)
+static int drop_rows_without_count(struct bloom_input *in, struct glint_task *task)
 {
     struct fields *f = &in->fields;
     uint32_t kept = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
         if (in->filter[row] == SIZES_NONE) {
-            int r = missing_count(in, task, row);
+            int r = set_missing_count_error(in, task, row);
             if (r < 0) return r;
             continue;
         }
-        move_row(in, row, kept++);
+        move_input_row(in, row, kept++);
     }
     f->rows = kept;
     return 0;
@@ -97,18 +97,19 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
 {
     struct fields *f = &in->fields;
     int r = fields_parse(f, task, lines);
-    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0) r = drop_missing(in, task);
+    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0)
+        r = drop_rows_without_count(in, task);
     *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
     return r;
 }
 
 /* Compacts the rows that have a filter; counts the others. */
-static void keep_known(struct bloom_input *in, struct glint_task *task, int no_filter)
+static void keep_rows_with_filter(struct bloom_input *in, struct glint_task *task, int no_filter)
 {
     struct fields *f = &in->fields;
     uint32_t kept = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
-        move_row(in, row, kept);
+        move_input_row(in, row, kept);
         kept += in->filter[row] != SIZES_NONE;
     }
     glint_counter_add(task, no_filter, f->rows - kept);
@@ -120,7 +121,8 @@ int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
 {
     struct fields *f = &in->fields;
     int r = fields_parse(f, task, lines);
-    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0) keep_known(in, task, no_filter);
+    if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0)
+        keep_rows_with_filter(in, task, no_filter);
     *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
     return r;
 }
@@ -145,7 +147,7 @@ int bloom_open_filters(struct glint_task *task, struct bloom_set *out)
                       bloom_strerror(result));
 }
 
-int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
+int bloom_tally_decode(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out)
 {
     if (bytes.size != sizeof *out)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a tally has an invalid size");
@@ -154,8 +156,8 @@ int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct b
 }
 
 /* The estimate varies by less than the square root of n; equal ids are one. */
-void bloom_count_overfull(struct glint_task *task, int counter, const struct bloom_params *params,
-                          uint8_t *bits)
+void bloom_count_overfull_filter(struct glint_task *task, int counter,
+                                 const struct bloom_params *params, uint8_t *bits)
 {
     const struct bloom_filter filter = {*params, bits, 0};
     const double n = (double)params->n;

@@ -19,14 +19,14 @@
 
 /* Counter of filters with clearly more ids than n, by the bits that are set. */
 #define BLOOM_OVERFULL "filters with too many ids"
-void bloom_count_overfull(struct glint_task *task, int counter, const struct bloom_params *params,
-                          uint8_t *bits);
+void bloom_count_overfull_filter(struct glint_task *task, int counter,
+                                 const struct bloom_params *params, uint8_t *bits);
 
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
 
 /* Formats the key for errors; a text may be truncated. */
-void bloom_show_key(bool text, const union glint_value *key, char *out, size_t capacity);
+void bloom_format_key(bool text, const union glint_value *key, char *out, size_t capacity);
 /* Texts of errors about filters that do not match their sizes, from PARAMS or from P and COUNTS. */
 const char *bloom_mismatch_hint(bool params);
 const char *bloom_no_such_key_text(bool params);
@@ -62,7 +62,7 @@ struct bloom_tally {
     uint64_t hits, rows;
 };
 /* Returns 0 or a code. */
-int bloom_tally_read(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out);
+int bloom_tally_decode(struct glint_task *task, struct glint_slice bytes, struct bloom_tally *out);
 
 /* Convert (key, tally) to lines: by whether keys are text, and whether in the Hadoop program's
  * format. */

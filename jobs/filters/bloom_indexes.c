@@ -13,7 +13,7 @@ enum { CHUNK_BYTES = 64 * 1024, FILL_INDEXES = 4096 };
 
 /* Size of an index that is not encoded: native-endian, since driver and executors are the same
  * build. */
-static inline uint32_t fixed_bytes(const struct bloom_set *set)
+static inline uint32_t raw_index_bytes(const struct bloom_set *set)
 {
     return set->wide ? sizeof(uint64_t) : sizeof(uint32_t);
 }
@@ -29,7 +29,7 @@ struct indexes_state {
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
 
-static int indexes_open(struct glint_task *task, void *state)
+static int bloom_indexes_init(struct glint_task *task, void *state)
 {
     struct indexes_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -49,18 +49,18 @@ static int indexes_open(struct glint_task *task, void *state)
 }
 
 /* The k of the row's filter, which is at most the set's k. */
-static inline uint32_t row_k(const struct indexes_state *s, uint32_t row)
+static inline uint32_t row_hash_count(const struct indexes_state *s, uint32_t row)
 {
     return s->input.sizes.params[s->input.filter[row]].k;
 }
 
-static inline uint64_t index_at(const struct indexes_state *s, uint64_t at)
+static inline uint64_t row_index_at(const struct indexes_state *s, uint64_t at)
 {
     return s->set.wide ? s->indexes[at] : ((const uint32_t *)s->indexes)[at];
 }
 
 /* Returns true if the task emits this index of the key for the first time. */
-static bool is_new(struct indexes_state *s, uint32_t row, uint64_t index)
+static bool is_first_index_of_task(struct indexes_state *s, uint32_t row, uint64_t index)
 {
     if (s->method != BLOOM_LISTS_ONCE) return true;
     uint8_t *byte = bloom_set_filter(&s->seen, s->input.filter[row]).bits + index / 8;
@@ -70,18 +70,18 @@ static bool is_new(struct indexes_state *s, uint32_t row, uint64_t index)
     return !set;
 }
 
-static uint32_t encode_row(struct indexes_state *s, uint32_t row, uint8_t *out)
+static uint32_t encode_row_indexes(struct indexes_state *s, uint32_t row, uint8_t *out)
 {
     const uint64_t first = (uint64_t)row * s->set.k;
-    const uint32_t k = row_k(s, row), *narrow = (const uint32_t *)s->indexes + first;
+    const uint32_t k = row_hash_count(s, row), *narrow = (const uint32_t *)s->indexes + first;
     uint32_t used = 0;
     if (s->method == BLOOM_LISTS_VARINT && !s->set.wide) {
         for (uint32_t i = 0; i < k; i++) used += put_varint_narrow(out + used, narrow[i]);
         return used;
     }
     for (uint32_t i = 0; i < k; i++) {
-        const uint64_t index = index_at(s, first + i);
-        if (!is_new(s, row, index)) continue;
+        const uint64_t index = row_index_at(s, first + i);
+        if (!is_first_index_of_task(s, row, index)) continue;
         used += s->method == BLOOM_LISTS_VINT ? put_vint(out + used, index)
                                               : put_varint(out + used, index);
     }
@@ -89,45 +89,46 @@ static uint32_t encode_row(struct indexes_state *s, uint32_t row, uint8_t *out)
 }
 
 /* Concatenates the encoded lists of the rows. Returns their size. */
-static uint32_t encode_rows(struct indexes_state *s, uint32_t rows)
+static uint32_t encode_indexes_of_rows(struct indexes_state *s, uint32_t rows)
 {
     uint32_t used = 0;
     for (uint32_t row = 0; row < rows; row++) {
         s->start[row] = used;
-        used += encode_row(s, row, s->bytes + used);
+        used += encode_row_indexes(s, row, s->bytes + used);
         s->end[row] = used;
     }
     return used;
 }
 
 /* The same for lists that are not encoded. */
-static uint32_t cut_rows(struct indexes_state *s, uint32_t rows)
+static uint32_t slice_raw_indexes(struct indexes_state *s, uint32_t rows)
 {
-    const uint32_t width = fixed_bytes(&s->set);
+    const uint32_t width = raw_index_bytes(&s->set);
     uint32_t used = 0;
     for (uint32_t row = 0; row < rows; row++) {
         s->start[row] = row * s->set.k * width;
-        s->end[row] = s->start[row] + row_k(s, row) * width;
-        used += row_k(s, row) * width;
+        s->end[row] = s->start[row] + row_hash_count(s, row) * width;
+        used += row_hash_count(s, row) * width;
     }
     return used;
 }
 
-static int indexes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                         struct glint_emitter *out)
+static int emit_bloom_indexes(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
 {
     struct indexes_state *s = state;
     struct bloom_rows rows;
     int r = bloom_input_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     if (s->set.wide)
-        bloom_index_rows_wide(&s->set, &rows, s->indexes);
+        bloom_hash_rows_to_indexes_wide(&s->set, &rows, s->indexes);
     else
-        bloom_index_rows(&s->set, &rows, (uint32_t *)s->indexes);
+        bloom_hash_rows_to_indexes(&s->set, &rows, (uint32_t *)s->indexes);
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
     const bool fixed = s->method == BLOOM_LISTS_FIXED;
-    const uint32_t used = fixed ? cut_rows(s, rows.rows) : encode_rows(s, rows.rows);
-    const uint64_t size = fixed ? (uint64_t)rows.rows * s->set.k * fixed_bytes(&s->set) : used;
+    const uint32_t used =
+        fixed ? slice_raw_indexes(s, rows.rows) : encode_indexes_of_rows(s, rows.rows);
+    const uint64_t size = fixed ? (uint64_t)rows.rows * s->set.k * raw_index_bytes(&s->set) : used;
     glint_counter_add(task, s->shuffle_bytes, used);
     struct glint_batch batch = {.rows = rows.rows,
                                 .key = fields_key_column(&s->input.fields),
@@ -141,7 +142,7 @@ static int indexes_batch(struct glint_task *task, void *state, const struct glin
     return 0;
 }
 
-static void indexes_close(struct glint_task *task, void *state)
+static void bloom_indexes_fini(struct glint_task *task, void *state)
 {
     (void)task;
     struct indexes_state *s = state;
@@ -153,7 +154,7 @@ static void indexes_close(struct glint_task *task, void *state)
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct indexes_state),                    \
-        .open = indexes_open, .batch = indexes_batch, .close = indexes_close                       \
+        .open = bloom_indexes_init, .batch = emit_bloom_indexes, .close = bloom_indexes_fini       \
     }
 
 const struct glint_function bloom_rating_indexes =
@@ -162,8 +163,8 @@ const struct glint_function bloom_text_indexes = INDEXES_FUNCTION("bloom.text_in
 
 /* ---- bloom.extend: concatenates the lists of a key, split into chunks */
 
-static int extend_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                        const union glint_value *value)
+static int append_index_lists(struct glint_task *task, void *state, struct glint_acc *acc,
+                              const union glint_value *value)
 {
     (void)state;
     return glint_acc_append(task, acc, value->bytes.data, value->bytes.size);
@@ -173,7 +174,7 @@ const struct glint_function bloom_extend = {.name = "bloom.extend",
                                             .kind = GLINT_KIND_REDUCE,
                                             .in = {GLINT_ANY, GLINT_BYTES},
                                             .out = {GLINT_SAME, GLINT_SAME},
-                                            .merge = extend_merge,
+                                            .merge = append_index_lists,
                                             .chunk_bytes_max = CHUNK_BYTES};
 
 /* ---- bloom.fill: streams the chunks of a key into its filter */
@@ -192,7 +193,7 @@ struct fill_state {
 static_assert(CHUNK_BYTES <= 1 << 20, "a chunk fits a batch");
 static_assert(FILL_INDEXES % 2 == 0, "narrow indexes share the wide ones' memory");
 
-static int fill_open(struct glint_task *task, void *state)
+static int index_fill_init(struct glint_task *task, void *state)
 {
     struct fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
@@ -205,7 +206,7 @@ static int fill_open(struct glint_task *task, void *state)
     return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
-static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int index_fill_begin_key(struct glint_task *task, void *state, const union glint_value *key)
 {
     struct fill_state *s = state;
     uint32_t number;
@@ -231,7 +232,7 @@ static bool set_index_bits(struct fill_state *s, uint32_t count)
 
 /* Decodes up to FILL_INDEXES indexes and sets their bits. Returns the bytes read, or 0 if the list
  * is corrupt. */
-static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+static uint64_t index_fill_varints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
     const bool wide = s->target.wide;
@@ -243,7 +244,7 @@ static uint64_t fill_varints(struct fill_state *s, const uint8_t *from, const ui
 }
 
 /* The same for Hadoop's encoding. */
-static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+static uint64_t index_fill_vints(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
     const uint8_t *at = from;
     uint32_t *narrow = (uint32_t *)s->indexes, count = 0, size = 1;
@@ -260,9 +261,9 @@ static uint64_t fill_vints(struct fill_state *s, const uint8_t *from, const uint
 }
 
 /* The same for indexes that are not encoded. */
-static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint8_t *end)
+static uint64_t index_fill_fixed(struct fill_state *s, const uint8_t *from, const uint8_t *end)
 {
-    const uint64_t width = fixed_bytes(&s->target), left = (uint64_t)(end - from) / width;
+    const uint64_t width = raw_index_bytes(&s->target), left = (uint64_t)(end - from) / width;
     const uint32_t count = left < FILL_INDEXES ? (uint32_t)left : FILL_INDEXES;
     assert(from < end && count * width <= sizeof s->indexes);
     memcpy(s->indexes, from, count * width);
@@ -270,16 +271,16 @@ static uint64_t fill_fixed(struct fill_state *s, const uint8_t *from, const uint
 }
 
 /* A chunk ends at the end of a row's list, so no index is split. */
-static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int index_fill_add_list(struct glint_task *task, void *state, const struct glint_record *in,
+                               struct glint_emitter *out)
 {
     (void)out;
     struct fill_state *s = state;
     const uint8_t *at = in->value.bytes.data, *end = at + in->value.bytes.size;
     while (at < end) {
-        const uint64_t read = s->method == BLOOM_LISTS_FIXED  ? fill_fixed(s, at, end)
-                              : s->method == BLOOM_LISTS_VINT ? fill_vints(s, at, end)
-                                                              : fill_varints(s, at, end);
+        const uint64_t read = s->method == BLOOM_LISTS_FIXED  ? index_fill_fixed(s, at, end)
+                              : s->method == BLOOM_LISTS_VINT ? index_fill_vints(s, at, end)
+                                                              : index_fill_varints(s, at, end);
         if (read == 0)
             return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
         at += read;
@@ -287,17 +288,17 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
-                    struct glint_emitter *out)
+static int index_fill_emit_filter(struct glint_task *task, void *state,
+                                  const union glint_value *key, struct glint_emitter *out)
 {
     struct fill_state *s = state;
     assert(s->params != NULL && s->memory != NULL);
-    bloom_count_overfull(task, s->overfull, s->params, s->memory + BLOOM_HEADER_MAX);
+    bloom_count_overfull_filter(task, s->overfull, s->params, s->memory + BLOOM_HEADER_MAX);
     bloom_emit_filter(s->params, key, s->memory, out);
     return 0;
 }
 
-static void fill_close(struct glint_task *task, void *state)
+static void index_fill_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct fill_state *)state)->target);
@@ -308,8 +309,8 @@ const struct glint_function bloom_fill = {.name = "bloom.fill",
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct fill_state),
-                                          .open = fill_open,
-                                          .begin_group = fill_begin,
-                                          .each = fill_each,
-                                          .end_group = fill_end,
-                                          .close = fill_close};
+                                          .open = index_fill_init,
+                                          .begin_group = index_fill_begin_key,
+                                          .each = index_fill_add_list,
+                                          .end_group = index_fill_emit_filter,
+                                          .close = index_fill_fini};

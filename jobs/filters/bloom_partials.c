@@ -13,7 +13,7 @@ struct partial_state {
     int shuffle_bytes; /* counter */
 };
 
-static int partial_open(struct glint_task *task, void *state)
+static int partial_filters_init(struct glint_task *task, void *state)
 {
     struct partial_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -28,8 +28,8 @@ static int partial_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int partial_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                         struct glint_emitter *out)
+static int partial_filters_add_rows(struct glint_task *task, void *state,
+                                    const struct glint_batch *in, struct glint_emitter *out)
 {
     (void)out;
     struct partial_state *s = state;
@@ -37,7 +37,7 @@ static int partial_batch(struct glint_task *task, void *state, const struct glin
     int r = bloom_input_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     assert(rows.rows <= in->rows);
-    bloom_adder_rows(&s->adder, &rows);
+    bloom_adder_add_rows(&s->adder, &rows);
     return 0;
 }
 
@@ -46,7 +46,7 @@ struct place {
     uint32_t partition, number;
 };
 
-static int compare_places(const void *a, const void *b)
+static int compare_filter_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
@@ -54,7 +54,7 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* Returns true if no row was added: any row sets a bit. */
-static bool is_empty(const struct bloom_filter *filter)
+static bool is_filter_empty(const struct bloom_filter *filter)
 {
     const uint64_t bytes = bloom_bytes(filter->params.m);
     for (uint64_t i = 0; i < bytes; i++)
@@ -64,8 +64,8 @@ static bool is_empty(const struct bloom_filter *filter)
 
 /* The filters that rows were added to; numbers are in the order of keys. Returns NULL with the
  * error set. */
-static struct place *places_of(struct glint_task *task, const struct partial_state *s,
-                               uint32_t *out_count)
+static struct place *filled_filter_places(struct glint_task *task, const struct partial_state *s,
+                                          uint32_t *out_count)
 {
     const struct sizes *sizes = &s->input.sizes;
     const enum glint_type type = sizes->text ? GLINT_TEXT : GLINT_I64;
@@ -73,21 +73,21 @@ static struct place *places_of(struct glint_task *task, const struct partial_sta
     uint32_t count = 0;
     for (uint32_t f = 0; places != NULL && f < sizes->count; f++) {
         const struct bloom_filter filter = bloom_set_filter(&s->set, f);
-        if (!is_empty(&filter))
+        if (!is_filter_empty(&filter))
             places[count++] =
                 (struct place){glint_output_partition(task, type, &sizes->keys[f]), f};
     }
-    if (count > 0) qsort(places, count, sizeof *places, compare_places);
+    if (count > 0) qsort(places, count, sizeof *places, compare_filter_places);
     *out_count = count;
     return places;
 }
 
-static int partial_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int partial_filters_emit(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     struct partial_state *s = state;
     uint32_t count;
     bloom_adder_flush(&s->adder);
-    const struct place *places = places_of(task, s, &count);
+    const struct place *places = filled_filter_places(task, s, &count);
     if (places == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t f = places[i].number;
@@ -101,7 +101,7 @@ static int partial_end(struct glint_task *task, void *state, struct glint_emitte
     return 0;
 }
 
-static void partial_close(struct glint_task *task, void *state)
+static void partial_filters_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct partial_state *)state)->set);
@@ -111,7 +111,8 @@ static void partial_close(struct glint_task *task, void *state)
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct partial_state),                    \
-        .open = partial_open, .batch = partial_batch, .end = partial_end, .close = partial_close   \
+        .open = partial_filters_init, .batch = partial_filters_add_rows,                           \
+        .end = partial_filters_emit, .close = partial_filters_fini                                 \
     }
 
 const struct glint_function bloom_rating_partials =
@@ -119,8 +120,8 @@ const struct glint_function bloom_rating_partials =
 const struct glint_function bloom_text_partials =
     PARTIALS_FUNCTION("bloom.text_partials", GLINT_TEXT);
 
-static int or_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                    const union glint_value *value)
+static int or_filter_bits(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     (void)state;
     uint8_t *into = glint_acc_bytes(acc);
@@ -136,7 +137,7 @@ const struct glint_function bloom_or = {.name = "bloom.or",
                                         .kind = GLINT_KIND_REDUCE,
                                         .in = {GLINT_ANY, GLINT_BYTES},
                                         .out = {GLINT_SAME, GLINT_SAME},
-                                        .merge = or_merge};
+                                        .merge = or_filter_bits};
 
 /* Converts the bits to a file value: copies them after a header. */
 struct seal_state {
@@ -146,7 +147,7 @@ struct seal_state {
     int overfull; /* counter */
 };
 
-static int seal_open(struct glint_task *task, void *state)
+static int seal_filter_init(struct glint_task *task, void *state)
 {
     struct seal_state *s = state;
     int r = sizes_open(task, &s->sizes);
@@ -158,8 +159,8 @@ static int seal_open(struct glint_task *task, void *state)
     return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
-static int seal_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_sealed_filter(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
 {
     struct seal_state *s = state;
     uint32_t number;
@@ -173,7 +174,7 @@ static int seal_each(struct glint_task *task, void *state, const struct glint_re
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     assert(in->value.bytes.size <= s->size);
     memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
-    bloom_count_overfull(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX);
+    bloom_count_overfull_filter(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;
 }
@@ -183,5 +184,5 @@ const struct glint_function bloom_seal = {.name = "bloom.seal",
                                           .in = {GLINT_ANY, GLINT_BYTES},
                                           .out = {GLINT_SAME, GLINT_MSGPACK},
                                           .state_size = sizeof(struct seal_state),
-                                          .open = seal_open,
-                                          .each = seal_each};
+                                          .open = seal_filter_init,
+                                          .each = emit_sealed_filter};

@@ -64,7 +64,8 @@ enum bloom_method bloom_method_choose(const struct glint *g, const struct sizes 
                : BLOOM_LISTS_VARINT;
 }
 
-static struct glint_rdd *lists_pipeline(struct glint_rdd *lines, bool text, struct glint_args *args)
+static struct glint_rdd *index_lists_pipeline(struct glint_rdd *lines, bool text,
+                                              struct glint_args *args)
 {
     const struct glint_function *index = text ? &bloom_text_indexes : &bloom_rating_indexes;
     struct glint_rdd *indexes = glint_map(lines, index, args);
@@ -72,8 +73,8 @@ static struct glint_rdd *lists_pipeline(struct glint_rdd *lines, bool text, stru
     return glint_map_values(merged, &bloom_fill, args);
 }
 
-static struct glint_rdd *partials_pipeline(struct glint_rdd *lines, bool text,
-                                           struct glint_args *args)
+static struct glint_rdd *partial_filters_pipeline(struct glint_rdd *lines, bool text,
+                                                  struct glint_args *args)
 {
     const struct glint_function *fill = text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
@@ -89,6 +90,6 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
     fields_args(args, f);
     glint_args_i64(args, "method", method);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
-    return method == BLOOM_PARTIALS ? partials_pipeline(lines, s->text, args)
-                                    : lists_pipeline(lines, s->text, args);
+    return method == BLOOM_PARTIALS ? partial_filters_pipeline(lines, s->text, args)
+                                    : index_lists_pipeline(lines, s->text, args);
 }

@@ -7,10 +7,10 @@
 #include <string.h>
 
 /* Reads the tally of a key, and formats its rate. */
-static int read_rate(struct glint_task *task, const struct glint_record *in, bool java,
-                     struct bloom_tally *out, char rate[TEXT_NUMBER_MAX])
+static int decode_tally_rate(struct glint_task *task, const struct glint_record *in, bool java,
+                             struct bloom_tally *out, char rate[TEXT_NUMBER_MAX])
 {
-    int r = bloom_tally_read(task, in->value.bytes, out);
+    int r = bloom_tally_decode(task, in->value.bytes, out);
     if (r != 0) return r;
     assert(out->rows > 0 && out->hits <= out->rows); /* a key without rows has no tally */
     double value = (double)out->hits / (double)out->rows;
@@ -28,7 +28,7 @@ static int report_java(struct glint_task *task, void *state, const struct glint_
     struct bloom_tally t;
     char rate[TEXT_NUMBER_MAX], text[128];
     (void)state;
-    int r = read_rate(task, in, true, &t, rate);
+    int r = decode_tally_rate(task, in, true, &t, rate);
     if (r != 0) return r;
     text_format(text, sizeof text, "(%llu, %llu, %s)", (unsigned long long)t.hits,
                 (unsigned long long)t.rows, rate);
@@ -39,12 +39,12 @@ static int report_java(struct glint_task *task, void *state, const struct glint_
 }
 
 /* (KEY, (hits, rows, rate)) */
-static int emit_tuple(struct glint_task *task, const struct glint_record *in,
-                      struct glint_emitter *out, struct glint_slice key)
+static int emit_report_tuple(struct glint_task *task, const struct glint_record *in,
+                             struct glint_emitter *out, struct glint_slice key)
 {
     struct bloom_tally t;
     char rate[TEXT_NUMBER_MAX], tail[128];
-    int r = read_rate(task, in, false, &t, rate);
+    int r = decode_tally_rate(task, in, false, &t, rate);
     if (r != 0) return r;
     text_format(tail, sizeof tail, ", (%llu, %llu, %s))", (unsigned long long)t.hits,
                 (unsigned long long)t.rows, rate);
@@ -65,7 +65,7 @@ static int report_rating_python(struct glint_task *task, void *state, const stru
     char key[TEXT_NUMBER_MAX];
     (void)state;
     size_t n = text_format_i64(key, in->key.i64);
-    return emit_tuple(task, in, out, (struct glint_slice){(const uint8_t *)key, n});
+    return emit_report_tuple(task, in, out, (struct glint_slice){(const uint8_t *)key, n});
 }
 
 static int report_text_python(struct glint_task *task, void *state, const struct glint_record *in,
@@ -75,7 +75,7 @@ static int report_text_python(struct glint_task *task, void *state, const struct
     uint8_t *quoted = glint_scratch(task, python_repr_max(in->key.bytes.size));
     if (quoted == NULL) return GLINT_E_NO_MEMORY;
     uint64_t size = python_repr(in->key.bytes, quoted);
-    return emit_tuple(task, in, out, (struct glint_slice){quoted, size});
+    return emit_report_tuple(task, in, out, (struct glint_slice){quoted, size});
 }
 
 #define REPORT_FUNCTION(name_, key_, out_key_, each_)                                              \

@@ -28,7 +28,7 @@ struct test_state {
     uint8_t hit[FIELDS_ROWS_MAX];
 };
 
-static int test_open(struct glint_task *task, void *state)
+static int bloom_test_init(struct glint_task *task, void *state)
 {
     struct test_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -43,7 +43,7 @@ static int test_open(struct glint_task *task, void *state)
 }
 
 /* With few filters, a kernel counts one filter after the other. */
-static void tally_rows(struct test_state *s, const uint16_t *filter, uint32_t rows)
+static void tally_rows_per_filter(struct test_state *s, const uint16_t *filter, uint32_t rows)
 {
     const struct fields_kernel *kernel = s->input.fields.kernel;
     uint32_t counts[FIELDS_TABLE];
@@ -56,7 +56,7 @@ static void tally_rows(struct test_state *s, const uint16_t *filter, uint32_t ro
 }
 
 /* Eight at once: few unseen ids are hits. */
-static void tally_hits(struct test_state *s, const uint16_t *filter, uint32_t rows)
+static void tally_hits_per_filter(struct test_state *s, const uint16_t *filter, uint32_t rows)
 {
     static_assert(FIELDS_ROWS_MAX % 8 == 0, "the last eight are in the array");
     for (uint32_t row = 0; row < rows; row += 8) {
@@ -67,8 +67,8 @@ static void tally_hits(struct test_state *s, const uint16_t *filter, uint32_t ro
     }
 }
 
-static int test_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int bloom_test_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                           struct glint_emitter *out)
 {
     (void)out;
     struct test_state *s = state;
@@ -77,12 +77,12 @@ static int test_batch(struct glint_task *task, void *state, const struct glint_b
     if (r != 0) return r;
     bloom_set_contains_rows(&s->set, &rows, s->hit);
     assert(rows.rows <= in->rows);
-    tally_rows(s, rows.filter, rows.rows);
-    tally_hits(s, rows.filter, rows.rows);
+    tally_rows_per_filter(s, rows.filter, rows.rows);
+    tally_hits_per_filter(s, rows.filter, rows.rows);
     return 0;
 }
 
-static int test_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int bloom_test_emit_tallies(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct test_state *s = state;
@@ -96,7 +96,7 @@ static int test_end(struct glint_task *task, void *state, struct glint_emitter *
     return 0;
 }
 
-static void test_close(struct glint_task *task, void *state)
+static void bloom_test_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct test_state *)state)->set);
@@ -105,8 +105,9 @@ static void test_close(struct glint_task *task, void *state)
 #define TEST_FUNCTION(name_, key_)                                                                 \
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
-        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state), .open = test_open,    \
-        .batch = test_batch, .end = test_end, .close = test_close                                  \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct test_state),                       \
+        .open = bloom_test_init, .batch = bloom_test_rows, .end = bloom_test_emit_tallies,         \
+        .close = bloom_test_fini                                                                   \
     }
 
 const struct glint_function bloom_test_rating = TEST_FUNCTION("bloom.test_rating", GLINT_I64);
@@ -114,13 +115,13 @@ const struct glint_function bloom_test_text = TEST_FUNCTION("bloom.test_text", G
 
 /* ---- bloom.add_tallies */
 
-static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int add_tallies(struct glint_task *task, void *state, struct glint_acc *acc,
+                       const union glint_value *value)
 {
     (void)state;
     struct bloom_tally a, b;
-    int r = bloom_tally_read(task, acc->value.bytes, &a);
-    if (r == 0) r = bloom_tally_read(task, value->bytes, &b);
+    int r = bloom_tally_decode(task, acc->value.bytes, &a);
+    if (r == 0) r = bloom_tally_decode(task, value->bytes, &b);
     if (r != 0) return r;
     a.hits += b.hits;
     a.rows += b.rows;
@@ -132,7 +133,7 @@ const struct glint_function bloom_add_tallies = {.name = "bloom.add_tallies",
                                                  .kind = GLINT_KIND_REDUCE,
                                                  .in = {GLINT_ANY, GLINT_BYTES},
                                                  .out = {GLINT_SAME, GLINT_SAME},
-                                                 .merge = add_merge};
+                                                 .merge = add_tallies};
 
 /* ---- The filters: collects them one by one into the blob that is broadcast; of filters in
  * segments only which segments exist */
@@ -148,16 +149,16 @@ struct filter_loader {
     struct segments_heads heads;
 };
 
-static int loader_fail(const struct filter_loader *c, enum glint_code code, const char *key,
-                       const char *what)
+static int set_filter_loader_error(const struct filter_loader *c, enum glint_code code,
+                                   const char *key, const char *what)
 {
     return glint_abort(c->g, code, bloom_mismatch_hint(c->source->params),
                        "%s: the filter of key %s: %s", c->path, key, what);
 }
 
 /* The sizing that filters of this scheme, layout and seeds were built with. */
-static int sizing_of(const struct filter_loader *c, const struct bloom_params *kind,
-                     struct bloom_sizing *out)
+static int sizing_of_params(const struct filter_loader *c, const struct bloom_params *kind,
+                            struct bloom_sizing *out)
 {
     uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
     enum bloom_result result = BLOOM_OK;
@@ -166,29 +167,29 @@ static int sizing_of(const struct filter_loader *c, const struct bloom_params *k
         result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, out);
     if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
     if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(out, seeds);
-    return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
+    return result == BLOOM_OK ? 0 : sizes_set_error(c->g, result, c->path);
 }
 
-static int size_keys(struct filter_loader *c, const struct bloom_params *kind)
+static int size_filters_of_keys(struct filter_loader *c, const struct bloom_params *kind)
 {
     struct sizes *s = c->sizes;
     struct bloom_sizing sizing;
     assert(!c->started && s->count > 0);
-    if (sizing_of(c, kind, &sizing) != 0 || sizes_apply(c->g, s, &sizing) != 0)
+    if (sizing_of_params(c, kind, &sizing) != 0 || sizes_compute_params(c->g, s, &sizing) != 0)
         return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
     c->started = true;
     return 0;
 }
 
-static int blob_begin(struct filter_loader *c)
+static int allocate_filter_blob(struct filter_loader *c)
 {
     struct sizes *s = c->sizes;
     c->blob_size = bloom_blob_size(s->params, s->count);
     c->blob = glint_alloc(c->g, c->blob_size);
     if (c->blob == NULL) return glint_error(c->g)->code;
     enum bloom_result result = bloom_blob_begin(c->blob, s->params, s->count);
-    return result == BLOOM_OK ? 0 : sizes_fail(c->g, result, c->path);
+    return result == BLOOM_OK ? 0 : sizes_set_error(c->g, result, c->path);
 }
 
 /* Finds the number of a filter's key and checks that its size is the one from P and COUNTS, or from
@@ -200,15 +201,16 @@ static int find_filter(struct filter_loader *c, const struct glint_record *recor
     char what[256];
     *out_number = sizes_find_any(s, &record->key);
     if (*out_number == SIZES_NONE)
-        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
-                           bloom_no_such_key_text(c->source->params));
+        return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
+                                       bloom_no_such_key_text(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
     if (bloom_params_alike(have, want)) return 0;
     bloom_mismatch_text(have, want, c->source->params, what, sizeof what);
-    return loader_fail(c, GLINT_E_FILTER_MISMATCH, key, what);
+    return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
 
-static int take_filter(struct filter_loader *c, const struct glint_record *record, const char *key)
+static int collect_filter(struct filter_loader *c, const struct glint_record *record,
+                          const char *key)
 {
     struct sizes *s = c->sizes;
     struct bloom_filter filter;
@@ -216,47 +218,51 @@ static int take_filter(struct filter_loader *c, const struct glint_record *recor
     enum bloom_result result =
         bloom_decode(record->value.bytes.data, record->value.bytes.size, &filter);
     if (result != BLOOM_OK)
-        return loader_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+        return set_filter_loader_error(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->heads.count > 0)
-        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
-                           "it is whole, but other filters are in segments");
-    if (!c->started && (size_keys(c, &filter.params) != 0 || blob_begin(c) != 0))
+        return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
+                                       "it is whole, but other filters are in segments");
+    if (!c->started &&
+        (size_filters_of_keys(c, &filter.params) != 0 || allocate_filter_blob(c) != 0))
         return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
-    if (s->present[number]) return loader_fail(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
+    if (s->present[number])
+        return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
-    filter_report(c->g, key, &filter);
+    report_filter_fill(c->g, key, &filter);
     return 0;
 }
 
-static int take_head(struct filter_loader *c, const struct glint_record *record, const char *key)
+static int collect_segment_head(struct filter_loader *c, const struct glint_record *record,
+                                const char *key)
 {
     struct bloom_segment segment;
     uint32_t number;
     enum bloom_result result =
         bloom_segment_decode_header(record->value.bytes.data, record->value.bytes.size, &segment);
     if (result != BLOOM_OK)
-        return loader_fail(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
+        return set_filter_loader_error(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
     if (c->blob != NULL)
-        return loader_fail(c, GLINT_E_FILTER_MISMATCH, key,
-                           "it is in segments, but other filters are whole");
-    if (!c->started && size_keys(c, &segment.params) != 0) return glint_error(c->g)->code;
+        return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
+                                       "it is in segments, but other filters are whole");
+    if (!c->started && size_filters_of_keys(c, &segment.params) != 0)
+        return glint_error(c->g)->code;
     int r = find_filter(c, record, key, &segment.params, &number);
     if (r != 0) return r;
     c->sizes->present[number] = true;
     return segments_heads_add(c->g, &c->heads, number, &segment);
 }
 
-static int take_record(void *arg, const struct glint_record *record)
+static int collect_filter_record(void *arg, const struct glint_record *record)
 {
     struct filter_loader *c = arg;
     const struct glint_slice *value = &record->value.bytes;
     char key[256];
-    bloom_show_key(c->sizes->text, &record->key, key, sizeof key);
-    return bloom_is_segment(value->data, value->size) ? take_head(c, record, key)
-                                                      : take_filter(c, record, key);
+    bloom_format_key(c->sizes->text, &record->key, key, sizeof key);
+    return bloom_is_segment(value->data, value->size) ? collect_segment_head(c, record, key)
+                                                      : collect_filter(c, record, key);
 }
 
 /* Reads FILTERS, and marks in the sizes which keys have a filter. Returns 0 or the context's code.
@@ -265,9 +271,10 @@ static int collect_filters(struct filter_loader *c, struct glint_rdd *filters)
 {
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
     struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
-    int r = glint_collect_each(heads, take_record, c);
-    if (r == 0 && !c->started && size_keys(c, &widest) == 0) /* no filters: no row has one */
-        r = blob_begin(c);
+    int r = glint_collect_each(heads, collect_filter_record, c);
+    if (r == 0 && !c->started &&
+        size_filters_of_keys(c, &widest) == 0) /* no filters: no row has one */
+        r = allocate_filter_blob(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
     if (r == 0 && c->heads.count > 0)
         r = segments_check_memory(c->g, c->sizes, segments_heads_log2(&c->heads));
@@ -326,7 +333,7 @@ static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *
     else if (result != BLOOM_OK)
         r = glint_abort(c->g, GLINT_E_FILTER_INVALID, "use the output of bloom-build", "%s: %s",
                         c->path, bloom_strerror(result));
-    if (r == 0) r = sizing_of(c, &filter.params, out_sizing);
+    if (r == 0) r = sizing_of_params(c, &filter.params, out_sizing);
     glint_rows_free(&rows);
     return r;
 }
@@ -357,8 +364,8 @@ static struct glint_rdd *test_by_sizes(struct filter_loader *c, struct glint_rdd
 }
 
 /* Runs the strategy and writes the report. Returns 0 or the context's code. */
-static int test_rows(struct filter_loader *c, enum test_strategy strategy,
-                     const struct fields *fields, const char *input, const char *output)
+static int test_rows_and_report(struct filter_loader *c, enum test_strategy strategy,
+                                const struct fields *fields, const char *input, const char *output)
 {
     const bool text = fields_key_type(fields) == GLINT_TEXT;
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
@@ -369,7 +376,7 @@ static int test_rows(struct filter_loader *c, enum test_strategy strategy,
     int r = SIZES_TOO_MANY;
     if (strategy != TEST_IDS) r = sizes_read(c->g, c->source, fields, &sizing, c->sizes);
     if (r == SIZES_TOO_MANY && strategy == TEST_BROADCAST)
-        r = sizes_too_many(c->g, c->source, strategy_names[strategy]);
+        r = sizes_set_too_many_error(c->g, c->source, strategy_names[strategy]);
     if (r < 0) return r;
     struct glint_rdd *filters = glint_msgpack_file(c->g, c->path, schema);
     struct glint_rdd *sums = r == SIZES_TOO_MANY ? test_by_ids(c, lines, filters, fields, &java)
@@ -393,7 +400,7 @@ static int test_run(struct glint *g, const struct glint_job_args *args)
         fields_options(g, args, paths[0], &fields) != 0)
         return glint_error(g)->code;
     struct filter_loader c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
-    test_rows(&c, strategy, &fields, paths[0], paths[2]);
+    test_rows_and_report(&c, strategy, &fields, paths[0], paths[2]);
     glint_free(c.blob);
     segments_heads_fini(&c.heads);
     sizes_fini(&sizes);

@@ -31,7 +31,7 @@ static void report_filters(struct glint *g, const char *key, const struct bloom_
     glint_report(g, "filter", fields, sizeof fields / sizeof fields[0]);
 }
 
-void filter_report(struct glint *g, const char *key, const struct bloom_filter *filter)
+void report_filter_fill(struct glint *g, const char *key, const struct bloom_filter *filter)
 {
     if (glint_is_observed(g))
         report_filters(g, key, &filter->params, bloom_bits_set(filter),
@@ -46,8 +46,8 @@ struct fill {
     double rate; /* by the bits that are set */
 };
 
-static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_filter_fill(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
 {
     struct bloom_filter filter;
     struct fill fill;
@@ -72,14 +72,14 @@ const struct glint_function filter_fill = {.name = "bloom.fill_of",
                                            .kind = GLINT_KIND_FLAT_MAP,
                                            .in = {GLINT_ANY, GLINT_MSGPACK},
                                            .out = {GLINT_SAME, GLINT_BYTES},
-                                           .each = fill_each};
+                                           .each = emit_filter_fill};
 
 struct saved {
     struct glint *g;
     bool text;
 };
 
-static int take_fill(void *arg, const struct glint_record *record)
+static int report_collected_fill(void *arg, const struct glint_record *record)
 {
     const struct saved *s = arg;
     struct fill fill;
@@ -87,7 +87,7 @@ static int take_fill(void *arg, const struct glint_record *record)
     if (record->value.bytes.size != sizeof fill)
         return glint_abort(s->g, GLINT_E_FILTER_INVALID, NULL, "a filter's fill has another size");
     memcpy(&fill, record->value.bytes.data, sizeof fill);
-    bloom_show_key(s->text, &record->key, key, sizeof key);
+    bloom_format_key(s->text, &record->key, key, sizeof key);
     report_filters(s->g, key, &fill.params, fill.bits_set, fill.rate);
     return 0;
 }
@@ -100,5 +100,6 @@ int filter_report_saved(struct glint *g, const char *path, const struct sizes *s
         sizes->bits_bytes > FILTER_REPORT_BYTES_MAX)
         return 0;
     struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
-    return glint_collect_each(glint_flat_map(filters, &filter_fill, NULL), take_fill, &saved);
+    return glint_collect_each(glint_flat_map(filters, &filter_fill, NULL), report_collected_fill,
+                              &saved);
 }

@@ -6,7 +6,7 @@
 #include "jobs/filters/sizes.h"
 
 /* `key`: as text. */
-void filter_report(struct glint *g, const char *key, const struct bloom_filter *filter);
+void report_filter_fill(struct glint *g, const char *key, const struct bloom_filter *filter);
 
 /* Reports the filters that the job has saved to `path`, whole ones of the sizes' keys. They are in
  * the parts, not on the driver, so this is an action, which reads them. It does nothing for more

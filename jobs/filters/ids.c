@@ -12,15 +12,15 @@ struct ids_rows_state {
     int shuffle_bytes; /* counter */
 };
 
-static int rows_open(struct glint_task *task, void *state)
+static int ids_rows_init(struct glint_task *task, void *state)
 {
     struct ids_rows_state *s = state;
     s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
     return s->shuffle_bytes >= 0 ? fields_open(task, &s->fields, true) : GLINT_E_NO_MEMORY;
 }
 
-static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_ids_of_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                            struct glint_emitter *out)
 {
     struct ids_rows_state *s = state;
     const struct fields *f = &s->fields;
@@ -45,7 +45,7 @@ static int rows_batch(struct glint_task *task, void *state, const struct glint_b
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct ids_rows_state),                   \
-        .open = rows_open, .batch = rows_batch                                                     \
+        .open = ids_rows_init, .batch = emit_ids_of_rows                                           \
     }
 
 const struct glint_function ids_of_ratings = ROWS_FUNCTION("bloom.rating_ids", GLINT_I64);
@@ -57,7 +57,7 @@ const struct glint_function ids_of_texts = ROWS_FUNCTION("bloom.text_ids", GLINT
  * this many times the largest filter. */
 enum { ROOM_FACTOR = 4 };
 
-static int open_sizing(struct glint_task *task, struct bloom_sizing *out)
+static int read_sizing_args(struct glint_task *task, struct bloom_sizing *out)
 {
     int64_t scheme = 0, layout = 0, k = 0;
     struct glint_slice seeds;
@@ -81,7 +81,7 @@ static int open_sizing(struct glint_task *task, struct bloom_sizing *out)
 
 int ids_group_open(struct glint_task *task, struct ids_group *group)
 {
-    int r = open_sizing(task, &group->sizing);
+    int r = read_sizing_args(task, &group->sizing);
     if (r == 0) r = glint_arg_i64(task, "text", &group->text);
     if (r == 0) r = glint_arg_i64(task, "params", &group->params);
     if (r == 0) r = glint_arg_i64(task, "room", &group->room_max);
@@ -111,7 +111,7 @@ int ids_group_set_size(struct glint_task *task, struct ids_group *group,
 {
     struct size_line line;
     char shown[256];
-    bloom_show_key(group->text, key, shown, sizeof shown);
+    bloom_format_key(group->text, key, shown, sizeof shown);
     if (!size_line_read(bytes, &line))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid size");
     if (group->sized)
@@ -138,7 +138,7 @@ int ids_group_reserve(struct glint_task *task, struct ids_group *group,
     char shown[256];
     assert(group->sized);
     if (need > (uint64_t)group->room_max) {
-        bloom_show_key(group->text, key, shown, sizeof shown);
+        bloom_format_key(group->text, key, shown, sizeof shown);
         return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory",
                           "the filter of key %s has %llu bytes, a slot has memory for %lld", shown,
                           (unsigned long long)need, (long long)group->room_max);
@@ -155,9 +155,9 @@ int ids_group_reserve(struct glint_task *task, struct ids_group *group,
 
 /* ---- The plan */
 
-static struct glint_args *group_args(struct glint *g, const char *path,
-                                     const struct sizes_source *source, bool text,
-                                     const struct bloom_sizing *sizing)
+static struct glint_args *ids_group_args(struct glint *g, const char *path,
+                                         const struct sizes_source *source, bool text,
+                                         const struct bloom_sizing *sizing)
 {
     struct glint_args *args = glint_args(g);
     glint_args_i64(args, "scheme", sizing->scheme);
@@ -193,9 +193,9 @@ struct glint_rdd *ids_build_filters(struct glint_rdd *lines, const struct sizes_
     if (lines == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    struct glint_rdd *both = cogroup_with_ids(size_lines(g, source, fields), lines, fields);
+    struct glint_rdd *both = cogroup_with_ids(size_lines_rdd(g, source, fields), lines, fields);
     if (both == NULL) return NULL;
-    struct glint_args *args = group_args(g, "", source, text, sizing);
+    struct glint_args *args = ids_group_args(g, "", source, text, sizing);
     return glint_flat_map_values(both, &ids_fill, args);
 }
 
@@ -206,9 +206,9 @@ struct glint_rdd *ids_test_filters(struct glint_rdd *lines, struct glint_rdd *fi
     if (lines == NULL || filters == NULL) return NULL;
     struct glint *g = glint_context(lines);
     const bool text = fields_key_type(fields) == GLINT_TEXT;
-    struct glint_rdd *left = glint_union(size_lines(g, source, fields), filters);
+    struct glint_rdd *left = glint_union(size_lines_rdd(g, source, fields), filters);
     struct glint_rdd *both = cogroup_with_ids(left, lines, fields);
     if (both == NULL) return NULL;
-    struct glint_args *args = group_args(g, path, source, text, sizing);
+    struct glint_args *args = ids_group_args(g, path, source, text, sizing);
     return glint_flat_map_values(both, &ids_test, args);
 }

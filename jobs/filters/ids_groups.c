@@ -12,7 +12,7 @@ struct ids_fill_state {
     int surplus, higher_rate; /* counters */
 };
 
-static int fill_open(struct glint_task *task, void *state)
+static int ids_fill_init(struct glint_task *task, void *state)
 {
     struct ids_fill_state *s = state;
     s->surplus = glint_counter(task, IDS_SURPLUS);
@@ -21,7 +21,7 @@ static int fill_open(struct glint_task *task, void *state)
     return counted ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
 }
 
-static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int ids_fill_begin_key(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task, (void)key;
     ids_group_begin(&((struct ids_fill_state *)state)->group);
@@ -29,8 +29,8 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
 }
 
 /* A key without rows has no filter, so the bits are initialized at the first id. */
-static int fill_first(struct glint_task *task, struct ids_group *group,
-                      const union glint_value *key)
+static int ids_fill_first_id(struct glint_task *task, struct ids_group *group,
+                             const union glint_value *key)
 {
     int r = ids_group_reserve(task, group, key);
     if (r != 0) return r;
@@ -39,16 +39,16 @@ static int fill_first(struct glint_task *task, struct ids_group *group,
     return 0;
 }
 
-static int fill_missing(struct glint_task *task, const struct ids_group *group,
-                        const union glint_value *key, struct glint_slice id)
+static int ids_fill_set_missing_error(struct glint_task *task, const struct ids_group *group,
+                                      const union glint_value *key, struct glint_slice id)
 {
     char shown[256];
-    bloom_show_key(group->text, key, shown, sizeof shown);
+    bloom_format_key(group->text, key, shown, sizeof shown);
     return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);
 }
 
-static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int ids_fill_add_id(struct glint_task *task, void *state, const struct glint_record *in,
+                           struct glint_emitter *out)
 {
     (void)out;
     struct ids_fill_state *s = state;
@@ -58,9 +58,9 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     int r = ids_group_decode_value(task, in, &right, &bytes);
     if (r != 0) return r;
     if (!right) return ids_group_set_size(task, group, &in->key, bytes);
-    if (!group->sized) return fill_missing(task, group, &in->key, bytes);
+    if (!group->sized) return ids_fill_set_missing_error(task, group, &in->key, bytes);
     if (!group->filled) {
-        r = fill_first(task, group, &in->key);
+        r = ids_fill_first_id(task, group, &in->key);
         glint_counter_add(task, s->higher_rate, sizes_higher_rate(&group->filter.params) > 0);
     }
     if (r != 0) return r;
@@ -69,8 +69,8 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
-                    struct glint_emitter *out)
+static int ids_fill_emit_filter(struct glint_task *task, void *state, const union glint_value *key,
+                                struct glint_emitter *out)
 {
     struct ids_fill_state *s = state;
     const struct bloom_params *params = &s->group.filter.params;
@@ -86,10 +86,10 @@ const struct glint_function ids_fill = {.name = "bloom.fill_ids",
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_MSGPACK},
                                         .state_size = sizeof(struct ids_fill_state),
-                                        .open = fill_open,
-                                        .begin_group = fill_begin,
-                                        .each = fill_each,
-                                        .end_group = fill_end};
+                                        .open = ids_fill_init,
+                                        .begin_group = ids_fill_begin_key,
+                                        .each = ids_fill_add_id,
+                                        .end_group = ids_fill_emit_filter};
 
 /* ---- bloom.test_ids: the key's (hits, rows) */
 
@@ -99,14 +99,14 @@ struct ids_test_state {
     int no_filter; /* counter */
 };
 
-static int test_open(struct glint_task *task, void *state)
+static int ids_test_init(struct glint_task *task, void *state)
 {
     struct ids_test_state *s = state;
     s->no_filter = glint_counter(task, BLOOM_NO_FILTER);
     return s->no_filter >= 0 ? ids_group_open(task, &s->group) : GLINT_E_NO_MEMORY;
 }
 
-static int test_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int ids_test_begin_key(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task, (void)key;
     struct ids_test_state *s = state;
@@ -115,34 +115,36 @@ static int test_begin(struct glint_task *task, void *state, const union glint_va
     return 0;
 }
 
-static int filter_fail(struct glint_task *task, const struct ids_group *group,
-                       const union glint_value *key, enum glint_code code, const char *what)
+static int set_ids_filter_error(struct glint_task *task, const struct ids_group *group,
+                                const union glint_value *key, enum glint_code code,
+                                const char *what)
 {
     char shown[256];
-    bloom_show_key(group->text, key, shown, sizeof shown);
+    bloom_format_key(group->text, key, shown, sizeof shown);
     return glint_fail(task, code, bloom_mismatch_hint(group->params),
                       "%.*s: the filter of key %s: %s", (int)group->path.size,
                       (const char *)group->path.data, shown, what);
 }
 
 /* Reads the key's filter, checks its size, and copies it. */
-static int test_filter(struct glint_task *task, struct ids_group *group,
-                       const union glint_value *key, struct glint_slice bytes)
+static int ids_test_read_filter(struct glint_task *task, struct ids_group *group,
+                                const union glint_value *key, struct glint_slice bytes)
 {
     struct bloom_filter filter;
     char what[256];
     enum bloom_result result = bloom_decode(bytes.data, bytes.size, &filter);
     if (result != BLOOM_OK)
-        return filter_fail(task, group, key, GLINT_E_FILTER_INVALID, bloom_strerror(result));
+        return set_ids_filter_error(task, group, key, GLINT_E_FILTER_INVALID,
+                                    bloom_strerror(result));
     if (!group->sized)
-        return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH,
-                           bloom_no_such_key_text(group->params));
+        return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH,
+                                    bloom_no_such_key_text(group->params));
     if (group->filled)
-        return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, "duplicate key");
+        return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH, "duplicate key");
     if (!bloom_params_alike(&filter.params, &group->filter.params)) {
         bloom_mismatch_text(&filter.params, &group->filter.params, group->params, what,
                             sizeof what);
-        return filter_fail(task, group, key, GLINT_E_FILTER_MISMATCH, what);
+        return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH, what);
     }
     int r = ids_group_reserve(task, group, key);
     if (r != 0) return r;
@@ -151,8 +153,8 @@ static int test_filter(struct glint_task *task, struct ids_group *group,
     return 0;
 }
 
-static int test_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int ids_test_record(struct glint_task *task, void *state, const struct glint_record *in,
+                           struct glint_emitter *out)
 {
     (void)out;
     struct ids_test_state *s = state;
@@ -163,7 +165,7 @@ static int test_each(struct glint_task *task, void *state, const struct glint_re
     if (r != 0) return r;
     if (!right && bytes.size == sizeof(struct size_line)) /* smaller than any filter */
         return ids_group_set_size(task, group, &in->key, bytes);
-    if (!right) return test_filter(task, group, &in->key, bytes);
+    if (!right) return ids_test_read_filter(task, group, &in->key, bytes);
     if (!group->filled) {
         glint_counter_add(task, s->no_filter, 1);
         return 0;
@@ -173,8 +175,8 @@ static int test_each(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-static int test_end(struct glint_task *task, void *state, const union glint_value *key,
-                    struct glint_emitter *out)
+static int ids_test_emit_tally(struct glint_task *task, void *state, const union glint_value *key,
+                               struct glint_emitter *out)
 {
     (void)task;
     const struct ids_test_state *s = state;
@@ -192,7 +194,7 @@ const struct glint_function ids_test = {.name = "bloom.test_ids",
                                         .in = {GLINT_ANY, GLINT_MSGPACK},
                                         .out = {GLINT_SAME, GLINT_BYTES},
                                         .state_size = sizeof(struct ids_test_state),
-                                        .open = test_open,
-                                        .begin_group = test_begin,
-                                        .each = test_each,
-                                        .end_group = test_end};
+                                        .open = ids_test_init,
+                                        .begin_group = ids_test_begin_key,
+                                        .each = ids_test_record,
+                                        .end_group = ids_test_emit_tally};

@@ -12,13 +12,13 @@
 /* All tasks need the filter at once: use fewer and larger partial filters than elsewhere. */
 enum { FEW = 4 };
 
-static int sizing_fail(struct glint *g, const struct bloom_sizing *kind, const char *option,
-                       const char *value, enum bloom_result result)
+static int set_sizing_error(struct glint *g, const struct bloom_sizing *kind, const char *option,
+                            const char *value, enum bloom_result result)
 {
     char about[256];
     snprintf(about, sizeof about, "--%s %.40s, scheme %s, layout %s", option, value,
              bloom_scheme_name(kind->scheme), bloom_layout_name(kind->layout));
-    return sizes_fail(g, result, about);
+    return sizes_set_error(g, result, about);
 }
 
 /* Determines which of the three options sets the size of the filter. */
@@ -64,7 +64,7 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
         return glint_error(g)->code;
     if (out->k > 0) out->sizing.k = out->k;
     if (result == BLOOM_OK || glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    return sizing_fail(g, &kind, way, value != NULL ? value : "", result);
+    return set_sizing_error(g, &kind, way, value != NULL ? value : "", result);
 }
 
 int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const char *about,
@@ -85,8 +85,8 @@ int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const
 
 /* m bits are sized as m / n bits per element, which determines k; m itself is not changed by
  * rounding. */
-static enum bloom_result params_of_m(const struct one_filter *choice, uint64_t n,
-                                     struct bloom_params *out)
+static enum bloom_result params_of_bit_count(const struct one_filter *choice, uint64_t n,
+                                             struct bloom_params *out)
 {
     struct bloom_sizing sizing;
     const struct bloom_sizing *kind = &choice->sizing;
@@ -110,11 +110,11 @@ int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t 
     char about[96];
     assert(n > 0);
     *out = (struct sizes){.count = 0};
-    enum bloom_result result = choice->m > 0 ? params_of_m(choice, n, &params)
+    enum bloom_result result = choice->m > 0 ? params_of_bit_count(choice, n, &params)
                                              : bloom_sizing_params(&choice->sizing, n, &params);
     if (result != BLOOM_OK) {
         snprintf(about, sizeof about, "a filter of %llu elements", (unsigned long long)n);
-        return sizes_fail(g, result, about);
+        return sizes_set_error(g, result, about);
     }
     out->keys = glint_alloc(g, sizeof *out->keys);
     out->params = glint_alloc(g, sizeof *out->params);

@@ -128,7 +128,7 @@ static void count_indexes(struct segments_lists *l, const struct bloom_rows *row
 }
 
 /* Reserves memory for each list; its count is replaced by the offset of its first index. */
-static void place_lists(struct segments_lists *l, struct glint_slice head, uint32_t unit)
+static void assign_list_offsets(struct segments_lists *l, struct glint_slice head, uint32_t unit)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < l->lists; i++) {
@@ -143,7 +143,7 @@ static void place_lists(struct segments_lists *l, struct glint_slice head, uint3
     l->used = at;
 }
 
-static inline void put_le(uint8_t *at, uint32_t value, uint32_t bytes)
+static inline void put_little_endian(uint8_t *at, uint32_t value, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
@@ -155,16 +155,16 @@ void segments_lists_make(struct segments_lists *l, const struct bloom_rows *rows
     const uint32_t row_bytes = with_rows ? SEGMENTS_ROW_BYTES : 0, unit = row_bytes + width;
     const uint64_t mask = segments_size(&l->segments) - 1;
     assert(head.size <= LIST_HEAD_MAX && rows->rows <= FIELDS_ROWS_MAX);
-    bloom_index_rows_wide(&l->set, rows, l->indexes);
+    bloom_hash_rows_to_indexes_wide(&l->set, rows, l->indexes);
     count_indexes(l, rows);
-    place_lists(l, head, unit);
+    assign_list_offsets(l, head, unit);
     for (uint32_t row = 0; row < rows->rows; row++) {
         const uint32_t first = l->segments.first[rows->filter[row]];
         const uint64_t *indexes = l->indexes + (uint64_t)row * k;
         for (uint32_t i = 0; i < k; i++) {
             uint32_t *cursor = &l->cursor[first + (uint32_t)(indexes[i] >> log2)];
-            put_le(l->bytes + *cursor, row, row_bytes);
-            put_le(l->bytes + *cursor + row_bytes, (uint32_t)(indexes[i] & mask), width);
+            put_little_endian(l->bytes + *cursor, row, row_bytes);
+            put_little_endian(l->bytes + *cursor + row_bytes, (uint32_t)(indexes[i] & mask), width);
             *cursor += unit;
         }
     }

@@ -21,7 +21,7 @@ struct lists_state {
     bool *used; /* per key: it has rows */
 };
 
-static int lists_open(struct glint_task *task, void *state)
+static int segment_lists_init(struct glint_task *task, void *state)
 {
     struct lists_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -33,8 +33,8 @@ static int lists_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int lists_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       struct glint_emitter *out)
+static int segment_lists_add_rows(struct glint_task *task, void *state,
+                                  const struct glint_batch *in, struct glint_emitter *out)
 {
     struct lists_state *s = state;
     struct bloom_rows rows;
@@ -46,7 +46,7 @@ static int lists_batch(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-static int lists_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int segment_lists_emit(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct lists_state *s = state;
@@ -62,7 +62,7 @@ static int lists_end(struct glint_task *task, void *state, struct glint_emitter 
     return 0;
 }
 
-static void lists_close(struct glint_task *task, void *state)
+static void segment_lists_fini(struct glint_task *task, void *state)
 {
     (void)task;
     segments_lists_close(&((struct lists_state *)state)->lists);
@@ -73,10 +73,10 @@ const struct glint_function segments_lists_of_rows = {.name = "bloom.segment_lis
                                                       .in = {GLINT_ANY, GLINT_TEXT},
                                                       .out = {GLINT_I64, GLINT_BYTES},
                                                       .state_size = sizeof(struct lists_state),
-                                                      .open = lists_open,
-                                                      .batch = lists_batch,
-                                                      .end = lists_end,
-                                                      .close = lists_close};
+                                                      .open = segment_lists_init,
+                                                      .batch = segment_lists_add_rows,
+                                                      .end = segment_lists_emit,
+                                                      .close = segment_lists_fini};
 
 /* ---- bloom.fill_segment: streams the chunks of a segment's list into its bits */
 
@@ -88,7 +88,7 @@ struct segment_fill_state {
     struct bloom_segment segment;
 };
 
-static int fill_open(struct glint_task *task, void *state)
+static int segment_fill_init(struct glint_task *task, void *state)
 {
     struct segment_fill_state *s = state;
     int r = sizes_open(task, &s->sizes);
@@ -97,7 +97,8 @@ static int fill_open(struct glint_task *task, void *state)
     return r;
 }
 
-static int fill_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int segment_fill_begin_key(struct glint_task *task, void *state,
+                                  const union glint_value *key)
 {
     struct segment_fill_state *s = state;
     uint32_t number;
@@ -118,8 +119,8 @@ static int fill_begin(struct glint_task *task, void *state, const union glint_va
     return 0;
 }
 
-static int fill_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int segment_fill_add_list(struct glint_task *task, void *state,
+                                 const struct glint_record *in, struct glint_emitter *out)
 {
     (void)out;
     struct segment_fill_state *s = state;
@@ -137,8 +138,8 @@ static int fill_each(struct glint_task *task, void *state, const struct glint_re
     return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
 }
 
-static int fill_end(struct glint_task *task, void *state, const union glint_value *key,
-                    struct glint_emitter *out)
+static int segment_fill_emit(struct glint_task *task, void *state, const union glint_value *key,
+                             struct glint_emitter *out)
 {
     (void)task;
     struct segment_fill_state *s = state;
@@ -158,10 +159,10 @@ const struct glint_function segments_fill = {.name = "bloom.fill_segment",
                                              .in = {GLINT_I64, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_MSGPACK},
                                              .state_size = sizeof(struct segment_fill_state),
-                                             .open = fill_open,
-                                             .begin_group = fill_begin,
-                                             .each = fill_each,
-                                             .end_group = fill_end};
+                                             .open = segment_fill_init,
+                                             .begin_group = segment_fill_begin_key,
+                                             .each = segment_fill_add_list,
+                                             .end_group = segment_fill_emit};
 
 /* ---- bloom.rating_of_segment, bloom.text_of_segment: replaces a segment's number by its key */
 
@@ -170,15 +171,15 @@ struct segment_key_state {
     struct segments segments;
 };
 
-static int key_open(struct glint_task *task, void *state)
+static int segment_key_init(struct glint_task *task, void *state)
 {
     struct segment_key_state *s = state;
     int r = sizes_open(task, &s->sizes);
     return r == 0 ? segments_open(task, &s->sizes, &s->segments) : r;
 }
 
-static int key_each(struct glint_task *task, void *state, const struct glint_record *in,
-                    struct glint_emitter *out)
+static int segment_key_emit(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
 {
     struct segment_key_state *s = state;
     uint32_t number;
@@ -194,7 +195,7 @@ static int key_each(struct glint_task *task, void *state, const struct glint_rec
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_I64, GLINT_MSGPACK},                   \
         .out = {key_, GLINT_SAME}, .state_size = sizeof(struct segment_key_state),                 \
-        .open = key_open, .each = key_each                                                         \
+        .open = segment_key_init, .each = segment_key_emit                                         \
     }
 
 const struct glint_function segments_key_number =

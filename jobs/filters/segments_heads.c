@@ -14,13 +14,13 @@ struct head_state {
     int64_t text; /* keys are texts */
 };
 
-static int head_open(struct glint_task *task, void *state)
+static int segment_head_init(struct glint_task *task, void *state)
 {
     return glint_arg_i64(task, "text", &((struct head_state *)state)->text);
 }
 
-static int head_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_segment_head(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
 {
     const struct head_state *s = state;
     struct bloom_segment segment;
@@ -29,7 +29,7 @@ static int head_each(struct glint_task *task, void *state, const struct glint_re
     if (bloom_is_segment(value->data, value->size)) {
         enum bloom_result result = bloom_segment_decode(value->data, value->size, &segment);
         char key[256];
-        bloom_show_key(s->text, &in->key, key, sizeof key);
+        bloom_format_key(s->text, &in->key, key, sizeof key);
         if (result != BLOOM_OK)
             return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "a segment of key %s: %s", key,
                               bloom_strerror(result));
@@ -45,8 +45,8 @@ const struct glint_function segments_head_of = {.name = "bloom.segment_head",
                                                 .in = {GLINT_ANY, GLINT_MSGPACK},
                                                 .out = {GLINT_SAME, GLINT_BYTES},
                                                 .state_size = sizeof(struct head_state),
-                                                .open = head_open,
-                                                .each = head_each};
+                                                .open = segment_head_init,
+                                                .each = emit_segment_head};
 
 struct glint_rdd *segments_heads_of(struct glint_rdd *filters, bool text)
 {
@@ -84,7 +84,7 @@ static int compare_heads(const void *a, const void *b)
 
 /* Checks each header with the previous one, and finally the last. Returns OK, or an error with the
  * position in *out_at. */
-static enum bloom_result check_all(const struct segments_heads *h, uint64_t *out_at)
+static enum bloom_result check_all_heads(const struct segments_heads *h, uint64_t *out_at)
 {
     enum bloom_result result = BLOOM_OK;
     for (uint64_t i = 0; result == BLOOM_OK && i < h->count; i++) {
@@ -110,7 +110,7 @@ int segments_heads_check(struct glint *g, struct segments_heads *h, const struct
     char key[256];
     assert(h->count > 0);
     qsort(h->items, h->count, sizeof *h->items, compare_heads);
-    enum bloom_result result = check_all(h, &at);
+    enum bloom_result result = check_all_heads(h, &at);
     if (result == BLOOM_OK) return 0;
     sizes_key_text(sizes, h->items[at].number, key, sizeof key);
     return glint_abort(g,

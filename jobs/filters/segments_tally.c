@@ -13,7 +13,7 @@ struct missed_state {
     struct bloom_tally *tallies; /* `hits` counts misses until the sums are computed */
 };
 
-static int missed_open(struct glint_task *task, void *state)
+static int missed_rows_init(struct glint_task *task, void *state)
 {
     struct missed_state *s = state;
     int r = sizes_open(task, &s->sizes);
@@ -24,8 +24,8 @@ static int missed_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int missed_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                        struct glint_emitter *out)
+static int count_missed_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                             struct glint_emitter *out)
 {
     (void)out;
     struct missed_state *s = state;
@@ -42,7 +42,7 @@ static int missed_batch(struct glint_task *task, void *state, const struct glint
     return 0;
 }
 
-static int missed_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int emit_missed_tallies(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct missed_state *s = state;
@@ -60,7 +60,7 @@ static int missed_end(struct glint_task *task, void *state, struct glint_emitter
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                  \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct missed_state),                     \
-        .open = missed_open, .batch = missed_batch, .end = missed_end                              \
+        .open = missed_rows_init, .batch = count_missed_rows, .end = emit_missed_tallies           \
     }
 
 const struct glint_function segments_missed_rating =
@@ -69,12 +69,12 @@ const struct glint_function segments_missed_text = MISSED_FUNCTION("bloom.text_m
 
 /* ---- bloom.hits: (key, (missed, rows)) -> (key, (hits, rows)) */
 
-static int hits_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_segment_hits(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
 {
     (void)state;
     struct bloom_tally t;
-    int r = bloom_tally_read(task, in->value.bytes, &t);
+    int r = bloom_tally_decode(task, in->value.bytes, &t);
     if (r != 0) return r;
     if (t.hits > t.rows)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "more misses than rows");
@@ -88,7 +88,7 @@ const struct glint_function segments_hits = {.name = "bloom.hits",
                                              .kind = GLINT_KIND_MAP,
                                              .in = {GLINT_ANY, GLINT_BYTES},
                                              .out = {GLINT_SAME, GLINT_SAME},
-                                             .each = hits_each};
+                                             .each = emit_segment_hits};
 
 /* ---- The chain */
 

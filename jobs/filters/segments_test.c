@@ -39,7 +39,7 @@ struct probes_state {
     int no_filter;
 };
 
-static int probes_open(struct glint_task *task, void *state)
+static int segment_probes_init(struct glint_task *task, void *state)
 {
     struct probes_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -54,8 +54,8 @@ static int probes_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int probes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                        struct glint_emitter *out)
+static int segment_probes_add_rows(struct glint_task *task, void *state,
+                                   const struct glint_batch *in, struct glint_emitter *out)
 {
     struct probes_state *s = state;
     struct bloom_rows rows;
@@ -73,7 +73,7 @@ static int probes_batch(struct glint_task *task, void *state, const struct glint
     return 0;
 }
 
-static int probes_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int segment_probes_emit(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct probes_state *s = state;
@@ -88,7 +88,7 @@ static int probes_end(struct glint_task *task, void *state, struct glint_emitter
     return 0;
 }
 
-static void probes_close(struct glint_task *task, void *state)
+static void segment_probes_fini(struct glint_task *task, void *state)
 {
     (void)task;
     segments_lists_close(&((struct probes_state *)state)->lists);
@@ -99,10 +99,10 @@ const struct glint_function segments_probes = {.name = "bloom.segment_probes",
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_I64, GLINT_BYTES},
                                                .state_size = sizeof(struct probes_state),
-                                               .open = probes_open,
-                                               .batch = probes_batch,
-                                               .end = probes_end,
-                                               .close = probes_close};
+                                               .open = segment_probes_init,
+                                               .batch = segment_probes_add_rows,
+                                               .end = segment_probes_emit,
+                                               .close = segment_probes_fini};
 
 /* ---- bloom.segment_bits: the bits of a segment, by its number */
 
@@ -111,15 +111,15 @@ struct numbers_state {
     struct segments segments;
 };
 
-static int numbers_open(struct glint_task *task, void *state)
+static int segment_numbers_init(struct glint_task *task, void *state)
 {
     struct numbers_state *s = state;
     int r = sizes_open(task, &s->sizes);
     return r == 0 ? segments_open(task, &s->sizes, &s->segments) : r;
 }
 
-static int bits_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_segment_bits(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
 {
     struct numbers_state *s = state;
     struct bloom_segment segment;
@@ -146,8 +146,8 @@ const struct glint_function segments_bits = {.name = "bloom.segment_bits",
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_I64, GLINT_BYTES},
                                              .state_size = sizeof(struct numbers_state),
-                                             .open = numbers_open,
-                                             .each = bits_each};
+                                             .open = segment_numbers_init,
+                                             .each = emit_segment_bits};
 
 /* ---- bloom.probe_segment: reads the bits, then the lists that need them. Emits the rows that miss
  * a bit, and for lists that only count rows the count, negative. */
@@ -161,7 +161,7 @@ struct segment_probe_state {
     uint64_t key;    /* the key's number, shifted to its position in a row's number */
 };
 
-static int probe_open(struct glint_task *task, void *state)
+static int segment_probe_init(struct glint_task *task, void *state)
 {
     struct segment_probe_state *s = state;
     int r = sizes_open(task, &s->sizes);
@@ -172,7 +172,8 @@ static int probe_open(struct glint_task *task, void *state)
     return s->memory != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static int probe_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int segment_probe_begin_key(struct glint_task *task, void *state,
+                                   const union glint_value *key)
 {
     struct segment_probe_state *s = state;
     uint32_t number;
@@ -184,15 +185,16 @@ static int probe_begin(struct glint_task *task, void *state, const union glint_v
     return 0;
 }
 
-static void emit_number(struct glint_emitter *out, const struct glint_record *in, int64_t number)
+static void emit_number_of_key(struct glint_emitter *out, const struct glint_record *in,
+                               int64_t number)
 {
     struct glint_record record = {.key = in->key, .value.i64 = number};
     glint_emit(out, &record);
 }
 
 /* Returns false if the list is invalid. */
-static bool probe_list(const struct segment_probe_state *s, const struct glint_record *in,
-                       struct glint_slice list, struct glint_emitter *out)
+static bool probe_index_list(const struct segment_probe_state *s, const struct glint_record *in,
+                             struct glint_slice list, struct glint_emitter *out)
 {
     const uint32_t width = segments_width(&s->segments), unit = SEGMENTS_ROW_BYTES + width;
     const uint32_t mask = segments_mask(&s->segments);
@@ -205,13 +207,13 @@ static bool probe_list(const struct segment_probe_state *s, const struct glint_r
         const uint32_t bit = segments_index(list.data + at + SEGMENTS_ROW_BYTES, mask);
         if (bit / 8 >= s->size) return false;
         if ((s->memory[bit / 8] >> bit % 8 & 1) == 0)
-            emit_number(out, in, (int64_t)((first + row) | s->key));
+            emit_number_of_key(out, in, (int64_t)((first + row) | s->key));
     }
     return true;
 }
 
-static int probe_each(struct glint_task *task, void *state, const struct glint_record *in,
-                      struct glint_emitter *out)
+static int segment_probe_each(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
 {
     struct segment_probe_state *s = state;
     const struct glint_pair pair = glint_pair(&in->value);
@@ -233,15 +235,15 @@ static int probe_each(struct glint_task *task, void *state, const struct glint_r
     static_assert(sizeof rows == HEAD_BYTES, "a list that only counts has no indexes");
     if (bytes.size == sizeof rows) {
         memcpy(&rows, bytes.data, sizeof rows);
-        emit_number(out, in, -rows);
+        emit_number_of_key(out, in, -rows);
         return 0;
     }
-    if (probe_list(s, in, bytes, out)) return 0;
+    if (probe_index_list(s, in, bytes, out)) return 0;
     return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of indexes");
 }
 
-static int probe_end(struct glint_task *task, void *state, const union glint_value *key,
-                     struct glint_emitter *out)
+static int segment_probe_end(struct glint_task *task, void *state, const union glint_value *key,
+                             struct glint_emitter *out)
 {
     (void)task, (void)state, (void)key, (void)out;
     return 0;
@@ -252,10 +254,10 @@ const struct glint_function segments_probe = {.name = "bloom.probe_segment",
                                               .in = {GLINT_I64, GLINT_MSGPACK},
                                               .out = {GLINT_SAME, GLINT_I64},
                                               .state_size = sizeof(struct segment_probe_state),
-                                              .open = probe_open,
-                                              .begin_group = probe_begin,
-                                              .each = probe_each,
-                                              .end_group = probe_end};
+                                              .open = segment_probe_init,
+                                              .begin_group = segment_probe_begin_key,
+                                              .each = segment_probe_each,
+                                              .end_group = segment_probe_end};
 
 /* ---- bloom.segment_rows: (row's number, 1), (-1 - key's number, rows) */
 
@@ -264,8 +266,8 @@ struct segment_rows_state {
     int64_t key[FIELDS_ROWS_MAX], value[FIELDS_ROWS_MAX];
 };
 
-static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_segment_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                             struct glint_emitter *out)
 {
     struct segment_rows_state *s = state;
     assert(in->rows <= FIELDS_ROWS_MAX);
@@ -292,5 +294,5 @@ const struct glint_function segments_rows = {.name = "bloom.segment_rows",
                                              .in = {GLINT_I64, GLINT_I64},
                                              .out = {GLINT_I64, GLINT_I64},
                                              .state_size = sizeof(struct segment_rows_state),
-                                             .open = numbers_open,
-                                             .batch = rows_batch};
+                                             .open = segment_numbers_init,
+                                             .batch = emit_segment_rows};

@@ -36,8 +36,8 @@ static const char *parse_params(const struct glint_slice field[3], struct size_l
 
 static const char no_integer[] = "the key is not an integer";
 
-static int fail_line(struct glint_task *task, bool params, struct glint_slice line,
-                     const char *reason)
+static int set_size_line_error(struct glint_task *task, bool params, struct glint_slice line,
+                               const char *reason)
 {
     static const char *const plain[] = {
         "COUNTS is the output of count-keys: one line KEY TAB COUNT per key",
@@ -69,7 +69,7 @@ static int parse_size_line(struct key_lines *lines, struct glint_task *task,
         record.key.bytes = key;
     else if (reason == NULL && !glint_parse_i64(key, &record.key.i64))
         reason = no_integer;
-    if (reason != NULL) return fail_line(task, params, in->value.bytes, reason);
+    if (reason != NULL) return set_size_line_error(task, params, in->value.bytes, reason);
     glint_emit(out, &record);
     return 0;
 }
@@ -92,8 +92,8 @@ LINE_FUNCTION(size_counts_text, "bloom.counts_text", GLINT_TEXT, false);
 LINE_FUNCTION(size_params_number, "bloom.params_number", GLINT_I64, true);
 LINE_FUNCTION(size_params_text, "bloom.params_text", GLINT_TEXT, true);
 
-struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source,
-                             const struct fields *fields)
+struct glint_rdd *size_lines_rdd(struct glint *g, const struct sizes_source *source,
+                                 const struct fields *fields)
 {
     static const struct glint_function *const functions[2][2] = {
         {&size_counts_number, &size_counts_text}, {&size_params_number, &size_params_text}};

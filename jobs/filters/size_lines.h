@@ -17,8 +17,8 @@ struct size_line {
 /* (key, size_line) of each line, as a side file, in the form of the job's rows. A bad line fails
  * the task with COUNTS_INVALID or PARAMS_INVALID, file and line. Returns NULL with the context's
  * error set. */
-struct glint_rdd *size_lines(struct glint *g, const struct sizes_source *source,
-                             const struct fields *fields);
+struct glint_rdd *size_lines_rdd(struct glint *g, const struct sizes_source *source,
+                                 const struct fields *fields);
 /* Returns false if the bytes are not a size_line. */
 bool size_line_read(struct glint_slice bytes, struct size_line *out);
 /* The filter's parameters: M and K of the line, or else by `sizing`; the scheme, the layout and the

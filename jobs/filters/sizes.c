@@ -48,12 +48,12 @@ static int compare_number(const void *a, const void *b)
 
 /* ---- Look-ups */
 
-static uint32_t slot_of(const struct sizes *s, struct glint_slice key)
+static uint32_t slot_of_key(const struct sizes *s, struct glint_slice key)
 {
     return (uint32_t)XXH3_64bits(key.data, key.size) & s->slot_mask;
 }
 
-static void index_keys(struct sizes *s)
+static void build_key_index(struct sizes *s)
 {
     memset(s->direct, 0xff, sizeof s->direct);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -63,15 +63,15 @@ static void index_keys(struct sizes *s)
                 s->direct[key->i64] = (uint16_t)i;
             continue;
         }
-        uint32_t at = slot_of(s, key->bytes);
+        uint32_t at = slot_of_key(s, key->bytes);
         while (s->slots[at] != 0) at = (at + 1) & s->slot_mask;
         s->slots[at] = i + 1;
     }
 }
 
-static uint32_t find_text(const struct sizes *s, struct glint_slice key)
+static uint32_t find_text_key(const struct sizes *s, struct glint_slice key)
 {
-    for (uint32_t at = slot_of(s, key); s->slots[at] != 0; at = (at + 1) & s->slot_mask) {
+    for (uint32_t at = slot_of_key(s, key); s->slots[at] != 0; at = (at + 1) & s->slot_mask) {
         const struct glint_slice *have = &s->keys[s->slots[at] - 1].bytes;
         if (have->size == key.size && memcmp(have->data, key.data, key.size) == 0)
             return s->slots[at] - 1;
@@ -79,7 +79,7 @@ static uint32_t find_text(const struct sizes *s, struct glint_slice key)
     return SIZES_NONE;
 }
 
-static uint32_t find_number(const struct sizes *s, int64_t key)
+static uint32_t find_number_key(const struct sizes *s, int64_t key)
 {
     if (key >= 0 && key < SIZES_DIRECT) return s->direct[key];
     union glint_value wanted = {.i64 = key};
@@ -90,7 +90,7 @@ static uint32_t find_number(const struct sizes *s, int64_t key)
 
 uint32_t key_counts_find(const struct sizes *s, const union glint_value *key)
 {
-    uint32_t i = s->text ? find_text(s, key->bytes) : find_number(s, key->i64);
+    uint32_t i = s->text ? find_text_key(s, key->bytes) : find_number_key(s, key->i64);
     return i != SIZES_NONE && s->present[i] ? i : SIZES_NONE;
 }
 
@@ -103,7 +103,7 @@ uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key)
 
 /* Looks up keys of the direct table, which are usually all keys of a batch. Returns the number of
  * rows without a match. */
-static uint32_t find_direct(const struct sizes *s, const struct fields *f, uint16_t *out)
+static uint32_t find_direct_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     uint32_t others = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
@@ -126,7 +126,7 @@ static bool find_small_keys(const struct sizes *s, const struct fields *f, uint1
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     if (!s->text && find_small_keys(s, f, out)) return 0;
-    if (!s->text && find_direct(s, f, out) == 0) return 0;
+    if (!s->text && find_direct_keys(s, f, out) == 0) return 0;
     uint32_t missing = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
         union glint_value key;
@@ -168,7 +168,7 @@ int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint
     return 0;
 }
 
-int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing)
+int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing)
 {
     s->bits_bytes = 0;
     const uint8_t *seeds = sizing->seeded ? sizing->seeds : NULL;
@@ -245,7 +245,7 @@ void sizes_note_rates(struct glint *g, const struct sizes *s)
                most, planned);
 }
 
-int sizes_fail(struct glint *g, enum bloom_result result, const char *about)
+int sizes_set_error(struct glint *g, enum bloom_result result, const char *about)
 {
     assert(result != BLOOM_OK);
     enum glint_code code = result == BLOOM_ERR_MEMORY ? GLINT_E_NO_MEMORY : GLINT_E_FILTER_LIMIT;
@@ -292,7 +292,7 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
 
 /* ---- Task */
 
-static int open_memory(struct glint_task *task, struct sizes *s)
+static int allocate_key_index(struct glint_task *task, struct sizes *s)
 {
     uint64_t slots = 16;
     while (slots < (uint64_t)s->count * 2) slots *= 2;
@@ -324,7 +324,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
     out->text = head.text != 0;
     out->count = head.count;
-    r = open_memory(task, out);
+    r = allocate_key_index(task, out);
     if (r != 0) return r;
     const uint8_t *seeds = head.seeds > 0 ? blob.data + rows_end : NULL;
     rows_end += head.seeds;
@@ -348,6 +348,6 @@ int sizes_open(struct glint_task *task, struct sizes *out)
             (struct glint_slice){blob.data + rows_end + row.key, text_size - row.key};
         previous = row.key;
     }
-    index_keys(out);
+    build_key_index(out);
     return 0;
 }

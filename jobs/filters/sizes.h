@@ -21,7 +21,7 @@ struct sizes_source {
 
 struct sizes {
     bool text; /* keys are text, otherwise i64 */
-    bool own;  /* each key has its own M and K: sizes_apply keeps them */
+    bool own;  /* each key has its own M and K: sizes_compute_params keeps them */
     uint32_t count;
     union glint_value *keys; /* sorted */
     struct bloom_params
@@ -45,7 +45,7 @@ int sizes_read(struct glint *g, const struct sizes_source *source, const struct 
                const struct bloom_sizing *sizing, struct sizes *out);
 /* Driver: sizes the same keys with another sizing. If the keys have their own M and K, only scheme,
  * layout and seeds change. Returns 0 or FILTER_LIMIT. */
-int sizes_apply(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
+int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
 void sizes_fini(struct sizes *s);
 struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s);
 
@@ -122,7 +122,7 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
     }
 /* Sets SIZES_TOO_MANY as an error, for a --strategy `name` that broadcasts the sizes. Returns the
  * code. */
-int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name);
+int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source, const char *name);
 /* Parses P. Returns 0 or the context's code. */
 int sizes_probability(struct glint *g, const char *text, double *out);
 /* Why the library rejects a filter of n ids; *out_hint: what to do (static). */
@@ -134,6 +134,6 @@ double sizes_higher_rate(const struct bloom_params *params);
 /* Adds a note about the filter whose rate exceeds the planned one most, if by more than 5 %. */
 void sizes_note_rates(struct glint *g, const struct sizes *s);
 /* Sets the library's result as the context's error. */
-int sizes_fail(struct glint *g, enum bloom_result result, const char *about);
+int sizes_set_error(struct glint *g, enum bloom_result result, const char *about);
 
 #endif

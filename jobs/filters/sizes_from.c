@@ -48,7 +48,7 @@ struct entries {
     struct sizes *out; /* receives the seeds of the filters */
 };
 
-static bool from_file(const struct entries *e)
+static bool is_from_file(const struct entries *e)
 {
     return e->origin == COUNTS_FILE || e->origin == PARAMS_FILE;
 }
@@ -84,20 +84,20 @@ static int reserve_entry(struct entries *e, uint64_t text)
 
 /* Returns true if one more would be too many to broadcast: they may use as much of a slot's memory
  * as the build side of a join. */
-static bool filter_is_full(const struct entries *e, uint64_t text)
+static bool are_filters_too_large(const struct entries *e, uint64_t text)
 {
     const uint64_t bytes =
         (e->count + 1) * (sizeof *e->items + sizeof(union glint_value)) + e->used;
     return e->count == BLOOM_SET_MAX ||
-           (from_file(e) && bytes + text > glint_slot_memory(e->g) / MEMORY_SHARE);
+           (is_from_file(e) && bytes + text > glint_slot_memory(e->g) / MEMORY_SHARE);
 }
 
 static int add_key_size(struct entries *e, const union glint_value *key,
                         const struct bloom_params *params)
 {
     uint64_t text = e->text ? key->bytes.size : 0;
-    if (filter_is_full(e, text) && from_file(e)) return SIZES_TOO_MANY;
-    if (filter_is_full(e, text))
+    if (are_filters_too_large(e, text) && is_from_file(e)) return SIZES_TOO_MANY;
+    if (are_filters_too_large(e, text))
         return glint_abort(e->g, GLINT_E_FILTER_LIMIT, NULL, "%s: more than %d keys", e->about,
                            BLOOM_SET_MAX);
     if (reserve_entry(e, text) != 0) return glint_error(e->g)->code;
@@ -126,7 +126,7 @@ static int compare_text(const void *a, const void *b)
     return c != 0 ? c : (x->size > y->size) - (x->size < y->size);
 }
 
-static int entries_sizes(struct entries *e, struct sizes *out)
+static int make_sizes_of_entries(struct entries *e, struct sizes *out)
 {
     int (*compare)(const void *, const void *) = e->text ? compare_text : compare_number;
     for (uint32_t i = 0; e->text && i < e->count; i++)
@@ -157,14 +157,15 @@ static int entries_sizes(struct entries *e, struct sizes *out)
 }
 
 /* Explain has no records: one filter of the whole input represents them. */
-static int add_example(struct entries *e, const struct glint_rdd *rdd)
+static int add_explain_entry(struct entries *e, const struct glint_rdd *rdd)
 {
     struct bloom_params params;
     union glint_value key = {.i64 = 0};
     if (e->text) key.bytes = (struct glint_slice){(const uint8_t *)"key", 3};
     enum bloom_result result =
         bloom_params_for(BLOOM_SPARK, sizes_estimate_rows(rdd), 0.01, &params);
-    return result == BLOOM_OK ? add_key_size(e, &key, &params) : sizes_fail(e->g, result, e->about);
+    return result == BLOOM_OK ? add_key_size(e, &key, &params)
+                              : sizes_set_error(e->g, result, e->about);
 }
 
 /* Collects records with `row`, sorts them, and frees the collected entries. */
@@ -174,11 +175,12 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     *out = (struct sizes){.own = e->origin == PARAMS_FILE};
     e->out = out;
     int r = glint_collect_each(rdd, row, e);
-    if (r == 0 && e->count == 0 && !from_file(e) && glint_explaining(e->g)) r = add_example(e, rdd);
+    if (r == 0 && e->count == 0 && !is_from_file(e) && glint_explaining(e->g))
+        r = add_explain_entry(e, rdd);
     if (r == 0 && e->count == 0)
         r = glint_abort(e->g, origins[e->origin].none, origins[e->origin].none_hint, "%s: no %s",
                         e->about, origins[e->origin].what);
-    if (r == 0) r = entries_sizes(e, out);
+    if (r == 0) r = make_sizes_of_entries(e, out);
     glint_free(e->items);
     if (out->keys != NULL)
         out->memory = e->memory;
@@ -187,7 +189,7 @@ static int read_entries(struct entries *e, struct glint_rdd *rdd,
     return r;
 }
 
-static int take_count(void *arg, const struct glint_record *record)
+static int collect_count(void *arg, const struct glint_record *record)
 {
     struct entries *e = arg;
     if (record->value.i64 <= 0) return task_result_fail(e->g, "a count that is not positive");
@@ -201,12 +203,12 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
     if (counts == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(counts), .text = text, .origin = COUNTED, .about = "the input"};
-    return read_entries(&e, counts, take_count, out);
+    return read_entries(&e, counts, collect_count, out);
 }
 
 /* ---- COUNTS, PARAMS */
 
-static int take_line(void *arg, const struct glint_record *record)
+static int collect_size_line(void *arg, const struct glint_record *record)
 {
     struct entries *e = arg;
     struct size_line line;
@@ -224,9 +226,10 @@ int sizes_read(struct glint *g, const struct sizes_source *source, const struct 
                         .text = fields_key_type(fields) == GLINT_TEXT,
                         .origin = source->params ? PARAMS_FILE : COUNTS_FILE,
                         .about = source->path};
-    struct glint_rdd *lines = size_lines(g, source, fields);
-    const int r = lines != NULL ? read_entries(&e, lines, take_line, out) : glint_error(g)->code;
-    return r == 0 ? sizes_apply(g, out, sizing) : r;
+    struct glint_rdd *lines = size_lines_rdd(g, source, fields);
+    const int r =
+        lines != NULL ? read_entries(&e, lines, collect_size_line, out) : glint_error(g)->code;
+    return r == 0 ? sizes_compute_params(g, out, sizing) : r;
 }
 
 /* ---- Filters */
@@ -235,11 +238,11 @@ static int filter_fail(struct glint *g, enum glint_code code, const char *about,
                        const union glint_value *key, const char *what)
 {
     char shown[256];
-    bloom_show_key(text, key, shown, sizeof shown);
+    bloom_format_key(text, key, shown, sizeof shown);
     return glint_abort(g, code, NULL, "%s: the filter of key %s: %s", about, shown, what);
 }
 
-static int take_params(void *arg, const struct glint_record *record)
+static int collect_filter_params(void *arg, const struct glint_record *record)
 {
     struct entries *e = arg;
     struct bloom_filter filter;
@@ -266,7 +269,7 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
-    return read_entries(&e, filters, take_params, out);
+    return read_entries(&e, filters, collect_filter_params, out);
 }
 
 struct blob_builder {
@@ -278,7 +281,7 @@ struct blob_builder {
     double *rate;
 };
 
-static int take_filter(void *arg, const struct glint_record *record)
+static int collect_filter_for_broadcast(void *arg, const struct glint_record *record)
 {
     struct blob_builder *c = arg;
     struct sizes *s = c->sizes;
@@ -296,8 +299,8 @@ static int take_filter(void *arg, const struct glint_record *record)
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     if (glint_is_observed(c->g)) {
         char key[256];
-        bloom_show_key(s->text, &record->key, key, sizeof key);
-        filter_report(c->g, key, &filter);
+        bloom_format_key(s->text, &record->key, key, sizeof key);
+        report_filter_fill(c->g, key, &filter);
     }
     if (c->bits_set != NULL) c->bits_set[number] = bloom_bits_set(&filter);
     if (c->rate != NULL) c->rate[number] = bloom_rate_from_bits(&filter);
@@ -320,8 +323,8 @@ struct glint_broadcast *filters_broadcast(struct glint_rdd *filters, struct size
     if (c.blob == NULL) return NULL;
     memset(sizes->present, 0, sizes->count);
     enum bloom_result result = bloom_blob_begin(c.blob, sizes->params, sizes->count);
-    int r = result == BLOOM_OK ? 0 : sizes_fail(c.g, result, about);
-    if (r == 0) r = glint_collect_each(filters, take_filter, &c);
+    int r = result == BLOOM_OK ? 0 : sizes_set_error(c.g, result, about);
+    if (r == 0) r = glint_collect_each(filters, collect_filter_for_broadcast, &c);
     if (r != 0) {
         glint_free(c.blob);
         return NULL;

@@ -6,8 +6,9 @@
 
 #include "jobs/filters/sizes.h"
 
-/* `counts`: (key, i64), each key once, as from reduceByKey; `text`: keys are text. Call sizes_apply
- * before use. Returns COUNTS_INVALID if there are none, or more than the maximum of a set. */
+/* `counts`: (key, i64), each key once, as from reduceByKey; `text`: keys are text. Call
+ * sizes_compute_params before use. Returns COUNTS_INVALID if there are none, or more than the
+ * maximum of a set. */
 int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out);
 
 /* `filters`: (key, msgpack), as read by msgpackFile. All must be of one kind, else FILTER_MISMATCH;

@@ -9,8 +9,8 @@
 
 enum { POLY_ABS_SEEDS_END = 100 };
 
-static int kind_of_format(struct glint *g, const struct glint_job_args *args, const char *name,
-                          struct bloom_sizing *out)
+static int sizing_of_format(struct glint *g, const struct glint_job_args *args, const char *name,
+                            struct bloom_sizing *out)
 {
     enum bloom_format format = BLOOM_FORMAT_BITS;
     bloom_format_parse(name, strlen(name), &format);
@@ -32,7 +32,7 @@ int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
                *scheme = glint_job_option(args, "scheme"),
                *format = glint_job_option(args, "format");
     bloom_layout_parse(layout, strlen(layout), &out->layout);
-    if (format != NULL) return kind_of_format(g, args, format, out);
+    if (format != NULL) return sizing_of_format(g, args, format, out);
     out->scheme = bloom_layout_scheme(out->layout);
     if (scheme != NULL) bloom_scheme_parse(scheme, strlen(scheme), &out->scheme);
     return 0;
@@ -48,7 +48,7 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
     if (result == BLOOM_OK) return sizes_seeds_from_options(g, args, out);
     snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
              bloom_layout_name(kind.layout));
-    return sizes_fail(g, result, about);
+    return sizes_set_error(g, result, about);
 }
 
 int sizes_probability(struct glint *g, const char *text, double *out)
@@ -79,7 +79,7 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
     return sizes_probability(g, given[0], &out->p);
 }
 
-int sizes_too_many(struct glint *g, const struct sizes_source *source, const char *name)
+int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source, const char *name)
 {
     return glint_abort(g, GLINT_E_FILTER_LIMIT, "use --strategy ids, or auto",
                        "%s: --strategy %s broadcasts the sizes of at most %d keys, in an eighth of "

@@ -20,7 +20,7 @@ static inline uint64_t draw_stream(uint64_t seed)
     return draw_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static inline uint64_t draw(uint64_t stream, uint64_t counter)
+static inline uint64_t draw_u64(uint64_t stream, uint64_t counter)
 {
     return draw_mix(stream + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
@@ -28,7 +28,7 @@ static inline uint64_t draw(uint64_t stream, uint64_t counter)
 /* Returns 0 .. below - 1, uniform as far as 64 bits allow. */
 static inline uint64_t draw_below(uint64_t stream, uint64_t counter, uint64_t below)
 {
-    return (uint64_t)((unsigned __int128)draw(stream, counter) * below >> 64);
+    return (uint64_t)((unsigned __int128)draw_u64(stream, counter) * below >> 64);
 }
 
 #endif

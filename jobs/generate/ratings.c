@@ -31,7 +31,7 @@ static_assert(sizeof DIGIT_PAIRS == 201, "a hundred pairs");
 
 /* Returns 10..100, in tenths. The upper half of `random` selects the class, the lower half the
  * position in it. */
-static uint32_t rating_tenths(uint64_t random)
+static uint32_t draw_rating_tenths(uint64_t random)
 {
     uint32_t place = (uint32_t)((random >> 32) * REAL_ROWS >> 32);
     uint32_t class = 0;
@@ -87,9 +87,9 @@ static uint8_t *put_rating_row(uint8_t *out, uint64_t stream, uint64_t row)
     *out++ = 't';
     out = put_decimal(out, id, id_digits < 7 ? 7 : id_digits);
     *out++ = '\t';
-    out = put_rating(out, rating_tenths(draw(stream, 2 * row)));
+    out = put_rating(out, draw_rating_tenths(draw_u64(stream, 2 * row)));
     *out++ = '\t';
-    uint32_t n = random_votes(draw(stream, 2 * row + 1));
+    uint32_t n = random_votes(draw_u64(stream, 2 * row + 1));
     out = put_decimal(out, n, decimal_digits(n));
     *out++ = '\n';
     return out;

@@ -29,7 +29,7 @@ struct numbering {
     uint64_t factor, number; /* of the current row */
 };
 
-static struct numbering numbering_at(uint64_t stream, uint64_t row)
+static struct numbering numbering_start_at(uint64_t stream, uint64_t row)
 {
     static const uint8_t last_digit[] = {1, 3, 7, 9};
     /* Counters that are not used by rows: rows draw from 0 on. */
@@ -97,12 +97,12 @@ size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *o
     assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
     assert(capacity / WORDS_ROW_BYTES >= rows);
     const uint64_t stream = draw_stream(seed);
-    struct numbering numbering = numbering_at(stream, first_row);
+    struct numbering numbering = numbering_start_at(stream, first_row);
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) {
-        at = put_chance(at, draw(stream, 2 * row), DRAW_SYLLABLES);
+        at = put_chance(at, draw_u64(stream, 2 * row), DRAW_SYLLABLES);
         at = put_word_number(at, numbering.number);
-        at = put_chance(at, draw(stream, 2 * row + 1), DRAW_SYLLABLES);
+        at = put_chance(at, draw_u64(stream, 2 * row + 1), DRAW_SYLLABLES);
         *at++ = '\n';
         numbering_next(&numbering);
     }
@@ -115,12 +115,12 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
     assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
     assert(capacity / URLS_ROW_BYTES_MAX >= rows);
     const uint64_t stream = draw_stream(seed);
-    struct numbering numbering = numbering_at(stream, first_row);
+    struct numbering numbering = numbering_start_at(stream, first_row);
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) {
-        const uint64_t path = draw(stream, 2 * row + 1);
+        const uint64_t path = draw_u64(stream, 2 * row + 1);
         at = put_word_text(at, "https://");
-        at = put_chance(at, draw(stream, 2 * row), URL_HOST_SYLLABLES);
+        at = put_chance(at, draw_u64(stream, 2 * row), URL_HOST_SYLLABLES);
         at = put_word_text(at, ".example/");
         at = put_chance(at, path, DRAW_SYLLABLES);
         *at++ = '-';
@@ -150,7 +150,7 @@ size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *
         at += VISIT_DIGITS;
         *at++ = '\t';
         for (uint32_t i = 1; i <= VISIT_DRAWS; i++)
-            at = put_chance(at, draw(stream, counter + i), DRAW_SYLLABLES);
+            at = put_chance(at, draw_u64(stream, counter + i), DRAW_SYLLABLES);
         *at++ = '\n';
     }
     assert((size_t)(at - out) == rows * VISITS_ROW_BYTES);

@@ -60,7 +60,7 @@ static int key_columns(struct join *j, const struct glint_job_args *args, enum j
     return columns_option(&j->tables[side], args, option, "", &j->keys[side]);
 }
 
-static int side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
+static int read_side_options(struct join *j, const struct glint_job_args *args, enum join_side side)
 {
     static const char *const headers[] = {"left-header", "right-header"};
     struct table *t = &j->tables[side];
@@ -91,8 +91,8 @@ static int key_types(struct join *j, const struct glint_job_args *args)
 int join_side_options(struct join *j, const struct glint_job_args *args)
 {
     static const char *const wheres[] = {"left-where", "right-where"};
-    if (key_types(j, args) != 0 || side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
-        side_options(j, args, JOIN_SIDE_RIGHT) != 0)
+    if (key_types(j, args) != 0 || read_side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
+        read_side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
     for (int side = 0; side < JOIN_SIDES; side++) {
         j->tables[side].lines = table_source(&j->tables[side]);
@@ -123,13 +123,13 @@ static int join_options(struct join *j, const struct glint_job_args *args)
 
 /* ---- Shared by the plans */
 
-struct glint_rdd *join_lines(const struct join *j, enum join_side side)
+struct glint_rdd *join_side_lines(const struct join *j, enum join_side side)
 {
     return table_read_again(&j->tables[side]);
 }
 
 /* One key column as the only column of a table. */
-static struct fields one_column(const struct join *j, enum join_side side)
+static struct fields fields_of_key_column(const struct join *j, enum join_side side)
 {
     const struct table *t = &j->tables[side];
     const uint32_t column = j->keys[side].number[0];
@@ -147,7 +147,7 @@ static struct fields one_column(const struct join *j, enum join_side side)
 }
 
 /* Nulls for all columns that the first line of a side has, in place of a row. */
-static void missing_row_arg(struct glint_args *args, const char *name, const struct table *t)
+static void add_missing_row_arg(struct glint_args *args, const char *name, const struct table *t)
 {
     const struct glint_slice null = nulls_in_rows(&t->nulls);
     const uint32_t columns = t->csv == FIELDS_JSON ? 1 : columns_count(t);
@@ -163,10 +163,10 @@ static void missing_row_arg(struct glint_args *args, const char *name, const str
     glint_free(row);
 }
 
-struct glint_args *join_args(const struct join *j, enum join_side side)
+struct glint_args *join_function_args(const struct join *j, enum join_side side)
 {
     const struct table *left = &j->tables[JOIN_SIDE_LEFT];
-    const struct fields fields = one_column(j, side);
+    const struct fields fields = fields_of_key_column(j, side);
     struct glint_args *args = glint_args(j->g);
     if (j->keys[side].count == 1)
         fields_args(args, &fields);
@@ -178,15 +178,15 @@ struct glint_args *join_args(const struct join *j, enum join_side side)
     glint_args_i64(args, "side", side);
     glint_args_i64(args, "out_delimiter", left->delimiter);
     glint_args_i64(args, "json", left->csv == FIELDS_JSON);
-    missing_row_arg(args, "left_missing", left);
-    missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
+    add_missing_row_arg(args, "left_missing", left);
+    add_missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;
 }
 
 int join_check_delimiters(const struct join *j)
 {
     for (int side = 0; side < JOIN_SIDES; side++) {
-        const struct fields fields = one_column(j, (enum join_side)side);
+        const struct fields fields = fields_of_key_column(j, (enum join_side)side);
         if (j->keys[side].count == 1)
             fields_check_delimiter(j->tables[side].lines, j->tables[side].paths, &fields,
                                    delimiters[side]);
@@ -199,15 +199,17 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
                                 const struct key_filter *filter)
 {
     const bool filtered = side != j->build && filter->broadcast != NULL;
-    struct glint_args *args = join_args(j, side);
+    struct glint_args *args = join_function_args(j, side);
     glint_args_i64(args, "filtered", filtered);
     if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_flat_map(join_lines(j, side), lines ? &join_side_rows : &join_side_keys, args);
+    return glint_flat_map(join_side_lines(j, side), lines ? &join_side_rows : &join_side_keys,
+                          args);
 }
 
 /* The left rows whose key is on both sides, or the others. Only the keys of the right side are
  * shuffled, and they come first in each group, so nothing is buffered. */
-static struct glint_rdd *left_rows(const struct join *j, const struct key_filter *filter)
+static struct glint_rdd *semi_or_anti_join_rows(const struct join *j,
+                                                const struct key_filter *filter)
 {
     struct glint_rdd *left = join_side_rdd(j, JOIN_SIDE_LEFT, true, filter);
     struct glint_rdd *keys = join_side_rdd(j, JOIN_SIDE_RIGHT, false, filter);
@@ -218,7 +220,7 @@ static struct glint_rdd *left_rows(const struct join *j, const struct key_filter
 
 /* Pairs of rows as lines. The build side's rows of a key are buffered, the probe side's rows are
  * streamed. */
-static struct glint_rdd *pair_lines(const struct join *j, const struct key_filter *filter)
+static struct glint_rdd *joined_pair_lines(const struct join *j, const struct key_filter *filter)
 {
     struct glint_rdd *probe = join_side_rdd(j, join_probe_side(j), true, filter);
     struct glint_rdd *build = join_side_rdd(j, j->build, true, filter);
@@ -228,26 +230,26 @@ static struct glint_rdd *pair_lines(const struct join *j, const struct key_filte
                               : keep_probe             ? glint_left_outer_join(probe, build)
                               : keep_build             ? glint_right_outer_join(probe, build)
                                                        : glint_join(probe, build);
-    return glint_map(pairs, &join_pairs, join_args(j, join_probe_side(j)));
+    return glint_map(pairs, &join_pairs, join_function_args(j, join_probe_side(j)));
 }
 
 struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter)
 {
     struct glint_rdd *matched =
-        join_has_pairs(j->type) ? pair_lines(j, filter) : left_rows(j, filter);
+        join_has_pairs(j->type) ? joined_pair_lines(j, filter) : semi_or_anti_join_rows(j, filter);
     if (filter->broadcast == NULL || !join_keeps_unmatched(j->type, join_probe_side(j)))
         return matched;
-    struct glint_args *args = join_args(j, join_probe_side(j));
+    struct glint_args *args = join_function_args(j, join_probe_side(j));
     glint_args_i64(args, "filtered", 1);
     glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_union(matched,
-                       glint_flat_map(join_lines(j, join_probe_side(j)), &join_rejected, args));
+    return glint_union(
+        matched, glint_flat_map(join_side_lines(j, join_probe_side(j)), &join_rejected, args));
 }
 
 /* ---- The filter of the build side's keys */
 
 /* Returns false if the filter is too large; that is an error unless auto chose the method. */
-static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
+static bool check_filter_fits(const struct join *j, const struct sizes *sizes, uint64_t keys)
 {
     const uint64_t bytes_max = glint_slot_memory(j->g) / FILTER_SHARE;
     if (sizes->bits_bytes <= bytes_max) return true;
@@ -261,8 +263,8 @@ static bool filter_fits(const struct join *j, const struct sizes *sizes, uint64_
 
 static struct glint_rdd *build_ids(const struct join *j, uint64_t split_bytes)
 {
-    struct glint_rdd *lines = glint_with_split_bytes(join_lines(j, j->build), split_bytes);
-    return glint_flat_map(lines, &join_ids, join_args(j, j->build));
+    struct glint_rdd *lines = glint_with_split_bytes(join_side_lines(j, j->build), split_bytes);
+    return glint_flat_map(lines, &join_ids, join_function_args(j, j->build));
 }
 
 int join_count_build_rows(const struct join *j, uint64_t *out)
@@ -270,7 +272,7 @@ int join_count_build_rows(const struct join *j, uint64_t *out)
     int64_t rows = 0;
     int r = glint_count(build_ids(j, 0), &rows);
     if (rows == 0 && glint_explaining(j->g))
-        rows = (int64_t)sizes_estimate_rows(join_lines(j, j->build));
+        rows = (int64_t)sizes_estimate_rows(join_side_lines(j, j->build));
     *out = (uint64_t)rows;
     return r;
 }
@@ -281,7 +283,7 @@ int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct size
     *out = (struct sizes){.count = 0};
     enum bloom_result result =
         bloom_sizing_for_rate(BLOOM_XXH64, BLOOM_SPLIT_BLOCK, p, &choice.sizing);
-    if (result != BLOOM_OK) return sizes_fail(j->g, result, "--p");
+    if (result != BLOOM_OK) return sizes_set_error(j->g, result, "--p");
     return one_filter_sizes(j->g, &choice, keys, out);
 }
 
@@ -301,7 +303,7 @@ static int make_join_filter(const struct join *j, double p, struct key_filter *o
     *out = (struct key_filter){.keys = 0};
     int r = join_count_build_rows(j, &out->keys);
     if (r == 0 && out->keys > 0) r = join_filter_sizes(j, p, out->keys, &sizes);
-    if (r == 0 && out->keys > 0 && filter_fits(j, &sizes, out->keys)) {
+    if (r == 0 && out->keys > 0 && check_filter_fits(j, &sizes, out->keys)) {
         struct glint_rdd *filter = join_filter_rdd(j, &sizes);
         out->broadcast =
             filters_broadcast(filter, &sizes, j->tables[j->build].paths, NULL, &out->rate);
@@ -323,7 +325,7 @@ static enum join_method choose_method(const struct join *j, const uint64_t bytes
     return JOIN_SHUFFLE;
 }
 
-static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
+static void note_input_sizes(const struct join *j, const uint64_t bytes[JOIN_SIDES])
 {
     const uint64_t build = bytes[j->build], probe = bytes[join_probe_side(j)];
     glint_note(j->g, "left: %llu bytes; right: %llu bytes; the build side is the %s one",
@@ -337,7 +339,7 @@ static void note_choice(const struct join *j, const uint64_t bytes[JOIN_SIDES])
     glint_note(j->g, "method: %s%s", method_names[j->method], j->chosen ? ", chosen by auto" : "");
 }
 
-static void note_result(const struct join *j, const struct key_filter *filter)
+static void note_join_result(const struct join *j, const struct key_filter *filter)
 {
     const uint64_t shuffled = (uint64_t)glint_counter_value(j->g, JOIN_SHUFFLE_BYTES);
     glint_note(j->g, "%s join by %s: %llu bytes shuffled", type_names[j->type],
@@ -353,7 +355,7 @@ static void note_result(const struct join *j, const struct key_filter *filter)
 
 /* The lines of the output. If auto chose a method that does not fit in memory, uses the next
  * method. */
-static struct glint_rdd *plan_join(struct join *j, double p, struct key_filter *filter)
+static struct glint_rdd *plan_join_lines(struct join *j, double p, struct key_filter *filter)
 {
     if (j->method == JOIN_BROADCAST) {
         struct glint_rdd *lines = join_by_broadcast(j);
@@ -370,17 +372,17 @@ static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, cons
     uint64_t bytes[JOIN_SIDES];
     struct key_filter filter = {.keys = 0};
     for (int side = 0; side < JOIN_SIDES; side++)
-        bytes[side] = glint_input_bytes(join_lines(j, (enum join_side)side));
+        bytes[side] = glint_input_bytes(join_side_lines(j, (enum join_side)side));
     if (join_check_delimiters(j) != 0) return glint_error(j->g)->code;
     j->build = bytes[JOIN_SIDE_LEFT] < bytes[JOIN_SIDE_RIGHT] ? JOIN_SIDE_LEFT : JOIN_SIDE_RIGHT;
     j->chosen = j->method == JOIN_AUTO;
     j->method = choose_method(j, bytes, broadcast_limit);
     assert(j->method != JOIN_AUTO);
-    if (glint_explaining(j->g)) note_choice(j, bytes);
-    struct glint_rdd *lines = plan_join(j, p, &filter);
+    if (glint_explaining(j->g)) note_input_sizes(j, bytes);
+    struct glint_rdd *lines = plan_join_lines(j, p, &filter);
     if (lines == NULL) return glint_error(j->g)->code;
     int r = glint_save_as_text_file(lines, output);
-    if (r == 0 && !glint_explaining(j->g)) note_result(j, &filter);
+    if (r == 0 && !glint_explaining(j->g)) note_join_result(j, &filter);
     return r;
 }
 

@@ -101,9 +101,9 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
 struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter *filter);
 
 /* The side's lines; each call reads them again. */
-struct glint_rdd *join_lines(const struct join *j, enum join_side side);
+struct glint_rdd *join_side_lines(const struct join *j, enum join_side side);
 /* Arguments of every function that reads the side's lines. */
-struct glint_args *join_args(const struct join *j, enum join_side side);
+struct glint_args *join_function_args(const struct join *j, enum join_side side);
 /* The lines of the output, by broadcast. Returns NULL if an error is set, or, if auto chose
  * broadcast, the build side does not fit in memory. */
 struct glint_rdd *join_by_broadcast(const struct join *j);
@@ -130,14 +130,14 @@ struct join_rows {
     uint8_t *built;
     uint64_t built_size, built_capacity;
     uint32_t built_start[FIELDS_ROWS_MAX], built_end[FIELDS_ROWS_MAX];
-    uint8_t delimiter; /* of the output: the left side's */
-    bool json;         /* rows are lines of JSON, and so is the output */
+    uint8_t delimiter;                      /* of the output: the left side's */
+    bool json;                              /* rows are lines of JSON, and so is the output */
     struct glint_slice missing[JOIN_SIDES]; /* in place of a row of this side: nulls */
     uint8_t *out;                           /* buffer of join_rows_emit */
     uint64_t out_capacity;
 };
 
-/* Opens by the arguments of join_args. Returns 0 or a code. */
+/* Opens by the arguments of join_function_args. Returns 0 or a code. */
 int join_rows_open(struct glint_task *task, struct join_rows *r);
 /* Finds the line and the key of each row. Returns 0 or a code. */
 int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines);

@@ -32,7 +32,7 @@ static uint64_t bitmap_bytes(const struct join_table *t)
     return ((uint64_t)t->count + 7) / 8;
 }
 
-static int probe_open(struct glint_task *task, void *state)
+static int broadcast_probe_init(struct glint_task *task, void *state)
 {
     struct probe_state *s = state;
     struct glint_slice block;
@@ -42,7 +42,8 @@ static int probe_open(struct glint_task *task, void *state)
 }
 
 /* Parses the lines and looks up all keys. */
-static int probe_rows(struct probe_state *s, struct glint_task *task, const struct glint_batch *in)
+static int parse_and_probe_rows(struct probe_state *s, struct glint_task *task,
+                                const struct glint_batch *in)
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
@@ -78,17 +79,16 @@ static int emit_pairs(struct probe_state *s, struct glint_task *task, struct gli
     return e;
 }
 
-static int probe_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       struct glint_emitter *out)
+static int emit_probed_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                            struct glint_emitter *out)
 {
     struct probe_state *s = state;
-    int e = probe_rows(s, task, in);
+    int e = parse_and_probe_rows(s, task, in);
     if (e != 0) return e;
     if (join_has_pairs(s->rows.type)) return emit_pairs(s, task, out);
     join_rows_select(&s->rows, s->matched, s->rows.type == JOIN_SEMI);
-    struct glint_batch batch = {.rows = s->rows.rows,
-                                .key = {.type = GLINT_NONE},
-                                .value = join_rows_lines(&s->rows)};
+    struct glint_batch batch = {
+        .rows = s->rows.rows, .key = {.type = GLINT_NONE}, .value = join_rows_lines(&s->rows)};
     glint_emit_batch(out, &batch);
     return 0;
 }
@@ -98,15 +98,15 @@ const struct glint_function join_probe = {.name = "join.probe",
                                           .in = {GLINT_ANY, GLINT_TEXT},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct probe_state),
-                                          .open = probe_open,
-                                          .batch = probe_batch};
+                                          .open = broadcast_probe_init,
+                                          .batch = emit_probed_rows};
 
 /* ---- join.matched: marks the keys of the table that the probe side has */
 
-static int matched_open(struct glint_task *task, void *state)
+static int matched_keys_init(struct glint_task *task, void *state)
 {
     struct probe_state *s = state;
-    int e = probe_open(task, s);
+    int e = broadcast_probe_init(task, s);
     if (e != 0) return e;
     s->bitmap = glint_scratch(task, bitmap_bytes(&s->table) + 1);
     if (s->bitmap == NULL) return GLINT_E_NO_MEMORY;
@@ -114,12 +114,12 @@ static int matched_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int matched_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                         struct glint_emitter *out)
+static int mark_matched_keys(struct glint_task *task, void *state, const struct glint_batch *in,
+                             struct glint_emitter *out)
 {
     (void)out;
     struct probe_state *s = state;
-    int e = probe_rows(s, task, in);
+    int e = parse_and_probe_rows(s, task, in);
     for (uint32_t row = 0; e == 0 && row < s->rows.rows; row++) {
         if (!s->matched[row]) continue;
         const uint32_t found = s->found[row] - 1;
@@ -128,7 +128,7 @@ static int matched_batch(struct glint_task *task, void *state, const struct glin
     return e;
 }
 
-static int matched_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int emit_matched_bitmap(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct probe_state *s = state;
@@ -143,25 +143,25 @@ const struct glint_function join_matched = {.name = "join.matched",
                                             .in = {GLINT_ANY, GLINT_TEXT},
                                             .out = {GLINT_I64, GLINT_BYTES},
                                             .state_size = sizeof(struct probe_state),
-                                            .open = matched_open,
-                                            .batch = matched_batch,
-                                            .end = matched_end};
+                                            .open = matched_keys_init,
+                                            .batch = mark_matched_keys,
+                                            .end = emit_matched_bitmap};
 
 /* ---- join.build_rows: rows of the build side that are in the output without a row of the other
  * side */
 
-static int build_rows_open(struct glint_task *task, void *state)
+static int unmatched_rows_init(struct glint_task *task, void *state)
 {
     struct probe_state *s = state;
-    int e = probe_open(task, s);
+    int e = broadcast_probe_init(task, s);
     return e == 0 ? glint_arg_broadcast(task, "matched", &s->seen) : e;
 }
 
-static int build_rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                            struct glint_emitter *out)
+static int emit_unmatched_build_rows(struct glint_task *task, void *state,
+                                     const struct glint_batch *in, struct glint_emitter *out)
 {
     struct probe_state *s = state;
-    int e = probe_rows(s, task, in);
+    int e = parse_and_probe_rows(s, task, in);
     if (e != 0) return e;
     for (uint32_t row = 0; row < s->rows.rows; row++) {
         assert(s->matched[row]); /* the table was made from these rows */
@@ -177,17 +177,17 @@ const struct glint_function join_build_rows = {.name = "join.build_rows",
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_NONE, GLINT_TEXT},
                                                .state_size = sizeof(struct probe_state),
-                                               .open = build_rows_open,
-                                               .batch = build_rows_batch};
+                                               .open = unmatched_rows_init,
+                                               .batch = emit_unmatched_build_rows};
 
 /* ---- The plan */
 
-static int take_row(void *arg, const struct glint_record *record)
+static int collect_build_row(void *arg, const struct glint_record *record)
 {
     return join_table_add(arg, record->key.bytes, record->value.bytes);
 }
 
-static int take_key(void *arg, const struct glint_record *record)
+static int collect_build_key(void *arg, const struct glint_record *record)
 {
     return join_table_add(arg, record->key.bytes, (struct glint_slice){NULL, 0});
 }
@@ -197,21 +197,20 @@ static void broadcast_too_large(const struct join *j, uint64_t limit)
     if (j->chosen) return;
     glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
                 "%s: larger than the limit of %llu bytes for a broadcast side",
-                j->tables[j->build].paths,
-                (unsigned long long)limit);
+                j->tables[j->build].paths, (unsigned long long)limit);
 }
 
 /* The rows of the build side, or only its keys if the rows are not needed. */
-static struct glint_broadcast *build_table(const struct join *j)
+static struct glint_broadcast *broadcast_build_table(const struct join *j)
 {
     const bool lines = join_has_pairs(j->type);
     struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
-    struct glint_args *args = join_args(j, j->build);
+    struct glint_args *args = join_function_args(j, j->build);
     glint_args_i64(args, "filtered", 0);
-    struct glint_rdd *rows =
-        glint_flat_map(join_lines(j, j->build), lines ? &join_side_rows : &join_side_keys, args);
+    struct glint_rdd *rows = glint_flat_map(join_side_lines(j, j->build),
+                                            lines ? &join_side_rows : &join_side_keys, args);
     struct glint_broadcast *out = NULL;
-    int r = glint_collect_each(rows, lines ? take_row : take_key, &table);
+    int r = glint_collect_each(rows, lines ? collect_build_row : collect_build_key, &table);
     if (r == JOIN_TABLE_FULL) broadcast_too_large(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);
@@ -224,7 +223,7 @@ struct bitmap {
     uint64_t size;
 };
 
-static int take_bitmap(void *arg, const struct glint_record *record)
+static int collect_matched_bitmap(void *arg, const struct glint_record *record)
 {
     struct bitmap *b = arg;
     const struct glint_slice bytes = record->value.bytes;
@@ -240,12 +239,12 @@ static int take_bitmap(void *arg, const struct glint_record *record)
 static struct glint_broadcast *matched_keys(const struct join *j, struct glint_broadcast *table)
 {
     struct bitmap b = {.g = j->g};
-    struct glint_args *args = join_args(j, join_probe_side(j));
+    struct glint_args *args = join_function_args(j, join_probe_side(j));
     glint_args_broadcast(args, "table", table);
     struct glint_rdd *matched =
-        glint_map_partitions(join_lines(j, join_probe_side(j)), &join_matched, args);
+        glint_map_partitions(join_side_lines(j, join_probe_side(j)), &join_matched, args);
     struct glint_rdd *all = glint_with_partitions(glint_reduce_by_key(matched, &bloom_or, NULL), 1);
-    int r = glint_collect_each(all, take_bitmap, &b);
+    int r = glint_collect_each(all, collect_matched_bitmap, &b);
     if (r == 0 && b.data == NULL) { /* the probe side is empty: no task, no bitmap */
         b.size = 1;
         b.data = glint_alloc(j->g, b.size);
@@ -259,20 +258,20 @@ struct glint_rdd *join_by_broadcast(const struct join *j)
     const bool pairs = join_has_pairs(j->type);
     const bool emit_probe_rows = pairs || j->build == JOIN_SIDE_RIGHT;
     const bool emit_build_rows = pairs ? join_keeps_unmatched(j->type, j->build) : !emit_probe_rows;
-    struct glint_broadcast *table = build_table(j);
+    struct glint_broadcast *table = broadcast_build_table(j);
     struct glint_rdd *from_probe = NULL, *from_build = NULL;
     if (table == NULL) return NULL;
     if (emit_probe_rows) {
-        struct glint_args *args = join_args(j, join_probe_side(j));
+        struct glint_args *args = join_function_args(j, join_probe_side(j));
         glint_args_broadcast(args, "table", table);
-        from_probe = glint_flat_map(join_lines(j, join_probe_side(j)), &join_probe, args);
+        from_probe = glint_flat_map(join_side_lines(j, join_probe_side(j)), &join_probe, args);
         if (!emit_build_rows || from_probe == NULL) return from_probe;
     }
     struct glint_broadcast *matched = matched_keys(j, table);
     if (matched == NULL) return NULL;
-    struct glint_args *args = join_args(j, j->build);
+    struct glint_args *args = join_function_args(j, j->build);
     glint_args_broadcast(args, "table", table);
     glint_args_broadcast(args, "matched", matched);
-    from_build = glint_flat_map(join_lines(j, j->build), &join_build_rows, args);
+    from_build = glint_flat_map(join_side_lines(j, j->build), &join_build_rows, args);
     return emit_probe_rows ? glint_union(from_probe, from_build) : from_build;
 }

@@ -28,7 +28,7 @@ static int reserve_key(struct join_rows *r, struct glint_task *task, uint64_t si
 }
 
 /* Returns NULL, or why the field is no number. */
-static const char *put_int(struct glint_slice text, uint8_t *out)
+static const char *put_integer_key(struct glint_slice text, uint8_t *out)
 {
     int64_t number;
     if (!(text.size <= SHORT_DIGITS && fields_int(text.data, (uint32_t)text.size, &number)) &&
@@ -40,8 +40,9 @@ static const char *put_int(struct glint_slice text, uint8_t *out)
 }
 
 /* Reports field `i` of the key, as glint_bad_value. */
-static int bad_field(const struct join_rows *r, struct glint_task *task, struct glint_slice line,
-                     uint32_t i, struct glint_slice field, const char *problem)
+static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
+                             struct glint_slice line, uint32_t i, struct glint_slice field,
+                             const char *problem)
 {
     return r->key_columns == 1 ? fields_bad_key(&r->fields, task, line, field, problem)
                                : columns_bad_value(&r->reader, task, line, i, field, problem);
@@ -49,14 +50,15 @@ static int bad_field(const struct join_rows *r, struct glint_task *task, struct 
 
 /* Writes a key of fields that are not null. Returns 1 with *out_size set, 0 if the row was bad and
  * skipped, or a code. */
-static int put_fields(const struct join_rows *r, struct glint_task *task, struct glint_slice line,
-                      const struct glint_slice *fields, uint8_t *out, uint64_t *out_size)
+static int put_key_fields(const struct join_rows *r, struct glint_task *task,
+                          struct glint_slice line, const struct glint_slice *fields, uint8_t *out,
+                          uint64_t *out_size)
 {
     uint8_t *at = out;
     for (uint32_t i = 0; i < r->key_columns; i++) {
         if (r->ints) {
-            const char *problem = put_int(fields[i], at);
-            if (problem != NULL) return bad_field(r, task, line, i, fields[i], problem);
+            const char *problem = put_integer_key(fields[i], at);
+            if (problem != NULL) return set_bad_key_error(r, task, line, i, fields[i], problem);
             at += INT_BYTES;
             continue;
         }
@@ -86,7 +88,7 @@ static int put_join_key(struct join_rows *r, struct glint_task *task, struct gli
         size = r->key_columns + (uint64_t)r->side;
         memset(out, r->key_delimiter, size);
     } else {
-        e = put_fields(r, task, line, fields, out, &size);
+        e = put_key_fields(r, task, line, fields, out, &size);
         if (e <= 0) return e;
     }
     if (r->built_size + size > UINT32_MAX)
@@ -97,7 +99,7 @@ static int put_join_key(struct join_rows *r, struct glint_task *task, struct gli
     return 1;
 }
 
-static int build_keys(struct join_rows *r, struct glint_task *task)
+static int build_keys_of_rows(struct join_rows *r, struct glint_task *task)
 {
     const struct glint_column *lines = &r->lines->value;
     struct glint_slice fields[COLUMNS_MAX];
@@ -138,5 +140,5 @@ static bool has_null(const struct join_rows *r)
 
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
-    return r->key_columns > 1 || r->ints || has_null(r) ? build_keys(r, task) : 0;
+    return r->key_columns > 1 || r->ints || has_null(r) ? build_keys_of_rows(r, task) : 0;
 }

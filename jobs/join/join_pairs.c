@@ -7,13 +7,13 @@
 
 /* ---- join.pairs: msgpack [probe, build] to a line */
 
-static int pairs_open(struct glint_task *task, void *state)
+static int join_pairs_init(struct glint_task *task, void *state)
 {
     return join_rows_open(task, state); /* of the probe side */
 }
 
-static int pairs_each(struct glint_task *task, void *state, const struct glint_record *in,
-                      struct glint_emitter *out)
+static int emit_joined_lines(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
 {
     struct join_rows *r = state;
     const struct glint_pair pair = glint_pair(&in->value);
@@ -35,8 +35,8 @@ const struct glint_function join_pairs = {.name = "join.pairs",
                                           .in = {GLINT_ANY, GLINT_MSGPACK},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct join_rows),
-                                          .open = pairs_open,
-                                          .each = pairs_each};
+                                          .open = join_pairs_init,
+                                          .each = emit_joined_lines};
 
 /* ---- join.present: from cogroup(right keys, left rows), the left rows of groups that have both */
 
@@ -44,7 +44,7 @@ struct present_state {
     bool right; /* the current group has a key of the right side, which comes first */
 };
 
-static int present_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int key_presence_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task;
     (void)key;
@@ -52,8 +52,8 @@ static int present_begin(struct glint_task *task, void *state, const union glint
     return 0;
 }
 
-static int present_each(struct glint_task *task, void *state, const struct glint_record *in,
-                        struct glint_emitter *out)
+static int key_presence_each(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
 {
     struct present_state *s = state;
     const struct glint_pair pair = glint_pair(&in->value);
@@ -71,8 +71,8 @@ static int present_each(struct glint_task *task, void *state, const struct glint
     return 0;
 }
 
-static int present_end(struct glint_task *task, void *state, const union glint_value *key,
-                       struct glint_emitter *out)
+static int key_presence_end(struct glint_task *task, void *state, const union glint_value *key,
+                            struct glint_emitter *out)
 {
     (void)task;
     (void)state;
@@ -86,6 +86,6 @@ const struct glint_function join_present = {.name = "join.present",
                                             .in = {GLINT_ANY, GLINT_MSGPACK},
                                             .out = {GLINT_SAME, GLINT_TEXT},
                                             .state_size = sizeof(struct present_state),
-                                            .begin_group = present_begin,
-                                            .each = present_each,
-                                            .end_group = present_end};
+                                            .begin_group = key_presence_begin,
+                                            .each = key_presence_each,
+                                            .end_group = key_presence_end};

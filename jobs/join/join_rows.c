@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* One key column is found by a scan, several are searched row by row. */
-static int open_columns(struct glint_task *task, struct join_rows *r)
+static int open_key_columns(struct glint_task *task, struct join_rows *r)
 {
     struct fields *f = &r->fields;
     int e = r->key_columns == 1 ? fields_open(task, f, true) : columns_open(task, &r->reader);
@@ -42,7 +42,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     r->delimiter = (uint8_t)delimiter;
     r->json = json != 0;
     r->keep_nulls = join_keeps_unmatched(r->type, r->side);
-    return open_columns(task, r);
+    return open_key_columns(task, r);
 }
 
 /* Bad rows were skipped: a row belongs to the next line that contains its key. */
@@ -197,14 +197,14 @@ int join_rows_emit_unmatched(struct join_rows *r, struct glint_task *task,
 /* ---- Keys as input of a filter */
 
 /* Borrows from the rows; `filter` is zeros: all refer to the only filter. */
-static struct bloom_rows take_ids(const struct join_rows *r, const uint16_t *filter)
+static struct bloom_rows key_ids_of_rows(const struct join_rows *r, const uint16_t *filter)
 {
     return (struct bloom_rows){r->key_base, r->key_start, r->key_end, filter, r->rows};
 }
 
 /* ---- join.ids: the elements of the filter */
 
-static int ids_open(struct glint_task *task, void *state)
+static int join_ids_init(struct glint_task *task, void *state)
 {
     struct join_rows *r = state;
     int e = join_rows_open(task, r);
@@ -212,8 +212,8 @@ static int ids_open(struct glint_task *task, void *state)
     return e;
 }
 
-static int ids_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                     struct glint_emitter *out)
+static int emit_key_ids(struct glint_task *task, void *state, const struct glint_batch *in,
+                        struct glint_emitter *out)
 {
     struct join_rows *r = state;
     int e = join_rows_parse(r, task, in);
@@ -229,8 +229,8 @@ const struct glint_function join_ids = {.name = "join.ids",
                                         .in = {GLINT_ANY, GLINT_TEXT},
                                         .out = {GLINT_NONE, GLINT_TEXT},
                                         .state_size = sizeof(struct join_rows),
-                                        .open = ids_open,
-                                        .batch = ids_batch};
+                                        .open = join_ids_init,
+                                        .batch = emit_key_ids};
 
 /* ---- Rows that can be filtered */
 
@@ -261,21 +261,21 @@ static void join_side_close(struct glint_task *task, void *state)
     bloom_set_fini(&((struct join_side_state *)state)->filter);
 }
 
-static void probe_filter(struct join_side_state *s)
+static void probe_join_filter(struct join_side_state *s)
 {
-    const struct bloom_rows ids = take_ids(&s->rows, s->ids_filter);
+    const struct bloom_rows ids = key_ids_of_rows(&s->rows, s->ids_filter);
     assert(s->filtered && s->filter.count == 1);
     bloom_set_contains_rows(&s->filter, &ids, s->hit);
 }
 
 /* Parses the lines and keeps the rows that may match a row of the other side. */
-static int side_rows(struct join_side_state *s, struct glint_task *task,
-                     const struct glint_batch *in)
+static int parse_and_filter_rows(struct join_side_state *s, struct glint_task *task,
+                                 const struct glint_batch *in)
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0 || !s->filtered) return e;
     const uint32_t rows = s->rows.rows;
-    probe_filter(s);
+    probe_join_filter(s);
     join_rows_select(&s->rows, s->hit, 1);
     glint_counter_add(task, s->probed, rows);
     glint_counter_add(task, s->filtered_out, rows - s->rows.rows);
@@ -284,10 +284,10 @@ static int side_rows(struct join_side_state *s, struct glint_task *task,
 
 /* ---- join.rows, join.keys */
 
-static int emit_side(struct join_side_state *s, struct glint_task *task,
-                     const struct glint_batch *in, bool lines, struct glint_emitter *out)
+static int emit_rows_or_keys(struct join_side_state *s, struct glint_task *task,
+                             const struct glint_batch *in, bool lines, struct glint_emitter *out)
 {
-    int e = side_rows(s, task, in);
+    int e = parse_and_filter_rows(s, task, in);
     if (e != 0) return e;
     struct glint_batch batch = {
         .rows = s->rows.rows, .key = join_rows_keys(&s->rows), .origin = in->origin};
@@ -296,26 +296,26 @@ static int emit_side(struct join_side_state *s, struct glint_task *task,
     return 0;
 }
 
-static int rows_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_join_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                          struct glint_emitter *out)
 {
-    return emit_side(state, task, in, true, out);
+    return emit_rows_or_keys(state, task, in, true, out);
 }
 
-static int keys_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_join_keys(struct glint_task *task, void *state, const struct glint_batch *in,
+                          struct glint_emitter *out)
 {
-    return emit_side(state, task, in, false, out);
+    return emit_rows_or_keys(state, task, in, false, out);
 }
 
 /* The complement: rows that the filter rejects need no shuffle. join.rows counts them. */
-static int rejected_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                          struct glint_emitter *out)
+static int emit_rejected_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
 {
     struct join_side_state *s = state;
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
-    probe_filter(s);
+    probe_join_filter(s);
     join_rows_select(&s->rows, s->hit, 0);
     return join_rows_emit_unmatched(&s->rows, task, out);
 }
@@ -328,8 +328,8 @@ static int rejected_batch(struct glint_task *task, void *state, const struct gli
     }
 
 const struct glint_function join_side_rows =
-    SIDE_FUNCTION("join.rows", GLINT_TEXT, GLINT_TEXT, rows_batch);
+    SIDE_FUNCTION("join.rows", GLINT_TEXT, GLINT_TEXT, emit_join_rows);
 const struct glint_function join_side_keys =
-    SIDE_FUNCTION("join.keys", GLINT_TEXT, GLINT_NONE, keys_batch);
+    SIDE_FUNCTION("join.keys", GLINT_TEXT, GLINT_NONE, emit_join_keys);
 const struct glint_function join_rejected =
-    SIDE_FUNCTION("join.rejected", GLINT_NONE, GLINT_TEXT, rejected_batch);
+    SIDE_FUNCTION("join.rejected", GLINT_NONE, GLINT_TEXT, emit_rejected_rows);

@@ -15,17 +15,17 @@ struct head {
 };
 static_assert(sizeof(struct head) == 64, "the data after the header is aligned");
 
-static uint64_t slots_for(uint64_t rows)
+static uint64_t slot_count_for(uint64_t rows)
 {
     uint64_t slots = 2;
     while (slots < 2 * rows) slots *= 2;
     return slots;
 }
 
-static uint64_t block_bytes(uint64_t rows, uint64_t bytes)
+static uint64_t join_table_block_bytes(uint64_t rows, uint64_t bytes)
 {
     return sizeof(struct head) + rows * sizeof(struct join_table_row) +
-           slots_for(rows) * sizeof(uint32_t) + bytes;
+           slot_count_for(rows) * sizeof(uint32_t) + bytes;
 }
 
 uint32_t join_table_hash(struct glint_slice key)
@@ -72,7 +72,7 @@ static bool reserve_row(struct join_table_rows *t, uint64_t bytes)
 int join_table_add(struct join_table_rows *t, struct glint_slice key, struct glint_slice line)
 {
     assert(key.size <= UINT32_MAX && line.size <= UINT32_MAX);
-    if (block_bytes(t->count + 1, t->size + key.size + line.size) > t->limit ||
+    if (join_table_block_bytes(t->count + 1, t->size + key.size + line.size) > t->limit ||
         t->count >= UINT32_MAX / 4)
         return JOIN_TABLE_FULL;
     if (!reserve_row(t, key.size + line.size)) return glint_error(t->g)->code;
@@ -94,7 +94,8 @@ static bool has_key(const struct join_table *t, uint32_t row, struct glint_slice
 }
 
 /* Links the last row first, so that a chain begins with the first row. */
-static void link_rows(const struct join_table *t, struct join_table_row *rows, uint32_t *slots)
+static void link_rows_by_hash(const struct join_table *t, struct join_table_row *rows,
+                              uint32_t *slots)
 {
     for (uint32_t i = t->count; i-- > 0;) {
         const struct glint_slice key = {t->bytes + rows[i].at, rows[i].key_size};
@@ -108,8 +109,9 @@ static void link_rows(const struct join_table *t, struct join_table_row *rows, u
 
 struct glint_broadcast *join_table_broadcast(struct join_table_rows *t)
 {
-    const struct head head = {.rows = t->count, .slots = slots_for(t->count), .bytes = t->size};
-    const uint64_t size = block_bytes(head.rows, head.bytes);
+    const struct head head = {
+        .rows = t->count, .slots = slot_count_for(t->count), .bytes = t->size};
+    const uint64_t size = join_table_block_bytes(head.rows, head.bytes);
     uint8_t *block = glint_alloc(t->g, size);
     if (block == NULL) return NULL;
     struct join_table_row *rows = (void *)(block + sizeof head);
@@ -122,7 +124,7 @@ struct glint_broadcast *join_table_broadcast(struct join_table_rows *t)
     const struct join_table table = {rows, slots, bytes, (uint32_t)head.rows,
                                      (uint32_t)(head.slots - 1)};
     assert(bytes + head.bytes == block + size);
-    link_rows(&table, rows, slots);
+    link_rows_by_hash(&table, rows, slots);
     return glint_broadcast(t->g, block, size);
 }
 
@@ -141,8 +143,8 @@ int join_table_open(struct glint_task *task, struct glint_slice block, struct jo
     if (block.size < sizeof head)
         return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is truncated");
     memcpy(&head, block.data, sizeof head);
-    if (head.rows > UINT32_MAX / 4 || head.slots != slots_for(head.rows) ||
-        head.bytes > block.size || block_bytes(head.rows, head.bytes) != block.size)
+    if (head.rows > UINT32_MAX / 4 || head.slots != slot_count_for(head.rows) ||
+        head.bytes > block.size || join_table_block_bytes(head.rows, head.bytes) != block.size)
         return glint_fail(task, GLINT_E_PROTOCOL, NULL, "a broadcast join table is damaged");
     out->rows = (const void *)(block.data + sizeof head);
     out->slots = (const void *)(out->rows + head.rows);

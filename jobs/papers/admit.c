@@ -33,7 +33,7 @@ struct keep_state {
     int64_t verdict[FIELDS_ROWS_MAX], ones[FIELDS_ROWS_MAX]; /* for admit.verdict */
 };
 
-static int keep_open(struct glint_task *task, void *state)
+static int admit_filter_init(struct glint_task *task, void *state)
 {
     struct keep_state *s = state;
     int r = fields_open(task, &s->fields, true);
@@ -56,7 +56,8 @@ static uint32_t next_admit_line(const struct fields *f, const struct glint_colum
 }
 
 /* Looks up all rows of a batch in the filter. */
-static int look_up(struct keep_state *s, struct glint_task *task, const struct glint_batch *in)
+static int look_up_rows_of_batch(struct keep_state *s, struct glint_task *task,
+                                 const struct glint_batch *in)
 {
     struct fields *f = &s->fields;
     int r = fields_parse(f, task, in);
@@ -72,13 +73,13 @@ static void count_verdicts(const struct keep_state *s, struct glint_task *task, 
     glint_counter_add(task, s->rejected, s->fields.rows - hits);
 }
 
-static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      uint16_t *out_rows, uint32_t *out_count)
+static int select_admitted_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                                uint16_t *out_rows, uint32_t *out_count)
 {
     struct keep_state *s = state;
     struct fields *f = &s->fields;
     *out_count = 0;
-    int r = look_up(s, task, in);
+    int r = look_up_rows_of_batch(s, task, in);
     if (r != 0) return r;
     uint32_t kept = 0, line = 0;
     for (uint32_t row = 0; row < f->rows; row++, line++) {
@@ -94,11 +95,11 @@ static int keep_batch(struct glint_task *task, void *state, const struct glint_b
 }
 
 /* Converts a line to (1 or 0, 1): key 1 for admitted lines, 0 for rejected ones. */
-static int verdict_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+static int emit_verdicts(struct glint_task *task, void *state, const struct glint_batch *in,
                          struct glint_emitter *out)
 {
     struct keep_state *s = state;
-    int r = look_up(s, task, in);
+    int r = look_up_rows_of_batch(s, task, in);
     if (r != 0) return r;
     uint32_t hits = 0;
     for (uint32_t row = 0; row < s->fields.rows; row++) {
@@ -115,7 +116,7 @@ static int verdict_batch(struct glint_task *task, void *state, const struct glin
     return 0;
 }
 
-static void keep_close(struct glint_task *task, void *state)
+static void admit_filter_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct keep_state *)state)->set);
@@ -126,22 +127,22 @@ static const struct glint_function keep = {.name = "admit.keep",
                                            .in = {GLINT_ANY, GLINT_TEXT},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct keep_state),
-                                           .open = keep_open,
-                                           .keep_batch = keep_batch,
-                                           .close = keep_close};
+                                           .open = admit_filter_init,
+                                           .keep_batch = select_admitted_rows,
+                                           .close = admit_filter_fini};
 static const struct glint_function verdict = {.name = "admit.verdict",
                                               .kind = GLINT_KIND_MAP,
                                               .in = {GLINT_ANY, GLINT_TEXT},
                                               .out = {GLINT_I64, GLINT_I64},
                                               .state_size = sizeof(struct keep_state),
-                                              .open = keep_open,
-                                              .batch = verdict_batch,
-                                              .close = keep_close};
+                                              .open = admit_filter_init,
+                                              .batch = emit_verdicts,
+                                              .close = admit_filter_fini};
 /* ---- The plan */
 
-static struct glint_args *keep_args(struct glint *g, const struct fields *fields,
-                                    const struct built_filter *filter, bool admitted,
-                                    bool with_counters)
+static struct glint_args *admit_function_args(struct glint *g, const struct fields *fields,
+                                              const struct built_filter *filter, bool admitted,
+                                              bool with_counters)
 {
     struct glint_args *args = glint_args(g);
     fields_args(args, fields);
@@ -156,7 +157,7 @@ struct glint_rdd *admit_lines(struct glint_rdd *lines, const struct fields *fiel
 {
     if (lines == NULL) return NULL;
     struct glint_args *args =
-        keep_args(glint_context(lines), fields, filter, admitted, with_counters);
+        admit_function_args(glint_context(lines), fields, filter, admitted, with_counters);
     return glint_filter(lines, &keep, args);
 }
 
@@ -182,7 +183,7 @@ struct verdict_counts {
     int64_t counted[2]; /* rejected, admitted */
 };
 
-static int take_count(void *arg, const struct glint_record *record)
+static int collect_verdict_count(void *arg, const struct glint_record *record)
 {
     struct verdict_counts *c = arg;
     if (record->key.i64 != 0 && record->key.i64 != 1)
@@ -197,9 +198,10 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
 {
     struct glint *g = glint_context(lines);
     struct verdict_counts c = {.g = g};
-    struct glint_rdd *verdicts = glint_map(lines, &verdict, keep_args(g, fields, b, true, true));
+    struct glint_rdd *verdicts =
+        glint_map(lines, &verdict, admit_function_args(g, fields, b, true, true));
     struct glint_rdd *sums = glint_reduce_by_key(verdicts, &GLINT_SUM_I64, NULL);
-    int r = glint_collect_each(sums, take_count, &c);
+    int r = glint_collect_each(sums, collect_verdict_count, &c);
     if (r == 0 && (c.counted[1] != glint_counter_value(g, "admitted") ||
                    c.counted[0] != glint_counter_value(g, "rejected")))
         r = task_result_fail(g, "verdicts that differ from its counters");
@@ -211,9 +213,9 @@ static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
 
 /* Reads the input once, or once for each output of lines. `with_counters`: the counters
  * have not been incremented yet. */
-static int save_lines(struct glint_rdd *lines, const struct fields *fields,
-                      const struct built_filter *b, const struct glint_job_args *args,
-                      bool with_counters)
+static int save_admitted_lines(struct glint_rdd *lines, const struct fields *fields,
+                               const struct built_filter *b, const struct glint_job_args *args,
+                               bool with_counters)
 {
     struct glint *g = glint_context(lines);
     const char *output[2] = {glint_job_option(args, "rejected"),
@@ -257,7 +259,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     int r = glint_error(g)->code;
     if (r == 0) r = make_admit_filter(g, args, filters, &fields, &filter);
     if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter);
-    if (r == 0) r = save_lines(lines, &fields, &filter, args, filters == NULL);
+    if (r == 0) r = save_admitted_lines(lines, &fields, &filter, args, filters == NULL);
     if (r == 0) save_report(g, &filter, paths[1]);
     built_filter_fini(&filter);
     return glint_error(g)->code;

@@ -37,7 +37,7 @@ struct method_comparison {
     struct measured methods[BLOOM_METHODS]; /* of the current p and mappers */
 };
 
-static uint64_t counter_value(const struct method_comparison *c, const char *name)
+static uint64_t comparison_counter_value(const struct method_comparison *c, const char *name)
 {
     return (uint64_t)glint_counter_value(c->g, name);
 }
@@ -70,13 +70,13 @@ static int measure_method(struct method_comparison *c, struct glint_rdd *lines,
     struct measured *m = &c->methods[method];
     *m = (struct measured){.formula =
                                bloom_method_bytes(&c->sizes, method, glint_partitions(lines))};
-    const uint64_t records = counter_value(c, "map output records"),
-                   moved = counter_value(c, "map output bytes"),
-                   shuffle_bytes = counter_value(c, BLOOM_SHUFFLE_BYTES);
+    const uint64_t records = comparison_counter_value(c, "map output records"),
+                   moved = comparison_counter_value(c, "map output bytes"),
+                   shuffle_bytes = comparison_counter_value(c, BLOOM_SHUFFLE_BYTES);
     int r = build_filters(c, lines, method);
-    m->records = counter_value(c, "map output records") - records;
-    m->moved = counter_value(c, "map output bytes") - moved;
-    m->shuffle_bytes = counter_value(c, BLOOM_SHUFFLE_BYTES) - shuffle_bytes;
+    m->records = comparison_counter_value(c, "map output records") - records;
+    m->moved = comparison_counter_value(c, "map output bytes") - moved;
+    m->shuffle_bytes = comparison_counter_value(c, BLOOM_SHUFFLE_BYTES) - shuffle_bytes;
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
         double wall = times_wall_ms(), cpu = times_cpu_ms();
         r = build_filters(c, lines, method);
@@ -105,7 +105,7 @@ static void add_method_line(struct method_comparison *c, double p, uint32_t mapp
 }
 
 /* The rows in `mappers` partitions, independent of the number of files. */
-static struct glint_rdd *cut_rows(const struct method_comparison *c, int64_t mappers)
+static struct glint_rdd *read_rows_for_mappers(const struct method_comparison *c, int64_t mappers)
 {
     const uint64_t lines = (c->sizes.rows + (uint64_t)mappers - 1) / (uint64_t)mappers;
     return glint_coalesce(fields_n_line_text_file(c->g, c->input, lines, &c->fields),
@@ -118,10 +118,10 @@ static int compare_methods(struct method_comparison *c, const struct list_f64 *p
     int r = count_rows(c);
     for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
         const double probability = p->items[at % p->count];
-        struct glint_rdd *lines = cut_rows(c, mappers->items[at / p->count]);
+        struct glint_rdd *lines = read_rows_for_mappers(c, mappers->items[at / p->count]);
         struct bloom_sizing sizing;
         r = sizes_sizing_from_options(c->g, args, probability, &sizing);
-        if (r == 0) r = sizes_apply(c->g, &c->sizes, &sizing);
+        if (r == 0) r = sizes_compute_params(c->g, &c->sizes, &sizing);
         if (r == 0) r = bloom_check_memory(c->g, &c->sizes);
         for (enum bloom_method method = 0; r == 0 && method < BLOOM_METHODS; method++) {
             if (!c->wanted[method]) continue;

@@ -9,13 +9,13 @@
 
 /* ---- elements.take */
 
-static int take_elements_open(struct glint_task *task, void *state)
+static int elements_fields_init(struct glint_task *task, void *state)
 {
     return fields_open(task, state, true);
 }
 
-static int take_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_elements(struct glint_task *task, void *state, const struct glint_batch *in,
+                         struct glint_emitter *out)
 {
     struct fields *f = state;
     int r = fields_parse(f, task, in);
@@ -37,8 +37,8 @@ const struct glint_function elements_take = {.name = "elements.take",
                                              .in = {GLINT_ANY, GLINT_TEXT},
                                              .out = {GLINT_NONE, GLINT_TEXT},
                                              .state_size = sizeof(struct fields),
-                                             .open = take_elements_open,
-                                             .batch = take_batch};
+                                             .open = elements_fields_init,
+                                             .batch = emit_elements};
 
 struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields *fields)
 {

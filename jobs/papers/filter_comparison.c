@@ -16,7 +16,7 @@ static const uint16_t first_filter[BATCH]; /* zeros: there is only one filter */
 /* ---- Random choices */
 
 /* The first n positions of a shuffle, or the first n elements. */
-static int draw_members(struct filter_comparison *d, uint32_t trial)
+static int draw_set_members(struct filter_comparison *d, uint32_t trial)
 {
     const struct elements *e = &d->elements;
     const uint64_t stream = draw_stream(draw_stream(d->seed) + trial);
@@ -56,7 +56,8 @@ static int build_set(const struct filter_comparison *d, struct exact_set **out)
     return 0;
 }
 
-static bool in_set(const struct filter_comparison *d, const struct exact_set *set, uint32_t element)
+static bool is_element_in_set(const struct filter_comparison *d, const struct exact_set *set,
+                              uint32_t element)
 {
     const struct elements *e = &d->elements;
     return exact_set_contains(set, e->base + e->start[element],
@@ -65,12 +66,12 @@ static bool in_set(const struct filter_comparison *d, const struct exact_set *se
 
 static void query_set(const struct filter_comparison *d, const struct exact_set *set)
 {
-    for (uint32_t i = 0; i < d->elements.count; i++) d->expected[i] = in_set(d, set, i);
+    for (uint32_t i = 0; i < d->elements.count; i++) d->expected[i] = is_element_in_set(d, set, i);
 }
 
 /* ---- A filter */
 
-static struct bloom_rows batch_at(const struct elements *e, uint32_t i)
+static struct bloom_rows batch_of_element(const struct elements *e, uint32_t i)
 {
     assert(i < e->count);
     return (struct bloom_rows){e->base, e->start + i, e->end + i, first_filter,
@@ -82,11 +83,11 @@ static int build_filter(const struct filter_comparison *d, const struct contende
 {
     struct bloom_adder adder;
     enum bloom_result result = bloom_set_init(out, &contender->params, 1);
-    if (result != BLOOM_OK) return sizes_fail(d->g, result, "a filter");
+    if (result != BLOOM_OK) return sizes_set_error(d->g, result, "a filter");
     bloom_adder_init(&adder, out);
     for (uint32_t i = 0; i < d->n; i += BATCH) {
-        const struct bloom_rows rows = batch_at(&d->members, i);
-        bloom_adder_rows(&adder, &rows);
+        const struct bloom_rows rows = batch_of_element(&d->members, i);
+        bloom_adder_add_rows(&adder, &rows);
     }
     bloom_adder_flush(&adder);
     return 0;
@@ -96,13 +97,13 @@ static void query_filter(const struct filter_comparison *d, const struct bloom_s
 {
     const struct elements *e = &d->elements;
     for (uint32_t i = 0; i < e->count; i += BATCH) {
-        const struct bloom_rows rows = batch_at(e, i);
+        const struct bloom_rows rows = batch_of_element(e, i);
         bloom_set_contains_rows(set, &rows, d->hit + i);
     }
 }
 
-static bool in_filter(const struct filter_comparison *d, const struct bloom_filter *filter,
-                      uint32_t element)
+static bool is_element_in_filter(const struct filter_comparison *d,
+                                 const struct bloom_filter *filter, uint32_t element)
 {
     const struct elements *e = &d->elements;
     return bloom_contains(filter, e->base + e->start[element], e->end[element] - e->start[element]);
@@ -146,8 +147,8 @@ static void time_rounds(const struct filter_comparison *d, struct contender *con
         const double from = times_wall_ms();
         for (int64_t i = 0; i < d->rounds.items[r]; i++) {
             for (uint32_t member = 0; member < d->n; member++)
-                found += set != NULL ? in_set(d, set, d->order[member])
-                                     : in_filter(d, filter, d->order[member]);
+                found += set != NULL ? is_element_in_set(d, set, d->order[member])
+                                     : is_element_in_filter(d, filter, d->order[member]);
         }
         times_add(&contender->rounds_us[r], (times_wall_ms() - from) * 1e3);
         assert(found == (uint64_t)d->rounds.items[r] * d->n);
@@ -155,7 +156,7 @@ static void time_rounds(const struct filter_comparison *d, struct contender *con
     }
 }
 
-static int run_set(struct filter_comparison *d, struct contender *contender)
+static int measure_set(struct filter_comparison *d, struct contender *contender)
 {
     struct exact_set *set = NULL;
     double build_ms = 0, query_ms = 0;
@@ -180,7 +181,7 @@ static int run_set(struct filter_comparison *d, struct contender *contender)
     return r;
 }
 
-static int run_filter(struct filter_comparison *d, struct contender *contender)
+static int measure_filter(struct filter_comparison *d, struct contender *contender)
 {
     struct bloom_set set = {.count = 0};
     double build_ms = 0, query_ms = 0;
@@ -228,10 +229,10 @@ int filter_comparison_run(struct filter_comparison *d)
     assert(d->trials > 0 && d->trials <= TIMES_MAX);
     int r = alloc_comparison(d);
     for (uint32_t trial = 0; r == 0 && trial < d->trials; trial++) {
-        r = draw_members(d, trial);
+        r = draw_set_members(d, trial);
         draw_seeds(d, trial);
-        if (r == 0) r = run_set(d, &d->contenders[0]);
-        for (uint32_t i = 1; r == 0 && i < d->count; i++) r = run_filter(d, &d->contenders[i]);
+        if (r == 0) r = measure_set(d, &d->contenders[0]);
+        for (uint32_t i = 1; r == 0 && i < d->count; i++) r = measure_filter(d, &d->contenders[i]);
     }
     return r;
 }

@@ -53,7 +53,8 @@ static int read_set_sizes(struct glint *g, const struct glint_job_args *args, st
     return 0;
 }
 
-static int read_choice(struct glint *g, const struct glint_job_args *args, struct choice *out)
+static int read_filter_choice(struct glint *g, const struct glint_job_args *args,
+                              struct choice *out)
 {
     out->k = 0;
     if (glint_job_option(args, "k") != NULL)
@@ -92,7 +93,7 @@ static int size_contender(struct filter_comparison *d, const struct choice *c,
         text_format(about, sizeof about, "%g bits%s, %u elements, scheme %s, layout %s", bits,
                     c->per_element ? " per element" : "", d->n, bloom_scheme_name(scheme),
                     bloom_layout_name(layout));
-        return sizes_fail(d->g, result, about);
+        return sizes_set_error(d->g, result, about);
     }
     contender->bytes = bloom_bytes(contender->params.m);
     d->count++;
@@ -199,7 +200,7 @@ static void save_rounds(struct filter_comparison *d, const char *output)
 
 /* ---- The job */
 
-static int check_count(const struct filter_comparison *d, const char *about)
+static int check_element_count(const struct filter_comparison *d, const char *about)
 {
     if (d->n < d->elements.count) return 0;
     return glint_abort(d->g, GLINT_E_BAD_VALUE, "use a smaller --elements, or a larger input",
@@ -213,7 +214,7 @@ static int collect_elements(struct filter_comparison *d, struct glint_rdd *eleme
 {
     int r = elements_collect(elements, &d->elements);
     const bool unknown = glint_explaining(d->g); /* no elements are known then */
-    if (r != 0 || non_members == NULL) return r != 0 || unknown ? r : check_count(d, input);
+    if (r != 0 || non_members == NULL) return r != 0 || unknown ? r : check_element_count(d, input);
     d->first = true;
     d->n = d->elements.count;
     struct glint_rdd *more = fields_text_file(d->g, non_members, fields);
@@ -236,7 +237,8 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
     const char *times = glint_job_option(args, "times"), *trials = glint_job_option(args, "rates");
     const char *non_members = glint_job_option(args, "non-members");
-    if (fields_id_options(g, args, paths[0], &fields) != 0 || read_choice(g, args, &choice) != 0 ||
+    if (fields_id_options(g, args, paths[0], &fields) != 0 ||
+        read_filter_choice(g, args, &choice) != 0 ||
         list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
     if (times == NULL) d.rounds.count = 0; /* they would not be printed */

@@ -37,7 +37,7 @@ struct fpr_check {
 };
 
 /* Adds the results of the trial at c->p.items[at]. */
-static void take_trial(struct fpr_check *c, uint32_t at, int64_t sample)
+static void add_trial_result(struct fpr_check *c, uint32_t at, int64_t sample)
 {
     const struct trial *t = &c->trial;
     double tested = 0, rate = 0, from_bits = 0, textbook = 0, variance = 0;
@@ -69,8 +69,8 @@ static void take_trial(struct fpr_check *c, uint32_t at, int64_t sample)
     c->cells[at].variance += variance / (tested * tested);
 }
 
-static int run_sample(struct fpr_check *c, struct glint_rdd *lines, const double weights[2],
-                      int64_t sample)
+static int run_trials_of_sample(struct fpr_check *c, struct glint_rdd *lines,
+                                const double weights[2], int64_t sample)
 {
     struct trial *t = &c->trial;
     struct glint_rdd *parts[2];
@@ -81,9 +81,9 @@ static int run_sample(struct fpr_check *c, struct glint_rdd *lines, const double
         struct bloom_sizing sizing;
         enum bloom_result result =
             bloom_sizing_for_rate(c->scheme, BLOOM_CLASSIC, c->p.items[i], &sizing);
-        if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
+        if (result != BLOOM_OK) r = sizes_set_error(t->g, result, "--scheme");
         if (r == 0) r = trial_run(t, &sizing, parts[0], parts[1]);
-        if (r == 0) take_trial(c, i, sample);
+        if (r == 0) add_trial_result(c, i, sample);
     }
     trial_fini(t);
     return r;
@@ -132,7 +132,7 @@ static int fpr_check_samples(struct fpr_check *c, const struct glint_job_args *a
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &c->trial.fields);
     int r = glint_error(g)->code;
     for (int64_t sample = 0; r == 0 && sample < c->samples; sample++) {
-        r = run_sample(c, lines, weights, sample);
+        r = run_trials_of_sample(c, lines, weights, sample);
     }
     return r == 0 ? save_tables(c, args->positional[1], keys) : r;
 }

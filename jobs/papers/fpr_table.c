@@ -33,8 +33,8 @@ static void add_fpr_line(struct text_table *table, bool text, const union glint_
 }
 
 /* Adds a line per key, then one with the sums and the mean rates of all keys that were tested. */
-static void add_lines(struct text_table *table, const struct trial *t,
-                      const struct bloom_sizing *sizing)
+static void add_fpr_lines(struct text_table *table, const struct trial *t,
+                          const struct bloom_sizing *sizing)
 {
     static const union glint_value average = {.bytes = {(const uint8_t *)"average", 7}};
     struct fpr_line all = {.n = 0};
@@ -64,8 +64,8 @@ static void add_lines(struct text_table *table, const struct trial *t,
     add_fpr_line(table, true, &average, sizing, &all);
 }
 
-static int run_all(struct trial *t, const struct list_schemes *schemes, const struct list_f64 *p,
-                   const char *const *paths)
+static int run_all_trials(struct trial *t, const struct list_schemes *schemes,
+                          const struct list_f64 *p, const char *const *paths)
 {
     struct text_table table = {.g = t->g, .csv = t->fields.csv != 0};
     struct glint_rdd *train = fields_text_file(t->g, paths[0], &t->fields);
@@ -76,9 +76,9 @@ static int run_all(struct trial *t, const struct list_schemes *schemes, const st
         struct bloom_sizing sizing;
         enum bloom_result result = bloom_sizing_for_rate(
             schemes->items[i / p->count], BLOOM_CLASSIC, p->items[i % p->count], &sizing);
-        if (result != BLOOM_OK) r = sizes_fail(t->g, result, "--scheme");
+        if (result != BLOOM_OK) r = sizes_set_error(t->g, result, "--scheme");
         if (r == 0) r = trial_run(t, &sizing, train, test);
-        if (r == 0) add_lines(&table, t, &sizing);
+        if (r == 0) add_fpr_lines(&table, t, &sizing);
     }
     if (r == 0) r = text_table_save(&table, paths[2]);
     text_table_fini(&table);
@@ -95,7 +95,7 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
         list_probabilities(g, args, "p", &p) == 0) {
         if (glint_explaining(g))
             schemes.count = p.count = 1; /* the others are like the first one */
-        run_all(&t, &schemes, &p, args->positional);
+        run_all_trials(&t, &schemes, &p, args->positional);
     }
     trial_fini(&t);
     return glint_error(g)->code;

@@ -18,13 +18,13 @@ struct gap_state {
     uint64_t left; /* lines until the next one of the sample */
 };
 
-static void next_gap(struct gap_state *s)
+static void draw_next_gap(struct gap_state *s)
 {
     s->left = draw_below(s->stream, s->drawn++, (uint64_t)s->gap);
     assert(s->left < (uint64_t)s->gap);
 }
 
-static int gap_open(struct glint_task *task, void *state)
+static int gap_sample_init(struct glint_task *task, void *state)
 {
     struct gap_state *s = state;
     int r = glint_arg_i64(task, "gap", &s->gap);
@@ -32,12 +32,13 @@ static int gap_open(struct glint_task *task, void *state)
     if (r != 0) return r;
     if (s->gap <= 0) return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a gap is not positive");
     s->stream = draw_stream(draw_stream((uint64_t)s->seed) + glint_partition(task));
-    next_gap(s);
+    draw_next_gap(s);
     return 0;
 }
 
-static int gap_keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                          uint16_t *out_rows, uint32_t *out_count)
+static int gap_sample_select_rows(struct glint_task *task, void *state,
+                                  const struct glint_batch *in, uint16_t *out_rows,
+                                  uint32_t *out_count)
 {
     (void)task;
     struct gap_state *s = state;
@@ -45,7 +46,7 @@ static int gap_keep_batch(struct glint_task *task, void *state, const struct gli
     uint64_t row = s->left;
     for (; row < in->rows; row += 1 + s->left) {
         out_rows[count++] = (uint16_t)row;
-        next_gap(s);
+        draw_next_gap(s);
     }
     s->left = row - in->rows;
     *out_count = count;
@@ -57,8 +58,8 @@ static const struct glint_function gap_keep = {.name = "gap_sample.keep",
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_SAME, GLINT_SAME},
                                                .state_size = sizeof(struct gap_state),
-                                               .open = gap_open,
-                                               .keep_batch = gap_keep_batch};
+                                               .open = gap_sample_init,
+                                               .keep_batch = gap_sample_select_rows};
 
 static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
 {

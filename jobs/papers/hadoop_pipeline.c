@@ -34,7 +34,7 @@ struct hashes_state {
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
 };
 
-static int hashes_open(struct glint_task *task, void *state)
+static int hadoop_hashes_init(struct glint_task *task, void *state)
 {
     struct hashes_state *s = state;
     int r = bloom_input_open(task, &s->input);
@@ -49,15 +49,15 @@ static int hashes_open(struct glint_task *task, void *state)
     return s->indexes != NULL && s->no_filter >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static int hashes_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                        struct glint_emitter *out)
+static int emit_hadoop_hashes(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
 {
     struct hashes_state *s = state;
     struct bloom_rows rows;
     int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     const uint32_t bytes = s->set.k * (uint32_t)sizeof *s->indexes;
-    bloom_index_rows(&s->set, &rows, s->indexes);
+    bloom_hash_rows_to_indexes(&s->set, &rows, s->indexes);
     for (uint32_t row = 0; row < rows.rows; row++) {
         s->start[row] = row * bytes;
         s->end[row] = s->start[row] + bytes;
@@ -74,7 +74,7 @@ static int hashes_batch(struct glint_task *task, void *state, const struct glint
     return 0;
 }
 
-static void hashes_close(struct glint_task *task, void *state)
+static void hadoop_hashes_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct hashes_state *)state)->set);
@@ -84,7 +84,7 @@ static void hashes_close(struct glint_task *task, void *state)
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_ANY, GLINT_TEXT},                 \
         .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct hashes_state),                     \
-        .open = hashes_open, .batch = hashes_batch, .close = hashes_close                          \
+        .open = hadoop_hashes_init, .batch = emit_hadoop_hashes, .close = hadoop_hashes_fini       \
     }
 
 static const struct glint_function rating_hashes =
@@ -100,7 +100,7 @@ struct verify_state {
     struct bloom_tally tally;
 };
 
-static int verify_begin(struct glint_task *task, void *state, const union glint_value *key)
+static int verify_begin_key(struct glint_task *task, void *state, const union glint_value *key)
 {
     (void)task;
     (void)key;
@@ -111,7 +111,8 @@ static int verify_begin(struct glint_task *task, void *state, const union glint_
 }
 
 /* Copies the filter's bits, because the batch that contains them is reused. */
-static int take_filter(struct verify_state *s, struct glint_task *task, struct glint_slice value)
+static int copy_filter_to_verify(struct verify_state *s, struct glint_task *task,
+                                 struct glint_slice value)
 {
     struct bloom_filter view;
     enum bloom_result result = bloom_decode(value.data, value.size, &view);
@@ -150,21 +151,21 @@ static int verify_row(struct verify_state *s, struct glint_task *task, struct gl
     return 0;
 }
 
-static int verify_each(struct glint_task *task, void *state, const struct glint_record *in,
-                       struct glint_emitter *out)
+static int verify_filter_or_row(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
 {
     (void)out;
     const struct glint_pair pair = glint_pair(&in->value);
     const bool filter = pair.left.type == GLINT_I64 && pair.left.value.i64 == 0;
     if (pair.left.type != GLINT_I64 || pair.right.type != (filter ? GLINT_MSGPACK : GLINT_BYTES))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid record of a cogroup");
-    if (filter) return take_filter(state, task, pair.right.value.bytes);
+    if (filter) return copy_filter_to_verify(state, task, pair.right.value.bytes);
     return verify_row(state, task, pair.right.value.bytes);
 }
 
 /* A key without look-ups has no line, as in bloom-test. */
-static int verify_end(struct glint_task *task, void *state, const union glint_value *key,
-                      struct glint_emitter *out)
+static int verify_emit_result(struct glint_task *task, void *state, const union glint_value *key,
+                              struct glint_emitter *out)
 {
     (void)task;
     struct verify_state *s = state;
@@ -181,9 +182,9 @@ static const struct glint_function verify = {.name = "hadoop.verify",
                                              .in = {GLINT_ANY, GLINT_MSGPACK},
                                              .out = {GLINT_SAME, GLINT_BYTES},
                                              .state_size = sizeof(struct verify_state),
-                                             .begin_group = verify_begin,
-                                             .each = verify_each,
-                                             .end_group = verify_end};
+                                             .begin_group = verify_begin_key,
+                                             .each = verify_filter_or_row,
+                                             .end_group = verify_emit_result};
 
 /* ---- The plan */
 
@@ -223,12 +224,12 @@ static int count_rows(struct hadoop_plan *o, const char *train)
     struct glint_rdd *ones = glint_map(read_pipeline_lines(o, train), one, columns);
     struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
     int r = sizes_from_counts(glint_with_partitions(counts, o->reducers), o->text, &o->sizes);
-    if (r == 0) r = sizes_apply(o->g, &o->sizes, &o->sizing);
+    if (r == 0) r = sizes_compute_params(o->g, &o->sizes, &o->sizing);
     return r == 0 ? check_pipeline_memory(o) : r;
 }
 
-static struct glint_rdd *filters_of(const struct hadoop_plan *o, const char *train,
-                                    struct glint_args *args)
+static struct glint_rdd *hadoop_filters_rdd(const struct hadoop_plan *o, const char *train,
+                                            struct glint_args *args)
 {
     struct glint_rdd *lines = read_pipeline_lines(o, train);
     if (o->partials) {
@@ -255,7 +256,7 @@ static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const c
     fields_args(args, &o->fields);
     glint_args_i64(args, "method", BLOOM_LISTS_FIXED);
     glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
-    struct glint_rdd *filters = filters_of(o, paths[0], args);
+    struct glint_rdd *filters = hadoop_filters_rdd(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
     const struct glint_function *hash = o->text ? &text_hashes : &rating_hashes;
     struct glint_rdd *rows = glint_flat_map(read_pipeline_lines(o, paths[1]), hash, args);
@@ -283,7 +284,7 @@ static int hadoop_pipeline_run(struct glint *g, const struct glint_job_args *arg
     if (result == BLOOM_OK)
         run_pipeline(&o, args->positional, glint_job_option(args, "filters"));
     else
-        sizes_fail(g, result, "--p");
+        sizes_set_error(g, result, "--p");
     sizes_fini(&o.sizes);
     return glint_error(g)->code;
 }

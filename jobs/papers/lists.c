@@ -17,13 +17,14 @@ bool list_next(struct list_cursor *c, const char *text, struct glint_slice *out)
     return true;
 }
 
-static int item_fail(struct glint *g, const char *option, struct glint_slice item, const char *hint)
+static int set_list_item_error(struct glint *g, const char *option, struct glint_slice item,
+                               const char *hint)
 {
     return glint_abort(g, GLINT_E_BAD_VALUE, hint, "--%s: invalid value \"%.*s\"", option,
                        (int)(item.size > 100 ? 100 : item.size), (const char *)item.data);
 }
 
-static int list_full(struct glint *g, const char *option)
+static int set_list_full_error(struct glint *g, const char *option)
 {
     return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d items", option, LIST_MAX);
 }
@@ -46,8 +47,9 @@ static int read_reals(struct glint *g, const struct glint_job_args *args, const 
     out->count = 0;
     while (list_next(&c, glint_job_option(args, option), &item)) {
         double value;
-        if (out->count == LIST_MAX) return list_full(g, option);
-        if (!glint_parse_f64(item, &value) || !fits(value)) return item_fail(g, option, item, hint);
+        if (out->count == LIST_MAX) return set_list_full_error(g, option);
+        if (!glint_parse_f64(item, &value) || !fits(value))
+            return set_list_item_error(g, option, item, hint);
         out->items[out->count++] = value;
     }
     assert(out->count > 0);
@@ -76,9 +78,9 @@ int list_numbers(struct glint *g, const struct glint_job_args *args, const char 
     assert(min <= max);
     while (list_next(&c, glint_job_option(args, option), &item)) {
         int64_t value;
-        if (out->count == LIST_MAX) return list_full(g, option);
+        if (out->count == LIST_MAX) return set_list_full_error(g, option);
         if (!glint_parse_i64(item, &value))
-            return item_fail(g, option, item, "use whole numbers separated by commas");
+            return set_list_item_error(g, option, item, "use whole numbers separated by commas");
         if (value < min || value > max)
             return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
                                "--%s: %lld is out of range (%lld to %lld)", option,
@@ -96,10 +98,10 @@ int list_schemes(struct glint *g, const struct glint_job_args *args, const char 
     struct glint_slice item;
     out->count = 0;
     while (list_next(&c, glint_job_option(args, option), &item)) {
-        if (out->count == LIST_MAX) return list_full(g, option);
+        if (out->count == LIST_MAX) return set_list_full_error(g, option);
         if (bloom_scheme_parse((const char *)item.data, item.size, &out->items[out->count]) !=
             BLOOM_OK)
-            return item_fail(g, option, item, "use one of: " SIZES_CLASSIC_SCHEMES);
+            return set_list_item_error(g, option, item, "use one of: " SIZES_CLASSIC_SCHEMES);
         out->count++;
     }
     assert(out->count > 0);

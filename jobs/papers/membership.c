@@ -25,7 +25,7 @@ struct membership_result {
     double *expected;                      /* [sizes.count + 1]: expected share of the ids */
 };
 
-static int take_tally(void *arg, const struct glint_record *record)
+static int collect_member_tally(void *arg, const struct glint_record *record)
 {
     struct membership_result *o = arg;
     struct member_tally tally;
@@ -74,7 +74,7 @@ static void remove_filter_rate(const double *share, uint32_t count, double rate,
 
 /* The share of ids that c filters should report: an id of filter f certainly by f, and by the
  * others at random. */
-static void compute_expected(struct membership_result *o, double *all, double *others)
+static void compute_expected_shares(struct membership_result *o, double *all, double *others)
 {
     const uint32_t count = o->sizes.count;
     const double ids = o->ids > 0 ? (double)o->ids : 1;
@@ -92,7 +92,7 @@ static void compute_expected(struct membership_result *o, double *all, double *o
 
 /* ---- Tables */
 
-static double share_of(uint64_t part, uint64_t whole)
+static double ratio_or_zero(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
@@ -112,7 +112,7 @@ static int save_filters(const struct membership_result *o, const char *path)
                            (unsigned long long)p->n, (unsigned long long)p->m, p->k,
                            (unsigned long long)t->own, (unsigned long long)t->own_hits,
                            (unsigned long long)wrong, (unsigned long long)(others - wrong),
-                           (unsigned long long)(t->own - t->own_hits), share_of(wrong, others),
+                           (unsigned long long)(t->own - t->own_hits), ratio_or_zero(wrong, others),
                            o->rate[i]);
     }
     int r = text_table_save(&table, path);
@@ -121,7 +121,7 @@ static int save_filters(const struct membership_result *o, const char *path)
 }
 
 /* Up to the largest count that occurs or is expected. */
-static int save_counts(const struct membership_result *o, const char *path)
+static int save_hit_counts(const struct membership_result *o, const char *path)
 {
     struct text_table table = {.g = o->g};
     uint32_t last = o->sizes.count;
@@ -129,7 +129,7 @@ static int save_counts(const struct membership_result *o, const char *path)
     text_table_add(&table, "keys\tids\tshare\texpected");
     for (uint32_t c = 0; c <= last; c++)
         text_table_add(&table, "%u\t%llu\t%.9g\t%.9g", c, (unsigned long long)o->counts[c],
-                       share_of(o->counts[c], o->ids), o->expected[c]);
+                       ratio_or_zero(o->counts[c], o->ids), o->expected[c]);
     int r = text_table_save(&table, path);
     text_table_fini(&table);
     return r;
@@ -141,13 +141,13 @@ static void note_multiple_keys(const struct membership_result *o)
     const double expected = 1 - o->expected[0] - o->expected[1];
     glint_note(o->g, "more than one key: %llu of %llu ids, a rate of %.6g; expected %.6g",
                (unsigned long long)(o->ids - one), (unsigned long long)o->ids,
-               share_of(o->ids - one, o->ids), expected < 0 ? 0 : expected);
+               ratio_or_zero(o->ids - one, o->ids), expected < 0 ? 0 : expected);
 }
 
 /* ---- The plan */
 
 /* Allocates all arrays of the result, zeroed. */
-static int result_init(struct membership_result *o)
+static int membership_result_init(struct membership_result *o)
 {
     const uint64_t count = o->sizes.count + 1;
     o->rate = glint_alloc(o->g, sizeof *o->rate * count);
@@ -162,7 +162,7 @@ static int result_init(struct membership_result *o)
     return 0;
 }
 
-static void result_fini(struct membership_result *o)
+static void membership_result_fini(struct membership_result *o)
 {
     sizes_fini(&o->sizes);
     glint_free(o->rate);
@@ -173,8 +173,9 @@ static void result_fini(struct membership_result *o)
 
 /* The functions' arguments. With --members none the input may have no key column: uses the id
  * column, which every row has, as a text key. */
-static struct glint_args *look_up_args(struct membership_result *o, const struct fields *fields,
-                                       bool members, struct glint_broadcast *filters)
+static struct glint_args *membership_function_args(struct membership_result *o,
+                                                   const struct fields *fields, bool members,
+                                                   struct glint_broadcast *filters)
 {
     struct fields read = *fields;
     if (!members) {
@@ -195,14 +196,14 @@ static int save_results(struct membership_result *o, struct glint_rdd *lines,
     const uint64_t size = sizeof(double) * (o->sizes.count + 1);
     struct glint_rdd *tallies = glint_map_partitions(lines, &membership_tally, args);
     struct glint_rdd *sums = glint_reduce_by_key(tallies, &membership_add, NULL);
-    int r = glint_collect_each(sums, take_tally, o);
+    int r = glint_collect_each(sums, collect_member_tally, o);
     if (r != 0) return r;
     double *all = glint_alloc(o->g, size), *others = glint_alloc(o->g, size);
     if (all != NULL && others != NULL) {
-        compute_expected(o, all, others);
+        compute_expected_shares(o, all, others);
         if (!glint_explaining(o->g)) note_multiple_keys(o);
         r = save_filters(o, output);
-        if (r == 0 && counts != NULL) r = save_counts(o, counts);
+        if (r == 0 && counts != NULL) r = save_hit_counts(o, counts);
     }
     glint_free(all);
     glint_free(others);
@@ -223,15 +224,15 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *filters = glint_msgpack_file(g, paths[1], schema);
     int r = sizes_from_filters(filters, text, paths[1], &o.sizes);
-    if (r == 0) r = result_init(&o);
+    if (r == 0) r = membership_result_init(&o);
     if (r == 0) {
         struct glint_broadcast *blob = filters_broadcast(filters, &o.sizes, paths[1], NULL, o.rate);
-        struct glint_args *look_up = look_up_args(&o, &fields, members, blob);
+        struct glint_args *look_up = membership_function_args(&o, &fields, members, blob);
         if (sets != NULL)
             glint_save_as_text_file(glint_flat_map(lines, &membership_sets, look_up), sets);
         save_results(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
     }
-    result_fini(&o);
+    membership_result_fini(&o);
     return glint_error(g)->code;
 }
 

@@ -19,7 +19,7 @@ struct look_up {
     uint8_t *hit;                       /* [filters][ROW_STRIDE] */
 };
 
-static int look_up_open(struct glint_task *task, struct look_up *l)
+static int member_lookup_init(struct glint_task *task, struct look_up *l)
 {
     int r = fields_open(task, &l->fields, true);
     if (r == 0) r = sizes_open(task, &l->sizes);
@@ -32,7 +32,8 @@ static int look_up_open(struct glint_task *task, struct look_up *l)
 }
 
 /* Fills own, positive and hit for the batch's rows. Returns 0 or a code. */
-static int look_up_rows(struct look_up *l, struct glint_task *task, const struct glint_batch *in)
+static int member_lookup_rows(struct look_up *l, struct glint_task *task,
+                              const struct glint_batch *in)
 {
     struct fields *f = &l->fields;
     int r = fields_parse(f, task, in);
@@ -60,10 +61,10 @@ struct tally_state {
     int no_filter;
 };
 
-static int tally_open(struct glint_task *task, void *state)
+static int member_tally_init(struct glint_task *task, void *state)
 {
     struct tally_state *s = state;
-    int r = look_up_open(task, &s->look_up);
+    int r = member_lookup_init(task, &s->look_up);
     if (r != 0) return r;
     const uint32_t count = s->look_up.set.count;
     s->no_filter = glint_counter(task, "no filter");
@@ -75,13 +76,13 @@ static int tally_open(struct glint_task *task, void *state)
     return 0;
 }
 
-static int tally_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       struct glint_emitter *out)
+static int member_tally_add_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                                 struct glint_emitter *out)
 {
     (void)out;
     struct tally_state *s = state;
     struct look_up *l = &s->look_up;
-    int r = look_up_rows(l, task, in);
+    int r = member_lookup_rows(l, task, in);
     if (r != 0) return r;
     uint32_t without = 0;
     for (uint32_t i = 0; i < l->set.count; i++) {
@@ -111,7 +112,7 @@ static void emit_tally(struct glint_emitter *out, int64_t number, const struct m
     glint_emit(out, &record);
 }
 
-static int tally_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int member_tally_emit(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     const struct tally_state *s = state;
@@ -125,7 +126,7 @@ static int tally_end(struct glint_task *task, void *state, struct glint_emitter 
     return 0;
 }
 
-static void tally_close(struct glint_task *task, void *state)
+static void member_tally_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct tally_state *)state)->look_up.set);
@@ -136,13 +137,13 @@ const struct glint_function membership_tally = {.name = "membership.tally",
                                                 .in = {GLINT_ANY, GLINT_TEXT},
                                                 .out = {GLINT_I64, GLINT_BYTES},
                                                 .state_size = sizeof(struct tally_state),
-                                                .open = tally_open,
-                                                .batch = tally_batch,
-                                                .end = tally_end,
-                                                .close = tally_close};
+                                                .open = member_tally_init,
+                                                .batch = member_tally_add_rows,
+                                                .end = member_tally_emit,
+                                                .close = member_tally_fini};
 
-static int add_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                     const union glint_value *value)
+static int add_member_tallies(struct glint_task *task, void *state, struct glint_acc *acc,
+                              const union glint_value *value)
 {
     (void)state;
     struct member_tally a, b;
@@ -161,7 +162,7 @@ const struct glint_function membership_add = {.name = "membership.add",
                                               .kind = GLINT_KIND_REDUCE,
                                               .in = {GLINT_ANY, GLINT_BYTES},
                                               .out = {GLINT_SAME, GLINT_SAME},
-                                              .merge = add_merge};
+                                              .merge = add_member_tallies};
 
 /* ---- membership.sets: id TAB KEY,KEY,... */
 
@@ -209,14 +210,14 @@ static int name_filters(struct glint_task *task, struct sets_state *s)
     return s->list != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static int sets_open(struct glint_task *task, void *state)
+static int filter_sets_init(struct glint_task *task, void *state)
 {
     struct sets_state *s = state;
-    int r = look_up_open(task, &s->look_up);
+    int r = member_lookup_init(task, &s->look_up);
     return r == 0 ? name_filters(task, s) : r;
 }
 
-static void emit_set(const struct sets_state *s, uint32_t row, struct glint_emitter *out)
+static void emit_filter_set(const struct sets_state *s, uint32_t row, struct glint_emitter *out)
 {
     const struct look_up *l = &s->look_up;
     const struct fields *f = &l->fields;
@@ -235,17 +236,17 @@ static void emit_set(const struct sets_state *s, uint32_t row, struct glint_emit
     glint_emit(out, &record);
 }
 
-static int sets_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_filter_sets(struct glint_task *task, void *state, const struct glint_batch *in,
+                            struct glint_emitter *out)
 {
     struct sets_state *s = state;
-    int r = look_up_rows(&s->look_up, task, in);
+    int r = member_lookup_rows(&s->look_up, task, in);
     for (uint32_t row = 0; r == 0 && row < s->look_up.fields.rows; row++)
-        emit_set(s, row, out);
+        emit_filter_set(s, row, out);
     return r;
 }
 
-static void sets_close(struct glint_task *task, void *state)
+static void filter_sets_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct sets_state *)state)->look_up.set);
@@ -256,6 +257,6 @@ const struct glint_function membership_sets = {.name = "membership.sets",
                                                .in = {GLINT_ANY, GLINT_TEXT},
                                                .out = {GLINT_TEXT, GLINT_TEXT},
                                                .state_size = sizeof(struct sets_state),
-                                               .open = sets_open,
-                                               .batch = sets_batch,
-                                               .close = sets_close};
+                                               .open = filter_sets_init,
+                                               .batch = emit_filter_sets,
+                                               .close = filter_sets_fini};

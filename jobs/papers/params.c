@@ -21,7 +21,7 @@ struct size_state {
     double p;
 };
 
-static int size_open(struct glint_task *task, void *state)
+static int params_function_init(struct glint_task *task, void *state)
 {
     struct size_state *s = state;
     int r = glint_arg_i64(task, "scheme", &s->scheme);
@@ -66,15 +66,15 @@ static int emit_size(struct glint_task *task, const struct size_state *s,
     return 0;
 }
 
-static int size_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_params_of_count(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
 {
     const struct size_state *s = state;
     return emit_size(task, s, &in->key, in->value.i64, s->p, out);
 }
 
-static int size_own_each(struct glint_task *task, void *state, const struct glint_record *in,
-                         struct glint_emitter *out)
+static int emit_params_of_pair(struct glint_task *task, void *state, const struct glint_record *in,
+                               struct glint_emitter *out)
 {
     const struct glint_pair pair = glint_pair(&in->value);
     const int64_t n = pair.left.value.i64;
@@ -93,18 +93,19 @@ static int size_own_each(struct glint_task *task, void *state, const struct glin
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, value_},                          \
         .out = {GLINT_SAME, GLINT_BYTES}, .state_size = sizeof(struct size_state),                 \
-        .open = size_open, .each = each_                                                           \
+        .open = params_function_init, .each = each_                                                \
     }
 
-static const struct glint_function size_one = SIZE_FUNCTION("params.size", GLINT_I64, size_each);
+static const struct glint_function size_one =
+    SIZE_FUNCTION("params.size", GLINT_I64, emit_params_of_count);
 static const struct glint_function size_own =
-    SIZE_FUNCTION("params.size_own", GLINT_MSGPACK, size_own_each);
+    SIZE_FUNCTION("params.size_own", GLINT_MSGPACK, emit_params_of_pair);
 
 /* ---- params.own_number, params.own_text: a line KEY TAB P -> (key, p);
  * params.own_once */
 
-static int own_each(struct key_lines *lines, struct glint_task *task, const struct glint_record *in,
-                    bool text, struct glint_emitter *out)
+static int emit_own_size(struct key_lines *lines, struct glint_task *task,
+                         const struct glint_record *in, bool text, struct glint_emitter *out)
 {
     const struct glint_slice line = in->value.bytes;
     struct glint_record record;
@@ -123,20 +124,20 @@ static int own_each(struct key_lines *lines, struct glint_task *task, const stru
     return 0;
 }
 
-static int own_number_each(struct glint_task *task, void *state, const struct glint_record *in,
-                           struct glint_emitter *out)
+static int emit_own_number_size(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
 {
-    return own_each(state, task, in, false, out);
+    return emit_own_size(state, task, in, false, out);
 }
 
-static int own_text_each(struct glint_task *task, void *state, const struct glint_record *in,
-                         struct glint_emitter *out)
+static int emit_own_text_size(struct glint_task *task, void *state, const struct glint_record *in,
+                              struct glint_emitter *out)
 {
-    return own_each(state, task, in, true, out);
+    return emit_own_size(state, task, in, true, out);
 }
 
-static int own_once_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                          const union glint_value *value)
+static int reject_repeated_key(struct glint_task *task, void *state, struct glint_acc *acc,
+                               const union glint_value *value)
 {
     (void)state;
     return glint_fail(task, GLINT_E_COUNTS_INVALID, "write one P for each key",
@@ -151,14 +152,14 @@ static int own_once_merge(struct glint_task *task, void *state, struct glint_acc
     }
 
 static const struct glint_function own_number =
-    OWN_FUNCTION("params.own_number", GLINT_I64, own_number_each);
+    OWN_FUNCTION("params.own_number", GLINT_I64, emit_own_number_size);
 static const struct glint_function own_text =
-    OWN_FUNCTION("params.own_text", GLINT_TEXT, own_text_each);
+    OWN_FUNCTION("params.own_text", GLINT_TEXT, emit_own_text_size);
 static const struct glint_function own_once = {.name = "params.own_once",
                                                .kind = GLINT_KIND_REDUCE,
                                                .in = {GLINT_ANY, GLINT_F64},
                                                .out = {GLINT_SAME, GLINT_SAME},
-                                               .merge = own_once_merge};
+                                               .merge = reject_repeated_key};
 /* ---- The plan */
 
 static int params_run(struct glint *g, const struct glint_job_args *args)

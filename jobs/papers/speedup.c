@@ -35,15 +35,15 @@ struct speedup_measurement {
     double first_ms[WORK_KINDS]; /* of the first number of slots */
 };
 
-static struct glint_rdd *work_pipeline(const struct speedup_measurement *c, enum work work,
-                                       struct glint_rdd *lines)
+static struct glint_rdd *pipeline_of_work(const struct speedup_measurement *c, enum work work,
+                                          struct glint_rdd *lines)
 {
     return work == WORK_BUILD ? bloom_pipeline(lines, &c->sizes, BLOOM_PARTIALS, &c->fields)
                               : admit_lines(lines, &c->fields, &c->sample, true, false);
 }
 
 /* Chooses the split size so that there are `parts` splits, and coalesces if there are more. */
-static struct glint_rdd *cut_input(const struct speedup_measurement *c, int64_t parts)
+static struct glint_rdd *read_input_in_parts(const struct speedup_measurement *c, int64_t parts)
 {
     struct glint_rdd *lines = fields_text_file(c->g, c->input, &c->fields);
     if (lines == NULL) return NULL;
@@ -74,10 +74,10 @@ static int measure_work(struct speedup_measurement *c, enum work work, int64_t s
 {
     struct times wall = {.count = 0}, cpu = {.count = 0};
     int64_t counted = 0;
-    int r = glint_count(work_pipeline(c, work, lines), &counted);
+    int r = glint_count(pipeline_of_work(c, work, lines), &counted);
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
         const double wall_from = times_wall_ms(), cpu_from = times_cpu_ms();
-        r = glint_count(work_pipeline(c, work, lines), &counted);
+        r = glint_count(pipeline_of_work(c, work, lines), &counted);
         times_add(&wall, times_wall_ms() - wall_from);
         times_add(&cpu, times_cpu_ms() - cpu_from);
     }
@@ -96,8 +96,8 @@ static int64_t count_admitted(const struct elements *lines, const struct bloom_f
     return admitted;
 }
 
-static void time_loop(struct speedup_measurement *c, const struct elements *lines,
-                      const struct bloom_filter *filter)
+static void time_sequential_loop(struct speedup_measurement *c, const struct elements *lines,
+                                 const struct bloom_filter *filter)
 {
     struct times wall = {.count = 0}, cpu = {.count = 0};
     int64_t admitted = count_admitted(lines, filter);
@@ -118,7 +118,7 @@ static int collect_file(const struct speedup_measurement *c, const char *paths,
 }
 
 /* The sequential program: no tasks, no reading, and a separate filter. */
-static int measure_loop(struct speedup_measurement *c, const char *sample)
+static int measure_sequential_loop(struct speedup_measurement *c, const char *sample)
 {
     struct elements members, lines = {.count = 0};
     struct bloom_filter filter = {.bits = NULL};
@@ -126,11 +126,11 @@ static int measure_loop(struct speedup_measurement *c, const char *sample)
     if (r == 0) r = collect_file(c, c->input, &lines);
     if (r == 0) {
         enum bloom_result result = bloom_init(&filter, &c->sample.sizes.params[0]);
-        if (result != BLOOM_OK) r = sizes_fail(c->g, result, sample);
+        if (result != BLOOM_OK) r = sizes_set_error(c->g, result, sample);
     }
     for (uint32_t i = 0; r == 0 && i < members.count; i++)
         bloom_add(&filter, members.base + members.start[i], members.end[i] - members.start[i]);
-    if (r == 0) time_loop(c, &lines, &filter);
+    if (r == 0) time_sequential_loop(c, &lines, &filter);
     bloom_fini(&filter);
     elements_fini(&members);
     elements_fini(&lines);
@@ -154,8 +154,8 @@ static int measure_all(struct speedup_measurement *c, const struct one_filter *c
     for (int work = 0; work < WORK_LOOP; work++)
         for (uint32_t i = 0; r == 0 && i < c->slots.count; i++)
             r = measure_work(c, (enum work)work, c->slots.items[i],
-                             cut_input(c, c->slots.items[i]));
-    if (r == 0 && loop) r = measure_loop(c, paths[0]);
+                             read_input_in_parts(c, c->slots.items[i]));
+    if (r == 0 && loop) r = measure_sequential_loop(c, paths[0]);
     return r == 0 ? text_table_save(&c->table, paths[2]) : r;
 }
 

@@ -25,7 +25,7 @@ int trial_count(struct trial *t, struct glint_rdd *train)
     return t->keys != NULL ? 0 : glint_error(t->g)->code;
 }
 
-static int take_tally(void *arg, const struct glint_record *record)
+static int collect_trial_tally(void *arg, const struct glint_record *record)
 {
     struct trial *t = arg;
     struct bloom_tally tally;
@@ -69,7 +69,7 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
               struct glint_rdd *test)
 {
     assert(t->keys != NULL);
-    if (sizes_apply(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
+    if (sizes_compute_params(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
     struct glint_broadcast *filters = build_filters(t, train);
     if (filters == NULL) return glint_error(t->g)->code;
     const uint64_t before = (uint64_t)glint_counter_value(t->g, "no filter");
@@ -80,7 +80,7 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
     const struct glint_function *look_up = t->sizes.text ? &bloom_test_text : &bloom_test_rating;
     struct glint_rdd *hits = glint_map_partitions(test, look_up, args);
     struct glint_rdd *sums = glint_reduce_by_key(hits, &bloom_add_tallies, NULL);
-    int r = glint_collect_each(sums, take_tally, t);
+    int r = glint_collect_each(sums, collect_trial_tally, t);
     t->no_filter = (uint64_t)glint_counter_value(t->g, "no filter") - before;
     return r != 0 ? r : glint_error(t->g)->code;
 }

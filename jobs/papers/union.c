@@ -13,8 +13,8 @@
 
 /* The elements as lines, or, with --csv and --json-lines, as rows whose first field is the element.
  */
-static struct glint_rdd *elements_of(struct glint *g, const struct glint_job_args *args,
-                                     const struct fields *fields, uint64_t split_bytes)
+static struct glint_rdd *read_union_elements(struct glint *g, const struct glint_job_args *args,
+                                             const struct fields *fields, uint64_t split_bytes)
 {
     const char *name = glint_job_option(args, "element");
     const struct glint_slice path = {(const uint8_t *)name, strlen(name)};
@@ -51,14 +51,14 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     }
     if (glint_job_option(args, "n") != NULL)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
-    struct glint_rdd *elements = elements_of(g, args, &source, 0);
+    struct glint_rdd *elements = read_union_elements(g, args, &source, 0);
     int r = glint_error(g)->code;
     if (r == 0 && n == 0) r = one_filter_count(elements, &fields, args->positional[0], &n);
     if (r == 0) r = one_filter_sizes(g, &choice, n, &sizes);
     if (r == 0) r = bloom_check_memory(g, &sizes);
     if (r == 0) {
         assert(sizes.count == 1);
-        elements = elements_of(g, args, &source, bloom_split_bytes(&sizes));
+        elements = read_union_elements(g, args, &source, bloom_split_bytes(&sizes));
         struct glint_rdd *filter = bloom_pipeline(elements, &sizes, BLOOM_PARTIALS, &fields);
         if (glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]) == 0 &&
             glint_counter_value(g, BLOOM_OVERFULL) > 0)

@@ -27,7 +27,7 @@ static bool copy_quoted_word(struct splitter *s, char quote)
 }
 
 /* Copies a word. Returns NULL, or what is wrong with it. */
-static const char *copy_word(struct splitter *s)
+static const char *copy_command_word(struct splitter *s)
 {
     while (*s->at != '\0' && strchr(" \t\n", *s->at) == NULL) {
         if (strchr("|&;<>`", *s->at) != NULL) return "no shell interprets | & ; < > `";
@@ -51,7 +51,7 @@ const char *command_words_split(const char *command, char *out, char **words)
     size_t count = 0;
     for (s.at += strspn(s.at, " \t\n"); *s.at != '\0'; s.at += strspn(s.at, " \t\n")) {
         words[count++] = s.out;
-        const char *mistake = copy_word(&s);
+        const char *mistake = copy_command_word(&s);
         if (mistake != NULL) return mistake;
         *s.out++ = '\0';
     }

@@ -6,8 +6,8 @@
 #define STATUSES_MAX 256
 
 /* The key is what precedes the first tab. */
-static int split_key(struct glint_task *task, void *state, const struct glint_record *line,
-                     struct glint_emitter *out)
+static int split_key_at_tab(struct glint_task *task, void *state, const struct glint_record *line,
+                            struct glint_emitter *out)
 {
     struct glint_slice rest = line->value.bytes, key;
     (void)task, (void)state;
@@ -18,8 +18,9 @@ static int split_key(struct glint_task *task, void *state, const struct glint_re
     return 0;
 }
 
-static const struct glint_function split = GLINT_MAP(
-    "stream.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT), split_key);
+static const struct glint_function split =
+    GLINT_MAP("stream.split", GLINT_ELEMENTS(GLINT_TEXT), GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
+              split_key_at_tab);
 
 /* The lines that the command of an option prints; NULL with the context's error set. */
 static struct glint_rdd *add_stream_command(struct glint *g, struct glint_rdd *rdd,
@@ -45,7 +46,7 @@ static struct glint_rdd *add_stream_command(struct glint *g, struct glint_rdd *r
 }
 
 /* Parses 0,1,...: exit statuses that mean success. */
-static int parse_statuses(struct glint *g, const char *text, int ok[STATUSES_MAX + 1])
+static int parse_ok_statuses(struct glint *g, const char *text, int ok[STATUSES_MAX + 1])
 {
     struct glint_slice rest = {(const uint8_t *)text, strlen(text)}, field;
     int count = 0;
@@ -83,7 +84,7 @@ static int stream_run(struct glint *g, const struct glint_job_args *args)
     if (map == NULL) return glint_abort(g, GLINT_E_USAGE, "--map cat", "--map is missing");
     if (combine != NULL && reduce == NULL)
         return glint_abort(g, GLINT_E_USAGE, NULL, "--combine needs --reduce");
-    int r = parse_statuses(g, glint_job_option(args, "ok"), ok);
+    int r = parse_ok_statuses(g, glint_job_option(args, "ok"), ok);
     if (r != 0) return r;
     struct glint_rdd *lines = read_stream_lines(g, args);
     lines = add_stream_command(g, lines, "map", map, ok);

@@ -47,7 +47,7 @@ static double add_all(struct bloom_set *set, struct batch *batch, uint64_t n)
     for (uint64_t at = 0; at < n; at += ROWS) {
         struct bloom_rows rows = fill(batch, at);
         double begin = now();
-        bloom_adder_rows(&adder, &rows);
+        bloom_adder_add_rows(&adder, &rows);
         spent += now() - begin;
     }
     bloom_adder_flush(&adder);

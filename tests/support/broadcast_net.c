@@ -16,7 +16,7 @@ struct net_packet {
     struct fetch_request *request;
 };
 
-static uint64_t draw(struct broadcast_net *net)
+static uint64_t draw_u64(struct broadcast_net *net)
 {
     net->random ^= net->random << 13;
     net->random ^= net->random >> 7;
@@ -135,12 +135,12 @@ static void corrupt(struct broadcast_net *net, struct fetch_request *r, unsigned
 {
     uint8_t *bytes = r->response.size > 0 ? r->response.data : r->into;
     uint64_t size = r->response.size > 0 ? r->response.size : r->get.size;
-    bytes[draw(net) % size] ^= (uint8_t)(1u << (luck % 8));
+    bytes[draw_u64(net) % size] ^= (uint8_t)(1u << (luck % 8));
 }
 
 static void deliver_request(struct broadcast_net *net, struct fetch_request *r)
 {
-    unsigned luck = (unsigned)(draw(net) & 255);
+    unsigned luck = (unsigned)(draw_u64(net) & 255);
     bool spared = r->executor == EXECUTOR_ID_DRIVER && !net->corrupt_always;
     if (!spared && luck < net->fail_share) {
         net->failures++;
@@ -171,7 +171,7 @@ bool net_step(struct broadcast_net *net)
 {
     if (net->first == NULL) return false;
     /* Requests may be reordered; messages on one connection may not. */
-    uint64_t n = net->first->kind == PACKET_GET ? draw(net) % 4 : 0;
+    uint64_t n = net->first->kind == PACKET_GET ? draw_u64(net) % 4 : 0;
     struct net_packet *l = net->first;
     for (uint64_t i = 0; i < n && l->next != NULL; i++)
         if ((l = l->next)->kind != PACKET_GET) n = i;

@@ -69,7 +69,7 @@ static void add_in_pieces(struct bloom_set *set, const struct sample *sample, ui
             end[r] = sample->end[at + r] - sample->start[at];
         }
         struct bloom_rows piece = {copy, start, end, sample->filter + at, rows};
-        bloom_adder_rows(adder, &piece);
+        bloom_adder_add_rows(adder, &piece);
         free(copy);
         free(start);
         free(end);
@@ -120,8 +120,8 @@ static void check_indexes(const struct bloom_set *set, const struct sample *samp
     uint32_t *narrow = calloc((uint64_t)sample->rows.rows * set->k, sizeof *narrow);
     uint64_t *wide = calloc((uint64_t)sample->rows.rows * set->k, sizeof *wide);
     cr_assert(narrow && wide);
-    if (!set->wide) bloom_index_rows(set, &sample->rows, narrow);
-    bloom_index_rows_wide(set, &sample->rows, wide);
+    if (!set->wide) bloom_hash_rows_to_indexes(set, &sample->rows, narrow);
+    bloom_hash_rows_to_indexes_wide(set, &sample->rows, wide);
     for (uint32_t r = 0; r < sample->rows.rows; r++) {
         struct bloom_filter filter = bloom_set_filter(set, sample->filter[r]);
         uint64_t indexes[BLOOM_K_MAX];
@@ -307,8 +307,8 @@ Test(batches, bits_can_be_set_from_indexes)
             struct bloom_rows rows = slice(&sample, at, 100);
             uint32_t narrow[300];
             uint64_t wide[300];
-            bloom_index_rows_wide(&set, &rows, wide);
-            if (!set.wide) bloom_index_rows(&set, &rows, narrow);
+            bloom_hash_rows_to_indexes_wide(&set, &rows, wide);
+            if (!set.wide) bloom_hash_rows_to_indexes(&set, &rows, narrow);
             for (uint32_t r = 0; r < 100; r++)
                 cr_assert(set.wide || r % 2 == 0
                               ? bloom_set_bits_wide(&set, rows.filter[r], wide + 3 * r, 3)

@@ -34,7 +34,7 @@ static void add(struct bloom_set *set, struct ids *ids)
     bloom_adder_init(adder, set);
     for (uint32_t at = 0; at < ADDED; at += ROWS) {
         struct bloom_rows rows = fill(ids, at, ADDED - at < ROWS ? ADDED - at : ROWS);
-        bloom_adder_rows(adder, &rows);
+        bloom_adder_add_rows(adder, &rows);
     }
     bloom_adder_flush(adder);
     free(adder);

@@ -220,7 +220,7 @@ static void check_set(const struct bloom_params *params, uint32_t count)
     cr_assert_eq(bloom_set_init(&set, params, count), BLOOM_OK);
     cr_assert_eq(bloom_set_init(&expected, params, count), BLOOM_OK);
     bloom_adder_init(adder, &set);
-    bloom_adder_rows(adder, &in.rows);
+    bloom_adder_add_rows(adder, &in.rows);
     bloom_adder_flush(adder);
     for (uint32_t r = 0; r < in.rows.rows; r++) {
         struct bloom_filter f = bloom_set_filter(&expected, in.filter[r]);
@@ -237,7 +237,7 @@ static void check_set(const struct bloom_params *params, uint32_t count)
     cr_assert_eq(bloom_set_view(&seen, blob, size), BLOOM_OK);
     bloom_set_contains_rows(&seen, &out.rows, hit);
     bloom_set_contains_all(&seen, &out.rows, all, 900);
-    bloom_index_rows_wide(&seen, &out.rows, indexes);
+    bloom_hash_rows_to_indexes_wide(&seen, &out.rows, indexes);
     for (uint32_t r = 0; r < out.rows.rows; r++) {
         const uint8_t *id = out.data + out.start[r];
         const uint32_t length = out.end[r] - out.start[r];

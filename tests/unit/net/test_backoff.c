@@ -16,7 +16,7 @@ static int fake_random(struct env *env, void *out, size_t size)
     return random_result;
 }
 
-static uint64_t draw(uint8_t byte, int result, uint64_t ns)
+static uint64_t draw_u64(uint8_t byte, int result, uint64_t ns)
 {
     struct env env = *env_real();
     env.random = fake_random;
@@ -27,13 +27,13 @@ static uint64_t draw(uint8_t byte, int result, uint64_t ns)
 
 Test(backoff, jitter_is_between_half_and_all)
 {
-    cr_expect_eq(draw(0x00, 0, SECOND_NS), SECOND_NS / 2);
-    cr_expect_eq(draw(0xff, 0, SECOND_NS), SECOND_NS);
-    uint64_t middle = draw(0x40, 0, SECOND_NS);
+    cr_expect_eq(draw_u64(0x00, 0, SECOND_NS), SECOND_NS / 2);
+    cr_expect_eq(draw_u64(0xff, 0, SECOND_NS), SECOND_NS);
+    uint64_t middle = draw_u64(0x40, 0, SECOND_NS);
     cr_expect(middle > SECOND_NS / 2 + SECOND_NS / 9 && middle < SECOND_NS / 2 + SECOND_NS / 7);
 }
 
 Test(backoff, without_random_bytes_it_is_three_quarters)
 {
-    cr_expect_eq(draw(0x00, -1, SECOND_NS), SECOND_NS / 4 * 3);
+    cr_expect_eq(draw_u64(0x00, -1, SECOND_NS), SECOND_NS / 4 * 3);
 }

@@ -71,7 +71,7 @@ struct tracker_sim {
 
 static struct tracker_sim w;
 
-static uint64_t draw(void)
+static uint64_t draw_u64(void)
 {
     w.random ^= w.random << 13;
     w.random ^= w.random >> 7;
@@ -81,7 +81,7 @@ static uint64_t draw(void)
 
 static double draw_unit(void)
 {
-    return (double)(draw() >> 11) / 9007199254740992.0;
+    return (double)(draw_u64() >> 11) / 9007199254740992.0;
 }
 
 static struct sim_message *send_message(double delay, unsigned executor)
@@ -281,10 +281,12 @@ static double run(const struct scenario *s)
             ->join = true;
     double span = s->blocks * (double)BROADCAST_BLOCK_BYTES_MIN / s->link;
     for (unsigned d = 0; d < s->deaths; d++)
-        send_message(s->join_spread + draw_unit() * span * 1.2, (unsigned)(draw() % s->executors))
+        send_message(s->join_spread + draw_unit() * span * 1.2,
+                     (unsigned)(draw_u64() % s->executors))
             ->death = true;
     for (unsigned c = 0; c < s->cut_pairs; c++) {
-        unsigned a = (unsigned)(draw() % s->executors), b = (unsigned)(draw() % s->executors);
+        unsigned a = (unsigned)(draw_u64() % s->executors),
+                 b = (unsigned)(draw_u64() % s->executors);
         w.nodes[a].cut[b] = w.nodes[b].cut[a] = true;
     }
     for (unsigned steps = 0; step(); steps++)
