@@ -53,7 +53,8 @@ static void print_loaded_libraries(void)
     const struct curl_library *curl = curl_library_load(&unused);
     const struct web_library *web = web_library_load(&unused);
     const bool expat = xml_library_load(&unused) == 0;
-    print_loaded_library("OpenSSL", openssl ? OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
+    print_loaded_library("OpenSSL",
+                         openssl ? crypto.OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
     print_loaded_library("libcurl",
                          curl != NULL ? curl->version_info(CURLVERSION_NOW)->version : NULL);
     print_loaded_library("libmicrohttpd", web != NULL ? web->get_version() : NULL);

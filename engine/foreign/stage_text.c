@@ -21,7 +21,7 @@ bool stage_text_append(struct buffer *out, struct glint_slice s)
     if (!buffer_reserve(out, s.size / 3 * 4 + 8)) return false;
     for (uint64_t at = 0; at < s.size; at += step) {
         const uint64_t n = s.size - at < step ? s.size - at : step;
-        out->size += (uint64_t)EVP_EncodeBlock(out->data + out->size, s.data + at, (int)n);
+        out->size += (uint64_t)crypto.EVP_EncodeBlock(out->data + out->size, s.data + at, (int)n);
     }
     return true;
 }
@@ -32,7 +32,7 @@ static bool parse_base64(struct glint_slice field, struct buffer *out)
     struct glint_error unused = {.code = GLINT_OK};
     if (field.size % 4 != 0 || field.size > INT32_MAX) return false;
     if (crypto_library_load(&unused) != 0) return false;
-    const int n = EVP_DecodeBlock(out->data + out->size, field.data, (int)field.size);
+    const int n = crypto.EVP_DecodeBlock(out->data + out->size, field.data, (int)field.size);
     if (n < 0) return false;
     const uint8_t *end = field.data + field.size;
     out->size += (uint64_t)n - (end[-1] == '=') - (end[-2] == '=');

@@ -1,12 +1,11 @@
 /* libssl.so.3 brings libcrypto.so.3: its handle finds the functions of both. */
-#define CRYPTO_LIBRARY_OWN_NAMES
 #include "engine/net/crypto_library.h"
 
 #include "engine/base/shared_library.h"
 
 #define HINT "install OpenSSL 3, on Debian: apt install libssl3"
 
-struct crypto_library crypto_library;
+struct crypto_library crypto;
 
 #define SYMBOL(function) {#function, offsetof(struct crypto_library, function)},
 static const struct shared_symbol symbols[] = {CRYPTO_FUNCTIONS(SYMBOL)};
@@ -15,7 +14,7 @@ static const struct shared_symbol symbols[] = {CRYPTO_FUNCTIONS(SYMBOL)};
  * for each driver. */
 static int initialize_openssl(struct glint_error *error)
 {
-    if (crypto_library.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1) return 0;
+    if (crypto.OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) == 1) return 0;
     return error_set(error, GLINT_E_SYSTEM, HINT, "OpenSSL cannot be initialized");
 }
 
@@ -28,7 +27,7 @@ int crypto_library_load(struct glint_error *error)
                                             .code = GLINT_E_SYSTEM,
                                             .symbols = symbols,
                                             .symbol_count = sizeof symbols / sizeof symbols[0],
-                                            .table = &crypto_library,
+                                            .table = &crypto,
                                             .initialize = initialize_openssl,
                                             .lock = PTHREAD_MUTEX_INITIALIZER};
     return shared_library_load(&library, error);

@@ -349,7 +349,7 @@ static int hash_file(struct env *env, int file, EVP_MD_CTX *hash, uint8_t *chunk
     for (uint64_t at = 0; n > 0; at += (uint64_t)n) {
         n = env_read_full(env, file, chunk, CHUNK_BYTES, at);
         if (n < 0) return (int)n;
-        if (EVP_DigestUpdate(hash, chunk, (size_t)n) != 1) return -EIO;
+        if (crypto.EVP_DigestUpdate(hash, chunk, (size_t)n) != 1) return -EIO;
     }
     return 0;
 }
@@ -358,14 +358,14 @@ int sha256_of_file(struct env *env, int file, uint8_t out[SHA256_BYTES])
 {
     struct glint_error unused = {.code = GLINT_OK};
     if (crypto_library_load(&unused) != 0) return -ENOSYS;
-    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    EVP_MD_CTX *hash = crypto.EVP_MD_CTX_new();
     uint8_t *chunk = mem_alloc(CHUNK_BYTES);
     int r = hash != NULL && chunk != NULL ? 0 : -ENOMEM;
-    if (r == 0 && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1) r = -EIO;
+    if (r == 0 && crypto.EVP_DigestInit_ex(hash, crypto.EVP_sha256(), NULL) != 1) r = -EIO;
     if (r == 0) r = hash_file(env, file, hash, chunk);
-    if (r == 0 && EVP_DigestFinal_ex(hash, out, NULL) != 1) r = -EIO;
+    if (r == 0 && crypto.EVP_DigestFinal_ex(hash, out, NULL) != 1) r = -EIO;
     mem_free(chunk);
-    EVP_MD_CTX_free(hash);
+    crypto.EVP_MD_CTX_free(hash);
     return r;
 }
 

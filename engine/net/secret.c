@@ -155,16 +155,17 @@ bool secret_derive_key(const struct secret *secret, const char *info, uint8_t *o
 {
     struct glint_error unused = {.code = GLINT_OK};
     if (crypto_library_load(&unused) != 0) return false;
-    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
-    EVP_KDF_CTX *c = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
+    EVP_KDF *kdf = crypto.EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *c = kdf != NULL ? crypto.EVP_KDF_CTX_new(kdf) : NULL;
     OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string("digest", (char *)"SHA256", 0),
-        OSSL_PARAM_construct_octet_string("key", (void *)(uintptr_t)secret->bytes, SECRET_BYTES),
-        OSSL_PARAM_construct_octet_string("info", (void *)(uintptr_t)info, strlen(info)),
-        OSSL_PARAM_construct_end()};
-    bool ok = c != NULL && EVP_KDF_derive(c, out, size, params) > 0;
-    EVP_KDF_CTX_free(c);
-    EVP_KDF_free(kdf);
+        crypto.OSSL_PARAM_construct_utf8_string("digest", (char *)"SHA256", 0),
+        crypto.OSSL_PARAM_construct_octet_string("key", (void *)(uintptr_t)secret->bytes,
+                                                 SECRET_BYTES),
+        crypto.OSSL_PARAM_construct_octet_string("info", (void *)(uintptr_t)info, strlen(info)),
+        crypto.OSSL_PARAM_construct_end()};
+    bool ok = c != NULL && crypto.EVP_KDF_derive(c, out, size, params) > 0;
+    crypto.EVP_KDF_CTX_free(c);
+    crypto.EVP_KDF_free(kdf);
     return ok;
 }
 

@@ -60,11 +60,11 @@ struct tls {
 
 static int bio_read_input(BIO *bio, char *out, int size)
 {
-    struct tls *t = BIO_get_data(bio);
-    BIO_clear_retry_flags(bio);
+    struct tls *t = crypto.BIO_get_data(bio);
+    crypto.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
     if (t->in.size == 0) {
         /* Makes the OpenSSL call return SSL_ERROR_WANT_READ instead of EOF. */
-        BIO_set_retry_read(bio);
+        crypto.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
         return -1;
     }
     uint64_t n = t->in.size < (uint64_t)size ? t->in.size : (uint64_t)size;
@@ -76,9 +76,9 @@ static int bio_read_input(BIO *bio, char *out, int size)
 
 static int bio_write_output(BIO *bio, const char *in, int size)
 {
-    struct tls *t = BIO_get_data(bio);
+    struct tls *t = crypto.BIO_get_data(bio);
     assert(size >= 0);
-    BIO_clear_retry_flags(bio);
+    crypto.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
     if (buffer_append(&t->out, in, (uint64_t)size)) return size;
     t->no_memory = true;
     return -1;
@@ -95,11 +95,11 @@ static long bio_control(BIO *bio, int what, long number, void *pointer)
 
 static BIO_METHOD *bio_method_create(void)
 {
-    BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "glint memory");
-    if (m != NULL && BIO_meth_set_read(m, bio_read_input) &&
-        BIO_meth_set_write(m, bio_write_output) && BIO_meth_set_ctrl(m, bio_control))
+    BIO_METHOD *m = crypto.BIO_meth_new(BIO_TYPE_SOURCE_SINK, "glint memory");
+    if (m != NULL && crypto.BIO_meth_set_read(m, bio_read_input) &&
+        crypto.BIO_meth_set_write(m, bio_write_output) && crypto.BIO_meth_set_ctrl(m, bio_control))
         return m;
-    BIO_meth_free(m);
+    crypto.BIO_meth_free(m);
     return NULL;
 }
 
@@ -142,14 +142,15 @@ static bool derive_tls_keys(const struct secrets *secrets, bool clients, struct 
 
 static SSL_SESSION *create_psk_session(SSL *ssl, const struct key *key)
 {
-    struct tls *t = SSL_get_app_data(ssl);
-    const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, (const unsigned char *)SUITE_BYTES);
-    SSL_SESSION *s = SSL_SESSION_new();
-    if (s == NULL || cipher == NULL || !SSL_SESSION_set1_master_key(s, key->bytes, KEY_BYTES) ||
-        !SSL_SESSION_set_cipher(s, cipher) ||
-        !SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION) ||
-        !SSL_SESSION_set1_id_context(s, (const uint8_t *)CONTEXT_ID, sizeof CONTEXT_ID)) {
-        SSL_SESSION_free(s);
+    struct tls *t = crypto.SSL_get_ex_data(ssl, 0);
+    const SSL_CIPHER *cipher = crypto.SSL_CIPHER_find(ssl, (const unsigned char *)SUITE_BYTES);
+    SSL_SESSION *s = crypto.SSL_SESSION_new();
+    if (s == NULL || cipher == NULL ||
+        !crypto.SSL_SESSION_set1_master_key(s, key->bytes, KEY_BYTES) ||
+        !crypto.SSL_SESSION_set_cipher(s, cipher) ||
+        !crypto.SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION) ||
+        !crypto.SSL_SESSION_set1_id_context(s, (const uint8_t *)CONTEXT_ID, sizeof CONTEXT_ID)) {
+        crypto.SSL_SESSION_free(s);
         return NULL;
     }
     t->kind = key->kind;
@@ -161,7 +162,7 @@ static SSL_SESSION *create_psk_session(SSL *ssl, const struct key *key)
 static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
                            SSL_SESSION **out)
 {
-    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    const struct tls_context *c = crypto.SSL_CTX_get_ex_data(crypto.SSL_get_SSL_CTX(ssl), 0);
     const struct key *key = c->keys.count > 0 ? &c->keys.list[0] : &c->job.list[0];
     (void)md; /* the suite has only one */
     *out = create_psk_session(ssl, key);
@@ -172,7 +173,7 @@ static int psk_use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id,
 
 static int psk_find_session(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **out)
 {
-    const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    const struct tls_context *c = crypto.SSL_CTX_get_ex_data(crypto.SSL_get_SSL_CTX(ssl), 0);
     *out = NULL;
     for (uint32_t i = 0; i < c->keys.count + c->job.count; i++) {
         const struct key *key =
@@ -212,27 +213,30 @@ void tls_context_forget_secrets(struct tls_context *c)
 
 static bool tls_context_init(struct tls_context *c, const struct secrets *secrets)
 {
-    c->ssl = SSL_CTX_new(TLS_method());
+    c->ssl = crypto.SSL_CTX_new(crypto.TLS_method());
     c->memory = bio_method_create();
     if (c->ssl == NULL || c->memory == NULL) return false;
     if (secrets != NULL && !tls_context_set_secrets(c, secrets)) return false;
-    SSL_CTX_set_app_data(c->ssl, c);
-    SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    crypto.SSL_CTX_set_ex_data(c->ssl, 0, c);
+    crypto.SSL_CTX_ctrl(c->ssl, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+    crypto.SSL_CTX_set_options(c->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     /* No dummy ChangeCipherSpec records, and no key exchange without Diffie-Hellman, which would
      * have no forward secrecy. */
-    SSL_CTX_clear_options(c->ssl, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
+    crypto.SSL_CTX_clear_options(c->ssl, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
     /* A peer that does not use a PSK needs a certificate, and no certificate is trusted. */
-    SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    SSL_CTX_set_psk_use_session_callback(c->ssl, psk_use_session);
-    SSL_CTX_set_psk_find_session_callback(c->ssl, psk_find_session);
+    crypto.SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    crypto.SSL_CTX_set_psk_use_session_callback(c->ssl, psk_use_session);
+    crypto.SSL_CTX_set_psk_find_session_callback(c->ssl, psk_find_session);
     /* An idle session keeps no record buffers. */
-    SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
-    return SSL_CTX_set_min_proto_version(c->ssl, TLS1_3_VERSION) &&
-           SSL_CTX_set_max_proto_version(c->ssl, TLS1_3_VERSION) &&
-           SSL_CTX_set_session_id_context(c->ssl, (const uint8_t *)CONTEXT_ID, sizeof CONTEXT_ID) &&
-           SSL_CTX_set1_groups_list(c->ssl, GROUP) && SSL_CTX_set_ciphersuites(c->ssl, SUITE) &&
-           SSL_CTX_set_num_tickets(c->ssl, 0) && SSL_CTX_set_max_early_data(c->ssl, 0);
+    crypto.SSL_CTX_ctrl(c->ssl, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
+    return crypto.SSL_CTX_ctrl(c->ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL) &&
+           crypto.SSL_CTX_ctrl(c->ssl, SSL_CTRL_SET_MAX_PROTO_VERSION, TLS1_3_VERSION, NULL) &&
+           crypto.SSL_CTX_set_session_id_context(c->ssl, (const uint8_t *)CONTEXT_ID,
+                                                 sizeof CONTEXT_ID) &&
+           crypto.SSL_CTX_ctrl(c->ssl, SSL_CTRL_SET_GROUPS_LIST, 0, (char *)GROUP) &&
+           crypto.SSL_CTX_set_ciphersuites(c->ssl, SUITE) &&
+           crypto.SSL_CTX_set_num_tickets(c->ssl, 0) &&
+           crypto.SSL_CTX_set_max_early_data(c->ssl, 0);
 }
 
 struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
@@ -248,7 +252,7 @@ struct tls_context *tls_context_create(const struct secrets *secrets, bool accep
     c->key_records = TLS_KEY_RECORDS;
     if (tls_context_init(c, secrets)) return c;
     tls_context_destroy(c);
-    ERR_clear_error();
+    crypto.ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "cannot set up TLS");
     return NULL;
 }
@@ -262,8 +266,8 @@ void tls_context_set_key_records(struct tls_context *c, uint64_t records)
 void tls_context_destroy(struct tls_context *c)
 {
     if (c == NULL) return;
-    SSL_CTX_free(c->ssl);
-    BIO_meth_free(c->memory);
+    crypto.SSL_CTX_free(c->ssl);
+    crypto.BIO_meth_free(c->memory);
     explicit_bzero(c, sizeof *c);
     mem_free(c);
 }
@@ -274,19 +278,19 @@ void tls_context_destroy(struct tls_context *c)
  * cheaper than clearing. */
 static void clear_error_queue(void)
 {
-    if (ERR_peek_error() != 0) ERR_clear_error();
+    if (crypto.ERR_peek_error() != 0) crypto.ERR_clear_error();
 }
 
 static bool tls_session_init(struct tls *t, const struct tls_context *c)
 {
-    t->ssl = SSL_new(c->ssl);
-    BIO *bio = t->ssl != NULL ? BIO_new(c->memory) : NULL;
+    t->ssl = crypto.SSL_new(c->ssl);
+    BIO *bio = t->ssl != NULL ? crypto.BIO_new(c->memory) : NULL;
     if (bio == NULL) return false;
     t->key_records_max = c->key_records;
-    SSL_set_app_data(t->ssl, t);
-    BIO_set_data(bio, t);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(t->ssl, bio, bio); /* takes ownership of bio */
+    crypto.SSL_set_ex_data(t->ssl, 0, t);
+    crypto.BIO_set_data(bio, t);
+    crypto.BIO_set_init(bio, 1);
+    crypto.SSL_set_bio(t->ssl, bio, bio); /* takes ownership of bio */
     return true;
 }
 
@@ -297,16 +301,16 @@ struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *e
     struct tls *t = mem_zalloc(sizeof *t);
     clear_error_queue();
     if (t == NULL || !tls_session_init(t, c)) {
-        ERR_clear_error();
+        crypto.ERR_clear_error();
         tls_close(t);
         error_no_memory(error);
         return NULL;
     }
     if (!dialling) {
-        SSL_set_accept_state(t->ssl);
+        crypto.SSL_set_accept_state(t->ssl);
         return t;
     }
-    SSL_set_connect_state(t->ssl);
+    crypto.SSL_set_connect_state(t->ssl);
     if (tls_continue_handshake(t, error) == 0) return t;
     tls_close(t);
     return NULL;
@@ -315,7 +319,7 @@ struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *e
 void tls_close(struct tls *t)
 {
     if (t == NULL) return;
-    SSL_free(t->ssl);
+    crypto.SSL_free(t->ssl);
     buffer_fini(&t->out);
     mem_free(t);
 }
@@ -324,12 +328,12 @@ void tls_close(struct tls *t)
  * *error and returns its code. */
 static int translate_ssl_error(struct tls *t, int result, struct glint_error *error)
 {
-    int why = SSL_get_error(t->ssl, result);
+    int why = crypto.SSL_get_error(t->ssl, result);
     if (why == SSL_ERROR_WANT_READ && !t->no_memory) return 0;
-    unsigned long code = ERR_peek_error();
-    const char *text = ERR_reason_error_string(code);
+    unsigned long code = crypto.ERR_peek_error();
+    const char *text = crypto.ERR_reason_error_string(code);
     if (text == NULL) text = "no reason given";
-    ERR_clear_error();
+    crypto.ERR_clear_error();
     if (t->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
     if (why == SSL_ERROR_ZERO_RETURN)
         return error_set(error, GLINT_E_CONNECTION, NULL, "the peer closed the connection");
@@ -345,9 +349,9 @@ static int translate_ssl_error(struct tls *t, int result, struct glint_error *er
 
 static int tls_continue_handshake(struct tls *t, struct glint_error *error)
 {
-    int result = SSL_do_handshake(t->ssl);
+    int result = crypto.SSL_do_handshake(t->ssl);
     if (result != 1) return translate_ssl_error(t, result, error);
-    if (SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
+    if (crypto.SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
                          "the peer did not use the secret");
     t->ready = true;
@@ -370,7 +374,7 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
     assert(t->ready && capacity > 0);
     size_t n = 0;
     clear_error_queue();
-    int result = SSL_read_ex(t->ssl, out, capacity, &n);
+    int result = crypto.SSL_read_ex(t->ssl, out, capacity, &n);
     if (result == 1) return (int64_t)n;
     int r = translate_ssl_error(t, result, error);
     assert(r != 0 || t->in.size == 0);
@@ -384,8 +388,8 @@ static int count_records_of_key(struct tls *t, uint64_t records, struct glint_er
     t->key_records += records;
     if (t->key_records <= t->key_records_max) return 0;
     t->key_records = records;
-    if (SSL_key_update(t->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1) return 0;
-    ERR_clear_error();
+    if (crypto.SSL_key_update(t->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1) return 0;
+    crypto.ERR_clear_error();
     return error_set(error, GLINT_E_SYSTEM, NULL, "cannot renew the TLS key");
 }
 
@@ -399,7 +403,7 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
     if (count_records_of_key(t, records, error) != 0) return error->code;
     while (in.size > 0) {
         size_t n = 0;
-        int result = SSL_write_ex(t->ssl, in.data, in.size, &n);
+        int result = crypto.SSL_write_ex(t->ssl, in.data, in.size, &n);
         if (result != 1) {
             int r = translate_ssl_error(t, result, error);
             return r != 0 ? r : error_no_memory(error); /* the BIO fails only without memory */
