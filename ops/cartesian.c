@@ -16,9 +16,8 @@ static int cartesian_open(void *state, const struct op_open *o)
 static enum flow pair_with_all(struct right_partition *s, struct glint_record *pair,
                                struct glint_emitter *out)
 {
-    int r = spool_rewind(&s->values);
-    if (task_is_cancelled(s->task))
-        r = error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    int r = task_check_cancelled(s->task);
+    if (r == 0) r = spool_rewind(&s->values);
     while (r >= 0 && out->flow == FLOW_MORE &&
            (r = spool_next_value(&s->values, s->type, &pair->value)) > 0)
         glint_emit(out, pair);

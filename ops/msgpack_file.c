@@ -184,8 +184,7 @@ static int read_into_window(struct msgpack_state *s, uint64_t needed)
     const struct split_piece *piece = s->source.piece;
     const uint64_t have = s->fill - s->at;
     assert(needed > have);
-    if (task_is_cancelled(s->task))
-        return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(s->task) != 0) return GLINT_E_INTERRUPTED;
     if (s->source.ended) return set_file_truncated(s);
     uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */

@@ -168,10 +168,7 @@ static enum flow poll_command_pipes(struct pipe_process *p)
                              {.fd = p->exited ? -1 : p->child.exited, .events = POLLIN},
                              {.fd = p->child.input, .events = POLLOUT},
                              {.fd = p->cancelled, .events = POLLIN}};
-    if (task_is_cancelled(p->task)) {
-        error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-        return FLOW_FAIL;
-    }
+    if (task_check_cancelled(p->task) != 0) return FLOW_FAIL;
     int ready = env->poll(env, files, sizeof files / sizeof files[0], pipe_wait_ms(p));
     if (ready < 0) return set_pipe_system_error(p, ready, "wait for");
     if (ready == 0) return check_exited_with_open_pipes(p);

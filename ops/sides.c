@@ -140,7 +140,7 @@ bool sides_is_left(struct glint_slice pair)
 
 bool side_group_contains(const struct side_group *g, struct glint_slice key)
 {
-    return g->started && key.size == g->key.size && bytes_equal(key.data, g->key.data, key.size);
+    return g->started && slices_equal(key, (struct glint_slice){g->key.data, g->key.size});
 }
 
 bool side_group_begin(struct side_group *g, struct glint_slice key)

@@ -56,8 +56,7 @@ static int read_file_content(struct whole_files_state *s, struct input_stream *i
     while (!in->ended) {
         const bool known = in->decompressor == NULL;
         const uint64_t left = known ? in->piece->file_size - in->at : READ_BLOCK_BYTES;
-        if (task_is_cancelled(s->task))
-            return error_set(&s->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+        if (task_check_cancelled(s->task) != 0) return GLINT_E_INTERRUPTED;
         int r = content_reserve(s, in->piece->path, left);
         if (r < 0) return r;
         const uint64_t size = left < BATCH_BYTES_MAX ? left : BATCH_BYTES_MAX;

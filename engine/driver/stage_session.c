@@ -6,6 +6,7 @@
 #include "engine/foreign/stage_file.h"
 #include "engine/foreign/stage_results.h"
 #include "engine/input/input.h"
+#include "engine/records/bytes.h"
 #include "engine/records/pack.h"
 
 #include <assert.h>
@@ -230,11 +231,6 @@ static int read_stage_results(struct stage_transport *t)
     return r;
 }
 
-static bool is_same_bytes(struct glint_slice a, struct glint_slice b)
-{
-    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
-}
-
 /* The next action of the job that another engine runs. */
 static int start_foreign_action(struct stage_transport *t)
 {
@@ -248,7 +244,7 @@ static int start_foreign_action(struct stage_transport *t)
     if (r == 0 && t->actions >= known)
         r = pack_action_and_stop(t, bytes);
     else if (r == 0 && t->actions == s->file->earlier_count &&
-             !is_same_bytes(bytes, s->file->action))
+             !slices_equal(bytes, s->file->action))
         r = error_set(
             &t->g->error, GLINT_E_STAGE_FILE, "pack the job again",
             "the job's plan is another one now: an input has changed since it was packed");

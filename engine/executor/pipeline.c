@@ -377,19 +377,13 @@ static int pipeline_set_function_failed(struct pipeline *p)
                      "a user function failed without setting an error");
 }
 
-static int set_cancelled_error(struct pipeline *p)
-{
-    return error_set(&p->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-}
-
 /* Most sources check the cancel flag themselves; checking in the sink covers all of them. */
 static enum flow push_to_action(void *state, const struct glint_batch *batch,
                                 struct glint_emitter *out)
 {
     struct pipeline *p = state;
-    if (!task_is_cancelled(p->task)) return p->action->push(p->action_state, batch, out);
-    set_cancelled_error(p);
-    return FLOW_FAIL;
+    if (task_check_cancelled(p->task) != 0) return FLOW_FAIL;
+    return p->action->push(p->action_state, batch, out);
 }
 
 static enum flow push_to_shuffle_writer(void *state, const struct glint_batch *batch,
@@ -652,7 +646,7 @@ static int run_pipeline_walk(struct pipeline *p)
     pipeline_frame_push(p, root->parents[0], p->input->partition, NULL);
     int r = 0;
     while (r == 0 && p->depth > 0)
-        r = task_is_cancelled(p->task) ? set_cancelled_error(p) : step_pipeline_walk(p);
+        if ((r = task_check_cancelled(p->task)) == 0) r = step_pipeline_walk(p);
     /* An error set by a user function counts even if the function returned success. */
     if (r == 0) r = p->task->error.code;
     if (r != 0) close_open_frames(p);

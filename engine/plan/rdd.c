@@ -31,11 +31,6 @@ struct glint_rdd *partitioning_find(struct glint_rdd *rdd)
     return rdd->narrow ? rdd->partitioner_of : rdd;
 }
 
-static bool same_slice(struct glint_slice a, struct glint_slice b)
-{
-    return a.size == b.size && bytes_equal(a.data, b.data, a.size);
-}
-
 static bool is_same_partitioner(const struct glint_rdd *a, const struct glint_rdd *b)
 {
     const struct shuffle_dependency *x = &a->dependency, *y = &b->dependency;
@@ -43,7 +38,7 @@ static bool is_same_partitioner(const struct glint_rdd *a, const struct glint_rd
     if (x->partitioner != y->partitioner || a->partitions != b->partitions) return false;
     if (x->partitioner == PARTITION_HASH) return true;
     return x->partitioner == PARTITION_FUNCTION && x->partition_fn == y->partition_fn &&
-           same_slice(x->partition_args, y->partition_args);
+           slices_equal(x->partition_args, y->partition_args);
 }
 
 /* Iterates over the inputs of a wide RDD: its parent, or if that is a union of several inputs
@@ -689,8 +684,7 @@ struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes)
 {
     if (rdd == NULL) return rdd_fail_null("withSplitBytes");
     struct glint_rdd *source = rdd;
-    while (source->parent_count == 1 && source->op->kind == OP_NARROW)
-        source = source->parents[0];
+    while (source->parent_count == 1 && source->op->kind == OP_NARROW) source = source->parents[0];
     if (!source->counted) source->split_bytes_requested = bytes;
     return rdd;
 }

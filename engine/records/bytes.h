@@ -3,6 +3,8 @@
 #ifndef GLINT_RECORDS_BYTES_H
 #define GLINT_RECORDS_BYTES_H
 
+#include "engine/glint.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -60,6 +62,11 @@ static inline bool bytes_equal(const uint8_t *a, const uint8_t *b, uint64_t size
         return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
     }
     return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
+}
+
+static inline bool slices_equal(struct glint_slice a, struct glint_slice b)
+{
+    return a.size == b.size && bytes_equal(a.data, b.data, a.size);
 }
 
 #endif

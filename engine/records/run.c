@@ -249,8 +249,7 @@ static int reread_run_block(struct run_reader *r)
 static int load_next_run_block(struct run_reader *r)
 {
     assert(r->at == r->limit);
-    if (task_is_cancelled(r->task))
-        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(r->task) != 0) return GLINT_E_INTERRUPTED;
     int e = read_run_block(r);
     return e == GLINT_E_SHUFFLE_CORRUPT ? reread_run_block(r) : e;
 }
@@ -496,8 +495,7 @@ static uint32_t compress_payload(struct run_writer *w, const uint8_t *raw, uint3
 static int store_run_block(struct run_writer *w, const uint8_t *raw, uint32_t size)
 {
     assert(size > 0 && size <= RUN_BLOCK_BYTES);
-    if (task_is_cancelled(w->task))
-        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(w->task) != 0) return GLINT_E_INTERRUPTED;
     struct buffer *stored = &w->stored;
     /* A run in a file collects WRITE_BYTES before each write; one in memory may grow further. */
     if (w->file >= 0 && stored->size >= WRITE_BYTES) {

@@ -56,6 +56,12 @@ bool task_is_cancelled(const struct glint_task *task)
     return flag != NULL && atomic_load_explicit(flag, memory_order_relaxed);
 }
 
+int task_check_cancelled(struct glint_task *task)
+{
+    if (!task_is_cancelled(task)) return 0;
+    return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+}
+
 void *task_alloc(struct glint_task *task, uint64_t size)
 {
     void *memory = arena_alloc(&task->arena, size);

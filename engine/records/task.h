@@ -118,6 +118,8 @@ static inline void task_free_accumulators(struct glint_task *task)
 }
 /* Whether the task was cancelled. Cheap enough to call once per batch or block. */
 bool task_is_cancelled(const struct glint_task *task);
+/* Returns 0, or INTERRUPTED with the task's error set if it was cancelled. */
+int task_check_cancelled(struct glint_task *task);
 /* Sets the running function and returns the previous one, for the caller to restore. */
 static inline const struct glint_function *task_set_function(struct glint_task *task,
                                                              const struct glint_function *function)

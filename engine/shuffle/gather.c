@@ -154,8 +154,7 @@ static int gather_table_add(struct gather_table *t, struct glint_slice key,
     struct glint_task *task = t->buffer.task;
     enum batch_builder_result added = batch_builder_add(t->rows, key, value);
     if (added == BATCH_BUILDER_FULL) {
-        if (task_is_cancelled(task))
-            return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+        if (task_check_cancelled(task) != 0) return GLINT_E_INTERRUPTED;
         const int r = gather_table_finish_input(t);
         if (r < 0) return r;
         added = batch_builder_add(t->rows, key, value);
@@ -196,11 +195,6 @@ static struct glint_slice frequent_entry_key(const struct record_buffer *b,
     return record_buffer_get(b, sort_entry_reference(e)).key;
 }
 
-static bool keys_equal(struct glint_slice a, struct glint_slice b)
-{
-    return a.size == b.size && bytes_equal(a.data, b.data, a.size);
-}
-
 /* Returns whether more than half of the buffer's last records have one key, and sets *out to it. */
 static bool find_majority_key(const struct record_buffer *b, struct glint_slice *out)
 {
@@ -211,10 +205,10 @@ static bool find_majority_key(const struct record_buffer *b, struct glint_slice 
     for (const struct sort_entry *e = begin; e < end; e++) {
         const struct glint_slice key = frequent_entry_key(b, e);
         if (votes == 0) candidate = key;
-        votes = votes == 0 || keys_equal(key, candidate) ? votes + 1 : votes - 1;
+        votes = votes == 0 || slices_equal(key, candidate) ? votes + 1 : votes - 1;
     }
     for (const struct sort_entry *e = begin; e < end; e++)
-        count += keys_equal(frequent_entry_key(b, e), candidate);
+        count += slices_equal(frequent_entry_key(b, e), candidate);
     *out = candidate;
     return count > LOOK_RECORDS / 2;
 }

@@ -108,7 +108,7 @@ static inline bool frequent_key_keeps(const struct run_slice *input)
 }
 static inline bool frequent_key_equals(const struct frequent_key *f, struct glint_slice key)
 {
-    return f->found && key.size == f->key.size && bytes_equal(key.data, f->key.data, key.size);
+    return f->found && slices_equal(key, f->key);
 }
 /* Returns 1 and sets *out to the value of the next record that was left out, valid until the next
  * call; 0 at the end; a negative code. */

@@ -286,8 +286,7 @@ static int set_batch_error(struct shuffle_reader *r, enum batch_builder_result w
 int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
 {
     /* Once per batch, so that a cancelled task ends soon at little cost. */
-    if (task_is_cancelled(r->task))
-        return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(r->task) != 0) return GLINT_E_INTERRUPTED;
     batch_builder_clear(&r->builder);
     for (;;) {
         if (!r->pending) {

@@ -455,8 +455,7 @@ static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *
 int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batch)
 {
     assert(batch->key.type == w->spec->key && batch->value.type == w->spec->value);
-    if (task_is_cancelled(w->task))
-        return error_set(&w->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(w->task) != 0) return GLINT_E_INTERRUPTED;
     if (batch->rows == 0) return 0;
     if (is_large_record_batch(batch)) return spill_large_record(w, batch);
     if (partition_blocks_are_used(&w->blocks)) return append_to_blocks(w, batch);

@@ -115,8 +115,7 @@ static int fetch_set_error(struct glint_task *task, const struct glint_error *wh
     assert(why->code != GLINT_OK);
     /* The requests of a cancelled task fail with INTERRUPTED; that says nothing about the map
      * output, so the driver must not count it as lost. */
-    if (task_is_cancelled(task))
-        return error_set(&task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+    if (task_check_cancelled(task) != 0) return GLINT_E_INTERRUPTED;
     if (why->code == GLINT_E_NO_MEMORY) return error_no_memory(&task->error);
     /* The driver treats all map outputs of an unreachable executor as lost, not only this one. Set
      * only with the first error, which is the one that is reported. */
