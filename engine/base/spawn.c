@@ -81,6 +81,7 @@ static void kill_and_reap(pid_t pid)
  * /dev/null for -1. Negative: failed, with errno set. */
 static int dup_file_above(int file, int count)
 {
+    assert(count > STDERR_FILENO);
     if (file < 0) file = open(NULL_DEVICE, O_RDWR | O_CLOEXEC);
     return file < 0 || file >= count ? file : fcntl(file, F_DUPFD_CLOEXEC, count);
 }

@@ -83,6 +83,7 @@ static void launch_arguments_fini(struct arguments *w)
 
 static int launch_arguments_add(struct arguments *w, const char *word, struct glint_error *error)
 {
+    assert(w->count <= WORDS_MAX && w->items[w->count] == NULL);
     if (w->count == WORDS_MAX)
         return error_set(error, GLINT_E_CONFIG, NULL, "launch_command has more than %u arguments",
                          WORDS_MAX);

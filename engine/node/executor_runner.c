@@ -325,6 +325,7 @@ static void executor_arguments_add(struct process_arguments *a, const char *opti
 {
     va_list args;
     assert(a->count < sizeof a->text / sizeof a->text[0]);
+    assert(a->words + 2 < sizeof a->argv / sizeof a->argv[0]);
     char *text = a->text[a->count++];
     va_start(args, format);
     vsnprintf(text, sizeof a->text[0], format, args);

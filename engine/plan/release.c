@@ -53,6 +53,7 @@ int rdd_check_usable(const struct glint_rdd *rdd, const char *call)
 static struct glint_rdd *take_oldest_freed(struct glint *g)
 {
     struct glint_rdd *rdd = g->freed;
+    assert(rdd != NULL && g->freed_count > 0);
     g->freed = rdd->next;
     g->freed_count--;
     memset(rdd, 0, sizeof *rdd);

@@ -51,6 +51,7 @@ static void insertion_sort(const struct sorter *s, struct sort_entry *e, uint64_
 static void merge_sorted_halves(const struct sorter *s, struct sort_entry *e, uint64_t middle,
                                 uint64_t count)
 {
+    assert(middle > 0 && middle < count);
     if (compare_sort_entries(s, &e[middle - 1], &e[middle]) <= 0) return;
     memcpy(s->scratch, e, middle * sizeof *e);
     uint64_t a = 0, b = middle, to = 0;

@@ -211,6 +211,7 @@ uint8_t size_code_encode(uint64_t bytes)
 {
     if (bytes < 8) return (uint8_t)bytes;
     unsigned shift = 60 - (unsigned)__builtin_clzll(bytes);
+    assert(bytes >> shift >= 8 && bytes >> shift < 16);
     unsigned code = 8 * shift + (unsigned)(bytes >> shift);
     return code < UINT8_MAX ? (uint8_t)code : UINT8_MAX;
 }

@@ -279,6 +279,7 @@ static void put_environment(struct json *out, const struct job_model *m)
 bool web_parse_count(const char *text, uint64_t absent, uint64_t max, uint64_t *out)
 {
     int64_t value;
+    assert(absent <= max && max <= INT64_MAX);
     *out = absent;
     if (text == NULL) return true;
     if (!text_parse_i64((const uint8_t *)text, strlen(text), &value)) return false;
@@ -308,6 +309,7 @@ static int compare_counts(const void *a, const void *b)
 /* Minimum, median and maximum, by nearest rank as in glint history. */
 static uint64_t quantile_index(int which, uint64_t count)
 {
+    assert(which >= 0 && which < 3 && count > 0);
     return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
 }
 
